@@ -1,0 +1,129 @@
+// swift-tools-version: 6.3
+
+import PackageDescription
+
+// One list of settings for every target: Swift 6, all upcoming features that 6.3 has left, strict memory
+// safety, and warnings as errors (a dependency's deprecation alone stays a warning).
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .strictMemorySafety(),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("ImmutableWeakCaptures"),
+    .treatAllWarnings(as: .error),
+    .treatWarning("DeprecatedDeclaration", as: .warning),
+]
+
+let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+let collections: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let histogram: Target.Dependency = .product(name: "Histogram", package: "hdrhistogram-swift")
+
+/// A module of the pure core or an edge: `Sources/<name>`.
+func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+/// A program that people run beside the daemon: `Tools/<name>`.
+func tool(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
+    .executableTarget(
+        name: name, dependencies: dependencies, path: "Tools/\(name)", exclude: exclude, swiftSettings: settings)
+}
+
+/// The tests of one module: `Tests/<module>Tests`.
+func tests(_ module: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(
+        name: "\(module)Tests", dependencies: dependencies + ["TestSupport"], swiftSettings: settings)
+}
+
+let package = Package(
+    name: "telltale",
+    products: [
+        .library(name: "TelltaleClient", targets: ["Client", "Wire", "Model"]),
+        .library(name: "Statechart", targets: ["Statechart"]),
+        .executable(name: "telltaled", targets: ["telltaled"]),
+        .executable(name: "telltale", targets: ["telltale"]),
+        .executable(name: "telltale-sim", targets: ["telltale-sim"]),
+        .executable(name: "telltale-bench", targets: ["telltale-bench"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
+    ],
+    targets: [
+        // Pure: no clock, no IO, no randomness, no Foundation. In the order in which data flows.
+        .target(
+            name: "CSimdJSON",
+            linkerSettings: [.linkedLibrary("simdjson")]),
+        module("Model", ["CSimdJSON"]),
+        module("Statechart", ["Model"]),
+        module("Kinds", ["Model", "Statechart"]),
+        module("Machines", ["Model", "Statechart", "Kinds"]),
+        module("Surfaces", ["Model", "Kinds", "Machines"]),
+        module("Wire", ["Model"]),
+        module("FanOut", ["Model", collections]),
+        module(
+            "Hub", ["Model", "Statechart", "Kinds", "Machines", "Surfaces", "Wire", "FanOut", "Journal", collections]),
+
+        // Edges: each wraps one thing outside, and decides nothing.
+        module("Journal", ["Model"]),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        module("JournalSQLite", ["Model", "Journal", "CSQLite"]),
+        .systemLibrary(name: "CLibuv", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
+        module("EventLoop", ["CLibuv"]),
+        module("Client", ["Model", "Wire", "EventLoop"]),
+        .executableTarget(
+            name: "telltaled",
+            dependencies: [
+                "Model", "Kinds", "Machines", "Wire", "Hub", "Journal", "JournalSQLite", "EventLoop", argumentParser,
+                logging,
+            ],
+            swiftSettings: settings),
+
+        // Tools.
+        tool(
+            "telltale",
+            [
+                "Model", "Statechart", "Kinds", "Machines", "Surfaces", "Wire", "Client", "EventLoop", "Journal",
+                "JournalSQLite", argumentParser,
+            ]),
+        .target(
+            name: "Simulation",
+            dependencies: ["Model", "Wire", "Client", "Kinds", "Machines", "Surfaces", "Hub", "Journal"],
+            path: "Tools/telltale-sim/Simulation", swiftSettings: settings),
+        tool(
+            "telltale-sim", ["Simulation", "Model", "Wire", "Client", "EventLoop", argumentParser, histogram],
+            exclude: ["Simulation", "Scenarios"]),
+        tool(
+            "telltale-bench",
+            [
+                "Model", "Statechart", "Kinds", "Machines", "Surfaces", "Wire", "Client", "EventLoop", argumentParser,
+                histogram,
+            ]),
+
+        // Tests.
+        .target(
+            name: "TestSupport", dependencies: ["Model", "EventLoop"], path: "Tests/TestSupport",
+            swiftSettings: settings),
+        tests("Model", ["Model"]),
+        tests("Statechart", ["Model", "Statechart", "Kinds"]),
+        tests("Kinds", ["Model", "Statechart", "Kinds"]),
+        tests("Machines", ["Model", "Statechart", "Kinds", "Machines"]),
+        tests("Surfaces", ["Model", "Statechart", "Kinds", "Machines", "Surfaces"]),
+        tests("Wire", ["Model", "Wire"]),
+        tests("FanOut", ["Model", "FanOut"]),
+        tests("Hub", ["Model", "Statechart", "Kinds", "Machines", "Surfaces", "Wire", "FanOut", "Journal", "Hub"]),
+        tests("Journal", ["Model", "Journal"]),
+        tests("JournalSQLite", ["Model", "Journal", "JournalSQLite"]),
+        tests("EventLoop", ["EventLoop"]),
+        tests("Client", ["Model", "Wire", "EventLoop", "Client"]),
+        tests("Simulation", ["Simulation"]),
+        tests("BlackBox", ["Model", "Wire", "EventLoop", "Client"]),
+    ],
+    cxxLanguageStandard: .cxx17
+)

@@ -1,0 +1,209 @@
+/// Writes values for the journal: little-endian, unsigned numbers as LEB128, everything else length first.
+public struct BinaryWriter: Sendable {
+    public private(set) var bytes: [UInt8] = []
+
+    public init() {}
+
+    public mutating func write(_ value: UInt64) {
+        var rest = value
+        while rest >= 0x80 {
+            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        bytes.append(UInt8(truncatingIfNeeded: rest))
+    }
+
+    public mutating func write(_ value: Int64) {
+        write(UInt64(bitPattern: (value << 1) ^ (value >> 63)))
+    }
+
+    public mutating func write(_ value: Int) { write(Int64(value)) }
+    public mutating func write(_ value: Bool) { bytes.append(value ? 1 : 0) }
+    public mutating func write(_ value: UInt8) { bytes.append(value) }
+    public mutating func write(_ value: Timestamp) { write(value.milliseconds) }
+    public mutating func write(_ value: Milliseconds) { write(value.count) }
+
+    public mutating func write(_ value: Double) {
+        var bits = value.bitPattern
+        for _ in 0..<8 {
+            bytes.append(UInt8(truncatingIfNeeded: bits))
+            bits >>= 8
+        }
+    }
+
+    public mutating func write(_ value: String) {
+        write(UInt64(value.utf8.count))
+        bytes.append(contentsOf: value.utf8)
+    }
+
+    public mutating func write(_ value: [UInt8]) {
+        write(UInt64(value.count))
+        bytes.append(contentsOf: value)
+    }
+
+    public mutating func write(_ value: JSON) {
+        switch value {
+        case .null: write(UInt8(0))
+        case .bool(let bool): write(UInt8(bool ? 2 : 1))
+        case .integer(let integer):
+            write(UInt8(3))
+            write(integer)
+        case .number(let number):
+            write(UInt8(4))
+            write(number)
+        case .string(let string):
+            write(UInt8(5))
+            write(string)
+        case .array(let elements):
+            write(UInt8(6))
+            write(UInt64(elements.count))
+            for element in elements { write(element) }
+        case .object(let object):
+            write(UInt8(7))
+            write(UInt64(object.count))
+            for member in object {
+                write(member.name)
+                write(member.value)
+            }
+        }
+    }
+
+    /// `nil` as one byte, else a byte and what `body` writes.
+    public mutating func write<Value>(_ value: Value?, _ body: (inout BinaryWriter, Value) -> Void) {
+        write(value != nil)
+        if let value { body(&self, value) }
+    }
+
+    public mutating func write<Element>(_ elements: [Element], _ body: (inout BinaryWriter, Element) -> Void) {
+        write(UInt64(elements.count))
+        for element in elements { body(&self, element) }
+    }
+}
+
+/// The bytes do not hold what was asked for.
+public struct BinaryError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// Where, in bytes from the start.
+    public var offset: Int
+    public var reason: String
+
+    public var description: String { "at byte \(offset): \(reason)" }
+}
+
+/// Reads what ``BinaryWriter`` wrote. Anything else is an error, never a trap.
+public struct BinaryReader: Sendable {
+    private let bytes: [UInt8]
+    public private(set) var offset = 0
+
+    public init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    public var isAtEnd: Bool { offset == bytes.count }
+
+    public func failure(_ reason: String) -> BinaryError { BinaryError(offset: offset, reason: reason) }
+
+    public mutating func readByte() throws(BinaryError) -> UInt8 {
+        guard offset < bytes.count else { throw failure("ends early") }
+        defer { offset += 1 }
+        return bytes[offset]
+    }
+
+    public mutating func readUInt64() throws(BinaryError) -> UInt64 {
+        var value: UInt64 = 0
+        for shift in stride(from: UInt64(0), to: 64, by: 7) {
+            let byte = try readByte()
+            let part = UInt64(byte & 0x7F)
+            guard shift < 63 || part <= 1 else { throw failure("number over 64 bits") }
+            value |= part << shift
+            if byte < 0x80 { return value }
+        }
+        throw failure("number over 64 bits")
+    }
+
+    public mutating func readInt64() throws(BinaryError) -> Int64 {
+        let raw = try readUInt64()
+        return Int64(bitPattern: raw >> 1) ^ -Int64(bitPattern: raw & 1)
+    }
+
+    public mutating func readInt() throws(BinaryError) -> Int { Int(try readInt64()) }
+
+    public mutating func readBool() throws(BinaryError) -> Bool {
+        switch try readByte() {
+        case 0: return false
+        case 1: return true
+        default: throw failure("not a boolean")
+        }
+    }
+
+    public mutating func readTimestamp() throws(BinaryError) -> Timestamp {
+        Timestamp(milliseconds: try readInt64())
+    }
+
+    public mutating func readMilliseconds() throws(BinaryError) -> Milliseconds { Milliseconds(try readInt64()) }
+
+    public mutating func readDouble() throws(BinaryError) -> Double {
+        var bits: UInt64 = 0
+        for shift in stride(from: UInt64(0), to: 64, by: 8) { bits |= UInt64(try readByte()) << shift }
+        return Double(bitPattern: bits)
+    }
+
+    public mutating func readBytes() throws(BinaryError) -> [UInt8] {
+        let count = try readCount()
+        defer { offset += count }
+        return Array(bytes[offset..<offset + count])
+    }
+
+    public mutating func readString() throws(BinaryError) -> String {
+        let count = try readCount()
+        guard let string = String(validating: bytes[offset..<offset + count], as: UTF8.self) else {
+            throw failure("not UTF-8")
+        }
+        offset += count
+        return string
+    }
+
+    public mutating func readJSON(depth: Int = 0) throws(BinaryError) -> JSON {
+        guard depth <= JSON.depthLimit else { throw failure("nested deeper than \(JSON.depthLimit)") }
+        switch try readByte() {
+        case 0: return .null
+        case 1: return .bool(false)
+        case 2: return .bool(true)
+        case 3: return .integer(try readInt64())
+        case 4: return .number(try readDouble())
+        case 5: return .string(try readString())
+        case 6:
+            var elements: [JSON] = []
+            for _ in 0..<(try readCount()) { elements.append(try readJSON(depth: depth + 1)) }
+            return .array(elements)
+        case 7:
+            var object = JSONObject()
+            for _ in 0..<(try readCount()) {
+                let name = try readString()
+                guard object.append(name, try readJSON(depth: depth + 1)) else { throw failure("names out of order") }
+            }
+            return .object(object)
+        default: throw failure("not a JSON value")
+        }
+    }
+
+    public mutating func readOptional<Value>(
+        _ body: (inout BinaryReader) throws(BinaryError) -> Value
+    ) throws(BinaryError) -> Value? {
+        try readBool() ? try body(&self) : nil
+    }
+
+    public mutating func readArray<Element>(
+        _ body: (inout BinaryReader) throws(BinaryError) -> Element
+    ) throws(BinaryError) -> [Element] {
+        var elements: [Element] = []
+        for _ in 0..<(try readCount()) { elements.append(try body(&self)) }
+        return elements
+    }
+
+    /// A number of things that take a byte each at least, so a broken count cannot ask for all memory.
+    private mutating func readCount() throws(BinaryError) -> Int {
+        let count = try readUInt64()
+        guard count <= UInt64(bytes.count - offset) else { throw failure("count \(count) is past the end") }
+        return Int(count)
+    }
+}

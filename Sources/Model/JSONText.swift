@@ -1,0 +1,175 @@
+/// Appends JSON text to bytes: compact, UTF-8, members in the order in which they are written.
+///
+/// Escapes only what RFC 8259 §7 demands, so text in any language stays readable on the wire.
+public struct JSONWriter: Sendable {
+    public var bytes: [UInt8] = []
+    /// A comma is due before the next value or name.
+    private var needsComma = false
+
+    public init() {}
+
+    public mutating func beginObject() { open(UInt8(ascii: "{")) }
+    public mutating func endObject() { close(UInt8(ascii: "}")) }
+    public mutating func beginArray() { open(UInt8(ascii: "[")) }
+    public mutating func endArray() { close(UInt8(ascii: "]")) }
+
+    public mutating func name(_ name: String) {
+        separate()
+        Self.append(quoted: name, to: &bytes)
+        bytes.append(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
+    public mutating func value(_ value: String) {
+        separate()
+        Self.append(quoted: value, to: &bytes)
+    }
+
+    public mutating func value(_ value: Int64) {
+        separate()
+        Self.append(value, to: &bytes)
+    }
+
+    public mutating func value(_ value: Int) { self.value(Int64(value)) }
+
+    public mutating func value(_ value: Bool) {
+        separate()
+        bytes.append(contentsOf: value ? "true".utf8 : "false".utf8)
+    }
+
+    public mutating func value(_ value: Double) { self.value(JSON(value)) }
+
+    public mutating func null() {
+        separate()
+        bytes.append(contentsOf: "null".utf8)
+    }
+
+    public mutating func value(_ value: JSON) {
+        separate()
+        value.append(to: &bytes)
+    }
+
+    /// Appends text that is already one JSON value.
+    public mutating func raw(_ json: [UInt8]) {
+        separate()
+        bytes.append(contentsOf: json)
+    }
+
+    public mutating func member(_ name: String, _ value: String) {
+        self.name(name)
+        self.value(value)
+    }
+
+    public mutating func member(_ name: String, _ value: Int64) {
+        self.name(name)
+        self.value(value)
+    }
+
+    public mutating func member(_ name: String, _ value: Int) { member(name, Int64(value)) }
+
+    public mutating func member(_ name: String, _ value: Bool) {
+        self.name(name)
+        self.value(value)
+    }
+
+    public mutating func member(_ name: String, _ value: Double) {
+        self.name(name)
+        self.value(value)
+    }
+
+    public mutating func member(_ name: String, _ value: JSON) {
+        self.name(name)
+        self.value(value)
+    }
+
+    private mutating func open(_ bracket: UInt8) {
+        separate()
+        bytes.append(bracket)
+        needsComma = false
+    }
+
+    private mutating func close(_ bracket: UInt8) {
+        bytes.append(bracket)
+        needsComma = true
+    }
+
+    private mutating func separate() {
+        if needsComma { bytes.append(UInt8(ascii: ",")) }
+        needsComma = true
+    }
+
+    static func append(_ value: Int64, to bytes: inout [UInt8]) {
+        guard value != 0 else { return bytes.append(UInt8(ascii: "0")) }
+        if value < 0 { bytes.append(UInt8(ascii: "-")) }
+        var rest = value.magnitude
+        let start = bytes.count
+        while rest > 0 {
+            bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
+            rest /= 10
+        }
+        bytes[start...].reverse()
+    }
+
+    static func append(quoted text: String, to bytes: inout [UInt8]) {
+        bytes.append(UInt8(ascii: "\""))
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+                bytes.append(UInt8(ascii: "\\"))
+                bytes.append(byte)
+            case 0x0A: bytes.append(contentsOf: "\\n".utf8)
+            case 0x0D: bytes.append(contentsOf: "\\r".utf8)
+            case 0x09: bytes.append(contentsOf: "\\t".utf8)
+            // DEL may stand in JSON, but no control byte may stand in a line of the protocol.
+            case 0..<0x20, 0x7F:
+                bytes.append(contentsOf: "\\u00".utf8)
+                bytes.append(hexDigit(byte >> 4))
+                bytes.append(hexDigit(byte & 0xF))
+            default: bytes.append(byte)
+            }
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    private static func hexDigit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+    }
+}
+
+extension JSON: CustomStringConvertible {
+    /// Compact text; members in the order of their names.
+    public func append(to bytes: inout [UInt8]) {
+        switch self {
+        case .null: bytes.append(contentsOf: "null".utf8)
+        case .bool(let bool): bytes.append(contentsOf: bool ? "true".utf8 : "false".utf8)
+        case .integer(let integer): JSONWriter.append(integer, to: &bytes)
+        // Swift prints the shortest text that reads back as the same number, and its forms are JSON's.
+        case .number(let number): bytes.append(contentsOf: number.description.utf8)
+        case .string(let string): JSONWriter.append(quoted: string, to: &bytes)
+        case .array(let elements):
+            bytes.append(UInt8(ascii: "["))
+            for (index, element) in elements.enumerated() {
+                if index > 0 { bytes.append(UInt8(ascii: ",")) }
+                element.append(to: &bytes)
+            }
+            bytes.append(UInt8(ascii: "]"))
+        case .object(let object):
+            bytes.append(UInt8(ascii: "{"))
+            for (index, member) in object.enumerated() {
+                if index > 0 { bytes.append(UInt8(ascii: ",")) }
+                JSONWriter.append(quoted: member.name, to: &bytes)
+                bytes.append(UInt8(ascii: ":"))
+                member.value.append(to: &bytes)
+            }
+            bytes.append(UInt8(ascii: "}"))
+        }
+    }
+
+    public var text: [UInt8] {
+        var bytes: [UInt8] = []
+        append(to: &bytes)
+        return bytes
+    }
+
+    public var description: String { String(decoding: text, as: UTF8.self) }
+}

@@ -1,0 +1,59 @@
+/// A 64-bit hash that is the same on every machine, in every process and in every release.
+///
+/// Journals and cursors hold its results, so its definition must never change. It guards against accidents, not
+/// against somebody who searches for collisions.
+public struct StableHash: Sendable {
+    private var state: UInt64
+
+    public init(seed: UInt64 = 0) {
+        state = seed ^ 0x9E37_79B9_7F4A_7C15
+    }
+
+    public mutating func combine(_ word: UInt64) {
+        let (high, low) = (state ^ word).multipliedFullWidth(by: 0xD6E8_FEB8_6659_FD93)
+        state = (high ^ low) &+ 0xA076_1D64_78BD_642F
+    }
+
+    /// Length first, so that `"ab" + "c"` and `"a" + "bc"` differ.
+    public mutating func combine(_ bytes: Span<UInt8>) {
+        combine(UInt64(bytes.count))
+        var word: UInt64 = 0
+        var filled = 0
+        for index in bytes.indices {
+            word |= UInt64(bytes[index]) << UInt64(8 * filled)
+            filled += 1
+            if filled == 8 {
+                combine(word)
+                word = 0
+                filled = 0
+            }
+        }
+        if filled > 0 { combine(word) }
+    }
+
+    public mutating func combine(_ text: String) {
+        var text = text
+        text.makeContiguousUTF8()
+        combine(text.utf8.span)
+    }
+
+    public func finalize() -> UInt64 {
+        var hash = state
+        hash ^= hash >> 32
+        hash = hash &* 0xD6E8_FEB8_6659_FD93
+        hash ^= hash >> 32
+        return hash
+    }
+
+    public static func of(_ bytes: Span<UInt8>) -> UInt64 {
+        var hash = StableHash()
+        hash.combine(bytes)
+        return hash.finalize()
+    }
+
+    public static func of(_ text: String) -> UInt64 {
+        var hash = StableHash()
+        hash.combine(text)
+        return hash.finalize()
+    }
+}

@@ -1,0 +1,88 @@
+import Model
+import Testing
+
+struct JSONTests {
+    @Test(
+        "JSON is read and written in one canonical form",
+        arguments: [
+            (#"{"b":1,"a":[true,null,"x"]}"#, #"{"a":[true,null,"x"],"b":1}"#),
+            ("{}", "{}"),
+            (#"{"n":3.0,"m":-0,"f":0.1,"g":1e300}"#, #"{"f":0.1,"g":1e+300,"m":0,"n":3}"#),
+            (#"{"s":"caf\u00e9 \u2615 \n\u007f\/"}"#, #"{"s":"café ☕ \n\u007f/"}"#),
+            (#"{"n":9007199254740991}"#, #"{"n":9007199254740991}"#),
+        ])
+    func canonical(input: String, output: String) throws {
+        #expect(try JSON.description(of: input) == output)
+        #expect(try JSON.description(of: output) == output)
+    }
+
+    @Test(
+        "What is not I-JSON is refused",
+        arguments: [
+            "", "{", #"{"a":1,}"#, #"{"a":01}"#, #"{"a":1e400}"#, #"{"a":"\#u{1}"}"#, #"{"a":nan}"#,
+            #"{"a":{"b":1,"c":2,"b":3}}"#, #"{"n":9007199254740992}"#, #"{"n":18446744073709551615}"#,
+            #"{"n":123456789012345678901234567890}"#, #"{"a":+5}"#,
+        ])
+    func refused(input: String) {
+        #expect(throws: JSONError.self) { try JSONParser.parse(input) }
+    }
+
+    @Test func `a duplicate name is told with its place`() {
+        #expect(throws: JSONError.duplicateName(path: "a[1].b")) {
+            try JSONParser.parse(#"{"a":[0,{"b":{"z":1,"x":1,"z":2}}]}"#)
+        }
+    }
+
+    @Test func `names that Swift calls equal stay two names`() throws {
+        let json = try JSONParser.parse("{\"caf\u{e9}\":1,\"cafe\u{301}\":2}")
+        #expect(json.object?.count == 2)
+        #expect(json["caf\u{e9}"] == 1)
+    }
+
+    @Test("Nesting is bounded", arguments: [(32, true), (33, false), (100_000, false)])
+    func depth(levels: Int, isTaken: Bool) {
+        let text = String(repeating: "[", count: levels) + String(repeating: "]", count: levels)
+        #expect(((try? JSONParser.parse(text)) != nil) == isTaken)
+    }
+
+    @Test(
+        "Merge Patch follows the examples of RFC 7396",
+        arguments: [
+            (#"{"a":"b"}"#, #"{"a":"c"}"#, #"{"a":"c"}"#),
+            (#"{"a":"b"}"#, #"{"b":"c"}"#, #"{"a":"b","b":"c"}"#),
+            (#"{"a":"b"}"#, #"{"a":null}"#, "{}"),
+            (#"{"a":["b"]}"#, #"{"a":"c"}"#, #"{"a":"c"}"#),
+            (#"{"a":{"b":"c"}}"#, #"{"a":{"b":"d","c":null}}"#, #"{"a":{"b":"d"}}"#),
+            (#"{"a":[{"b":"c"}]}"#, #"{"a":[1]}"#, #"{"a":[1]}"#),
+            ("{}", #"{"a":{"bb":{"ccc":null}}}"#, #"{"a":{"bb":{}}}"#),
+            (#"{"e":null}"#, #"{"a":1}"#, #"{"a":1,"e":null}"#),
+        ])
+    func mergePatch(target: String, patch: String, result: String) throws {
+        #expect(try JSONParser.parse(target).merging(JSONParser.parse(patch)).description == result)
+    }
+
+    @Test func `binary coding returns what went in, and cuts are errors`() throws {
+        let json = try JSONParser.parse(#"{"a":[true,false,null,-5,0.25,"x"],"b":{"c":9007199254740991}}"#)
+        var writer = BinaryWriter()
+        writer.write(json)
+        writer.write(Int64.min)
+        writer.write(UInt64.max)
+        var reader = BinaryReader(writer.bytes)
+        #expect(try reader.readJSON() == json)
+        #expect(try reader.readInt64() == .min)
+        #expect(try reader.readUInt64() == .max)
+        #expect(reader.isAtEnd)
+        for cut in 0..<writer.bytes.count {
+            var reader = BinaryReader(Array(writer.bytes[..<cut]))
+            #expect(throws: BinaryError.self) {
+                _ = try reader.readJSON()
+                _ = try reader.readInt64()
+                _ = try reader.readUInt64()
+            }
+        }
+    }
+}
+
+extension JSON {
+    fileprivate static func description(of text: String) throws -> String { try JSONParser.parse(text).description }
+}

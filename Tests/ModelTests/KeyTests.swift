@@ -1,0 +1,33 @@
+import Model
+import Testing
+
+struct KeyTests {
+    @Test(
+        "A key is two segments of 1 to 64 bytes",
+        arguments: [
+            ("coffee-order/1042", true), ("a/b", true), ("A.z_0~:@-/x", true), ("", false), ("a", false), ("a/", false),
+            ("/b", false), ("a/b/c", false), ("a b/c", false), ("é/b", false), ("a/*", false),
+            (String(repeating: "k", count: 64) + "/" + String(repeating: "i", count: 64), true),
+            (String(repeating: "k", count: 65) + "/i", false),
+        ])
+    func grammar(text: String, isKey: Bool) {
+        #expect((Key(text) != nil) == isKey)
+        #expect(Key(text)?.text == (isKey ? text : nil))
+    }
+
+    @Test(
+        "Patterns match what they name",
+        arguments: [
+            ("*", "a/b", true), ("a/*", "a/b", true), ("a/*", "ab/b", false), ("a/b", "a/b", true),
+            ("a/b", "a/c", false),
+        ])
+    func patterns(pattern: String, key: String, matches: Bool) throws {
+        #expect(try #require(Pattern(pattern)).matches(#require(Key(key))) == matches)
+    }
+
+    @Test("What is no pattern is refused", arguments: ["", "**", "a", "*/a", "/*", "a/b*", "a/*/"])
+    func noPattern(text: String) {
+        #expect(Pattern(text) == nil)
+    }
+
+}
