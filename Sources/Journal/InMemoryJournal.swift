@@ -1,0 +1,153 @@
+/// A journal that forgets everything with its process: for tests and for the simulator.
+///
+/// ``contents`` is what a disk would hold. A crash is a new journal made from it.
+public final class InMemoryJournal: Journal {
+    /// What would be on the disk.
+    public struct Contents: Hashable, Sendable {
+        public var epoch: UInt64
+        /// Oldest first; with gaps where records were pruned.
+        public var records: [JournalRecord] = []
+        public var lastSequence: Int64 = 0
+        public var prunedThrough: Int64 = 0
+        public var snapshotSequence: Int64?
+        public var snapshotChunks: [[UInt8]] = []
+        public var pruning = Pruning()
+        public var isClosed = false
+
+        public init(epoch: UInt64) {
+            self.epoch = epoch
+        }
+    }
+
+    public private(set) var contents: Contents
+    public let opening: JournalOpening
+    private var draft: (sequence: Int64, chunks: [[UInt8]])?
+    private var failure: JournalError?
+
+    /// Thrown by the next writes for as long as it is set: a full disk until `nil` again, anything else for ever.
+    public var fault: JournalError?
+
+    public init(epoch: UInt64) {
+        contents = Contents(epoch: epoch)
+        opening = JournalOpening(ending: .new)
+    }
+
+    /// Opens what an earlier journal left behind.
+    public init(_ contents: Contents) {
+        self.contents = contents
+        opening = JournalOpening(ending: contents.isClosed ? .clean : .unclean)
+        self.contents.isClosed = false
+    }
+
+    public var epoch: UInt64 { contents.epoch }
+    public var lastSequence: Int64 { contents.lastSequence }
+    public var prunedThrough: Int64 { contents.prunedThrough }
+
+    public var snapshot: JournalSnapshot? {
+        contents.snapshotSequence.map { sequence in
+            JournalSnapshot(
+                sequence: sequence, chunkCount: contents.snapshotChunks.count,
+                byteCount: contents.snapshotChunks.reduce(0) { $0 + Int64($1.count) })
+        }
+    }
+
+    public func readChunk(_ index: Int) throws(JournalError) -> [UInt8] {
+        guard contents.snapshotChunks.indices.contains(index) else {
+            throw .corrupt(place: "the snapshot has no chunk \(index)", advice: JournalAdvice.repair)
+        }
+        return contents.snapshotChunks[index]
+    }
+
+    public func readRecords(after sequence: Int64, limit: Int) throws(JournalError) -> [JournalRecord] {
+        Array(contents.records[position(after: sequence)...].prefix(max(0, limit)))
+    }
+
+    public func record(at sequence: Int64) throws(JournalError) -> JournalRecord? {
+        guard let record = contents.records[position(after: sequence &- 1)...].first else { return nil }
+        return record.sequence == sequence ? record : nil
+    }
+
+    public func append(_ batch: [JournalRecord]) throws(JournalError) {
+        for (index, record) in batch.enumerated() {
+            precondition(record.sequence == lastSequence + 1 + Int64(index), "a gap before record \(record.sequence)")
+        }
+        try checkWritable("could not write \(batch.count) records")
+        contents.records += batch
+        contents.lastSequence += Int64(batch.count)
+    }
+
+    public func beginSnapshot(at sequence: Int64) throws(JournalError) {
+        precondition(sequence <= lastSequence, "a snapshot of what is not yet durable")
+        precondition(sequence >= contents.snapshotSequence ?? 0, "a snapshot older than the one there is")
+        try checkWritable("could not begin a snapshot")
+        draft = (sequence, [])
+    }
+
+    public func appendToSnapshot(_ chunk: [UInt8]) throws(JournalError) {
+        precondition(draft != nil, "no snapshot was begun")
+        try checkWritable("could not write a snapshot")
+        draft?.chunks.append(chunk)
+    }
+
+    public func finishSnapshot() throws(JournalError) {
+        try checkWritable("could not finish a snapshot")
+        guard let draft else { preconditionFailure("no snapshot was begun") }
+        contents.snapshotSequence = draft.sequence
+        contents.snapshotChunks = draft.chunks
+        self.draft = nil
+    }
+
+    public func abandonSnapshot() throws(JournalError) {
+        draft = nil
+    }
+
+    public func prune(_ pruning: Pruning) throws(JournalError) {
+        try checkWritable("could not prune")
+        contents.pruning.through = max(contents.pruning.through, pruning.through)
+        contents.pruning.chains += pruning.chains
+    }
+
+    public func tidy() throws(JournalError) -> Bool {
+        let covered = contents.snapshotSequence ?? 0
+        let due = contents.pruning.chains.filter { $0 <= covered }
+        let through = min(contents.pruning.through, covered)
+        guard !due.isEmpty || through > 0 else { return false }
+        try checkWritable("could not prune")
+        var doomed: Set<Int64> = []
+        for head in due {
+            for record in try readChain(endingAt: head, limit: .max) { doomed.insert(record.sequence) }
+        }
+        contents.records.removeAll { $0.sequence <= through || doomed.contains($0.sequence) }
+        contents.prunedThrough = max(contents.prunedThrough, through, doomed.max() ?? 0)
+        contents.pruning.chains.removeAll { $0 <= covered }
+        if contents.pruning.through <= covered { contents.pruning.through = 0 }
+        return false
+    }
+
+    public func close() throws(JournalError) {
+        try checkWritable("could not close")
+        contents.isClosed = true
+    }
+
+    /// The index of the first record after `sequence`.
+    private func position(after sequence: Int64) -> Int {
+        var low = 0
+        var high = contents.records.count
+        while low < high {
+            let middle = low + (high - low) / 2
+            if contents.records[middle].sequence <= sequence { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    private func checkWritable(_ what: String) throws(JournalError) {
+        if let failure { throw failure }
+        switch fault {
+        case nil: return
+        case .full(_, let cause)?: throw .full(what: what, cause: cause)
+        case let fault?:
+            failure = fault
+            throw fault
+        }
+    }
+}

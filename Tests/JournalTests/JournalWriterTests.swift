@@ -1,0 +1,66 @@
+import Journal
+import Model
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct JournalWriterTests {
+    @Test func `batches become durable in order, and each is answered once`() async throws {
+        let writer = JournalWriter(InMemoryJournal(epoch: 1)) { Issue.record("\($0)") }
+        let answers = Mutex<[Int64]>([])
+        for start in stride(from: Int64(1), to: 301, by: 3) {
+            writer.append(records(start..<start + 3)) { result in
+                answers.withLock { $0.append((try? result.get())?.lastSequence ?? -1) }
+            }
+        }
+        let history = try await result { writer.readChain(endingAt: 300, limit: 2, completion: $0) }
+        try await result { writer.close(completion: $0) }
+
+        #expect(answers.withLock(\.self) == Array(stride(from: 3, through: 300, by: 3)))
+        #expect(history.map(\.sequence) == [300, 299])
+    }
+
+    @Test func `an error is the answer of every batch that waited`() async throws {
+        let writer = JournalWriter(fullJournal()) { Issue.record("\($0)") }
+        let answer = await outcome { writer.append(records(1..<3), completion: $0) }
+        #expect(answer == .failure(.full(what: "could not write 2 records", cause: "test")))
+    }
+
+    @Test func `a snapshot is written step by step between batches`() async throws {
+        let writer = JournalWriter(InMemoryJournal(epoch: 1)) { Issue.record("\($0)") }
+        _ = try await result { writer.append(records(1..<11), completion: $0) }
+        try await result { writer.writeSnapshot(.begin(at: 5), completion: $0) }
+        try await result { writer.writeSnapshot(.chunk([1, 2, 3]), completion: $0) }
+        _ = try await result { writer.append(records(11..<21), completion: $0) }
+        try await result { writer.writeSnapshot(.finish, completion: $0) }
+        try await result { writer.prune(Pruning(chains: [3]), completion: $0) }
+        try await result { writer.close(completion: $0) }
+    }
+
+    private func fullJournal() -> sending InMemoryJournal {
+        let journal = InMemoryJournal(epoch: 1)
+        journal.fault = .full(what: "", cause: "test")
+        return journal
+    }
+}
+
+/// Waits for one completion.
+func outcome<Value: Sendable>(
+    _ start: (@escaping JournalWriter.Completion<Value>) -> Void
+) async -> Result<Value, JournalError> {
+    await withCheckedContinuation { continuation in start { continuation.resume(returning: $0) } }
+}
+
+func result<Value: Sendable>(_ start: (@escaping JournalWriter.Completion<Value>) -> Void) async throws -> Value {
+    try await outcome(start).get()
+}
+
+/// Records of one entity, chained.
+func records(_ sequences: Range<Int64>) -> [JournalRecord] {
+    sequences.map { sequence in
+        JournalRecord(
+            sequence: sequence, time: Timestamp(milliseconds: sequence * 10), entity: "parcel/1",
+            previous: sequence - 1,
+            body: Array("body \(sequence)".utf8))
+    }
+}
