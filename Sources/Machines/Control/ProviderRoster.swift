@@ -1,0 +1,26 @@
+/// Who serves one kind, in the order in which they said so. The first one acts, the others stand by.
+public struct ProviderRoster: Hashable, Sendable {
+    public private(set) var connections: [ConnectionNumber] = []
+
+    public init() {}
+
+    /// The connection that acts now, for every control of the kind.
+    public var acting: ConnectionNumber? { connections.first }
+
+    public func contains(_ connection: ConnectionNumber) -> Bool { connections.contains(connection) }
+
+    /// - Returns: Whether another one acts now; then every control of the kind must hear
+    ///   ``ToggleEvent/providerChanged(to:)``.
+    public mutating func serve(_ connection: ConnectionNumber) -> Bool {
+        guard !connections.contains(connection) else { return false }
+        connections.append(connection)
+        return connections.count == 1
+    }
+
+    /// - Returns: As for ``serve(_:)``.
+    public mutating func leave(_ connection: ConnectionNumber) -> Bool {
+        let before = acting
+        connections.removeAll { $0 == connection }
+        return acting != before
+    }
+}

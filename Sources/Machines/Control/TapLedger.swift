@@ -1,0 +1,123 @@
+public import Model
+
+/// Remembers which taps have acted, so that a retry does not act again, on any control.
+///
+/// Ask ``answer(to:on:action:)`` before anything else is checked, and ``record(_:on:action:operation:at:)`` each tap
+/// that was not refused.
+public struct TapLedger: Sendable {
+    /// Whose tap it is, and its own name for it.
+    public struct Identity: Hashable, Sendable {
+        /// The account; without one the client's name, else the connection.
+        public var sender: String
+        public var eid: String
+
+        public init(sender: String, eid: String) {
+            self.sender = sender
+            self.eid = eid
+        }
+    }
+
+    public enum Answer: Hashable, Sendable {
+        case new
+        /// The first one's operation; `nil` where it had nothing to do.
+        case duplicate(OperationID?)
+        /// The same id came with another key or another wish (`dup_mismatch`).
+        case mismatch
+    }
+
+    struct Entry: Hashable, Sendable {
+        var identity: Identity
+        var key: Key
+        var action: ControlAction
+        var operation: OperationID?
+        var time: Timestamp
+    }
+
+    /// Ids are forgotten when they are older than this: 7 days, as for events (protocol.md §3).
+    public static let ageLimit = Milliseconds.days(7)
+    /// Ids are forgotten beyond the newest so many: people tap seldom.
+    public let countLimit: Int
+
+    /// Oldest first. What lies before `start` is forgotten, and is taken out now and then.
+    private var entries: [Entry] = []
+    private var start = 0
+    private var known: [Identity: Known] = [:]
+
+    private struct Known: Sendable {
+        var key: Key
+        var action: ControlAction
+        var operation: OperationID?
+    }
+
+    public init(countLimit: Int = 100_000) {
+        self.countLimit = max(1, countLimit)
+    }
+
+    public var count: Int { entries.count - start }
+
+    public func answer(to identity: Identity, on key: Key, action: ControlAction) -> Answer {
+        guard let first = known[identity] else { return .new }
+        guard first.key == key, first.action == action else { return .mismatch }
+        return .duplicate(first.operation)
+    }
+
+    /// A tap that is known already is left as it is.
+    public mutating func record(
+        _ identity: Identity, on key: Key, action: ControlAction, operation: OperationID?, at time: Timestamp
+    ) {
+        guard known[identity] == nil else { return }
+        known[identity] = Known(key: key, action: action, operation: operation)
+        entries.append(Entry(identity: identity, key: key, action: action, operation: operation, time: time))
+        while start < entries.count, count > countLimit || entries[start].time + Self.ageLimit < time {
+            known[entries[start].identity] = nil
+            start += 1
+        }
+        if start > entries.count / 2 {
+            entries.removeFirst(start)
+            start = 0
+        }
+    }
+}
+
+extension TapLedger: Hashable {
+    public static func == (left: TapLedger, right: TapLedger) -> Bool {
+        left.countLimit == right.countLimit && left.entries[left.start...] == right.entries[right.start...]
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(countLimit)
+        hasher.combine(entries[start...])
+    }
+}
+
+extension TapLedger {
+    public func encode(to writer: inout BinaryWriter) {
+        writer.write(countLimit)
+        writer.write(Array(entries[start...])) { writer, entry in
+            writer.write(entry.identity.sender)
+            writer.write(entry.identity.eid)
+            writer.write(entry.key.text)
+            writer.write(entry.action.value) { $0.write($1) }
+            writer.write(entry.operation) { $0.write($1.number) }
+            writer.write(entry.time)
+        }
+    }
+
+    public init(from reader: inout BinaryReader) throws(BinaryError) {
+        self.init(countLimit: try reader.readInt())
+        let entries = try reader.readArray { (reader: inout BinaryReader) throws(BinaryError) in
+            let identity = Identity(sender: try reader.readString(), eid: try reader.readString())
+            guard let key = Key(try reader.readString()) else { throw reader.failure("not a key") }
+            let value = try reader.readOptional { (reader) throws(BinaryError) in try reader.readBool() }
+            let operation = try reader.readOptional { (reader) throws(BinaryError) in
+                OperationID(try reader.readInt64())
+            }
+            return Entry(
+                identity: identity, key: key, action: value.map { .set($0) } ?? .press, operation: operation,
+                time: try reader.readTimestamp())
+        }
+        for entry in entries {
+            record(entry.identity, on: entry.key, action: entry.action, operation: entry.operation, at: entry.time)
+        }
+    }
+}

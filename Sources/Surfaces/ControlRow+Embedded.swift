@@ -1,0 +1,55 @@
+public import Kinds
+public import Machines
+public import Model
+
+extension ControlRow {
+    /// Appends a toggle that stands in an activity's view, with its current state.
+    ///
+    /// - Parameters:
+    ///   - key: The control's own.
+    ///   - viewer: For whom; its placement does not matter here.
+    ///   - surface: On CarPlay, and on a locked device, it is drawn and takes no taps (apple-domain.md 3.5).
+    public static func writeEmbedded(
+        _ toggle: Toggle, key: Key, kind: ToggleKind, title: String, for viewer: ControlViewer, on surface: Surface?,
+        to writer: inout JSONWriter
+    ) {
+        let isRedacted = kind.privacySensitive && viewer.isLocked
+        let shown = isRedacted ? nil : toggle.shown(to: viewer.connection, kind: kind)
+        var parts = ControlParts(toggle: kind, shown: shown, title: title, placement: .controlCenterMedium)
+        if isRedacted { parts.redact(offSymbol: kind.symbolOff) }
+        writer.beginObject()
+        writer.member("key", key.text)
+        writer.member("control", "toggle")
+        writer.name("shown")
+        if let shown { writer.value(shown) } else { writer.null() }
+        writer.member("phase", toggle.phase.rawValue)
+        writer.member("available", toggle.isAvailable)
+        writeEnd(parts, isInteractive: !viewer.isLocked && surface != .carplay, to: &writer)
+    }
+
+    /// Appends a button that stands in an activity's view.
+    ///
+    /// - Parameters: As for a toggle.
+    public static func writeEmbedded(
+        _ button: Button, key: Key, kind: ButtonKind, title: String, for viewer: ControlViewer, on surface: Surface?,
+        to writer: inout JSONWriter
+    ) {
+        var parts = ControlParts(button: kind, title: title, placement: .controlCenterMedium)
+        if kind.privacySensitive, viewer.isLocked { parts.redact(offSymbol: kind.symbol) }
+        writer.beginObject()
+        writer.member("key", key.text)
+        writer.member("control", "button")
+        writer.member("phase", button.phase.rawValue)
+        writer.member("available", button.isAvailable(kind: kind))
+        writeEnd(parts, isInteractive: !viewer.isLocked && surface != .carplay, to: &writer)
+    }
+
+    private static func writeEnd(_ parts: ControlParts, isInteractive: Bool, to writer: inout JSONWriter) {
+        writer.member("interactive", isInteractive)
+        if let symbol = parts.symbol { writer.member("symbol", symbol) }
+        if let title = parts.title { writer.member("title", title) }
+        if let text = parts.text { writer.member("text", text) }
+        if let tint = parts.tint { writer.member("tint", tint) }
+        writer.endObject()
+    }
+}

@@ -1,0 +1,101 @@
+public import Kinds
+public import Machines
+public import Model
+
+/// The row of a toggle or a button: its state, and what its placement shows (protocol.md §5).
+///
+/// `control value assumed phase wanted shown available last` are what is known; `placement symbol title text tint hint
+/// status` are what to draw; `unlock` says that the device must be unlocked before it acts, and `redacted` that it is
+/// locked and must not tell more. A member that does not apply is left out, but `value` and `shown` of a toggle, which
+/// are `null` while unknown.
+public enum ControlRow {
+    /// Appends a toggle's row as one JSON object.
+    ///
+    /// - Parameters:
+    ///   - kind: Of the toggle; `name` and `title` are its kind file's.
+    ///   - viewer: For whom. Without a placement nothing is redacted: that is the whole state.
+    public static func write(
+        _ toggle: Toggle, kind: ToggleKind, name: String, title: String, for viewer: ControlViewer,
+        to writer: inout JSONWriter
+    ) {
+        let shown = toggle.shown(to: viewer.connection, kind: kind)
+        let isRedacted = kind.privacySensitive && viewer.isLocked && viewer.placement != nil
+        var parts = ControlParts(toggle: kind, shown: shown, title: title, placement: viewer.placement)
+        if viewer.placement?.showsStatus ?? true { parts.status = status(after: toggle.last) }
+        if isRedacted { parts.redact(offSymbol: kind.symbolOff) }
+
+        writer.beginObject()
+        writer.member("control", "toggle")
+        if viewer.placement == nil { writer.member("kind", name) }
+        member("value", isRedacted ? nil : toggle.value, to: &writer)
+        writer.member("assumed", toggle.isAssumed)
+        writer.member("phase", toggle.phase.rawValue)
+        if let wanted = toggle.wanted, !isRedacted { writer.member("wanted", wanted) }
+        member("shown", isRedacted ? nil : shown, to: &writer)
+        writer.member("available", toggle.isAvailable)
+        writeEnd(
+            toggle.last, parts: parts, requiresAuthentication: kind.requiresAuthentication, isRedacted: isRedacted,
+            for: viewer, to: &writer)
+    }
+
+    /// Appends a button's row as one JSON object.
+    ///
+    /// - Parameters: As for a toggle.
+    public static func write(
+        _ button: Button, kind: ButtonKind, name: String, title: String, for viewer: ControlViewer,
+        to writer: inout JSONWriter
+    ) {
+        let isRedacted = kind.privacySensitive && viewer.isLocked && viewer.placement != nil
+        var parts = ControlParts(button: kind, title: title, placement: viewer.placement)
+        if viewer.placement?.showsStatus ?? true { parts.status = status(after: button.last) }
+        if isRedacted { parts.redact(offSymbol: kind.symbol) }
+
+        writer.beginObject()
+        writer.member("control", "button")
+        if viewer.placement == nil { writer.member("kind", name) }
+        writer.member("phase", button.phase.rawValue)
+        writer.member("available", button.isAvailable(kind: kind))
+        if let coolingUntil = button.coolingUntil { writer.member("coolingUntil", coolingUntil.milliseconds) }
+        writeEnd(
+            button.last, parts: parts, requiresAuthentication: kind.requiresAuthentication, isRedacted: isRedacted,
+            for: viewer, to: &writer)
+    }
+
+    private static func writeEnd(
+        _ last: OperationEnd?, parts: ControlParts, requiresAuthentication: Bool, isRedacted: Bool,
+        for viewer: ControlViewer, to writer: inout JSONWriter
+    ) {
+        if var last {
+            // The provider's own words may tell what the thing is.
+            if isRedacted { last.failure = nil }
+            writer.name("last")
+            last.write(to: &writer)
+        }
+        if let placement = viewer.placement { writer.member("placement", placement.rawValue) }
+        if let symbol = parts.symbol { writer.member("symbol", symbol) }
+        if let title = parts.title { writer.member("title", title) }
+        if let text = parts.text { writer.member("text", text) }
+        if let tint = parts.tint { writer.member("tint", tint) }
+        if let hint = parts.hint { writer.member("hint", hint) }
+        if let status = parts.status { writer.member("status", status) }
+        if requiresAuthentication, viewer.isLocked { writer.member("unlock", true) }
+        if isRedacted { writer.member("redacted", true) }
+        writer.endObject()
+    }
+
+    private static func member(_ name: String, _ value: Bool?, to writer: inout JSONWriter) {
+        writer.name(name)
+        if let value { writer.value(value) } else { writer.null() }
+    }
+
+    /// What to say for a moment after an operation: only what went wrong, since success is drawn (G10: sparingly).
+    private static func status(after last: OperationEnd?) -> String? {
+        switch last?.result {
+        case nil, .confirmed, .superseded: nil
+        case .reverted(.failed): last?.failure?.message ?? "Failed"
+        case .reverted(.timeout): "No answer"
+        case .reverted(.overridden): "Changed elsewhere"
+        case .reverted(.unavailable): "Not available"
+        }
+    }
+}
