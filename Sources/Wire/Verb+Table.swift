@@ -1,0 +1,157 @@
+extension VerbDescription {
+    /// Every verb, in the order in which people meet them.
+    public static let all: [VerbDescription] = sessions + producers + subscribers + controls + people
+
+    private static let sessions: [VerbDescription] = [
+        VerbDescription(
+            .hello, "says who is speaking; optional on a server with auth=none",
+            attributes: [
+                .optional(.client, "NAME", "the program, such as head-unit/2.1; the src= of its events"),
+                .optional(.surface, "SURFACE", "phone pad watch carplay desktop standby vision: the default view="),
+                .optional(.account, "ACCOUNT", "whose device it is; without it every activity is visible"),
+                .optional(.device, "DEVICE", "a device of the catalogue; the OK then has canvas=WxH"),
+                .optional(.caps, "A,B", "capabilities wanted; the OK names those granted"),
+                .optional(.hb, "MS", "heartbeats: MARK after so long a silence, the end after twice yours"),
+            ],
+            example: "HELLO client=head-unit/2.1 surface=carplay account=alice")
+    ]
+
+    private static let producers: [VerbDescription] = [
+        VerbDescription(
+            .event, "posts an event of one activity", positional: .key,
+            attributes: [
+                .required(.type, "NAME", "start, update, end, or an event of the kind's machine"),
+                .optional(.src, "SOURCE", "who says so; default: client= of HELLO, else -"),
+                .optional(.eid, "ID", "the source's own event id: the same takes effect once"),
+                .optional(.at, "MS", "when it happened, Unix ms; default: now"),
+                .optional(.ver, "N", "the source's version number of this key"),
+                .optional(.accounts, "A,B", "whose devices may show it, told when it starts; default: everybody's"),
+            ],
+            tail: "[JSON]",
+            details: [
+                "The JSON may hold attributes, content-state (objects), alert {title,body,sound}, stale-date, "
+                    + "dismissal-date, start-date (Unix seconds), relevance-score.",
+                "Answer: OK verdict=applied|noop|duplicate|stale|ignored|deferred rev=N state=STATE, after the commit "
+                    + "is on disk.",
+            ],
+            example: #"EVT coffee-order/1042 type=start eid=e1 for=alice {"attributes":{"item":"Flat white"}}"#)
+    ]
+
+    private static let subscribers: [VerbDescription] = [
+        VerbDescription(
+            .subscribe, "follows a key, a kind (kind/*) or everything (*)", positional: .pattern,
+            attributes: [
+                .optional(.view, "VIEW", "a surface, or full; default: that of HELLO, else full"),
+                .optional(.accounts, "ACCOUNT", "what this person's devices see; default: account= of HELLO"),
+                .optional(.from, "CURSOR", "resume: the last cur= received, as it came"),
+                .optional(.rate, "N", "at most N lines a second for each key"),
+                .optional(.placement, "PLACE", "where a control is drawn"),
+            ],
+            details: [
+                "Answer: OK sub=N, then a SNAP a key, LIVE, and from then on UPD and DEL as things change.",
+                "A reader that is slow gets the newest state of each key, marked skip=n; it is never cut for it.",
+            ],
+            example: "SUB coffee-order/* view=carplay"),
+        VerbDescription(
+            .unsubscribe, "ends a subscription",
+            attributes: [.required(.sub, "N", "its number, as in the OK of its SUB")],
+            example: "UNSUB sub=1"),
+        VerbDescription(
+            .get, "shows one key once", positional: .key,
+            attributes: [.optional(.view, "VIEW", "a surface, or full")],
+            example: "GET coffee-order/1042"),
+        VerbDescription(
+            .list, "shows every key of a pattern once; without one, all", positional: .optionalPattern,
+            attributes: [.optional(.view, "VIEW", "a surface, or full")],
+            details: ["Answer: a SNAP sub=0 a key, then OK count=n."],
+            example: "LIST coffee-order/*"),
+        VerbDescription(.kinds, "lists the kinds that are loaded", example: "KINDS"),
+        VerbDescription(
+            .history, "tells what happened to one key, oldest first", positional: .key,
+            details: ["Answer: a HIST an event, then OK count=n."],
+            example: "HISTORY coffee-order/1042"),
+        VerbDescription(.stats, "tells the server's own figures", example: "STATS"),
+        VerbDescription(
+            .trait, "tells the situation of this device; its rows are made anew at once",
+            details: TraitName.allCases.map { "\($0.rawValue)=\($0.values)" },
+            example: "TRAIT dashboard=hidden focus=on"),
+        VerbDescription(
+            .open, "opens an activity: its Lock Screen presentation and its deep link", positional: .key,
+            example: "OPEN coffee-order/1042"),
+        VerbDescription(
+            .seen, "its alert was seen, and need not alert this account's other devices", positional: .key,
+            attributes: [.required(.rev, "REV", "the rev of the ALERT")],
+            example: "SEEN coffee-order/1042 rev=41903"),
+        VerbDescription(
+            .dismiss, "swipes an activity away, on all devices of this account", positional: .key,
+            details: ["It needs an account: say HELLO account=… first."],
+            example: "DISMISS coffee-order/1042"),
+    ]
+
+    private static let controls: [VerbDescription] = [
+        VerbDescription(
+            .set, "sets a toggle: the value that is wanted, never a flip", positional: .key,
+            attributes: [
+                .required(.value, "on|off", "the value wanted"),
+                .optional(.seenRev, "REV", "the rev of the row that the person saw; refused when it is out of date"),
+                .optional(.eid, "ID", "the same acts once for an account"),
+            ],
+            example: "SET porch-light/front value=on if=41650"),
+        VerbDescription(
+            .press, "presses a button", positional: .key,
+            attributes: [.optional(.eid, "ID", "the same acts once for an account")],
+            example: "PRESS log-coffee/desk eid=p1"),
+        VerbDescription(
+            .serve, "this connection acts for the controls of a kind", positional: .kind,
+            details: ["What is to be done comes as DO op= key= action= value= deadline=; answer DONE or FAIL."],
+            example: "SERVE porch-light"),
+        VerbDescription(
+            .done, "an operation was done",
+            attributes: [
+                .required(.op, "OP", "the operation, as in its DO"),
+                .optional(.value, "on|off", "what the toggle is now; default: what was wanted"),
+            ],
+            example: "DONE op=o18 value=on"),
+        VerbDescription(
+            .fail, "an operation failed",
+            attributes: [
+                .required(.op, "OP", "the operation, as in its DO"),
+                .optional(.code, "CODE", "why, for programs"),
+            ],
+            tail: #"[{"message":"for people"}]"#,
+            example: #"FAIL op=o18 code=jammed {"message":"The relay does not answer"}"#),
+        VerbDescription(
+            .report, "the real thing changed by itself, or exists", positional: .key,
+            attributes: [
+                .optional(.value, "on|off", "what a toggle is now; a button has none"),
+                .optional(.at, "MS", "when it was seen, Unix ms; default: now"),
+            ],
+            example: "REPORT porch-light/front value=on"),
+    ]
+
+    private static let people: [VerbDescription] = [
+        VerbDescription(
+            .ping, "is answered by PONG once everything before it is answered and on disk", example: "PING id=1"),
+        VerbDescription(
+            .help, "lists the verbs, or explains one", positional: .optionalVerb, example: "HELP SUB"),
+        VerbDescription(.bye, "ends the session after the replies that are due", example: "BYE"),
+    ]
+}
+
+extension VerbDescription.Attribute {
+    fileprivate static func required(_ name: AttributeName, _ placeholder: String, _ summary: String) -> Self {
+        Self(placeholder: placeholder, isRequired: true, summary: summary, name: name)
+    }
+
+    fileprivate static func optional(_ name: AttributeName, _ placeholder: String, _ summary: String) -> Self {
+        Self(placeholder: placeholder, isRequired: false, summary: summary, name: name)
+    }
+}
+
+extension VerbDescription.Positional {
+    fileprivate static let key = Self(kind: .key, isRequired: true)
+    fileprivate static let pattern = Self(kind: .pattern, isRequired: true)
+    fileprivate static let optionalPattern = Self(kind: .pattern, isRequired: false)
+    fileprivate static let kind = Self(kind: .kind, isRequired: true)
+    fileprivate static let optionalVerb = Self(kind: .verb, isRequired: false)
+}

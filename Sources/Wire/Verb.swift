@@ -1,0 +1,115 @@
+/// What a client can ask for (protocol.md §2 to §5).
+public enum Verb: String, CaseIterable, Hashable, Sendable {
+    case hello = "HELLO"
+    case event = "EVT"
+    case subscribe = "SUB"
+    case unsubscribe = "UNSUB"
+    case get = "GET"
+    case list = "LIST"
+    case kinds = "KINDS"
+    case history = "HISTORY"
+    case stats = "STATS"
+    case trait = "TRAIT"
+    case open = "OPEN"
+    case seen = "SEEN"
+    case dismiss = "DISMISS"
+    case set = "SET"
+    case press = "PRESS"
+    case serve = "SERVE"
+    case done = "DONE"
+    case fail = "FAIL"
+    case report = "REPORT"
+    case ping = "PING"
+    case help = "HELP"
+    case bye = "BYE"
+}
+
+/// How one verb is written, and what it is for: parsing, `HELP` and the published spec come from this.
+public final class VerbDescription: Sendable {
+    /// The one word without a `=` that a verb may take.
+    public struct Positional: Sendable {
+        public enum Kind: Sendable {
+            case key, pattern, kind, verb
+        }
+
+        public let kind: Kind
+        public let isRequired: Bool
+    }
+
+    public struct Attribute: Sendable {
+        /// What stands for the value in a usage line.
+        public let placeholder: String
+        public let isRequired: Bool
+        public let summary: String
+        let name: AttributeName
+
+        /// As it is written.
+        public var text: String { name.rawValue }
+    }
+
+    public let verb: Verb
+    public let summary: String
+    public let positional: Positional?
+    /// Beside `id=`, which every request takes.
+    public let attributes: [Attribute]
+    /// What the JSON tail is, or `nil` where none is looked at.
+    public let tail: String?
+    /// Paragraphs for `HELP VERB`.
+    public let details: [String]
+    public let example: String
+
+    let name: PackedName
+
+    init(
+        _ verb: Verb, _ summary: String, positional: Positional? = nil, attributes: [Attribute] = [],
+        tail: String? = nil, details: [String] = [], example: String
+    ) {
+        self.verb = verb
+        self.summary = summary
+        self.positional = positional
+        self.attributes = attributes
+        self.tail = tail
+        self.details = details
+        self.example = example
+        name = PackedName(verb.rawValue)
+    }
+
+    /// `SUB PATTERN [view=VIEW] …`, all in one line.
+    public var usage: String {
+        var parts = [verb.rawValue]
+        if let positional { parts.append(positional.isRequired ? positional.text : "[\(positional.text)]") }
+        for attribute in attributes {
+            let text = "\(attribute.text)=\(attribute.placeholder)"
+            parts.append(attribute.isRequired ? text : "[\(text)]")
+        }
+        if let tail { parts.append(tail) }
+        return parts.joined(separator: " ")
+    }
+
+    /// The description of the verb that is written so, in any case.
+    static func find(_ name: PackedName) -> VerbDescription? { all.first { $0.name == name } }
+}
+
+extension VerbDescription.Positional {
+    public var text: String {
+        switch kind {
+        case .key: "KEY"
+        case .pattern: "PATTERN"
+        case .kind: "KIND"
+        case .verb: "VERB"
+        }
+    }
+}
+
+/// Every attribute that some request knows, but for the names of `TRAIT`.
+enum AttributeName: String, CaseIterable, Sendable {
+    case id, type, src, eid, at, ver, view, from, rate, placement, sub, rev, value, op, code, client, surface, account,
+        device, caps, hb
+    case accounts = "for"
+    case seenRev = "if"
+
+    /// The names by their bytes, for the parser.
+    static let packed: [PackedName] = allCases.map { PackedName($0.rawValue) }
+
+    static let count = 23
+}
