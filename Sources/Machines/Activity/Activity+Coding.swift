@@ -1,0 +1,112 @@
+public import Kinds
+public import Model
+internal import Statechart
+
+extension Activity.Lifecycle {
+    var code: UInt8 {
+        switch self {
+        case .pending: 0
+        case .active: 1
+        case .stale: 2
+        case .ended: 3
+        case .dismissed: 4
+        }
+    }
+}
+
+extension Activity {
+    /// The form in which snapshots hold it. Its key and its kind are told beside it.
+    public func encode(to writer: inout BinaryWriter) {
+        writer.write(UInt8(1))  // The version of this form.
+        writer.write(lifecycle.code)
+        writer.write(accounts) { $0.write($1) }
+        writer.write(attributes)
+        writer.write(content)
+        writer.write(score) { $0.write($1) }
+        writer.write(progress) { $0.write($1) }
+        writer.write(startedAt)
+        writer.write(updatedAt)
+        for time in [staleAt, endedAt, removeAt, lastAlertAt, scheduledAt, staleDate] {
+            writer.write(time) { $0.write($1) }
+        }
+        writer.write(isAlerting)
+        writer.write(isWithheld)
+        writer.write(scheduledAlert) { writer, alert in
+            writer.write(alert.title)
+            writer.write(alert.body)
+            writer.write(alert.sound) { $0.write($1) }
+        }
+        writer.write(freshAt)
+        writer.write(newestVersion) { $0.write($1) }
+        writer.write(newestAt)
+        writer.write(marks) { writer, mark in
+            writer.write(mark.account)
+            writer.write(mark.isDismissed)
+            writer.write(mark.seenRev) { $0.write($1) }
+        }
+        machine.encode(to: &writer)
+    }
+
+    /// Reads what ``encode(to:)`` wrote for an activity of the same key and kind.
+    public init(from reader: inout BinaryReader, key: Key, kind: ActivityKind) throws(BinaryError) {
+        guard try reader.readByte() == 1 else { throw reader.failure("an activity in a form that is not known here") }
+        let code = try reader.readByte()
+        guard let lifecycle = Lifecycle.allCases.first(where: { $0.code == code }) else {
+            throw reader.failure("no life-cycle state \(code)")
+        }
+        self.key = key
+        self.kind = kind
+        self.lifecycle = lifecycle
+        accounts = try reader.readArray { reader throws(BinaryError) in try reader.readString() }
+        attributes = try reader.readJSON()
+        content = try reader.readJSON()
+        score = try reader.readOptional { reader throws(BinaryError) in try reader.readDouble() }
+        progress = try reader.readOptional { reader throws(BinaryError) in try reader.readDouble() }
+        startedAt = try reader.readTimestamp()
+        updatedAt = try reader.readTimestamp()
+        staleAt = try Self.readTime(&reader)
+        endedAt = try Self.readTime(&reader)
+        removeAt = try Self.readTime(&reader)
+        lastAlertAt = try Self.readTime(&reader)
+        scheduledAt = try Self.readTime(&reader)
+        staleDate = try Self.readTime(&reader)
+        isAlerting = try reader.readBool()
+        isWithheld = try reader.readBool()
+        scheduledAlert = try reader.readOptional { reader throws(BinaryError) in
+            ActivityAlert(
+                title: try reader.readString(), body: try reader.readString(),
+                sound: try reader.readOptional { reader throws(BinaryError) in try reader.readString() })
+        }
+        freshAt = try reader.readTimestamp()
+        newestVersion = try reader.readOptional { reader throws(BinaryError) in try reader.readInt64() }
+        newestAt = try reader.readTimestamp()
+        marks = try reader.readArray { reader throws(BinaryError) in
+            Mark(
+                account: try reader.readString(), isDismissed: try reader.readBool(),
+                seenRev: try reader.readOptional { reader throws(BinaryError) in try reader.readInt64() })
+        }
+        machine = try MachineInstance(from: &reader, statechart: kind.statechart)
+    }
+
+    private static func readTime(_ reader: inout BinaryReader) throws(BinaryError) -> Timestamp? {
+        try reader.readOptional { reader throws(BinaryError) in try reader.readTimestamp() }
+    }
+
+    /// A hash of everything that it remembers, the same on every machine: the journal's witness of a transition.
+    public var stateHash: UInt64 {
+        var writer = BinaryWriter()
+        encode(to: &writer)
+        return StableHash.of(writer.bytes.span)
+    }
+}
+
+extension Activity: Equatable {
+    /// Equal when key and everything that is remembered are; kinds are compared by identity.
+    public static func == (left: Activity, right: Activity) -> Bool {
+        guard left.key == right.key, left.kind === right.kind else { return false }
+        var (leftWriter, rightWriter) = (BinaryWriter(), BinaryWriter())
+        left.encode(to: &leftWriter)
+        right.encode(to: &rightWriter)
+        return leftWriter.bytes == rightWriter.bytes
+    }
+}

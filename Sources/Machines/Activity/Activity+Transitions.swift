@@ -1,0 +1,339 @@
+internal import Kinds
+internal import Model
+internal import Statechart
+
+// What each event does. Everything here runs on a copy: a refusal leaves the activity as it was.
+extension Activity {
+    /// Becomes visible: by a `start`, or when its scheduled start comes.
+    mutating func begin(
+        entered: [StateIndex], alert: ActivityAlert?, at now: Timestamp, _ outcome: inout ActivityOutcome
+    ) {
+        startedAt = now
+        updatedAt = now
+        lifecycle = .active
+        refresh(at: now)
+        isWithheld = lifecycle == .stale
+        announce(entered: entered, alert: alert ?? stateAlert(of: entered), at: now, &outcome)
+    }
+
+    mutating func takeUpdate(
+        _ event: ActivityEvent, settings: ActivitySettings, at now: Timestamp
+    ) throws(ActivityRejection) -> ActivityOutcome {
+        let details = event.details
+        let before = (content, score, lifecycle, staleAt)
+        content = details.content ?? content
+        try Self.checkSize(content, attributes: attributes, settings: settings)
+        score = details.score
+        staleDate = details.staleDate
+        remember(event, at: now)
+
+        var outcome = ActivityOutcome(.noop)
+        if lifecycle != .pending {
+            refresh(at: now)
+            if let alert = details.alert { announce(entered: [], alert: alert, at: now, &outcome) }
+        }
+        let isChanged = (content, score, lifecycle) != (before.0, before.1, before.2) || outcome.alert != nil
+        finish(isChanged: isChanged, staleAtChanged: staleAt != before.3, at: now, &outcome)
+        return outcome
+    }
+
+    mutating func takeEnd(
+        _ event: ActivityEvent, isOld: Bool, settings: ActivitySettings, at now: Timestamp
+    ) throws(ActivityRejection) -> ActivityOutcome {
+        let details = event.details
+        content = details.content ?? content
+        try Self.checkSize(content, attributes: attributes, settings: settings)
+        score = details.score ?? score
+        remember(event, at: now)
+
+        var outcome = ActivityOutcome(.applied, .publish)
+        outcome.isOldEnd = isOld
+        updatedAt = now
+        isAlerting = false
+        guard lifecycle != .pending else {
+            remove(at: now, &outcome)
+            return outcome
+        }
+        end(requested: details.dismissalDate, at: now, &outcome)
+        // What is out of order does not call anybody.
+        if !isOld, let alert = details.alert { announce(entered: [], alert: alert, at: now, &outcome) }
+        return outcome
+    }
+
+    mutating func takeDomainEvent(
+        _ name: String, _ event: ActivityEvent, settings: ActivitySettings, at now: Timestamp
+    ) throws(ActivityRejection) -> ActivityOutcome {
+        // The machine raises these itself; a client may not send them (definitions.md, Transitions).
+        guard !name.utf8.starts(with: "done.".utf8) else { return ActivityOutcome(.ignored) }
+        let details = event.details
+        let patch = details.content ?? [:]
+        var values = MachineValues(attributes: attributes, content: content.merging(patch))
+        try Self.checkSize(values.content, attributes: attributes, settings: settings)
+        let limit = Self.contentLimit(attributes: attributes, settings: settings)
+
+        let step: StepResult
+        do throws(MachineError) {
+            if lifecycle == .ended {
+                guard now < startedAt + kind.maxActive,
+                    let reopened = try kind.statechart.reopen(
+                        event: name, content: patch, at: machineTime(now), instance: &machine, values: &values,
+                        contentLimit: limit)
+                else { return ActivityOutcome(.ignored) }
+                step = reopened
+                endedAt = nil
+                removeAt = nil
+                lifecycle = .active
+            } else {
+                step = try kind.statechart.handle(
+                    event: name, content: patch, at: machineTime(now), instance: &machine, values: &values,
+                    contentLimit: limit)
+            }
+        } catch {
+            throw .machine(error)
+        }
+        var outcome = ActivityOutcome(step.verdict)
+        outcome.guardErrorCount = step.guardErrorCount
+        guard step.verdict != .ignored else { return outcome }
+        remember(event, at: now)
+        // A parked event's content comes with it, when the machine takes it up.
+        guard step.verdict != .deferred else { return outcome }
+
+        let before = (score, lifecycle, staleAt, content)
+        content = values.content
+        score = details.score ?? score
+        staleDate = details.staleDate ?? staleDate
+        updateProgress()
+        guard lifecycle != .pending else {
+            outcome.verdict = .noop
+            let isChanged = step.verdict == .applied || content != before.3 || score != before.0
+            finish(isChanged: isChanged, staleAtChanged: false, at: now, &outcome)
+            if step.isDone { remove(at: now, &outcome) }
+            return outcome
+        }
+        // A stale date that has passed is spent: it does not keep stale what has just been heard of.
+        if details.staleDate == nil, let date = staleDate, date <= now { staleDate = nil }
+        refresh(at: now)
+        announce(entered: step.entered, alert: details.alert ?? stateAlert(of: step.entered), at: now, &outcome)
+        outcome.verdict = .noop
+        let isChanged =
+            step.verdict == .applied || content != before.3 || score != before.0 || lifecycle != before.1
+            || outcome.alert != nil
+        finish(isChanged: isChanged, staleAtChanged: staleAt != before.2, at: now, &outcome)
+        if step.isDone { end(requested: details.dismissalDate, at: now, &outcome) }
+        return outcome
+    }
+
+    mutating func dismiss(
+        account: String, settings: ActivitySettings, at now: Timestamp
+    ) throws(ActivityRejection) -> ActivityOutcome {
+        switch lifecycle {
+        // Nobody has seen a pending one, and a dismissed one is gone.
+        case .pending, .dismissed: return ActivityOutcome(.ignored)
+        case .active, .stale, .ended: break
+        }
+        guard isAddressed(to: account) else { return ActivityOutcome(.ignored) }
+        let position = try markPosition(of: account, settings: settings)
+        guard !marks[position].isDismissed else { return ActivityOutcome(.noop) }
+        marks[position].isDismissed = true
+        isAlerting = false
+        var outcome = ActivityOutcome(.applied, .publish)
+        if !accounts.isEmpty, accounts.allSatisfy({ mark(of: $0)?.isDismissed == true }) { remove(at: now, &outcome) }
+        return outcome
+    }
+
+    mutating func see(
+        account: String, rev: Int64, settings: ActivitySettings
+    ) throws(ActivityRejection) -> ActivityOutcome {
+        guard lifecycle != .dismissed, isAddressed(to: account) else { return ActivityOutcome(.ignored) }
+        let position = try markPosition(of: account, settings: settings)
+        if let seen = marks[position].seenRev, seen >= rev { return ActivityOutcome(.noop) }
+        marks[position].seenRev = rev
+        return ActivityOutcome(.applied)
+    }
+}
+
+// MARK: Parts of a transition
+
+extension Activity {
+    /// The clock of the machine, which stands still while the activity is pending.
+    func machineTime(_ now: Timestamp) -> Timestamp {
+        guard let scheduledAt else { return now }
+        return lifecycle == .pending ? scheduledAt : now + Milliseconds(0 - machineDelay.count)
+    }
+
+    /// How far the machine's clock is behind.
+    var machineDelay: Milliseconds {
+        guard let scheduledAt else { return .zero }
+        return startedAt - scheduledAt
+    }
+
+    /// Something fresh was heard: the stale date is set anew, by the event's own, else the state's, else the kind's.
+    mutating func refresh(at now: Timestamp) {
+        freshAt = now
+        staleAt = staleDate ?? (ownStale ?? kind.stale).map { now + $0 }
+        lifecycle = staleAt.map { $0 <= now } ?? false ? .stale : .active
+        if lifecycle == .active { isWithheld = false }
+    }
+
+    /// Closes a transition that was accepted: its verdict, and whether the row is another one now.
+    mutating func finish(
+        isChanged: Bool, staleAtChanged: Bool, at now: Timestamp, _ outcome: inout ActivityOutcome
+    ) {
+        if isChanged {
+            outcome.verdict = .applied
+            updatedAt = now
+        }
+        // A noop that only moves the stale date is a noop to its sender, and another row to a reader of `staleAt`.
+        guard isChanged || staleAtChanged else { return }
+        outcome.effects.insert(.publish)
+        if outcome.alert == nil { isAlerting = false }
+    }
+
+    /// Tells what was entered: milestones, and the alert that goes with it.
+    mutating func announce(
+        entered: [StateIndex], alert: ActivityAlert?, at now: Timestamp, _ outcome: inout ActivityOutcome
+    ) {
+        for state in entered where traits(of: state)?.isMilestone == true {
+            guard let path = path(of: state) else { continue }
+            outcome.milestones.append(.init(state: path, time: now))
+        }
+        // What no surface shows calls nobody.
+        guard let alert, !isWithheld else { return }
+        outcome.effects.insert(.alert)
+        outcome.alert = alert
+        lastAlertAt = now
+        isAlerting = true
+    }
+
+    /// Ends it: frozen from here on, and removed at once or after its linger (table 2.1, L21–L23).
+    mutating func end(requested: Timestamp?, at now: Timestamp, _ outcome: inout ActivityOutcome) {
+        machine.cancelDeadlines()
+        endedAt = now
+        let linger = min(ownDismiss ?? kind.dismiss, kind.maxLinger)
+        let latest = min(now + kind.maxLinger, startedAt + kind.maxActive + kind.maxLinger)
+        let removal = min(requested ?? now + linger, latest)
+        outcome.effects.insert(.publish)
+        guard removal > now else { return remove(at: now, &outcome) }
+        lifecycle = .ended
+        removeAt = removal
+    }
+
+    /// Takes it off every screen, for good.
+    mutating func remove(at now: Timestamp, _ outcome: inout ActivityOutcome) {
+        machine.cancelDeadlines()
+        lifecycle = .dismissed
+        endedAt = endedAt ?? now
+        removeAt = now
+        outcome.effects.formUnion([.publish, .retire])
+    }
+}
+
+// MARK: What the current states say
+
+extension Activity {
+    func traits(of state: StateIndex) -> StateTraits? {
+        kind.states.indices.contains(state.rawValue) ? kind.states[state.rawValue] : nil
+    }
+
+    func path(of state: StateIndex) -> String? {
+        let states = kind.statechart.states
+        return states.indices.contains(state.rawValue) ? states[state.rawValue].path : nil
+    }
+
+    /// The nearest value that an active state gives, from the innermost outwards; of several regions, the shortest.
+    private func nearest(_ value: (StateTraits) -> Milliseconds?) -> Milliseconds? {
+        var shortest: Milliseconds?
+        for leaf in machine.leaves(in: kind.statechart) {
+            var state: StateIndex? = leaf
+            while let index = state {
+                if let found = traits(of: index).flatMap(value) {
+                    shortest = shortest.map { min($0, found) } ?? found
+                    break
+                }
+                let states = kind.statechart.states
+                state = states.indices.contains(index.rawValue) ? states[index.rawValue].parent : nil
+            }
+        }
+        return shortest
+    }
+
+    var ownStale: Milliseconds? { nearest(\.stale) }
+    private var ownDismiss: Milliseconds? { nearest(\.dismiss) }
+
+    /// A state that gives no progress leaves the last one as it is.
+    mutating func updateProgress() {
+        for leaf in machine.leaves(in: kind.statechart) {
+            guard let fraction = traits(of: leaf)?.progress else { continue }
+            progress = fraction
+            return
+        }
+    }
+
+    /// The alert of the innermost state that was entered last, filled in.
+    func stateAlert(of entered: [StateIndex]) -> ActivityAlert? {
+        for state in entered.reversed() {
+            guard let alert = traits(of: state)?.alert else { continue }
+            let context = templateContext
+            return ActivityAlert(
+                title: alert.title.rendered(in: context), body: alert.body.rendered(in: context), sound: alert.sound)
+        }
+        return nil
+    }
+}
+
+// MARK: Accounts
+
+extension Activity {
+    private func isAddressed(to account: String) -> Bool {
+        accounts.isEmpty || accounts.contains { $0.utf8.elementsEqual(account.utf8) }
+    }
+
+    func mark(of account: String) -> Mark? {
+        marks.first { $0.account.utf8.elementsEqual(account.utf8) }
+    }
+
+    /// Where the mark of `account` is; it is made when there is none.
+    private mutating func markPosition(
+        of account: String, settings: ActivitySettings
+    ) throws(ActivityRejection) -> Int {
+        var low = 0
+        var high = marks.count
+        while low < high {
+            let middle = (low + high) / 2
+            if marks[middle].account.utf8.lexicographicallyPrecedes(account.utf8) {
+                low = middle + 1
+            } else {
+                high = middle
+            }
+        }
+        if low < marks.count, marks[low].account.utf8.elementsEqual(account.utf8) { return low }
+        guard marks.count < settings.markLimit else { throw .markLimit(settings.markLimit) }
+        marks.insert(Mark(account: account), at: low)
+        return low
+    }
+
+    /// Whether the devices of `account` may show it; `nil` is a connection without an account, which sees everything.
+    public func isVisible(to account: String?) -> Bool {
+        guard lifecycle != .dismissed else { return false }
+        guard let account else { return true }
+        return isAddressed(to: account) && mark(of: account)?.isDismissed != true
+    }
+
+    /// Whether the person of `account` swiped it away.
+    public func isDismissed(by account: String) -> Bool { mark(of: account)?.isDismissed == true }
+
+    /// Whether the alert of the commit `rev` need not go to the devices of `account` any more: it was seen on one of
+    /// them, or the activity was dismissed.
+    public func isAlertSpent(rev: Int64, for account: String) -> Bool {
+        guard lifecycle != .dismissed, let mark = mark(of: account) else { return lifecycle == .dismissed }
+        return mark.isDismissed || mark.seenRev.map { $0 >= rev } ?? false
+    }
+
+    /// The accounts in whose limits it takes up room (table 2.1: pending, active and stale; an ended one leaves its room).
+    public var occupiedAccounts: [String] {
+        switch lifecycle {
+        case .pending, .active, .stale: accounts.filter { !isDismissed(by: $0) }
+        case .ended, .dismissed: []
+        }
+    }
+}

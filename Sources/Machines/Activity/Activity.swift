@@ -1,0 +1,233 @@
+public import Kinds
+public import Model
+internal import Statechart
+
+/// One live activity, from its announcement until it has left every screen.
+///
+/// A value without a clock: events and deadlines come with their time. Its rows are table 2.1 of the domain's rules,
+/// and `Protocols/Machines/activity.table` runs them.
+public struct Activity: Sendable {
+    /// ActivityKit's five states.
+    public enum Lifecycle: String, CaseIterable, Hashable, Sendable {
+        /// Scheduled; nothing is shown before its start.
+        case pending
+        /// Shown, and current.
+        case active
+        /// Shown as out of date: its publisher promised an update that did not come.
+        case stale
+        /// Shows its last content until ``Activity/removeAt``, frozen.
+        case ended
+        /// Gone from every screen. Final.
+        case dismissed
+    }
+
+    /// What one account's devices did with it.
+    struct Mark: Hashable, Sendable {
+        var account: String
+        var isDismissed = false
+        var seenRev: Int64?
+    }
+
+    public let key: Key
+    public let kind: ActivityKind
+    /// `for=`: whose devices may show it, sorted; empty = everybody's.
+    public let accounts: [String]
+    /// The static data, an object.
+    public let attributes: JSON
+
+    public internal(set) var lifecycle: Lifecycle
+    /// The content state, an object.
+    public internal(set) var content: JSON
+    /// The relevance score; `nil` = 0.
+    public internal(set) var score: Double?
+    /// The fraction that the current states give, or the last one that any gave.
+    public internal(set) var progress: Double?
+    /// When it became active; while pending, when it will.
+    public internal(set) var startedAt: Timestamp
+    /// When an event or a timer of its machine last changed it.
+    public internal(set) var updatedAt: Timestamp
+    /// When it goes stale, or went stale.
+    public internal(set) var staleAt: Timestamp?
+    public internal(set) var endedAt: Timestamp?
+    /// When an ended one leaves, or a dismissed one left.
+    public internal(set) var removeAt: Timestamp?
+    public internal(set) var lastAlertAt: Timestamp?
+    /// Its last change came with an alert.
+    public internal(set) var isAlerting = false
+    /// Stale from the start: no surface shows it before it becomes active (table 2.1, L3).
+    public internal(set) var isWithheld = false
+
+    /// The memory of the kind's machine.
+    var machine: MachineInstance
+    /// When a scheduled one was scheduled. Its machine stands still from then until the start, so that the timers of its
+    /// states count from the start.
+    var scheduledAt: Timestamp?
+    /// What to say at the start of a scheduled one.
+    var scheduledAlert: ActivityAlert?
+    /// An event's own stale date, as long as it stands.
+    var staleDate: Timestamp?
+    /// When the last event that was applied, or a noop, was taken.
+    var freshAt: Timestamp
+    var newestVersion: Int64?
+    var newestAt: Timestamp
+    /// In the order of accounts.
+    var marks: [Mark] = []
+}
+
+extension Activity {
+    /// Begins an activity under a key that has none, or whose last one is dismissed.
+    ///
+    /// - Parameters:
+    ///   - event: `started`, or a domain event that the kind lists under `startsOn`, which is then taken too: one commit,
+    ///     verdict `applied` whatever the machine makes of it.
+    ///   - accounts: Those of `for=`; empty = everybody.
+    /// - Returns: No activity where the event is `ignored` (its `at=` is too far ahead).
+    /// - Throws: ``ActivityRejection/notStarted`` where the event starts nothing, and whatever speaks against this one.
+    ///   Limits of a person are the owner's to check (``ActivityCounts``).
+    public static func start(
+        key: Key, kind: ActivityKind, event: ActivityEvent, accounts: [String], settings: ActivitySettings,
+        at now: Timestamp
+    ) throws(ActivityRejection) -> (activity: Activity?, outcome: ActivityOutcome) {
+        var domainEvent: String?
+        switch event.change {
+        case .started: break
+        case .happened(let name):
+            let renamed = kind.accept[name] ?? name
+            guard kind.startsOn.contains(renamed) else { throw .notStarted }
+            domainEvent = renamed
+        case .updated, .ended, .dismissed, .seen: throw .notStarted
+        }
+        guard !isTooFarAhead(event, settings: settings, at: now) else { return (nil, ActivityOutcome(.ignored)) }
+
+        let details = event.details
+        let isScheduled = details.startDate.map { $0 > now } ?? false
+        if isScheduled, details.alert == nil { throw .alertMissing }
+
+        var values = MachineValues(attributes: details.attributes ?? [:], content: details.content ?? [:])
+        try checkSize(values.content, attributes: values.attributes, settings: settings)
+        let limit = contentLimit(attributes: values.attributes, settings: settings)
+        var entered: [StateIndex]
+        var outcome = ActivityOutcome(.applied, .publish)
+        var (machine, isDone): (MachineInstance, Bool)
+        do throws(MachineError) {
+            let start = try kind.statechart.start(at: now, values: &values, contentLimit: limit)
+            machine = start.instance
+            isDone = start.result.isDone
+            entered = start.result.entered
+            outcome.guardErrorCount = start.result.guardErrorCount
+            if let domainEvent, !isDone {
+                let step = try kind.statechart.handle(
+                    event: domainEvent, content: details.content ?? [:], at: now, instance: &machine, values: &values,
+                    contentLimit: limit)
+                isDone = step.isDone
+                entered += step.entered
+                outcome.guardErrorCount += step.guardErrorCount
+            }
+        } catch {
+            throw .machine(error)
+        }
+
+        var activity = Activity(
+            key: key, kind: kind, accounts: sortedUnique(accounts), attributes: values.attributes,
+            lifecycle: isScheduled ? .pending : .active, content: values.content, score: details.score,
+            startedAt: isScheduled ? details.startDate ?? now : now, updatedAt: now, machine: machine,
+            scheduledAt: isScheduled ? now : nil, scheduledAlert: isScheduled ? details.alert : nil,
+            staleDate: details.staleDate, freshAt: now, newestVersion: event.version,
+            newestAt: event.happenedAt ?? now)
+        activity.updateProgress()
+        if isScheduled {
+            if isDone { activity.remove(at: now, &outcome) }
+        } else {
+            activity.begin(entered: entered, alert: details.alert, at: now, &outcome)
+            if isDone { activity.end(requested: details.dismissalDate, at: now, &outcome) }
+        }
+        return (activity, outcome)
+    }
+
+    /// Takes one event.
+    ///
+    /// The owner fires every deadline that is due at or before `now` first. A `started` is `ignored` here; on a dismissed
+    /// activity the owner begins a new one instead (``isReplaced(by:)``).
+    ///
+    /// - Throws: ``ActivityRejection``; the activity is as it was.
+    public mutating func apply(
+        _ event: ActivityEvent, settings: ActivitySettings, at now: Timestamp
+    ) throws(ActivityRejection) -> ActivityOutcome {
+        var next = self
+        let outcome = try next.take(event, settings: settings, at: now)
+        self = next
+        return outcome
+    }
+
+    /// Whether this event begins a new activity in the place of this one.
+    public func isReplaced(by event: ActivityEvent) -> Bool { lifecycle == .dismissed && event.change == .started }
+
+    private mutating func take(
+        _ event: ActivityEvent, settings: ActivitySettings, at now: Timestamp
+    ) throws(ActivityRejection) -> ActivityOutcome {
+        switch event.change {
+        case .dismissed(let account): return try dismiss(account: account, settings: settings, at: now)
+        case .seen(let account, let rev): return try see(account: account, rev: rev, settings: settings)
+        case .started, .updated, .ended, .happened: break
+        }
+        guard lifecycle != .dismissed, !Self.isTooFarAhead(event, settings: settings, at: now) else {
+            return ActivityOutcome(.ignored)
+        }
+        let isOld = isOlder(event, at: now)
+        switch (event.change, lifecycle) {
+        case (.started, _), (.updated, .ended), (.ended, .ended):
+            return ActivityOutcome(.ignored)
+        case (.ended, _):
+            guard !isOld || settings.acceptsOldEnd else { return ActivityOutcome(.stale) }
+            return try takeEnd(event, isOld: isOld, settings: settings, at: now)
+        case (.updated, _):
+            guard !isOld else { return ActivityOutcome(.stale) }
+            return try takeUpdate(event, settings: settings, at: now)
+        case (.happened(let name), _):
+            guard !isOld else { return ActivityOutcome(.stale) }
+            return try takeDomainEvent(kind.accept[name] ?? name, event, settings: settings, at: now)
+        case (.dismissed, _), (.seen, _):
+            return ActivityOutcome(.ignored)  // Taken above.
+        }
+    }
+}
+
+// MARK: Ordering and size
+
+extension Activity {
+    static func isTooFarAhead(_ event: ActivityEvent, settings: ActivitySettings, at now: Timestamp) -> Bool {
+        guard let happenedAt = event.happenedAt else { return false }
+        return happenedAt - now > settings.aheadLimit
+    }
+
+    /// Older than the newest event taken; an equal one is not.
+    func isOlder(_ event: ActivityEvent, at now: Timestamp) -> Bool {
+        if let version = event.version, let newestVersion, version < newestVersion { return true }
+        return (event.happenedAt ?? now) < newestAt
+    }
+
+    mutating func remember(_ event: ActivityEvent, at now: Timestamp) {
+        newestAt = max(newestAt, event.happenedAt ?? now)
+        if let version = event.version { newestVersion = newestVersion.map { max($0, version) } ?? version }
+    }
+
+    static func checkSize(_ content: JSON, attributes: JSON, settings: ActivitySettings) throws(ActivityRejection) {
+        let byteCount = content.text.count + attributes.text.count
+        guard byteCount <= settings.byteCountLimit else {
+            throw .tooLarge(byteCount: byteCount, limit: settings.byteCountLimit)
+        }
+    }
+
+    static func contentLimit(attributes: JSON, settings: ActivitySettings) -> Int {
+        max(0, settings.byteCountLimit - attributes.text.count)
+    }
+
+    private static func sortedUnique(_ accounts: [String]) -> [String] {
+        var result: [String] = []
+        for account in accounts.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) })
+        where result.last.map({ !$0.utf8.elementsEqual(account.utf8) }) ?? true {
+            result.append(account)
+        }
+        return result
+    }
+}

@@ -1,0 +1,120 @@
+internal import Kinds
+public import Machines
+public import Model
+
+/// The forms in which an activity can be drawn (apple-domain.md C1).
+public enum Presentation: String, CaseIterable, Hashable, Sendable {
+    case compact, minimal, expanded, lockScreen, small
+}
+
+/// How an alert is to be drawn: `style=` of an `ALERT` line.
+public enum AlertStyle: String, CaseIterable, Hashable, Sendable {
+    /// The Dynamic Island expands for a moment.
+    case expanded
+    /// The Lock Screen presentation at the top, for a moment.
+    case banner
+    /// The watch: title and body.
+    case alert
+    /// CarPlay: at the bottom, while another screen is in front.
+    case notification
+    /// The desktop: the panel, for a moment.
+    case panel
+}
+
+/// What projection needs to know of an activity.
+public struct VisibleActivity: Hashable, Sendable {
+    /// The owner's number of it. Breaks ties, lower first.
+    public var index: Int32
+    /// The owner app, interned: what activities compete by.
+    public var app: Int32
+    public var lifecycle: Activity.Lifecycle
+    public var score: Double
+    public var startedAt: Timestamp
+    public var lastAlertAt: Timestamp?
+    /// Its last change came with an alert.
+    public var isAlerting: Bool
+    /// It was stale from the start, and has not been active since.
+    public var isWithheld: Bool
+    public var hasSmallFamily: Bool
+
+    public init(
+        index: Int32, app: Int32, lifecycle: Activity.Lifecycle, score: Double = 0, startedAt: Timestamp,
+        lastAlertAt: Timestamp? = nil, isAlerting: Bool = false, isWithheld: Bool = false, hasSmallFamily: Bool = false
+    ) {
+        self.index = index
+        self.app = app
+        self.lifecycle = lifecycle
+        self.score = score
+        self.startedAt = startedAt
+        self.lastAlertAt = lastAlertAt
+        self.isAlerting = isAlerting
+        self.isWithheld = isWithheld
+        self.hasSmallFamily = hasSmallFamily
+    }
+
+    public init(_ activity: Activity, index: Int32, app: Int32) {
+        self.init(
+            index: index, app: app, lifecycle: activity.lifecycle, score: activity.score ?? 0,
+            startedAt: activity.startedAt, lastAlertAt: activity.lastAlertAt, isAlerting: activity.isAlerting,
+            isWithheld: activity.isWithheld, hasSmallFamily: activity.kind.hasSmallFamily)
+    }
+
+    var isLive: Bool { lifecycle == .active || lifecycle == .stale }
+}
+
+/// Where and how one surface shows one activity. Small and comparable: a row is sent again when it changes.
+///
+/// With the activity's state and the surface it decides the row's body, so that a body can be shared by every session
+/// to which the three are equal.
+public struct Placement: Hashable, Sendable {
+    public struct Options: OptionSet, Hashable, Sendable {
+        public let rawValue: UInt8
+
+        public init(rawValue: UInt8) {
+            self.rawValue = rawValue
+        }
+
+        /// Its buttons take taps.
+        public static let interactive = Self(rawValue: 1 << 0)
+        /// Two compact halves in one view, because there is no small family.
+        public static let joined = Self(rawValue: 1 << 1)
+        /// Drawn dark, without animation.
+        public static let luminanceReduced = Self(rawValue: 1 << 2)
+        /// Tinted red for a dark room.
+        public static let night = Self(rawValue: 1 << 3)
+        /// Fills the display, at twice its size.
+        public static let fullScreen = Self(rawValue: 1 << 4)
+        /// An alert draws the eye to it where it is.
+        public static let highlighted = Self(rawValue: 1 << 5)
+        /// The Lock Screen presentation is shown over everything else for a moment.
+        public static let banner = Self(rawValue: 1 << 6)
+    }
+
+    /// What the Dynamic Island shows of it, beside the Lock Screen.
+    public enum Island: UInt8, Hashable, Sendable {
+        case none, compact
+        /// The minimal presentation that is attached to the island.
+        case attached
+        /// The minimal presentation in a circle of its own.
+        case detached
+    }
+
+    /// `nil` = not shown.
+    public var presentation: Presentation?
+    /// Its place, from 1; 0 = not shown.
+    public var order: UInt16
+    public var options: Options
+    public var island: Island
+
+    public init(_ presentation: Presentation?, order: Int, options: Options = [], island: Island = .none) {
+        self.presentation = presentation
+        self.order = UInt16(clamping: order)
+        self.options = options
+        self.island = island
+    }
+
+    public static let hidden = Placement(nil, order: 0)
+
+    public var isShown: Bool { presentation != nil }
+    public var isInteractive: Bool { options.contains(.interactive) }
+}

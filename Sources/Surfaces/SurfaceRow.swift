@@ -1,0 +1,167 @@
+public import Kinds
+public import Machines
+public import Model
+
+/// The body of a row of a surface view (protocol.md §4): what to draw there.
+public enum SurfaceRow {
+    /// Writes the control of a key where it stands in an activity's view, as one JSON value; `false` = not known, and
+    /// nothing was written.
+    public typealias ControlWriter = (_ key: String, _ isInteractive: Bool, _ writer: inout JSONWriter) -> Bool
+
+    /// Appends the row as one JSON object. It depends on the activity's state, the placement and the surface alone (and on
+    /// what `control` writes).
+    ///
+    /// - Precondition: The placement is shown; for one that is not, an object without a presentation is written.
+    public static func write(
+        _ activity: Activity, kind: Kind, placement: Placement, surface: Surface,
+        control: ControlWriter = { _, _, _ in false }, to writer: inout JSONWriter
+    ) {
+        guard case .activity(let definition) = kind.body else {
+            writer.beginObject()
+            writer.endObject()
+            return
+        }
+        withoutActuallyEscaping(control) { control in
+            let drawing = Drawing(
+                activity: activity, definition: definition, context: activity.templateContext, surface: surface,
+                placement: placement, control: control)
+            write(drawing, kind: kind, to: &writer)
+        }
+    }
+
+    private static func write(_ drawing: Drawing, kind: Kind, to writer: inout JSONWriter) {
+        let (activity, placement, surface) = (drawing.activity, drawing.placement, drawing.surface)
+        writer.beginObject()
+        let isTwofold = surface == .phone || surface == .pad
+        if !isTwofold, let presentation = placement.presentation {
+            writer.member("presentation", presentation.rawValue)
+        }
+        writer.member("order", Int(placement.order))
+        if !isTwofold { writer.member("interactive", placement.isInteractive) }
+        writer.member("lifecycle", activity.lifecycle.rawValue)
+        writer.member("stale", activity.lifecycle == .stale)
+        writer.member("app", kind.app)
+        if surface == .watch, placement.options.contains(.joined) {
+            writer.member("appName", appName(of: kind.app))
+        }
+        writer.member("title", kind.title)
+        if isTwofold {
+            drawing.writeParts(to: &writer)
+        } else {
+            drawing.writeOptions(to: &writer)
+            if let presentation = placement.presentation {
+                writer.name("view")
+                drawing.write(presentation, isInteractive: placement.isInteractive, to: &writer)
+            }
+            if placement.options.contains(.banner) { drawing.writeBanner(isFullScreen: true, to: &writer) }
+        }
+        if let url = drawing.definition.url { writer.member("url", url.rendered(in: drawing.context)) }
+        writer.endObject()
+    }
+
+    /// The last part of `com.example.coffee`, as a name: `Coffee`.
+    static func appName(of app: String) -> String {
+        let last = app.split(separator: ".").last.map { String($0) } ?? app
+        return last.prefix(1).uppercased() + last.dropFirst()
+    }
+}
+
+/// One row being written.
+private struct Drawing {
+    let activity: Activity
+    let definition: ActivityKind
+    let context: TemplateContext
+    let surface: Surface
+    let placement: Placement
+    let control: SurfaceRow.ControlWriter
+
+    /// The objects of a device that shows an activity in two places at once.
+    func writeParts(to writer: inout JSONWriter) {
+        guard placement.isShown else { return }
+        writer.name("lockScreen")
+        writer.beginObject()
+        writer.member("presentation", Presentation.lockScreen.rawValue)
+        writer.member("order", Int(placement.order))
+        writer.member("interactive", placement.isInteractive)
+        writeOptions(to: &writer)
+        writer.name("view")
+        write(.lockScreen, isInteractive: placement.isInteractive, to: &writer)
+        writer.endObject()
+
+        switch placement.island {
+        case .none: break
+        case .compact: writeIsland(.compact, order: 1, isAttached: true, to: &writer)
+        case .attached: writeIsland(.minimal, order: 1, isAttached: true, to: &writer)
+        case .detached: writeIsland(.minimal, order: 2, isAttached: false, to: &writer)
+        }
+        if placement.options.contains(.banner) { writeBanner(isFullScreen: false, to: &writer) }
+    }
+
+    /// What the island shows, and what it expands to when it is held, or when an alert says so.
+    private func writeIsland(
+        _ presentation: Presentation, order: Int, isAttached: Bool, to writer: inout JSONWriter
+    ) {
+        writer.name("island")
+        writer.beginObject()
+        writer.member("presentation", presentation.rawValue)
+        writer.member("order", order)
+        writer.member("interactive", false)
+        writer.member("attached", isAttached)
+        writer.name("view")
+        write(presentation, isInteractive: false, to: &writer)
+        writer.name("expanded")
+        writer.beginObject()
+        writer.member("presentation", Presentation.expanded.rawValue)
+        writer.member("interactive", true)
+        writer.name("view")
+        write(.expanded, isInteractive: true, to: &writer)
+        writer.endObject()
+        writer.endObject()
+    }
+
+    func writeBanner(isFullScreen: Bool, to writer: inout JSONWriter) {
+        writer.name("banner")
+        writer.beginObject()
+        writer.member("presentation", Presentation.lockScreen.rawValue)
+        writer.member("interactive", !isFullScreen && placement.isInteractive)
+        if isFullScreen {
+            writer.member("fullScreen", true)
+            writer.member("scale", 2)
+        }
+        writer.name("view")
+        write(.lockScreen, isInteractive: !isFullScreen && placement.isInteractive, to: &writer)
+        writer.endObject()
+    }
+
+    func writeOptions(to writer: inout JSONWriter) {
+        if placement.options.contains(.joined) { writer.member("joined", true) }
+        if placement.options.contains(.luminanceReduced) { writer.member("luminance", "reduced") }
+        if placement.options.contains(.night) { writer.member("night", true) }
+        if placement.options.contains(.highlighted) { writer.member("highlighted", true) }
+        if placement.options.contains(.fullScreen) {
+            writer.member("fullScreen", true)
+            writer.member("scale", 2)
+        }
+    }
+
+    func write(_ presentation: Presentation, isInteractive: Bool, to writer: inout JSONWriter) {
+        let views = definition.views
+        switch presentation {
+        case .compact:
+            writer.beginObject()
+            writer.name("leading")
+            write(views.compactLeading, isInteractive: isInteractive, to: &writer)
+            writer.name("trailing")
+            write(views.compactTrailing, isInteractive: isInteractive, to: &writer)
+            writer.endObject()
+        case .minimal: write(views.minimal, isInteractive: isInteractive, to: &writer)
+        case .expanded: write(views.expanded, isInteractive: isInteractive, to: &writer)
+        case .lockScreen: write(views.lockScreen, isInteractive: isInteractive, to: &writer)
+        case .small: write(views.small ?? views.lockScreen, isInteractive: isInteractive, to: &writer)
+        }
+    }
+
+    private func write(_ view: ViewTemplate, isInteractive: Bool, to writer: inout JSONWriter) {
+        view.write(to: &writer, context: context)
+    }
+}

@@ -1,0 +1,75 @@
+/// The situation of one device, as it told it with `TRAIT` (protocol.md §4). The first value of each is the default.
+public struct Traits: Hashable, Sendable {
+    public enum StandBy: String, CaseIterable, Hashable, Sendable {
+        case off, on
+        /// A person tapped the minimal presentation.
+        case tapped
+    }
+
+    /// `dashboard=hidden`: another screen of the car is in front.
+    public var isDashboardHidden = false
+    /// `foreground=APP`: the app in front; `nil` = none.
+    public var foreground: String?
+    /// `locked=yes`.
+    public var isLocked = false
+    /// `wrist=down`.
+    public var isWristDown = false
+    /// `light=low`: a dark room.
+    public var isLightLow = false
+    /// `luminance=reduced`: an always-on display.
+    public var isLuminanceReduced = false
+    /// `focus=on`: the person is not to be disturbed.
+    public var isFocusOn = false
+    /// `standby=`.
+    public var standBy = StandBy.off
+    /// Whether the device has a Dynamic Island. No `TRAIT`: the catalogue knows it of a `HELLO device=`.
+    public var hasIsland = true
+
+    public init() {}
+
+    /// Takes one `name=value`.
+    ///
+    /// - Throws: ``TraitError``, and nothing is changed.
+    public mutating func set(_ name: String, to value: String) throws(TraitError) {
+        switch name {
+        case "dashboard": isDashboardHidden = try Self.choose(name, value, "visible", "hidden")
+        case "foreground":
+            guard !value.isEmpty else { throw .unknownValue(name: name, values: "none or an app") }
+            foreground = value == "none" ? nil : value
+        case "locked": isLocked = try Self.choose(name, value, "no", "yes")
+        case "wrist": isWristDown = try Self.choose(name, value, "up", "down")
+        case "light": isLightLow = try Self.choose(name, value, "normal", "low")
+        case "luminance": isLuminanceReduced = try Self.choose(name, value, "normal", "reduced")
+        case "focus": isFocusOn = try Self.choose(name, value, "off", "on")
+        case "standby":
+            guard let standBy = StandBy(rawValue: value) else {
+                throw .unknownValue(name: name, values: "off, on or tapped")
+            }
+            self.standBy = standBy
+        default: throw .unknownName(name)
+        }
+    }
+
+    /// Every name that ``set(_:to:)`` takes.
+    public static let names = ["dashboard", "foreground", "locked", "wrist", "light", "luminance", "focus", "standby"]
+
+    private static func choose(
+        _ name: String, _ value: String, _ standard: String, _ other: String
+    ) throws(TraitError) -> Bool {
+        if value == standard { return false }
+        if value == other { return true }
+        throw .unknownValue(name: name, values: "\(standard) or \(other)")
+    }
+}
+
+public enum TraitError: Error, Hashable, Sendable, CustomStringConvertible {
+    case unknownName(String)
+    case unknownValue(name: String, values: String)
+
+    public var description: String {
+        switch self {
+        case .unknownName(let name): "there is no trait \(name); \(Traits.names.joined(separator: ", ")) exist"
+        case .unknownValue(let name, let values): "\(name) is \(values)"
+        }
+    }
+}
