@@ -107,13 +107,14 @@ extension JSON: Hashable {
 }
 
 extension JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
-    ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral, ExpressibleByNilLiteral, ExpressibleByFloatLiteral
+    ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral, ExpressibleByFloatLiteral
 {
+    // Not by `nil`: in `condition ? json : nil`, where an optional is wanted, that would become a `JSON.null` in it.
+
     public init(stringLiteral value: String) { self = .string(value) }
     public init(integerLiteral value: Int64) { self = .integer(value) }
     public init(floatLiteral value: Double) { self.init(value) }
     public init(booleanLiteral value: Bool) { self = .bool(value) }
-    public init(nilLiteral: ()) { self = .null }
     public init(arrayLiteral elements: JSON...) { self = .array(elements) }
     public init(dictionaryLiteral elements: (String, JSON)...) {
         var object = JSONObject()
@@ -153,7 +154,8 @@ public struct JSONObject: Hashable, Sendable, RandomAccessCollection {
     public subscript(name: String) -> JSON? {
         get {
             let position = self.position(of: name)
-            return isName(name, at: position) ? members[position].value : nil
+            guard isName(name, at: position) else { return nil }
+            return members[position].value
         }
         set {
             let position = self.position(of: name)

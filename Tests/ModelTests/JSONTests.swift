@@ -39,6 +39,13 @@ struct JSONTests {
         #expect(json["caf\u{e9}"] == 1)
     }
 
+    @Test func `a member that is not there is no null`() throws {
+        let json = try JSONParser.parse(#"{"b":null}"#)
+        #expect(json["a"] == JSON?.none)
+        #expect(json["b"] == .some(.null))
+        #expect(json["c"] == JSON?.none)
+    }
+
     @Test("Nesting is bounded", arguments: [(32, true), (33, false), (100_000, false)])
     func depth(levels: Int, isTaken: Bool) {
         let text = String(repeating: "[", count: levels) + String(repeating: "]", count: levels)
