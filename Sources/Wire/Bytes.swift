@@ -59,10 +59,13 @@ extension Span<UInt8> {
     }
 
     /// Up to 16 ASCII bytes as one number, so that a name is compared in one instruction or two.
-    func packed(_ range: Range<Int>, orMask mask: UInt8 = 0) -> PackedName? {
+    ///
+    /// - Parameter uppercase: Whether to read letters as upper case; the bytes are letters alone then.
+    func packed(_ range: Range<Int>, uppercase: Bool = false) -> PackedName? {
         guard range.count <= WireLimits.attributeNameLength else { return nil }
+        let mask: UInt8 = uppercase ? 0xDF : 0xFF
         var value: UInt128 = 0
-        for index in range { value = value << 8 | UInt128(self[index] | mask) }
+        for index in range { value = value << 8 | UInt128(self[index] & mask) }
         return PackedName(value: value)
     }
 

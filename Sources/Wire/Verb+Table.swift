@@ -2,6 +2,9 @@ extension VerbDescription {
     /// Every verb, in the order in which people meet them.
     public static let all: [VerbDescription] = sessions + producers + subscribers + controls + people
 
+    /// A verb without arguments, for reading the `id=` of a line whose verb is unknown.
+    static let plain = VerbDescription(.ping, "", example: "")
+
     private static let sessions: [VerbDescription] = [
         VerbDescription(
             .hello, "says who is speaking; optional on a server with auth=none",
@@ -84,7 +87,7 @@ extension VerbDescription {
             example: "SEEN coffee-order/1042 rev=41903"),
         VerbDescription(
             .dismiss, "swipes an activity away, on all devices of this account", positional: .key,
-            details: ["It needs an account: say HELLO account=… first."],
+            details: ["It needs an account: say HELLO account=NAME first."],
             example: "DISMISS coffee-order/1042"),
     ]
 
@@ -140,11 +143,19 @@ extension VerbDescription {
 
 extension VerbDescription.Attribute {
     fileprivate static func required(_ name: AttributeName, _ placeholder: String, _ summary: String) -> Self {
-        Self(placeholder: placeholder, isRequired: true, summary: summary, name: name)
+        make(name, placeholder, summary, isRequired: true)
     }
 
     fileprivate static func optional(_ name: AttributeName, _ placeholder: String, _ summary: String) -> Self {
-        Self(placeholder: placeholder, isRequired: false, summary: summary, name: name)
+        make(name, placeholder, summary, isRequired: false)
+    }
+
+    private static func make(
+        _ name: AttributeName, _ placeholder: String, _ summary: String, isRequired: Bool
+    ) -> Self {
+        Self(
+            placeholder: placeholder, isRequired: isRequired, summary: summary, name: name,
+            packed: PackedName(name.rawValue))
     }
 }
 

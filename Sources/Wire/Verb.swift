@@ -42,6 +42,7 @@ public final class VerbDescription: Sendable {
         public let isRequired: Bool
         public let summary: String
         let name: AttributeName
+        let packed: PackedName
 
         /// As it is written.
         public var text: String { name.rawValue }
@@ -108,8 +109,34 @@ enum AttributeName: String, CaseIterable, Sendable {
     case accounts = "for"
     case seenRev = "if"
 
-    /// The names by their bytes, for the parser.
-    static let packed: [PackedName] = allCases.map { PackedName($0.rawValue) }
+    static let packedID = PackedName("id")
 
-    static let count = 23
+    /// A dense number: 0 for the first case.
+    var slot: Int {
+        switch self {
+        case .id: 0
+        case .type: 1
+        case .src: 2
+        case .eid: 3
+        case .at: 4
+        case .ver: 5
+        case .view: 6
+        case .from: 7
+        case .rate: 8
+        case .placement: 9
+        case .sub: 10
+        case .rev: 11
+        case .value: 12
+        case .op: 13
+        case .code: 14
+        case .client: 15
+        case .surface: 16
+        case .account: 17
+        case .device: 18
+        case .caps: 19
+        case .hb: 20
+        case .accounts: 21
+        case .seenRev: 22
+        }
+    }
 }
