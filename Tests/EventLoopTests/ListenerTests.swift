@@ -1,0 +1,252 @@
+import EventLoop
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@Suite(.serialized)
+struct ListenerTests {
+    @Test func `a port in use is a clear error`() async throws {
+        let error = try await onLoop { loop in
+            let first = try Listener(at: .tcp(host: "127.0.0.1", port: 0), on: loop) { _ in }
+            loop.stop()
+            return {
+                withExtendedLifetime(first) {
+                    #expect(throws: UVError.self) {
+                        try Listener(at: first.endpoint, on: loop) { _ in }
+                    }
+                }
+            }
+        }
+        let text = try #require(error).description
+        #expect(try #require(error).code == .addressInUse)
+        #expect(text.hasPrefix("cannot listen on 127.0.0.1:"))
+        #expect(text.hasSuffix(": address already in use (EADDRINUSE)"))
+    }
+
+    @Test(
+        "A host that is no address of this machine is refused",
+        arguments: [
+            ("example.invalid", UVError.Code.invalidArgument), ("", .invalidArgument), ("1.2.3.4.5", .invalidArgument),
+        ])
+    func badHost(_ example: (host: String, code: UVError.Code)) async throws {
+        let code = try await onLoop { loop in
+            loop.stop()
+            return {
+                #expect(throws: UVError.self) {
+                    try Listener(at: .tcp(host: example.host, port: 0), on: loop) { _ in }
+                }?.code
+            }
+        }
+        #expect(code == example.code)
+    }
+
+    @Test("Port 0 is told as the port that was found", arguments: ["127.0.0.1", "::1", "localhost"])
+    func anyPort(host: String) async throws {
+        let endpoint = try await onLoop { loop in
+            let listener = try Listener(at: .tcp(host: host, port: 0), on: loop) { _ in }
+            loop.stop()
+            return { listener.endpoint }
+        }
+        guard case .tcp(let bound, let port) = endpoint else { return #expect(Bool(false)) }
+        #expect(bound == (host == "localhost" ? "127.0.0.1" : host))
+        #expect(port != 0)
+    }
+
+    @Test func `a thousand connections come and go without leaving a descriptor`() async throws {
+        let leaked = try await onLoop { loop in
+            let before = try openDescriptorCount()
+            let closed = Box(0)
+            let attempts = Box<[ConnectAttempt]>([])
+            let listener = try Listener(at: .tcp(host: "127.0.0.1", port: 0), on: loop) { connection in
+                connection.start(
+                    ConnectionHandlers(
+                        onData: { _, _ in }, onEnd: { $0.close() }, onWritable: { _ in },
+                        onClosed: { _, _ in
+                            closed.value += 1
+                            if closed.value == 2000 { loop.stop() }
+                        }))
+            }
+            for _ in 0..<1000 {
+                attempts.value.append(
+                    try ConnectAttempt(to: listener.endpoint, on: loop) { result in
+                        guard case .success(let connection) = result else { return }
+                        connection.start(
+                            ConnectionHandlers(
+                                onData: { _, _ in }, onEnd: { _ in }, onWritable: { _ in },
+                                onClosed: { _, _ in
+                                    closed.value += 1
+                                    if closed.value == 2000 { loop.stop() }
+                                }))
+                        connection.close()
+                    })
+            }
+            return {
+                #expect(closed.value == 2000)
+                return try withExtendedLifetime((listener, attempts)) { try openDescriptorCount() - before }
+            }
+        }
+        // The listener's own two; other tests of this process may open a few of theirs meanwhile.
+        #expect(leaked < 100)
+    }
+
+    @Test func `connections beyond the descriptors are told why, and there is room again when some go`() async throws {
+        await #expect(processExitsWith: .success) {
+            let lines = try await onLoop { loop in
+                var options = Listener.Options()
+                options.reservedDescriptorCount = 16
+                options.farewell = { Array("ERR code=limit_conns retry=later\n".utf8) }
+                var limits = rlimit(rlim_cur: 64, rlim_max: 64)
+                unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)
+                let greeting = ConnectionHandlers(
+                    onData: { _, _ in }, onEnd: { $0.close() }, onWritable: { _ in }, onClosed: { _, _ in })
+                let listener = try Listener(at: .tcp(host: "127.0.0.1", port: 0), on: loop, options: options) {
+                    connection in
+                    connection.start(greeting)
+                    _ = connection.write(Array("TELLTALE 1\n".utf8))
+                }
+                let port = listener.port
+                return try Peer(of: listener) { first in
+                    var lines = [try first.receiveLine()]
+                    var sockets = [first]
+                    while lines.last == "TELLTALE 1" {
+                        let socket = try RawSocket(port: port)
+                        sockets.append(socket)
+                        lines.append(try socket.receiveLine())
+                    }
+                    sockets.last?.shutdownWrite()
+                    sockets.removeSubrange(1...)
+                    // Room comes when the loop has seen the ends.
+                    var answer = ""
+                    for _ in 0..<1000 where answer != "TELLTALE 1" { answer = try RawSocket(port: port).receiveLine() }
+                    return "\(lines.count > 5) \(lines.last ?? "") \(answer)"
+                }.result(on: loop, holding: listener)
+            }
+            guard lines == "true ERR code=limit_conns retry=later TELLTALE 1" else {
+                print(lines)
+                exit(1)
+            }
+        }
+    }
+
+    @Test func `no descriptor left at all is survived`() async throws {
+        await #expect(processExitsWith: .success) {
+            let answer = try await onLoop { loop in
+                var options = Listener.Options()
+                options.reservedDescriptorCount = 0
+                var limits = rlimit(rlim_cur: 64, rlim_max: 64)
+                unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)
+                let listener = try Listener(at: .tcp(host: "127.0.0.1", port: 0), on: loop, options: options) {
+                    connection in
+                    connection.start(.echo)
+                    _ = connection.write(Array("TELLTALE 1\n".utf8))
+                }
+                let port = listener.port
+                return try Peer(of: listener) { first in
+                    var lines = [try first.receiveLine()]
+                    let unlucky = try RawSocket()
+                    var fillers: [CInt] = []
+                    while true {
+                        let filler = dup(0)
+                        guard filler >= 0 else { break }
+                        fillers.append(filler)
+                    }
+                    try unlucky.connect(port: port)
+                    // Sent away by the spare descriptor: an end, or a reset.
+                    lines.append((try? unlucky.receiveLine()) ?? "")
+                    try first.send("still here\n")
+                    lines.append(try first.receiveLine())
+                    for filler in fillers { close(filler) }
+                    lines.append(try RawSocket(port: port).receiveLine())
+                    return lines.joined(separator: "|")
+                }.result(on: loop, holding: listener)
+            }
+            guard answer == "TELLTALE 1||still here|TELLTALE 1" else {
+                print(answer)
+                exit(1)
+            }
+        }
+    }
+
+    // MARK: Unix sockets
+
+    @Test func `a stale socket file is replaced, and removed at the end`() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("telltale.sock")
+        try leaveStaleSocket(at: path)
+        #expect(FileManager.default.fileExists(atPath: path))
+        let text = try await onLoop { loop in
+            let listener = try Listener(at: .unix(path: path), on: loop) { $0.start(.echo) }
+            let received = Box("")
+            let attempt = try ConnectAttempt(to: .unix(path: path), on: loop) { result in
+                guard case .success(let connection) = result else { return loop.stop() }
+                connection.start(
+                    ConnectionHandlers(
+                        onData: { connection, bytes in
+                            received.value = String(decoding: (0..<bytes.count).map { bytes[$0] }, as: UTF8.self)
+                            connection.close()
+                        }, onEnd: { _ in }, onWritable: { _ in }, onClosed: { _, _ in loop.stop() }))
+                _ = connection.write(Array("through a file".utf8))
+            }
+            return {
+                withExtendedLifetime((listener, attempt)) {}
+                return received.value
+            }
+        }
+        #expect(text == "through a file")
+        #expect(!FileManager.default.fileExists(atPath: path))
+    }
+
+    @Test func `a socket that somebody answers on is left alone`() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("telltale.sock")
+        let code = try await onLoop { loop in
+            let first = try Listener(at: .unix(path: path), on: loop) { _ in }
+            loop.stop()
+            return {
+                let error = #expect(throws: UVError.self) { try Listener(at: .unix(path: path), on: loop) { _ in } }
+                #expect(FileManager.default.fileExists(atPath: path))
+                return withExtendedLifetime(first) { error?.code }
+            }
+        }
+        #expect(code == .addressInUse)
+    }
+
+    @Test func `a file that is no socket is never removed`() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("precious")
+        try Data("text".utf8).write(to: URL(filePath: path))
+        let code = try await onLoop { loop in
+            loop.stop()
+            return { #expect(throws: UVError.self) { try Listener(at: .unix(path: path), on: loop) { _ in } }?.code }
+        }
+        #expect(code == .addressInUse)
+        #expect(try Data(contentsOf: URL(filePath: path)) == Data("text".utf8))
+    }
+
+    @Test func `a path too long for a socket is refused, not cut`() async throws {
+        let path = "/tmp/" + String(repeating: "x", count: 120)
+        let code = try await onLoop { loop in
+            loop.stop()
+            return { #expect(throws: UVError.self) { try Listener(at: .unix(path: path), on: loop) { _ in } }?.code }
+        }
+        #expect(code == .nameTooLong)
+    }
+
+    /// What a process that was killed leaves: a socket file that nobody listens on.
+    private func leaveStaleSocket(at path: String) throws {
+        let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { field in
+            for (index, byte) in path.utf8.enumerated() { unsafe field[index] = byte }
+        }
+        let status = unsafe withUnsafePointer(to: address) { address in
+            unsafe bind(
+                descriptor, UnsafeRawPointer(address).assumingMemoryBound(to: sockaddr.self),
+                socklen_t(MemoryLayout<sockaddr_un>.size))
+        }
+        try #require(status == 0)
+        close(descriptor)
+    }
+}

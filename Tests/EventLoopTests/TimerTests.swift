@@ -1,0 +1,138 @@
+import EventLoop
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+
+struct TimerTests {
+    @Test func `timers expire in the order of their deadlines, not of their making`() async throws {
+        let order = try await onLoop { loop in
+            let order = Box<[Int]>([])
+            let timers = try [30, 10, 20, 0].map { delay in
+                let timer = try TimerHandle(on: loop) { _ in
+                    order.value.append(delay)
+                    if order.value.count == 4 { loop.stop() }
+                }
+                timer.schedule(afterMilliseconds: Int64(delay))
+                return timer
+            }
+            return { withExtendedLifetime(timers) { order.value } }
+        }
+        #expect(order == [0, 10, 20, 30])
+    }
+
+    @Test func `a timer is never early, and takes any deadline`() async throws {
+        let early = try await onLoop { loop in
+            let deadline = loop.monotonicMilliseconds + 20
+            let early = Box<Int64>(0)
+            let timer = try TimerHandle(on: loop) { _ in
+                early.value = deadline - loop.monotonicMilliseconds
+                loop.stop()
+            }
+            timer.schedule(atMonotonicMilliseconds: .max)
+            timer.schedule(afterMilliseconds: .max)
+            timer.schedule(afterMilliseconds: .min)
+            timer.schedule(atMonotonicMilliseconds: .min)
+            timer.schedule(atMonotonicMilliseconds: deadline)
+            return { withExtendedLifetime(timer) { early.value } }
+        }
+        #expect(early <= 0)
+    }
+
+    @Test func `a timer that was cancelled or dropped does not expire`() async throws {
+        let expired = try await onLoop { loop in
+            let expired = Box<[String]>([])
+            let cancelled = try TimerHandle(on: loop) { _ in expired.value.append("cancelled") }
+            cancelled.schedule(afterMilliseconds: 5)
+            cancelled.cancel()
+            #expect(!cancelled.isScheduled)
+            let dropped = try TimerHandle(on: loop) { _ in expired.value.append("dropped") }
+            dropped.schedule(afterMilliseconds: 5)
+            _ = consume dropped
+            let end = try TimerHandle(on: loop) { _ in loop.stop() }
+            end.schedule(afterMilliseconds: 30)
+            return { withExtendedLifetime((cancelled, end)) { expired.value } }
+        }
+        #expect(expired.isEmpty)
+    }
+
+    @Test func `a repeating timer repeats until it is cancelled`() async throws {
+        let count = try await onLoop { loop in
+            let count = Box(0)
+            let timer = try TimerHandle(on: loop) { timer in
+                count.value += 1
+                if count.value == 3 {
+                    timer.cancel()
+                    loop.stop()
+                }
+            }
+            timer.scheduleRepeating(everyMilliseconds: 1)
+            return { withExtendedLifetime(timer) { count.value } }
+        }
+        #expect(count == 3)
+    }
+
+    @Test func `a turn is: idle, prepare, the sockets, check`() async throws {
+        let order = try await onLoop { loop in
+            let order = Box<[String]>([])
+            let prepare = try PrepareHandle(on: loop) { order.value.append("prepare") }
+            let check = try CheckHandle(on: loop) {
+                order.value.append("check")
+                loop.stop()
+            }
+            let idle = try IdleHandle(on: loop) { _ in order.value.append("idle") }
+            idle.start()
+            return { withExtendedLifetime((prepare, check, idle)) { order.value } }
+        }
+        #expect(order == ["idle", "prepare", "check"])
+    }
+
+    @Test func `a signal arrives on the loop`() async throws {
+        let count = try await onLoop { loop in
+            let count = Box(0)
+            let signal = try SignalHandle(.userDefined1, on: loop) {
+                count.value += 1
+                loop.stop()
+            }
+            kill(getpid(), SIGUSR1)
+            return { withExtendedLifetime(signal) { count.value } }
+        }
+        #expect(count == 1)
+    }
+
+    @Test func `the wall clock counts from 1970`() {
+        #expect(EventLoop.wallClockMilliseconds() > 1_700_000_000_000)
+    }
+}
+
+struct MailboxTests {
+    @Test func `every message of every thread arrives once, each thread's in order`() async throws {
+        let received = try await onLoop { loop in
+            let received = Box<[[Int]]>(Array(repeating: [], count: 4))
+            let mailbox = try Mailbox<(thread: Int, number: Int)>(on: loop) { messages in
+                for message in messages { received.value[message.thread].append(message.number) }
+                if received.value.allSatisfy({ $0.count == 10_000 }) { loop.stop() }
+            }
+            for thread in 0..<4 {
+                let sender = mailbox.sender
+                _ = JoinableThread {
+                    for number in 0..<10_000 { sender.post((thread: thread, number: number)) }
+                }
+            }
+            return { withExtendedLifetime(mailbox) { received.value } }
+        }
+        #expect(received == Array(repeating: Array(0..<10_000), count: 4))
+    }
+
+    @Test func `posting to a mailbox that is gone is refused`() async throws {
+        let answers = try await onLoop { loop in
+            var mailbox: Mailbox<Int>? = try Mailbox(on: loop) { _ in }
+            let sender = try #require(mailbox?.sender)
+            let before = sender.post(1)
+            mailbox = nil
+            loop.stop()
+            return { [before, sender.post(2)] }
+        }
+        #expect(answers == [true, false])
+    }
+}

@@ -1,0 +1,47 @@
+public import EventLoop
+internal import Foundation
+
+/// Runs `body` on a thread of its own, and waits for it without blocking one of the cooperative pool.
+///
+/// A loop that ran on a pool thread would keep it from the very tasks that the test waits for.
+public func onOwnThread<Value: Sendable>(
+    _ body: @escaping @Sendable () throws -> Value
+) async throws -> Value {
+    try await withCheckedThrowingContinuation { continuation in
+        Thread { continuation.resume(with: Result { try body() }) }.start()
+    }
+}
+
+/// A test's loop ran for longer than it may.
+public struct LoopTimeout: Error {}
+
+/// Gives `body` a loop on a thread of its own, runs it until somebody stops it, and then asks `result`.
+///
+/// - Parameters:
+///   - seconds: After which the loop is stopped and the test fails.
+///   - body: Sets everything up, and returns what makes the result once the loop has stopped. What that closure holds
+///     lives for as long.
+public func onLoop<Value: Sendable>(
+    within seconds: Int64 = 20, _ body: @escaping @Sendable (EventLoop) throws -> () throws -> Value
+) async throws -> Value {
+    try await onOwnThread {
+        let loop = try EventLoop()
+        let hasTimedOut = Flag()
+        let watchdog = try TimerHandle(on: loop) { _ in
+            hasTimedOut.isSet = true
+            loop.stop()
+        }
+        watchdog.schedule(afterMilliseconds: seconds * 1000)
+        let result = try body(loop)
+        loop.run()
+        watchdog.cancel()
+        defer { loop.shutDown() }
+        // Not asked then: it may wait for a peer that waits for the loop.
+        if hasTimedOut.isSet { throw LoopTimeout() }
+        return try result()
+    }
+}
+
+private final class Flag {
+    var isSet = false
+}

@@ -1,0 +1,45 @@
+internal import Foundation
+internal import Synchronization
+
+/// A value that closures of one loop share.
+public final class Box<Value> {
+    public var value: Value
+
+    public init(_ value: Value) {
+        self.value = value
+    }
+}
+
+/// Holds one thread until another opens it.
+public final class Gate: Sendable {
+    private let semaphore = DispatchSemaphore(value: 0)
+
+    public init() {}
+
+    public func open() {
+        semaphore.signal()
+    }
+
+    /// Waits, and leaves the gate open for the next. Not for the cooperative pool.
+    public func wait() {
+        semaphore.wait()
+        semaphore.signal()
+    }
+}
+
+/// A thread of its own that somebody waits for.
+public struct JoinableThread {
+    private let isDone = Gate()
+
+    public init(_ body: @escaping @Sendable () -> Void) {
+        Thread { [isDone] in
+            body()
+            isDone.open()
+        }.start()
+    }
+
+    /// Not for the cooperative pool.
+    public func join() {
+        isDone.wait()
+    }
+}
