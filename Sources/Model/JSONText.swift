@@ -131,6 +131,19 @@ public struct JSONWriter: Sendable {
         bytes.append(UInt8(ascii: "\""))
     }
 
+    /// How many bytes ``append(quoted:to:)`` appends.
+    static func byteCount(quoted text: String) -> Int {
+        var count = 2
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"), 0x0A, 0x0D, 0x09: count += 2
+            case 0..<0x20, 0x7F: count += 6
+            default: count += 1
+            }
+        }
+        return count
+    }
+
     private static func hexDigit(_ value: UInt8) -> UInt8 {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
@@ -172,4 +185,29 @@ extension JSON: CustomStringConvertible {
     }
 
     public var description: String { String(decoding: text, as: UTF8.self) }
+
+    /// How long ``text`` is, without making it.
+    public var textByteCount: Int {
+        switch self {
+        case .null: return 4
+        case .bool(let bool): return bool ? 4 : 5
+        case .integer(let integer):
+            var count = integer < 0 ? 2 : 1
+            var rest = integer.magnitude / 10
+            while rest > 0 {
+                count += 1
+                rest /= 10
+            }
+            return count
+        case .number(let number): return number.description.utf8.count
+        case .string(let string): return JSONWriter.byteCount(quoted: string)
+        case .array(let elements):
+            // Brackets, and a comma between two.
+            return elements.reduce(Swift.max(elements.count + 1, 2)) { $0 + $1.textByteCount }
+        case .object(let object):
+            return object.reduce(Swift.max(object.count + 1, 2)) {
+                $0 + JSONWriter.byteCount(quoted: $1.name) + 1 + $1.value.textByteCount
+            }
+        }
+    }
 }

@@ -19,79 +19,133 @@ public final class Statechart: Sendable {
     public static func compile(_ description: MachineDescription) -> (
         statechart: Statechart?, diagnostics: [Diagnostic]
     ) {
-        (nil, [])
+        var compiler = Compiler(description)
+        let tables = compiler.compile()
+        let diagnostics =
+            compiler.diagnostics.filter { $0.severity == .error }
+            + compiler.diagnostics.filter { $0.severity == .warning }
+        guard let tables, diagnostics.first?.severity != .error else { return (nil, diagnostics) }
+        return (Statechart(states: compiler.states, deadEnds: compiler.deadEnds, tables: tables), diagnostics)
     }
+
+    /// The most states a machine may have, history states counted.
+    public static let stateLimit = 4096
 
     /// Every state, in the order of its index.
     public let states: [StateInformation]
+    /// Non-final states without children that nothing leaves: no transition of theirs, of a state around them or of a
+    /// region beside them, and no `after`. Whoever knows of a `stale` decides whether that is a fault.
+    public let deadEnds: [StateIndex]
 
-    init(states: [StateInformation]) {
+    let tables: Tables
+
+    init(states: [StateInformation], deadEnds: [StateIndex], tables: Tables) {
         self.states = states
+        self.deadEnds = deadEnds
+        self.tables = tables
     }
 }
 
 /// What people may want to know of a state of a compiled machine.
 public struct StateInformation: Hashable, Sendable {
+    public enum Kind: Hashable, Sendable {
+        case atomic, compound, parallel, final, history
+    }
+
     /// Its key, "" for the root.
     public var key: String
     /// Its keys joined by dots, from the root; "" for the root.
     public var path: String
     public var parent: StateIndex?
-    public var isFinal: Bool
+    public var kind: Kind
     /// Its place in the description's JSON.
     public var location: String
-}
 
-/// The memory of one run of a ``Statechart``: its configuration, its history, its timers, its parked events.
-///
-/// It holds no machine: whoever owns it hands in the same ``Statechart`` every time.
-public struct MachineInstance: Hashable, Sendable {
+    public var isFinal: Bool { kind == .final }
 }
 
 /// What one step did.
 public struct StepResult: Hashable, Sendable {
-    /// `applied`, `noop`, `ignored` or `deferred`; a timer that fired is `applied`.
+    /// `applied` where anything was exited, entered or carried out; `noop` where a transition was taken and nothing was
+    /// to be done; `ignored` or `deferred`. A timer that fired is `applied`.
     public var verdict: Verdict
-    /// The states entered, in the order of entry, repeats included.
-    public var entered: [StateIndex] = []
+    /// The states entered, in the order of entry, repeats included; without the root.
+    public var entries: StateList = []
+    /// ``entries`` as an array, which costs memory.
+    public var entered: [StateIndex] {
+        get { Array(entries) }
+        set { entries = StateList(newValue) }
+    }
     /// The content changed.
     public var contentChanged = false
-    /// The machine is in a top-level final state now.
+    /// The machine is in a top-level final state now, or all regions of a parallel machine are in final ones.
     public var isDone = false
     /// Guards that failed to evaluate, and were false.
     public var guardErrorCount = 0
+    /// Where the first of them stands, for the log.
+    public var guardErrorLocation: String?
+
+    public init(verdict: Verdict) {
+        self.verdict = verdict
+    }
 }
 
 /// The event was refused; the instance and the values are as they were.
 public enum MachineError: Error, Hashable, Sendable {
-    /// More than 100 microsteps without an event: the machine's `always` transitions or raised events do not settle.
+    /// More than 100 microsteps without an event, or more than 100 events sent by the machine to itself: its `always`
+    /// transitions, or what it raises and sends, do not settle.
     case alwaysLoop
     /// An assignment would break the limit of the content's size.
     case contentTooLarge(byteCount: Int, limit: Int)
-    /// More parked or sent events than an instance may hold.
+    /// More parked or delayed events than an instance may hold.
     case tooManyPending(limit: Int)
 }
 
 extension Statechart {
+    /// What the names of events begin with that only the machine itself may raise.
+    public static let donePrefix = "done."
+
     /// Where `path` leads, or `nil`.
-    public func index(ofPath path: String) -> StateIndex? { nil }
+    public func index(ofPath path: String) -> StateIndex? {
+        states.firstIndex { $0.path.utf8.elementsEqual(path.utf8) }.map { StateIndex(rawValue: $0) }
+    }
 
     /// A new run, as its initial states are entered, `always` transitions taken, until it is stable.
+    ///
+    /// - Parameter contentLimit: Bytes of compact JSON that the attributes and the content may have together after an
+    ///   assignment; 4,096 on an activity (APNs).
     public func start(
         at time: Timestamp, values: inout MachineValues, contentLimit: Int
     ) throws(MachineError) -> (instance: MachineInstance, result: StepResult) {
-        (MachineInstance(), StepResult(verdict: .applied))
+        let empty = MachineInstance(configuration: StateSet(stateCount: tables.stateCount))
+        var step = Step(chart: self, instance: empty, values: values, time: time, contentLimit: contentLimit)
+        try step.start()
+        let result = step.result(from: values.content)
+        values = step.values
+        return (step.instance, result)
     }
 
     /// Takes one event, and everything that it raises, to the end.
     ///
     /// The owner fires every deadline that is due at or before `time` first. `values.event` is set by this call from
-    /// `name` and `content`.
+    /// `name` and `content`. A name that begins with ``donePrefix`` is ignored, and so is everything once the machine
+    /// is done.
     public func handle(
         event name: String, content: JSON, at time: Timestamp, instance: inout MachineInstance,
         values: inout MachineValues, contentLimit: Int
     ) throws(MachineError) -> StepResult {
-        StepResult(verdict: .ignored)
+        if isDone(instance.configuration) {
+            var result = StepResult(verdict: .ignored)
+            result.isDone = true
+            return result
+        }
+        guard !Self.isReserved(name) else { return StepResult(verdict: .ignored) }
+        var step = Step(chart: self, instance: instance, values: values, time: time, contentLimit: contentLimit)
+        try step.take(event: tables.events.index(of: name), name: name, content: content)
+        let result = step.result(from: values.content)
+        instance = step.instance
+        values = step.values
+        return result
     }
 
     /// Fires the earliest deadline, one of those that fell due at or before `time`; `nil` when there is none.
@@ -100,7 +154,23 @@ extension Statechart {
     public func fireDeadline(
         dueBy time: Timestamp, instance: inout MachineInstance, values: inout MachineValues, contentLimit: Int
     ) throws(MachineError) -> StepResult? {
-        nil
+        guard let timer = instance.timers.first, timer.deadline <= time else { return nil }
+        var step = Step(
+            chart: self, instance: instance, values: values, time: timer.deadline, contentLimit: contentLimit)
+        step.instance.timers.removeFirst()
+        try step.fire(timer)
+        let result = step.result(from: values.content)
+        instance = step.instance
+        values = step.values
+        return result
+    }
+
+    /// Drops the earliest deadline, if it fell due at or before `time`, unheard.
+    ///
+    /// For an owner whose ``fireDeadline(dueBy:instance:values:contentLimit:)`` threw: the timer would be due forever.
+    public func dropDeadline(dueBy time: Timestamp, instance: inout MachineInstance) {
+        guard let timer = instance.timers.first, timer.deadline <= time else { return }
+        instance.timers.removeFirst()
     }
 
     /// Follows an edge of the `reopen` of the top-level final state that the instance is in.
@@ -110,28 +180,38 @@ extension Statechart {
         event name: String, content: JSON, at time: Timestamp, instance: inout MachineInstance,
         values: inout MachineValues, contentLimit: Int
     ) throws(MachineError) -> StepResult? {
-        nil
+        guard !Self.isReserved(name) else { return nil }
+        var step = Step(chart: self, instance: instance, values: values, time: time, contentLimit: contentLimit)
+        let event = tables.events.index(of: name)
+        guard try step.reopen(event: event, name: name, content: content) else { return nil }
+        let result = step.result(from: values.content)
+        instance = step.instance
+        values = step.values
+        return result
     }
 
     /// Whether a transition, a `defer` or a `reopen` names this event anywhere, wildcards not counted.
-    public func handles(event name: String) -> Bool { false }
-}
+    public func handles(event name: String) -> Bool {
+        let event = tables.events.index(of: name)
+        return event >= 0 && tables.triggers.contains { $0.event == event }
+    }
 
-extension MachineInstance {
-    /// The next moment at which ``Statechart/fireDeadline(dueBy:instance:values:contentLimit:)`` has something to do.
-    public var deadline: Timestamp? { nil }
+    private static func isReserved(_ name: String) -> Bool { name.utf8.starts(with: donePrefix.utf8) }
 
-    /// Drops every timer and every delayed event: the activity ended.
-    public mutating func cancelDeadlines() {}
+    func isDone(_ configuration: StateSet) -> Bool {
+        if configuration.intersects(tables.topLevelFinals) { return true }
+        return tables.isParallel && tables.tree.isInFinalState(0, configuration: configuration)
+    }
 
-    /// Every active state, outermost first, regions in their order.
-    public func configuration(in statechart: Statechart) -> [StateIndex] { [] }
-
-    /// The active states that have no active child, in the order of regions.
-    public func leaves(in statechart: Statechart) -> [StateIndex] { [] }
-
-    public func encode(to writer: inout BinaryWriter) {}
-
-    /// Reads what ``encode(to:)`` wrote for an instance of the same machine, and checks that it is a legal configuration.
-    public init(from reader: inout BinaryReader, statechart: Statechart) throws(BinaryError) {}
+    /// What the state whose triggers are these says of `event`.
+    func entry(for event: Int, in range: Range<Int>) -> TriggerEntry? {
+        guard event >= 0 else { return nil }
+        var low = range.lowerBound
+        var high = range.upperBound
+        while low < high {
+            let middle = (low + high) / 2
+            if tables.triggers[middle].event < event { low = middle + 1 } else { high = middle }
+        }
+        return low < range.upperBound && tables.triggers[low].event == event ? tables.triggers[low] : nil
+    }
 }

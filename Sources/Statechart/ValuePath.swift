@@ -38,12 +38,26 @@ public struct ValuePath: Hashable, Sendable, CustomStringConvertible {
 
     /// What stands there, or `nil`.
     public func value(in values: MachineValues) -> JSON? {
-        var value: JSON
         switch root {
-        case .attributes: value = values.attributes
-        case .content: value = values.content
-        case .event: value = values.event
+        case .attributes: Self.value(of: values.attributes, at: names[...])
+        case .content: Self.value(of: values.content, at: names[...])
+        case .event:
+            switch values.boundEvent {
+            case .json(let event): Self.value(of: event, at: names[...])
+            case .named(let name, let content):
+                // As if it were the object, which nobody has to make.
+                switch names.first {
+                case nil: values.event
+                case "type": Self.value(of: .string(name), at: names.dropFirst())
+                case "content": Self.value(of: content, at: names.dropFirst())
+                default: nil
+                }
+            }
         }
+    }
+
+    private static func value(of root: JSON, at names: ArraySlice<String>) -> JSON? {
+        var value = root
         for name in names {
             switch value {
             case .object(let object):
@@ -65,12 +79,31 @@ public struct MachineValues: Sendable {
     public var attributes: JSON
     /// Its content state: an object. Assignments set its members.
     public var content: JSON
-    /// The event being taken: `{"type": name, "content": {…}}`, or null for a timer or an `always`.
-    public var event: JSON
+
+    /// The event being taken, `{"type": name, "content": {…}}`, or null for a timer and for the start.
+    ///
+    /// As SCXML's `_event`, it stays what it was while the `always` transitions that follow it are taken.
+    public var event: JSON {
+        get {
+            switch boundEvent {
+            case .json(let event): event
+            case .named(let name, let content): ["type": .string(name), "content": content]
+            }
+        }
+        set { boundEvent = .json(newValue) }
+    }
+
+    /// An event's object costs memory, and few guards look at it.
+    enum BoundEvent: Sendable {
+        case json(JSON)
+        case named(String, content: JSON)
+    }
+
+    var boundEvent: BoundEvent
 
     public init(attributes: JSON = [:], content: JSON = [:], event: JSON = .null) {
         self.attributes = attributes
         self.content = content
-        self.event = event
+        boundEvent = .json(event)
     }
 }

@@ -46,6 +46,17 @@ struct JSONTests {
         #expect(json["c"] == JSON?.none)
     }
 
+    @Test(
+        "The length of a text is known without making it",
+        arguments: [
+            "null", "true", "false", "0", "-1", "10", "-9007199254740991", "0.1", "1e+300", "\"\"", #""\u0001\u007f""#,
+            #""a\"\\\n\r\té☕""#, "[]", "[1]", "[1,2]", "{}", #"{"a":1}"#, #"{"a":[],"b\n":{"c":null}}"#,
+        ])
+    func textByteCount(text: String) throws {
+        let json = try JSONParser.parse(text)
+        #expect(json.textByteCount == json.text.count)
+    }
+
     @Test("Nesting is bounded", arguments: [(32, true), (33, false), (100_000, false)])
     func depth(levels: Int, isTaken: Bool) {
         let text = String(repeating: "[", count: levels) + String(repeating: "]", count: levels)

@@ -1,0 +1,41 @@
+/// Some states in an order: up to four of them, and a step rarely enters more, without memory of their own.
+public struct StateList: Hashable, Sendable, RandomAccessCollection, ExpressibleByArrayLiteral,
+    CustomStringConvertible
+{
+    /// Four indices of 16 bits, the first lowest.
+    private var packed: UInt64 = 0
+    private var packedCount: UInt8 = 0
+    private var more: [StateIndex] = []
+
+    public init() {}
+
+    public init(arrayLiteral elements: StateIndex...) {
+        for element in elements { append(element) }
+    }
+
+    public init(_ elements: some Sequence<StateIndex>) {
+        for element in elements { append(element) }
+    }
+
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { Int(packedCount) + more.count }
+
+    public subscript(position: Int) -> StateIndex {
+        precondition(position >= 0 && position < endIndex, "out of bounds")
+        if position >= 4 { return more[position - 4] }
+        return StateIndex(rawValue: Int(packed >> UInt64(16 * position) & 0xFFFF))
+    }
+
+    public mutating func append(_ state: StateIndex) {
+        // A machine has at most Statechart.stateLimit states, so its indices fit; others go the long way.
+        if packedCount < 4, let word = UInt16(exactly: state.rawValue) {
+            packed |= UInt64(word) << UInt64(16 * packedCount)
+            packedCount += 1
+        } else {
+            precondition(packedCount == 4, "no machine has a state of this index")
+            more.append(state)
+        }
+    }
+
+    public var description: String { Array(self).description }
+}
