@@ -33,7 +33,11 @@ public struct Kind: Sendable {
     ///   - source: The file's content, parsed.
     ///   - file: Its name, for the diagnostics.
     /// - Returns: The kind, or `nil` when a diagnostic is an error; and every diagnostic, errors first.
-    public static func read(_ source: JSON, file: String) -> (kind: Kind?, diagnostics: [Diagnostic]) { (nil, []) }
+    public static func read(_ source: JSON, file: String) -> (kind: Kind?, diagnostics: [Diagnostic]) {
+        var reader = KindReader(file: file)
+        let kind = reader.kind(source)
+        return (kind, reader.sortedDiagnostics())
+    }
 }
 
 /// A kind of live activity: its machine, its times, and what its screens show.
@@ -134,7 +138,7 @@ public struct ActivityViews: Sendable {
 
 /// A toggle: definitions.md, *Controls*.
 public struct ToggleKind: Hashable, Sendable {
-    public enum Restore: String, Hashable, Sendable {
+    public enum Restore: String, CaseIterable, Hashable, Sendable {
         case reported, reissue
     }
 

@@ -1,0 +1,143 @@
+internal import Model
+
+/// Dates as people write them, in the proleptic Gregorian calendar, without a calendar library.
+enum DateText {
+    /// The point in time that `value` names: Unix seconds, Unix milliseconds (above 10^11, which is the year 5138 as
+    /// seconds and 1973 as milliseconds), or ISO 8601.
+    static func timestamp(_ value: JSON) -> Timestamp? {
+        switch value {
+        case .integer(let integer): fromNumber(Double(integer))
+        case .number(let number): fromNumber(number)
+        case .string(let text):
+            if let time = parse(text) {
+                time
+            } else if text.utf8.allSatisfy({
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || $0 == UInt8(ascii: ".")
+            }),
+                let number = Double(text)
+            {  // Not `nan`, `inf`, `+5` or `0x1p3`, which Swift takes too.
+                fromNumber(number)
+            } else {
+                nil
+            }
+        case .null, .bool, .array, .object: nil
+        }
+    }
+
+    private static func fromNumber(_ number: Double) -> Timestamp? {
+        guard number.magnitude > 1e11 else { return Timestamp(seconds: number) }
+        return Int64(exactly: number.rounded()).map { Timestamp(milliseconds: $0) }
+    }
+
+    /// `2026-11-21`, `2026-11-21T10:30[:00[.250]]`, a space for the `T`, and `Z` or `±hh[:mm]` behind it; without a zone
+    /// it is UTC.
+    static func parse(_ text: String) -> Timestamp? {
+        let bytes = Array(text.utf8)
+        var scanner = DigitScanner(bytes)
+        func take(_ allowed: StaticString) -> Bool {
+            guard scanner.offset < bytes.count else { return false }
+            let byte = bytes[scanner.offset]
+            guard allowed.description.utf8.contains(byte) else { return false }
+            scanner.offset += 1
+            return true
+        }
+        func pair() -> Int64? {
+            let start = scanner.offset
+            guard let value = scanner.digits(limit: 2), scanner.offset == start + 2 else { return nil }
+            return value
+        }
+        guard let year = scanner.digits(limit: 4), scanner.offset == 4, take("-"), let month = pair(), take("-"),
+            let day = pair(), (1...12).contains(month), day >= 1, day <= daysInMonth(month, year: year)
+        else { return nil }
+        var milliseconds = days(year: year, month: month, day: day) * 86_400_000
+        guard scanner.offset < bytes.count else { return Timestamp(milliseconds: milliseconds) }
+
+        guard take("Tt "), let hour = pair(), take(":"), let minute = pair(), hour <= 23, minute <= 59 else {
+            return nil
+        }
+        milliseconds += (hour * 60 + minute) * 60_000
+        if take(":") {
+            let start = scanner.offset
+            guard let thousandths = scanner.number(), scanner.offset >= start + 2, thousandths < 61_000 else {
+                return nil
+            }
+            milliseconds += thousandths
+        }
+        guard scanner.offset < bytes.count, !take("Zz") else {
+            return scanner.offset == bytes.count ? Timestamp(milliseconds: milliseconds) : nil
+        }
+        guard let offset = zoneOffset(bytes[scanner.offset...]) else { return nil }
+        return Timestamp(milliseconds: milliseconds - offset * 60_000)
+    }
+
+    /// Minutes east of UTC: `+02:00`, `-0330`, `+2`, `Z`.
+    static func zoneOffset(_ text: some Collection<UInt8>) -> Int64? {
+        let bytes = Array(text)
+        if bytes == [UInt8(ascii: "Z")] { return 0 }
+        guard let sign = bytes.first, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") else { return nil }
+        var scanner = DigitScanner(bytes, offset: 1)
+        guard let hours = scanner.digits(limit: 2), hours <= 23 else { return nil }
+        var minutes: Int64 = 0
+        if scanner.offset < bytes.count {
+            if bytes[scanner.offset] == UInt8(ascii: ":") { scanner.offset += 1 }
+            guard let value = scanner.digits(limit: 2), value <= 59, scanner.offset == bytes.count else { return nil }
+            minutes = value
+        }
+        let offset = hours * 60 + minutes
+        return sign == UInt8(ascii: "-") ? -offset : offset
+    }
+
+    /// The parts of a date as a clock `offset` minutes east of UTC shows them.
+    static func fields(_ time: Timestamp, offset: Int64) -> (date: String, time: String)? {
+        // Beyond these years four digits would not hold them.
+        guard (-62_135_596_800_000...253_402_300_799_999).contains(time.milliseconds) else { return nil }
+        let local = time.milliseconds + offset * 60_000
+        let day = floorDivide(local, 86_400_000)
+        let minutes = (local - day * 86_400_000) / 60_000
+        let (year, month, dayOfMonth) = civil(day)
+        return (
+            "\(padded(year, 4))-\(padded(month, 2))-\(padded(dayOfMonth, 2))",
+            "\(padded(minutes / 60, 2)):\(padded(minutes % 60, 2))"
+        )
+    }
+
+    private static func padded(_ value: Int64, _ width: Int) -> String {
+        let digits = String(value)
+        return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
+    }
+
+    private static func floorDivide(_ value: Int64, _ divisor: Int64) -> Int64 {
+        value >= 0 ? value / divisor : -((-value + divisor - 1) / divisor)
+    }
+
+    private static func daysInMonth(_ month: Int64, year: Int64) -> Int64 {
+        switch month {
+        case 4, 6, 9, 11: 30
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        default: 31
+        }
+    }
+
+    // Both ways count from 1 March, so that the leap day is a year's last, in eras of 400 years of 146,097 days.
+
+    private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
+        let shifted = month <= 2 ? year - 1 : year
+        let era = floorDivide(shifted, 400)
+        let yearOfEra = shifted - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        return era * 146_097 + dayOfEra - 719_468
+    }
+
+    private static func civil(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+        let shifted = days + 719_468
+        let era = floorDivide(shifted, 146_097)
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        let day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
+        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
+    }
+}

@@ -1,0 +1,136 @@
+public import Model
+
+extension Milliseconds {
+    /// A duration as kind files write it: `500ms`, `30s`, `5m`, `2h`, `7d`, or ISO 8601 (`PT5M`, `P1DT2H`, `P2W`).
+    ///
+    /// `nil` for anything else: a sign, a space, two units in the short form, and ISO's years and months, which have no
+    /// fixed length. So is one beyond the milliseconds that Int64 counts.
+    public init?(duration text: some StringProtocol) {
+        let bytes = Array(text.utf8)
+        let count = bytes.first == UInt8(ascii: "P") ? Self.iso(bytes) : Self.short(bytes)
+        guard let count else { return nil }
+        self.init(count)
+    }
+
+    private static let second: Int64 = 1000
+    private static let minute: Int64 = 60 * second
+    private static let hour: Int64 = 60 * minute
+    private static let day: Int64 = 24 * hour
+
+    private static func short(_ bytes: [UInt8]) -> Int64? {
+        var scanner = DigitScanner(bytes)
+        guard let number = scanner.number(), !scanner.hasFraction else { return nil }
+        let unit: Int64
+        switch String(decoding: bytes[scanner.offset...], as: UTF8.self) {
+        case "ms": unit = 1
+        case "s": unit = second
+        case "m": unit = minute
+        case "h": unit = hour
+        case "d": unit = day
+        default: return nil
+        }
+        return DigitScanner.product(number, unit)
+    }
+
+    /// `P[nW]` or `P[nD][T[nH][nM][nS]]`; the smallest part that is given may have a fraction (ISO 8601-1 §5.5.2).
+    private static func iso(_ bytes: [UInt8]) -> Int64? {
+        var scanner = DigitScanner(bytes, offset: 1)
+        var total: Int64 = 0
+        var isTime = false
+        var lastUnit = Int64.max
+        var isComplete = false
+        while scanner.offset < bytes.count {
+            if bytes[scanner.offset] == UInt8(ascii: "T") {
+                guard !isTime, lastUnit != 7 * day else { return nil }
+                isTime = true
+                isComplete = false
+                scanner.offset += 1
+                continue
+            }
+            guard !scanner.hasFraction, let number = scanner.number(), scanner.offset < bytes.count else { return nil }
+            let unit: Int64
+            switch (bytes[scanner.offset], isTime) {
+            case (UInt8(ascii: "W"), false) where lastUnit == .max: unit = 7 * day
+            case (UInt8(ascii: "D"), false) where lastUnit == .max: unit = day
+            case (UInt8(ascii: "H"), true): unit = hour
+            case (UInt8(ascii: "M"), true): unit = minute
+            case (UInt8(ascii: "S"), true): unit = second
+            default: return nil
+            }
+            guard unit < lastUnit, let part = DigitScanner.product(number, unit) else { return nil }
+            let (sum, overflow) = total.addingReportingOverflow(part)
+            guard !overflow else { return nil }
+            total = sum
+            lastUnit = unit
+            isComplete = true
+            scanner.offset += 1
+        }
+        return isComplete ? total : nil
+    }
+}
+
+/// Reads unsigned decimal numbers out of bytes, in thousandths.
+struct DigitScanner {
+    let bytes: [UInt8]
+    var offset: Int
+    /// The last number had a fraction.
+    private(set) var hasFraction = false
+
+    init(_ bytes: [UInt8], offset: Int = 0) {
+        self.bytes = bytes
+        self.offset = offset
+    }
+
+    /// Thousandths, rounded down; `nil` where no digit stands, or beyond Int64.
+    mutating func number() -> Int64? {
+        guard let whole = digits(limit: .max), var thousandths = Self.multiplied(whole, 1000) else { return nil }
+        hasFraction = false
+        guard offset < bytes.count, bytes[offset] == UInt8(ascii: ".") || bytes[offset] == UInt8(ascii: ",") else {
+            return thousandths
+        }
+        offset += 1
+        hasFraction = true
+        let start = offset
+        var weight: Int64 = 100
+        while offset < bytes.count, let digit = Self.digit(bytes[offset]) {
+            let (sum, overflow) = thousandths.addingReportingOverflow(weight * digit)
+            guard !overflow else { return nil }
+            thousandths = sum
+            weight /= 10
+            offset += 1
+        }
+        return offset > start ? thousandths : nil
+    }
+
+    /// A whole number of at most `limit` digits; `nil` where none stands, or beyond Int64.
+    mutating func digits(limit: Int) -> Int64? {
+        let start = offset
+        var value: Int64 = 0
+        while offset < bytes.count, offset - start < limit, let digit = Self.digit(bytes[offset]) {
+            guard let shifted = Self.multiplied(value, 10) else { return nil }
+            let (sum, overflow) = shifted.addingReportingOverflow(digit)
+            guard !overflow else { return nil }
+            value = sum
+            offset += 1
+        }
+        return offset > start ? value : nil
+    }
+
+    /// `thousandths / 1000 × unit`; `nil` beyond Int64.
+    static func product(_ thousandths: Int64, _ unit: Int64) -> Int64? {
+        guard let whole = multiplied(thousandths / 1000, unit), let rest = multiplied(thousandths % 1000, unit) else {
+            return nil
+        }
+        let (sum, overflow) = whole.addingReportingOverflow(rest / 1000)
+        return overflow ? nil : sum
+    }
+
+    private static func multiplied(_ left: Int64, _ right: Int64) -> Int64? {
+        let (product, overflow) = left.multipliedReportingOverflow(by: right)
+        return overflow ? nil : product
+    }
+
+    private static func digit(_ byte: UInt8) -> Int64? {
+        byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") ? Int64(byte - UInt8(ascii: "0")) : nil
+    }
+}

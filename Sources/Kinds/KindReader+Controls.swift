@@ -1,0 +1,85 @@
+internal import Model
+
+extension KindReader {
+    static let controlNames = [
+        "symbol", "actionHint", "tint", "timeout", "requiresAuthentication", "privacySensitive", "instances",
+    ]
+    static let toggleNames = controlNames + ["value", "settle", "restore", "optimisticEverywhere"]
+    static let buttonNames = controlNames + ["cooldown", "raises"]
+
+    mutating func toggle(_ object: JSONObject) -> ToggleKind {
+        var toggle = ToggleKind()
+        if let pair = onOff(object, "symbol", mayBeText: true) { (toggle.symbolOn, toggle.symbolOff) = pair }
+        if let pair = onOff(object, "value", mayBeText: false) { (toggle.valueOn, toggle.valueOff) = pair }
+        if let pair = onOff(object, "actionHint", mayBeText: false) { (toggle.hintOn, toggle.hintOff) = pair }
+        toggle.tint = string(object, "tint", at: "")
+        toggle.timeout = duration(object, "timeout", at: "") ?? toggle.timeout
+        toggle.settle = duration(object, "settle", at: "", canBeZero: true) ?? toggle.settle
+        toggle.restore = choice(object, "restore", at: "", ToggleKind.Restore.self) ?? toggle.restore
+        toggle.requiresAuthentication = bool(object, "requiresAuthentication", at: "") ?? false
+        toggle.privacySensitive = bool(object, "privacySensitive", at: "") ?? false
+        toggle.optimisticEverywhere = bool(object, "optimisticEverywhere", at: "") ?? false
+        toggle.instances = instances(object)
+        return toggle
+    }
+
+    mutating func button(_ object: JSONObject) -> ButtonKind {
+        var button = ButtonKind()
+        button.symbol = string(object, "symbol", at: "") ?? ""
+        button.actionHint = string(object, "actionHint", at: "")
+        button.tint = string(object, "tint", at: "")
+        button.timeout = duration(object, "timeout", at: "") ?? button.timeout
+        button.cooldown = duration(object, "cooldown", at: "", canBeZero: true) ?? button.cooldown
+        button.requiresAuthentication = bool(object, "requiresAuthentication", at: "") ?? false
+        button.privacySensitive = bool(object, "privacySensitive", at: "") ?? false
+        button.instances = instances(object)
+        button.raises = raises(object)
+        return button
+    }
+
+    private mutating func onOff(_ object: JSONObject, _ name: String, mayBeText: Bool) -> (String, String)? {
+        guard let json = object[name] else { return nil }
+        if mayBeText, let text = json.string { return (text, text) }
+        guard let pair = self.object(json, at: name, knows: ["on", "off"]) else { return nil }
+        let on = requiredString(pair, "on", at: name, example: "…")
+        let off = requiredString(pair, "off", at: name, example: "…")
+        guard let on, let off else { return nil }
+        return (on, off)
+    }
+
+    private mutating func instances(_ object: JSONObject) -> [String] {
+        (strings(object, "instances", at: "", of: "ids") ?? []).enumerated().compactMap { index, id in
+            if Key.isSegment(id.utf8) { return id }
+            error(
+                "instances[\(index)]", "\"\(id)\" is not an id", advice: "use 1 to 64 of A-Z a-z 0-9 . _ ~ : @ -")
+            return nil
+        }
+    }
+
+    private mutating func raises(_ parent: JSONObject) -> ButtonKind.Raises? {
+        guard let json = parent["raises"] else { return nil }
+        let path = "raises"
+        guard let object = object(json, at: path, knows: ["kind", "event", "id", "content", "attributes"]) else {
+            return nil
+        }
+        let kind = requiredString(object, "kind", at: path, example: "coffee-order")
+        let event = requiredString(object, "event", at: path, example: "start")
+        if let kind, !Key.isSegment(kind.utf8) {
+            error("raises.kind", "\"\(kind)\" is not a kind's name", advice: "use 1 to 64 of A-Z a-z 0-9 . _ ~ : @ -")
+        }
+        var values: [String: JSON] = [:]
+        for name in ["content", "attributes"] {
+            guard let value = object[name] else { continue }
+            if value.object != nil {
+                values[name] = value
+            } else {
+                wrongType(value, at: Self.join(path, name), expected: "an object")
+            }
+        }
+        guard let kind, let event, eventName(event, at: "raises.event") != nil else { return nil }
+        let id = template(object, "id", at: path)
+        return ButtonKind.Raises(
+            kind: kind, event: event, id: id?.text, content: values["content"] ?? [:],
+            attributes: values["attributes"] ?? [:])
+    }
+}

@@ -1,0 +1,174 @@
+internal import Model
+internal import Statechart
+
+extension KindReader {
+    private enum KindType: String, CaseIterable { case activity, toggle, button }
+
+    private static let envelopeNames = ["$schema", "kind", "type", "version", "app", "title"]
+    private static let activityNames = [
+        "symbol", "supplementalFamilies", "accept", "startsOn", "stale", "dismiss", "maxActive", "maxLinger",
+        "attributes", "content", "machine", "views", "url",
+    ]
+
+    /// Reads the whole file. `nil` when there is an error.
+    mutating func kind(_ source: JSON) -> Kind? {
+        guard source.object != nil else {
+            wrongType(source, at: "", expected: "one object")
+            return nil
+        }
+        let type: KindType?
+        if source["type"] == nil {
+            missing("type", at: "", example: "\"activity\"")
+            type = nil
+        } else {
+            type = choice(source.object ?? JSONObject(), "type", at: "", KindType.self)
+        }
+        let own =
+            switch type {
+            case .activity: Self.activityNames
+            case .toggle: Self.toggleNames
+            case .button: Self.buttonNames
+            // Without a type nobody can say what belongs here, so nothing more is held against the file.
+            case nil: (source.object ?? JSONObject()).map(\.name)
+            }
+        guard let object = object(source, at: "", knows: Self.envelopeNames + own) else { return nil }
+
+        let name = requiredString(object, "kind", at: "", example: "coffee-order")
+        if let name, !Key.isSegment(name.utf8) {
+            error("kind", "\"\(name)\" is not a kind's name", advice: "use 1 to 64 of A-Z a-z 0-9 . _ ~ : @ -")
+        }
+        if object["version"] == nil { missing("version", at: "", example: "1") }
+        let version = integer(object, "version", at: "")
+        if let version, version < 1 {
+            error("version", "version \(version)", advice: "count versions from 1")
+        }
+        let app = requiredString(object, "app", at: "", example: "com.example.coffee")
+        let title = string(object, "title", at: "") ?? name ?? ""
+        _ = string(object, "$schema", at: "")
+
+        let body: Kind.Body?
+        switch type {
+        case .activity: body = activity(object, title: title).map { .activity($0) }
+        case .toggle: body = .toggle(toggle(object))
+        case .button: body = .button(button(object))
+        case nil: body = nil
+        }
+        guard let name, let version, let app, let body, !diagnostics.contains(where: { $0.severity == .error }) else {
+            return nil
+        }
+        return Kind(name: name, version: version, app: app, title: title, body: body, source: source)
+    }
+
+    private mutating func activity(_ object: JSONObject, title: String) -> ActivityKind? {
+        let declared = DeclaredNames(
+            attributes: strings(object, "attributes", at: "", of: "names"),
+            content: strings(object, "content", at: "", of: "names"))
+        let accept = self.accept(object)
+        let startsOn = (strings(object, "startsOn", at: "", of: "events' names") ?? []).enumerated()
+            .compactMap { index, event in eventName(event, at: "startsOn[\(index)]") }
+        let stale = duration(object, "stale", at: "")
+        let maxActive = duration(object, "maxActive", at: "") ?? .hours(8)
+        let maxLinger = duration(object, "maxLinger", at: "", canBeZero: true) ?? .hours(4)
+        let dismiss = duration(object, "dismiss", at: "", canBeZero: true)
+        let families = self.families(object)
+        let url = template(object, "url", at: "")
+        let views = self.views(
+            object["views"], plain: PlainViews(title: title, symbol: string(object, "symbol", at: "")))
+
+        var machine: MachineText?
+        if let json = object["machine"] {
+            machine = self.machine(json, at: "machine")
+        } else {
+            missing("machine", at: "", example: "{\"initial\": …, \"states\": {…}}")
+        }
+        if families.contains(.small), views.small == nil {
+            error(
+                "supplementalFamilies", "the small family is declared, and there is no small view",
+                advice: "add \"small\" to \"views\", or take it out here")
+        }
+        lint(views: views, families: families)
+        lint(templates: templates, declared: declared)
+        guard let machine else { return nil }
+        if let dismiss { lint(dismiss: dismiss, limit: maxLinger, at: "dismiss") }
+        lint(machine, accept: accept, startsOn: startsOn, maxLinger: maxLinger)
+
+        // Compiled whatever else is wrong, so that all faults are told at once.
+        let (statechart, faults) = Statechart.compile(machine.description)
+        for var fault in faults {
+            fault.file = file
+            diagnostics.append(fault)
+        }
+        guard let statechart else { return nil }
+        return ActivityKind(
+            statechart: statechart, states: Self.traits(of: statechart, notes: machine.notes, maxLinger: maxLinger),
+            accept: accept, startsOn: Set(startsOn), stale: stale,
+            dismiss: min(dismiss ?? .hours(4), maxLinger), maxActive: maxActive, maxLinger: maxLinger,
+            hasSmallFamily: families.contains(.small), views: views, url: url)
+    }
+
+    private mutating func accept(_ object: JSONObject) -> [String: String] {
+        guard let json = object["accept"] else { return [:] }
+        guard let renames = json.object else {
+            wrongType(json, at: "accept", expected: "an object of events' new names by the names that come in")
+            return [:]
+        }
+        var accept: [String: String] = [:]
+        for rename in renames {
+            let place = Self.join("accept", rename.name)
+            guard eventName(rename.name, at: place) != nil else { continue }
+            guard let name = rename.value.string else {
+                wrongType(rename.value, at: place, expected: "an event's name")
+                continue
+            }
+            accept[rename.name] = eventName(name, at: place)
+        }
+        return accept
+    }
+
+    private mutating func families(_ object: JSONObject) -> Set<SupplementalFamily> {
+        var families: Set<SupplementalFamily> = []
+        let names = strings(object, "supplementalFamilies", at: "", of: "families") ?? []
+        for (index, name) in names.enumerated() {
+            if let family = SupplementalFamily(rawValue: name) {
+                families.insert(family)
+            } else {
+                error(
+                    "supplementalFamilies[\(index)]", "\"\(name)\" is not a supplemental family",
+                    advice: "write \"small\" or \"medium\"")
+            }
+        }
+        return families
+    }
+
+    /// By ``StateIndex``: parents come before their children, so what is inherited is there already.
+    private static func traits(
+        of statechart: Statechart, notes: [String: StateNotes], maxLinger: Milliseconds
+    ) -> [StateTraits] {
+        var traits: [StateTraits] = []
+        for state in statechart.states {
+            let notes = notes[state.location] ?? StateNotes()
+            var own = StateTraits(title: notes.title ?? state.key)
+            let parent = state.parent.flatMap { traits.indices.contains($0.rawValue) ? traits[$0.rawValue] : nil }
+            own.progress = notes.progress ?? parent?.progress
+            own.isMilestone = notes.isMilestone
+            own.alert = notes.alert
+            own.stale = notes.stale
+            own.dismiss = notes.dismiss.map { min($0, maxLinger) }
+            own.tags = notes.tags
+            traits.append(own)
+        }
+        return traits
+    }
+}
+
+/// Families beside the mandatory presentations (apple-domain C2). `small` is shown on the watch and on CarPlay; `medium`
+/// says that the Lock Screen view adapts to larger places.
+enum SupplementalFamily: String, Hashable {
+    case small, medium
+}
+
+/// `attributes` and `content`: the names that there are; `nil` where a kind does not say.
+struct DeclaredNames {
+    var attributes: [String]?
+    var content: [String]?
+}

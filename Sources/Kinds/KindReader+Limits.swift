@@ -1,0 +1,105 @@
+internal import Model
+
+/// What surely does not fit: Apple's layouts are fixed, and what is too much is cut off (apple-domain 3.7, H7, J6).
+extension KindReader {
+    private enum Limit {
+        /// The smallest text, in points (H7).
+        static let textSize = 11.0
+        /// Symbols side by side in the small family, glyph buttons included (J6).
+        static let symbols = 3
+        /// A compact half is 52 to 62 pt wide: eleven narrow letters at 11 pt. A minimal view is 45 at most.
+        static let compactLetters = 11
+        static let minimalLetters = 8
+    }
+
+    mutating func lint(views: ActivityViews, families: Set<SupplementalFamily>) {
+        lintStill(views.compactLeading, letters: Limit.compactLetters, at: "views.compact.leading")
+        lintStill(views.compactTrailing, letters: Limit.compactLetters, at: "views.compact.trailing")
+        lintStill(views.minimal, letters: Limit.minimalLetters, at: "views.minimal")
+        lintTextSizes(views.lockScreen, at: "views.lockScreen")
+        lintTextSizes(views.expanded, at: "views.expanded")
+        guard let small = views.small else { return }
+        if !families.contains(.small) {
+            warn(
+                "views.small", "it is never shown: the small family is not declared",
+                advice: "add \"supplementalFamilies\": [\"small\"]")
+        }
+        lintTextSizes(small, at: "views.small")
+        let symbols = Self.symbolCount(small)
+        if symbols > Limit.symbols {
+            warn(
+                "views.small", "\(symbols) symbols and buttons do not fit into the small family",
+                advice: "show at most \(Limit.symbols)")
+        }
+    }
+
+    /// Views on which nothing can be tapped.
+    private mutating func lintStill(_ view: ViewTemplate, letters: Int, at path: String) {
+        lintTextSizes(view, at: path)
+        if case .buttons? = view.part(named: "buttons") {
+            warn(
+                Self.join(path, "buttons"), "a compact or minimal view has no buttons that can be tapped",
+                advice: "put them into \"lockScreen\" or \"expanded\"")
+        }
+        for (name, part) in view.parts where ["text", "title", "subtitle"].contains(name) {
+            guard case .text(let template) = part else { continue }
+            // Only what stands there for sure is counted: a filled-in text may be short. A plain view is not the
+            // author's, and is told as a plain one already.
+            guard templates.contains(where: { $0.path == Self.join(path, name) }) else { continue }
+            let count = template.parts.reduce(0) { count, part in
+                if case .literal(let text) = part { count + text.count } else { count }
+            }
+            if count > letters {
+                warn(
+                    Self.join(path, name), "\(count) letters do not fit at 11 pt",
+                    advice: "write at most \(letters), or show a symbol")
+            }
+        }
+    }
+
+    private mutating func lintTextSizes(_ view: ViewTemplate, at path: String) {
+        for (name, part) in view.parts {
+            switch part {
+            case .region(let region): lintTextSizes(region, at: Self.join(path, name))
+            case .other(let json): lintTextSize(json, name: name, at: Self.join(path, name))
+            case .text, .timer, .progress, .buttons: break
+            }
+        }
+    }
+
+    private mutating func lintTextSize(_ json: FilledJSON, name: String, at path: String) {
+        switch json {
+        case .literal(let value):
+            guard ["size", "fontSize", "textSize"].contains(name), let size = value.double, size < Limit.textSize else {
+                return
+            }
+            warn(path, "text of \(value) pt cannot be read", advice: "the smallest text is 11 pt")
+        case .object(let members):
+            for (name, value) in members { lintTextSize(value, name: name, at: Self.join(path, name)) }
+        case .array(let elements):
+            for (index, value) in elements.enumerated() { lintTextSize(value, name: name, at: "\(path)[\(index)]") }
+        case .text: break
+        }
+    }
+
+    private static func symbolCount(_ view: ViewTemplate) -> Int {
+        view.parts.reduce(0) { count, member in
+            switch member.part {
+            case .buttons(let keys): count + keys.count
+            case .text: count + (member.name == "symbol" ? 1 : 0)
+            case .other(let json): count + symbolCount(json, name: member.name)
+            case .region(let region): count + symbolCount(region)
+            case .timer, .progress: count
+            }
+        }
+    }
+
+    private static func symbolCount(_ json: FilledJSON, name: String) -> Int {
+        switch json {
+        case .literal(.string), .text: name == "symbol" || name == "symbols" ? 1 : 0
+        case .literal: 0
+        case .array(let elements): elements.reduce(0) { $0 + symbolCount($1, name: name) }
+        case .object(let members): members.reduce(0) { $0 + symbolCount($1.value, name: $1.name) }
+        }
+    }
+}

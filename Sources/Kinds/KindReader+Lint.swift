@@ -1,0 +1,123 @@
+internal import Model
+internal import Statechart
+
+/// The warnings of definitions.md, *Lint*, that need more than the machine; the rest is ``Statechart``'s own.
+///
+/// None refuses a kind, and each is somebody's real bug.
+extension KindReader {
+    mutating func lint(
+        _ machine: MachineText, accept: [String: String], startsOn: [String], maxLinger: Milliseconds
+    ) {
+        var events = EventUse()
+        lint(machine.description.root, notes: machine.notes, maxLinger: maxLinger, events: &events)
+        for (name, place) in events.named where EventName.lifecycle.contains(name) && !events.raised.contains(name) {
+            warn(
+                place, "\"\(name)\" is the activity's own life-cycle, and never comes to the machine",
+                advice: "rename the event")
+        }
+        guard !events.hasWildcard else { return }
+        let handled = Set(events.named.map(\.name)).union(EventName.lifecycle)
+        for (incoming, name) in accept.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) })
+        where !handled.contains(name) {
+            warn(
+                Self.join("accept", incoming), "nothing handles \"\(name)\"",
+                advice: "add it to an \"on\", or take it out here")
+        }
+        for (index, name) in startsOn.enumerated() where !handled.contains(name) {
+            warn(
+                "startsOn[\(index)]", "nothing handles \"\(name)\"", advice: "add it to an \"on\", or take it out here")
+        }
+    }
+
+    /// Which events a machine hears, and which it makes.
+    private struct EventUse {
+        var named: [(name: String, place: String)] = []
+        var raised: Set<String> = []
+        var hasWildcard = false
+
+        mutating func add(_ actions: [ActionDescription]) {
+            for description in actions {
+                switch description.action {
+                case .raise(let name): raised.insert(name)
+                case .send(let name, _, _): raised.insert(name)
+                case .assign, .cancel: break
+                }
+            }
+        }
+    }
+
+    private mutating func lint(
+        _ state: StateDescription, notes: [String: StateNotes], maxLinger: Milliseconds, events: inout EventUse
+    ) {
+        lintTimes(state, notes: notes[state.location], maxLinger: maxLinger)
+        events.add(state.entry + state.exit)
+        events.named += state.deferred.map { ($0, Self.join(state.location, "defer")) }
+        for transition in state.transitions + state.reopen {
+            events.add(transition.actions)
+            switch transition.trigger {
+            case .event(let name): events.named.append((name, transition.location))
+            case .wildcard: events.hasWildcard = true
+            case .always, .after, .done: break
+            }
+        }
+        for child in state.children { lint(child, notes: notes, maxLinger: maxLinger, events: &events) }
+    }
+
+    private mutating func lintTimes(_ state: StateDescription, notes: StateNotes?, maxLinger: Milliseconds) {
+        if let dismiss = notes?.dismiss {
+            lint(dismiss: dismiss, limit: maxLinger, at: Self.join(state.location, "dismiss"))
+        }
+        guard let stale = notes?.stale else { return }
+        let delays = state.transitions.compactMap { transition -> Milliseconds? in
+            guard case .after(let delay) = transition.trigger, transition.condition == nil, !transition.targets.isEmpty
+            else { return nil }
+            return delay
+        }
+        if let shortest = delays.min(), stale > shortest {
+            warn(
+                Self.join(state.location, "stale"), "its \"after\" leaves \"\(state.key)\" before it can go stale",
+                advice: "make \"stale\" shorter than the \"after\", or take it out")
+        }
+    }
+
+    mutating func lint(dismiss: Milliseconds, limit: Milliseconds, at path: String) {
+        guard dismiss > limit else { return }
+        warn(
+            path, "it is longer than \"maxLinger\", which cuts it",
+            advice: "make it shorter, or \"maxLinger\" longer (4h where it is not given)")
+    }
+
+    // MARK: - Templates
+
+    mutating func lint(templates: [(template: Template, path: String)], declared: DeclaredNames) {
+        for (template, place) in templates {
+            for case .value(let path, let filters) in template.parts {
+                switch path {
+                case .attributes(let names): lint(names, of: "attributes", declared: declared.attributes, at: place)
+                case .content(let names): lint(names, of: "content", declared: declared.content, at: place)
+                case .unknown(let text):
+                    warn(
+                        place, "{{\(text)}} is always empty: there is nothing of this name",
+                        advice: "read attributes.…, content.…, state.title, state.key, progress, id or kind")
+                case .stateTitle, .stateKey, .progress, .id, .kind: break
+                }
+                for case .unknown(let name) in filters {
+                    warn(place, "there is no filter \"\(name)\"", advice: "there are \(TemplateFilter.names)")
+                }
+            }
+        }
+    }
+
+    private mutating func lint(_ names: [String], of root: String, declared: [String]?, at place: String) {
+        guard let declared, let name = names.first, !declared.contains(name) else { return }
+        let close = Spelling.nearest(to: name, among: declared)
+        warn(
+            place, "{{\(root).\(name)}} is nowhere declared",
+            advice: close.map { "did you mean \"\($0)\"?" } ?? "add \"\(name)\" to \"\(root)\"")
+    }
+}
+
+extension EventName {
+    /// The types of an `EVT` that are the activity's own (protocol.md §3).
+    static let lifecycle = ["start", "update", "end"]
+}

@@ -1,0 +1,200 @@
+internal import Model
+
+extension KindReader {
+    static let viewParts = ["symbol", "text", "title", "subtitle", "timer", "else", "progress", "tint", "buttons"]
+    static let presentations = ["compact", "minimal", "lockScreen", "expanded", "small"]
+
+    /// `views`, with a plain one for each that is absent.
+    mutating func views(_ json: JSON?, plain: PlainViews) -> ActivityViews {
+        var views = plain.views
+        guard let json else {
+            warn("views", "there are no views: plain ones are shown everywhere", advice: "add \"views\"")
+            return views
+        }
+        guard let object = object(json, at: "views", knows: Self.presentations) else { return views }
+        for name in ["compact", "minimal", "lockScreen", "expanded"] where object[name] == nil {
+            warn("views.\(name)", "there is no \(name) view: a plain one is shown", advice: "add \"\(name)\"")
+        }
+        if let json = object["compact"] {
+            let halves = self.object(json, at: "views.compact", knows: ["leading", "trailing"]) ?? JSONObject()
+            for name in ["leading", "trailing"] where halves[name] == nil {
+                warn(
+                    "views.compact.\(name)", "compact has no \(name) half: a plain one is shown",
+                    advice: "add \"\(name)\"")
+            }
+            if let json = halves["leading"] { views.compactLeading = view(json, at: "views.compact.leading") }
+            if let json = halves["trailing"] { views.compactTrailing = view(json, at: "views.compact.trailing") }
+        }
+        if let json = object["minimal"] { views.minimal = view(json, at: "views.minimal") }
+        if let json = object["lockScreen"] { views.lockScreen = view(json, at: "views.lockScreen") }
+        if let json = object["small"] { views.small = view(json, at: "views.small") }
+        if let json = object["expanded"] { views.expanded = expanded(json) }
+        return views
+    }
+
+    private mutating func expanded(_ json: JSON) -> ViewTemplate {
+        let names = ["leading", "trailing", "center", "bottom"]
+        guard let object = object(json, at: "views.expanded", knows: names) else { return ViewTemplate() }
+        return ViewTemplate(
+            names.compactMap { name in
+                object[name].map { (name, .region(view($0, at: "views.expanded.\(name)"))) }
+            })
+    }
+
+    mutating func view(_ json: JSON, at path: String) -> ViewTemplate {
+        guard let object = json.object else {
+            wrongType(json, at: path, expected: "an object of a view's parts")
+            return ViewTemplate()
+        }
+        var parts: [(name: String, part: ViewTemplate.Part)] = []
+        var fallback: Template?
+        for member in object {
+            let place = Self.join(path, member.name)
+            switch member.name {
+            case "symbol", "text", "title", "subtitle", "tint":
+                if let template = template(object, member.name, at: path) {
+                    parts.append((member.name, .text(template)))
+                }
+            case "else": fallback = template(object, member.name, at: path)
+            case "timer":
+                if let template = timer(member.value, at: place) { parts.append((member.name, .timer(template))) }
+            case "progress":
+                if let progress = progress(member.value, at: place) { parts.append((member.name, .progress(progress))) }
+            case "buttons":
+                let keys = (array(object, member.name, at: path, of: "controls' keys") ?? []).enumerated()
+                parts.append((member.name, .buttons(keys.compactMap { button($1, at: "\(place)[\($0)]") })))
+            default:
+                let close = Spelling.nearest(to: member.name, among: Self.viewParts)
+                warn(
+                    place, "\"\(member.name)\" is no part of a view that Telltale knows: it is passed through as it is",
+                    advice: close.map { "did you mean \"\($0)\"?" }
+                        ?? "known are \(Self.viewParts.joined(separator: ", "))")
+                if let other = filled(member.value, at: place) { parts.append((member.name, .other(other))) }
+            }
+        }
+        return ViewTemplate(parts, fallback: fallback)
+    }
+
+    private mutating func timer(_ json: JSON, at path: String) -> Template? {
+        switch json {
+        case .string(let text):
+            guard let template = template(text, at: path) else { return nil }
+            if template.parts.allSatisfy(\.isLiteral), DateText.timestamp(.string(text)) == nil {
+                error(
+                    path, "\"\(text)\" is not a date", advice: "read it from the content, as in {{content.eta}}")
+                return nil
+            }
+            return template
+        case .integer, .number: return Template(literal: json.description)
+        case .null, .bool, .array, .object:
+            wrongType(json, at: path, expected: "a date's template, as {{content.eta}}")
+            return nil
+        }
+    }
+
+    /// `true`, a template of a fraction, or an object of `segments`, `points` and, optionally, a `value` of its own.
+    private mutating func progress(_ json: JSON, at path: String) -> ProgressTemplate? {
+        switch json {
+        case .bool(let isShown): return isShown ? ProgressTemplate() : nil
+        case .string(let text): return template(text, at: path).map { ProgressTemplate(value: $0) }
+        case .integer, .number: return fraction(json, at: path).map { ProgressTemplate(value: $0) }
+        case .object:
+            guard let object = object(json, at: path, knows: ["value", "segments", "points"]) else { return nil }
+            var progress = ProgressTemplate()
+            switch object["value"] {
+            case nil: break
+            case .string(let text)?: progress.value = template(text, at: Self.join(path, "value"))
+            case let number?: progress.value = fraction(number, at: Self.join(path, "value"))
+            }
+            if let segments = integer(object, "segments", at: path), !(1...64).contains(segments) {
+                error(Self.join(path, "segments"), "\(segments) segments", advice: "write a number from 1 to 64")
+            }
+            for (index, point) in (array(object, "points", at: path, of: "fractions") ?? []).enumerated() {
+                _ = fraction(point, at: "\(path).points[\(index)]")
+            }
+            var style = object
+            style["value"] = nil
+            progress.style = .literal(.object(style))
+            return progress
+        case .null, .array:
+            wrongType(json, at: path, expected: "true, a fraction's template, or {\"segments\": N}")
+            return nil
+        }
+    }
+
+    private mutating func fraction(_ json: JSON, at path: String) -> Template? {
+        guard let number = json.double, (0...1).contains(number) else {
+            error(path, "\(json) is not a fraction", advice: "write a number from 0 to 1")
+            return nil
+        }
+        return Template(literal: json.description)
+    }
+
+    private mutating func button(_ json: JSON, at path: String) -> Template? {
+        guard let text = json.string else {
+            wrongType(json, at: path, expected: "a control's key, as coffee-tip/{{id}}")
+            return nil
+        }
+        guard let template = template(text, at: path) else { return nil }
+        // A stand-in for what the templates give: the rest must make a key of it.
+        let sample = template.parts.map { part in
+            switch part {
+            case .literal(let text): text
+            case .value: "x"
+            }
+        }.joined()
+        guard Key(sample) != nil else {
+            error(path, "\"\(text)\" is not a control's key", advice: "write KIND/ID, as coffee-tip/{{id}}")
+            return nil
+        }
+        return template
+    }
+
+    private mutating func filled(_ json: JSON, at path: String) -> FilledJSON? {
+        switch json {
+        case .string(let text): return template(text, at: path).map { .text($0) }
+        case .array(let elements):
+            return .array(
+                elements.enumerated().compactMap { index, element in filled(element, at: "\(path)[\(index)]") })
+        case .object(let object):
+            return .object(
+                object.compactMap { member in
+                    filled(member.value, at: Self.join(path, member.name)).map { (member.name, $0) }
+                })
+        case .null, .bool, .integer, .number: return .literal(json)
+        }
+    }
+}
+
+extension Template.Part {
+    var isLiteral: Bool {
+        switch self {
+        case .literal: true
+        case .value: false
+        }
+    }
+}
+
+/// What is shown where a kind file says nothing: the title, the state, the progress.
+struct PlainViews {
+    var title: String
+    var symbol: String?
+
+    var views: ActivityViews {
+        let title = ViewTemplate.Part.text(Template(literal: self.title))
+        let state = ViewTemplate.Part.text(Template(path: .stateTitle))
+        let progress = ViewTemplate.Part.progress(ProgressTemplate())
+        let mark = symbol.map { ("symbol", ViewTemplate.Part.text(Template(literal: $0))) }
+        return ActivityViews(
+            compactLeading: ViewTemplate([mark ?? ("text", title)]),
+            compactTrailing: ViewTemplate([("text", state)]),
+            minimal: ViewTemplate([mark ?? ("text", state), ("progress", progress)]),
+            lockScreen: ViewTemplate([("title", title), ("subtitle", state), ("progress", progress)]),
+            expanded: ViewTemplate([
+                ("leading", .region(ViewTemplate([("title", title)]))),
+                ("trailing", .region(ViewTemplate([("text", state)]))),
+                ("bottom", .region(ViewTemplate([("progress", progress)]))),
+            ]),
+            small: nil)
+    }
+}

@@ -1,0 +1,258 @@
+internal import Model
+
+/// Reads one kind file, part by part, and keeps every fault that it meets.
+///
+/// Nothing stops at the first fault: a part that cannot be read is left out, and the next one is read, so that people get
+/// the whole list at once.
+struct KindReader {
+    let file: String
+    var diagnostics: [Diagnostic] = []
+    /// Every template that was read, with its place: what the lint of paths looks at.
+    var templates: [(template: Template, path: String)] = []
+
+    init(file: String) {
+        self.file = file
+    }
+
+    // MARK: - Telling
+
+    mutating func error(_ path: String, _ message: String, advice: String) {
+        diagnostics.append(Diagnostic(.error, file: file, path: path, message, advice: advice))
+    }
+
+    mutating func warn(_ path: String, _ message: String, advice: String) {
+        diagnostics.append(Diagnostic(.warning, file: file, path: path, message, advice: advice))
+    }
+
+    /// Errors first, then by their place in the text of the path; each once.
+    func sortedDiagnostics() -> [Diagnostic] { Diagnostic.sorted(diagnostics) }
+
+    // MARK: - Objects
+
+    /// The object at `path`, with every member that is not among `names` told as an error.
+    mutating func object(_ json: JSON, at path: String, knows names: [String]) -> JSONObject? {
+        guard let object = json.object else {
+            wrongType(json, at: path, expected: "an object")
+            return nil
+        }
+        for member in object where !names.contains(where: { $0.utf8.elementsEqual(member.name.utf8) }) {
+            let close = Spelling.nearest(to: member.name, among: names)
+            error(
+                Self.join(path, member.name), "\"\(member.name)\" is not known here",
+                advice: close.map { "did you mean \"\($0)\"?" }
+                    ?? (names.isEmpty ? "take it out" : "take it out; known are \(names.joined(separator: ", "))"))
+        }
+        return object
+    }
+
+    static func join(_ path: String, _ name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }
+
+    // MARK: - Values. Each is `nil` where the member is absent, or faulty and told.
+
+    mutating func string(_ object: JSONObject, _ name: String, at path: String) -> String? {
+        guard let value = object[name] else { return nil }
+        guard let string = value.string else {
+            wrongType(value, at: Self.join(path, name), expected: "a text")
+            return nil
+        }
+        return string
+    }
+
+    /// A text that is there and not empty.
+    mutating func requiredString(_ object: JSONObject, _ name: String, at path: String, example: String) -> String? {
+        guard object[name] != nil else {
+            missing(name, at: path, example: "\"\(example)\"")
+            return nil
+        }
+        guard let text = string(object, name, at: path) else { return nil }
+        guard !text.isEmpty else {
+            error(Self.join(path, name), "\"\(name)\" is empty", advice: "write for example \"\(example)\"")
+            return nil
+        }
+        return text
+    }
+
+    mutating func bool(_ object: JSONObject, _ name: String, at path: String) -> Bool? {
+        guard let value = object[name] else { return nil }
+        guard let bool = value.bool else {
+            wrongType(value, at: Self.join(path, name), expected: "true or false")
+            return nil
+        }
+        return bool
+    }
+
+    mutating func integer(_ object: JSONObject, _ name: String, at path: String) -> Int? {
+        guard let value = object[name] else { return nil }
+        guard let integer = value.integer.flatMap({ Int(exactly: $0) }) else {
+            wrongType(value, at: Self.join(path, name), expected: "a whole number")
+            return nil
+        }
+        return integer
+    }
+
+    mutating func duration(
+        _ object: JSONObject, _ name: String, at path: String, canBeZero: Bool = false
+    ) -> Milliseconds? {
+        guard object[name] != nil, let text = string(object, name, at: path) else { return nil }
+        guard let span = duration(text, at: Self.join(path, name)) else { return nil }
+        guard canBeZero || span > .zero else {
+            error(
+                Self.join(path, name), "\"\(name)\" is no time at all",
+                advice: "write a duration above 0, or take it out")
+            return nil
+        }
+        return span
+    }
+
+    mutating func duration(_ text: String, at path: String) -> Milliseconds? {
+        if let span = Milliseconds(duration: text) { return span }
+        error(
+            path, "\"\(text)\" is not a duration",
+            advice: "write 500ms, 30s, 5m, 2h, 7d, or ISO 8601 like PT5M (years and months have no fixed length)")
+        return nil
+    }
+
+    mutating func array(_ object: JSONObject, _ name: String, at path: String, of what: String) -> [JSON]? {
+        guard let value = object[name] else { return nil }
+        guard let array = value.array else {
+            wrongType(value, at: Self.join(path, name), expected: "an array of \(what)")
+            return nil
+        }
+        return array
+    }
+
+    mutating func strings(_ object: JSONObject, _ name: String, at path: String, of what: String) -> [String]? {
+        guard let array = array(object, name, at: path, of: what) else { return nil }
+        var strings: [String] = []
+        for (index, element) in array.enumerated() {
+            let place = "\(Self.join(path, name))[\(index)]"
+            guard let string = element.string else {
+                wrongType(element, at: place, expected: "a text")
+                continue
+            }
+            if strings.contains(where: { $0.utf8.elementsEqual(string.utf8) }) {
+                error(place, "\"\(string)\" stands twice", advice: "take one out")
+            } else {
+                strings.append(string)
+            }
+        }
+        return strings
+    }
+
+    mutating func choice<Choice: RawRepresentable & CaseIterable>(
+        _ object: JSONObject, _ name: String, at path: String, _ type: Choice.Type
+    ) -> Choice? where Choice.RawValue == String {
+        guard let text = string(object, name, at: path) else { return nil }
+        if let choice = Choice(rawValue: text) { return choice }
+        let all = Choice.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: " or ")
+        error(Self.join(path, name), "\"\(text)\" is not a \(name)", advice: "write \(all)")
+        return nil
+    }
+
+    mutating func eventName(_ text: String, at path: String) -> String? {
+        if EventName.isValid(text) { return text }
+        error(
+            path, "\"\(text)\" is not an event's name", advice: "use 1 to 64 of A-Z a-z 0-9 _ . : - (and no spaces)")
+        return nil
+    }
+
+    mutating func template(_ object: JSONObject, _ name: String, at path: String) -> Template? {
+        guard let text = string(object, name, at: path) else { return nil }
+        return template(text, at: Self.join(path, name))
+    }
+
+    mutating func template(_ text: String, at path: String) -> Template? {
+        do throws(TemplateSyntaxError) {
+            let template = try Template(text)
+            templates.append((template, path))
+            return template
+        } catch {
+            self.error(
+                path, "the template \"\(text)\" is broken at byte \(error.offset): \(error.reason)",
+                advice: "write {{path}} or {{path | filter}}")
+            return nil
+        }
+    }
+
+    // MARK: - Faults that many parts share
+
+    mutating func missing(_ name: String, at path: String, example: String) {
+        error(Self.join(path, name), "\"\(name)\" is missing", advice: "add \"\(name)\": \(example)")
+    }
+
+    mutating func wrongType(_ json: JSON, at path: String, expected: String) {
+        let found =
+            switch json {
+            case .null: "null"
+            case .bool: "true or false"
+            case .integer, .number: "a number"
+            case .string: "a text"
+            case .array: "an array"
+            case .object: "an object"
+            }
+        error(path, "\(expected) is expected, not \(found)", advice: "write \(expected)")
+    }
+}
+
+extension Diagnostic {
+    /// Errors first, then by file and place; each once.
+    static func sorted(_ diagnostics: [Diagnostic]) -> [Diagnostic] {
+        var seen: Set<Diagnostic> = []
+        return diagnostics.enumerated()
+            .filter { seen.insert($0.element).inserted }
+            .sorted { left, right in
+                if left.element.severity != right.element.severity { return left.element.severity == .error }
+                if left.element.file != right.element.file {
+                    return left.element.file.utf8.lexicographicallyPrecedes(right.element.file.utf8)
+                }
+                return left.offset < right.offset
+            }
+            .map(\.element)
+    }
+}
+
+/// The grammar of protocol.md §1.
+enum EventName {
+    static func isValid(_ text: String) -> Bool {
+        (1...64).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: ":"),
+                    UInt8(ascii: "-"):
+                    true
+                default: false
+                }
+            }
+    }
+}
+
+/// What somebody probably meant.
+enum Spelling {
+    /// The candidate that is at most a third of its letters away from `name`, capitals aside.
+    static func nearest(to name: String, among candidates: [String]) -> String? {
+        guard name.utf8.count <= 64 else { return nil }
+        var best: (candidate: String, distance: Int)?
+        for candidate in candidates {
+            let distance = self.distance(Array(name.lowercased().utf8), Array(candidate.lowercased().utf8))
+            guard distance * 3 <= max(candidate.utf8.count, 3) else { continue }
+            if best.map({ distance < $0.distance }) ?? true { best = (candidate, distance) }
+        }
+        return best?.candidate
+    }
+
+    /// Levenshtein's: letters to insert, remove or replace.
+    private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
+        var row = Array(0...right.count)
+        for (i, byte) in left.enumerated() {
+            var diagonal = row[0]
+            row[0] = i + 1
+            for (j, other) in right.enumerated() {
+                let replaced = diagonal + (byte == other ? 0 : 1)
+                diagonal = row[j + 1]
+                row[j + 1] = min(replaced, row[j] + 1, row[j + 1] + 1)
+            }
+        }
+        return row[right.count]
+    }
+}

@@ -1,0 +1,142 @@
+public import Model
+internal import Statechart
+
+/// A folder of kinds that were all good.
+public struct KindSet: Sendable {
+    /// In the order of their names' bytes.
+    public let kinds: [Kind]
+    private let indices: [String: Int]
+
+    /// - Precondition: none; of two kinds with one name, the later stays.
+    public init(_ kinds: [Kind]) {
+        self.kinds = kinds.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+        indices = Dictionary(
+            self.kinds.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { _, later in later })
+    }
+
+    public subscript(name: some StringProtocol) -> Kind? { indices[String(name)].map { kinds[$0] } }
+
+    /// Reads and checks a folder's files.
+    ///
+    /// - Parameter files: Each with its name, for the diagnostics, and its bytes; in any order.
+    /// - Returns: The kinds, or `nil` when a diagnostic is an error; and every diagnostic of every file, errors first, then
+    ///   by file.
+    public static func load(
+        files: [(name: String, bytes: [UInt8])]
+    ) -> (kinds: KindSet?, diagnostics: [Diagnostic]) {
+        var diagnostics: [Diagnostic] = []
+        var kinds: [(kind: Kind, file: String)] = []
+        let parser = JSONParser()
+        for file in files.sorted(by: { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }) {
+            let (kind, faults) = read(file.bytes, file: file.name, parser: parser)
+            diagnostics += faults
+            guard let kind else { continue }
+            if let other = kinds.first(where: { $0.kind.name == kind.name }) {
+                diagnostics.append(
+                    Diagnostic(
+                        .error, file: file.name, path: "kind", "\"\(kind.name)\" is defined in \(other.file) too",
+                        advice: "rename one, or take one file out"))
+            } else {
+                kinds.append((kind, file.name))
+            }
+        }
+        for (kind, file) in kinds { diagnostics += lintAcross(kind, file: file, all: kinds.map(\.kind)) }
+        let sorted = Diagnostic.sorted(diagnostics)
+        let isGood = !sorted.contains { $0.severity == .error }
+        return (isGood ? KindSet(kinds.map(\.kind)) : nil, sorted)
+    }
+
+    /// Reads and checks one file, from its bytes.
+    public static func read(_ bytes: [UInt8], file: String) -> (kind: Kind?, diagnostics: [Diagnostic]) {
+        read(bytes, file: file, parser: JSONParser())
+    }
+
+    private static func read(
+        _ bytes: [UInt8], file: String, parser: JSONParser
+    ) -> (kind: Kind?, diagnostics: [Diagnostic]) {
+        let source: JSON
+        do throws(JSONError) {
+            source = try parser.parse(bytes.span)
+        } catch {
+            return (nil, [diagnostic(of: error, in: bytes, file: file)])
+        }
+        return Kind.read(source, file: file)
+    }
+
+    private static func diagnostic(of error: JSONError, in bytes: [UInt8], file: String) -> Diagnostic {
+        guard let fault = JSONFault.first(in: bytes) else {
+            return Diagnostic(.error, file: file, path: "", error.description, advice: "mend the file's JSON")
+        }
+        return Diagnostic(
+            .error, file: "\(file):\(fault.line):\(fault.column)", path: fault.path, fault.message, advice: fault.advice
+        )
+    }
+
+    /// Kinds of this set that a journal knows otherwise: the same name and version, and another text.
+    ///
+    /// Instances keep the definition that they began with, by its version, so a text may change only with its version
+    /// (definitions.md).
+    ///
+    /// - Parameter journaled: Every kind text that the journal holds.
+    public func conflicts(
+        with journaled: [(name: String, version: Int, source: JSON)]
+    ) -> [Diagnostic] {
+        var diagnostics: [Diagnostic] = []
+        for kind in kinds {
+            let same = journaled.filter { $0.name == kind.name && $0.version == kind.version }
+            guard let other = same.last(where: { $0.source != kind.source }) else { continue }
+            let place = Self.firstDifference(kind.source, other.source, at: "")
+            diagnostics.append(
+                Diagnostic(
+                    .error, file: kind.name, path: place,
+                    "version \(kind.version) of \"\(kind.name)\" ran with another text",
+                    advice: "write \"version\": \(kind.version + 1), or bring the old text back"))
+        }
+        return diagnostics
+    }
+
+    private static func firstDifference(_ left: JSON, _ right: JSON, at path: String) -> String {
+        switch (left, right) {
+        case (.object(let left), .object(let right)):
+            for name in (left.map(\.name) + right.map(\.name)).sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+            ) {
+                let place = KindReader.join(path, name)
+                guard let mine = left[name], let theirs = right[name] else { return place }
+                if mine != theirs { return firstDifference(mine, theirs, at: place) }
+            }
+            return path
+        case (.array(let left), .array(let right)):
+            for index in 0..<min(left.count, right.count) where left[index] != right[index] {
+                return firstDifference(left[index], right[index], at: "\(path)[\(index)]")
+            }
+            return "\(path)[\(min(left.count, right.count))]"
+        default: return path
+        }
+    }
+
+    /// What only the whole folder can tell. A kind that is not there is no fault: it may live in another folder.
+    private static func lintAcross(_ kind: Kind, file: String, all: [Kind]) -> [Diagnostic] {
+        guard case .button(let button) = kind.body, let raises = button.raises,
+            let target = all.first(where: { $0.name == raises.kind })
+        else { return [] }
+        guard case .activity(let activity) = target.body else {
+            return [
+                Diagnostic(
+                    .warning, file: file, path: "raises.kind", "\"\(raises.kind)\" is not an activity",
+                    advice: "name a kind of type \"activity\"")
+            ]
+        }
+        let event = activity.accept[raises.event] ?? raises.event
+        guard !EventName.lifecycle.contains(event), !activity.handles(event) else { return [] }
+        return [
+            Diagnostic(
+                .warning, file: file, path: "raises.event", "\"\(raises.kind)\" does not handle \"\(event)\"",
+                advice: "name an event of its machine")
+        ]
+    }
+}
+
+extension ActivityKind {
+    /// Whether its machine names this event anywhere, or takes any.
+    func handles(_ event: String) -> Bool { statechart.handles(event: event) }
+}

@@ -1,0 +1,118 @@
+internal import Model
+
+/// What stands behind a `|`: makes another value of a value. A missing value stays missing, but for `default`.
+enum TemplateFilter: Hashable, Sendable {
+    case upper
+    case lower
+    /// The first letter in upper case.
+    case capitalize
+    case trim
+    /// At most so many characters, the last of them `…` where some were cut.
+    case truncate(Int)
+    /// 0.6 → `60%`.
+    case percent
+    /// So many decimals, none by default.
+    case round(decimals: Int)
+    /// What to show for a missing or empty value.
+    case `default`(String)
+    /// `2026-11-21`, `10:30`, or both, on a clock so many minutes east of UTC.
+    case date(offset: Int64)
+    case time(offset: Int64)
+    case dateTime(offset: Int64)
+    /// No such filter, or not with this argument: the value as it is.
+    case unknown(String)
+
+    /// For people: what there is.
+    static let names =
+        "upper, lower, capitalize, trim, truncate:N, percent, round:N, default:\"…\", date, time, datetime"
+
+    init(_ name: String, _ argument: String?) {
+        let unknown = TemplateFilter.unknown(argument.map { "\(name):\($0)" } ?? name)
+        switch (name, argument) {
+        case ("upper", nil): self = .upper
+        case ("lower", nil): self = .lower
+        case ("capitalize", nil): self = .capitalize
+        case ("trim", nil): self = .trim
+        case ("truncate", let argument?):
+            self = Int(argument).flatMap { (1...4096).contains($0) ? .truncate($0) : nil } ?? unknown
+        case ("percent", nil): self = .percent
+        case ("round", nil): self = .round(decimals: 0)
+        case ("round", let argument?):
+            self = Int(argument).flatMap { (0...9).contains($0) ? .round(decimals: $0) : nil } ?? unknown
+        case ("default", let argument?): self = .default(argument)
+        case ("date", _): self = Self.offset(argument).map { .date(offset: $0) } ?? unknown
+        case ("time", _): self = Self.offset(argument).map { .time(offset: $0) } ?? unknown
+        case ("datetime", _): self = Self.offset(argument).map { .dateTime(offset: $0) } ?? unknown
+        default: self = unknown
+        }
+    }
+
+    private static func offset(_ argument: String?) -> Int64? {
+        guard let argument else { return 0 }
+        return DateText.zoneOffset(argument.utf8)
+    }
+
+    func applied(to value: JSON?) -> JSON? {
+        switch self {
+        case .upper: return Self.text(value).map { .string($0.uppercased()) }
+        case .lower: return Self.text(value).map { .string($0.lowercased()) }
+        case .capitalize: return Self.text(value).map { .string($0.prefix(1).uppercased() + $0.dropFirst()) }
+        case .trim: return Self.text(value).map { .string(Self.trimmed($0)) }
+        case .truncate(let count):
+            return Self.text(value).map { .string($0.count > count ? $0.prefix(count - 1) + "…" : $0) }
+        case .percent:
+            guard let number = Self.number(value) else { return value }
+            return .string(Self.fixed(number * 100, decimals: 0) + "%")
+        case .round(let decimals):
+            guard let number = Self.number(value) else { return value }
+            return .string(Self.fixed(number, decimals: decimals))
+        case .default(let text):
+            return Self.text(value).flatMap { $0.isEmpty ? nil : value } ?? .string(text)
+        case .date(let offset): return Self.fields(value, offset) { $0.date }
+        case .time(let offset): return Self.fields(value, offset) { $0.time }
+        case .dateTime(let offset): return Self.fields(value, offset) { "\($0.date) \($0.time)" }
+        case .unknown: return value
+        }
+    }
+
+    private static func text(_ value: JSON?) -> String? {
+        switch value {
+        case nil, .null?: nil
+        case .some: Template.text(of: value)
+        }
+    }
+
+    /// A number, or a text that is one (sources often send numbers as texts).
+    private static func number(_ value: JSON?) -> Double? {
+        if let number = value?.double { return number }
+        guard let number = value?.string.flatMap({ Double($0) }), number.isFinite else { return nil }
+        return number
+    }
+
+    private static func fields(
+        _ value: JSON?, _ offset: Int64, _ choose: ((date: String, time: String)) -> String
+    ) -> JSON? {
+        guard let value, let time = DateText.timestamp(value), let fields = DateText.fields(time, offset: offset) else {
+            return value
+        }
+        return .string(choose(fields))
+    }
+
+    /// `number` with exactly so many decimals, rounded half away from zero.
+    private static func fixed(_ number: Double, decimals: Int) -> String {
+        var power = 1.0
+        for _ in 0..<decimals { power *= 10 }
+        guard let scaled = Int64(exactly: (number * power).rounded()) else { return JSON(number).description }
+        var digits = String(scaled.magnitude)
+        guard decimals > 0 else { return scaled < 0 ? "-" + digits : digits }
+        digits = String(repeating: "0", count: max(0, decimals + 1 - digits.utf8.count)) + digits
+        return (scaled < 0 ? "-" : "") + digits.dropLast(decimals) + "." + digits.suffix(decimals)
+    }
+
+    private static func trimmed(_ text: String) -> String {
+        var rest = text[...]
+        while rest.first?.isWhitespace == true { rest.removeFirst() }
+        while rest.last?.isWhitespace == true { rest.removeLast() }
+        return String(rest)
+    }
+}

@@ -1,0 +1,137 @@
+public import Model
+
+/// The parts of one presentation: `symbol text title subtitle timer else progress tint buttons`, others as they are.
+public struct ViewTemplate: Sendable {
+    enum Part: Sendable {
+        case text(Template)
+        /// An absolute date, in Unix ms.
+        case timer(Template)
+        case progress(ProgressTemplate)
+        /// Keys of controls.
+        case buttons([Template])
+        /// A region of `expanded`, with parts of its own.
+        case region(ViewTemplate)
+        /// A part that Telltale does not know: passed through, its texts filled in.
+        case other(FilledJSON)
+    }
+
+    /// In the order of their names' bytes, which is the order in which they are written.
+    private(set) var parts: [(name: String, part: Part)] = []
+    /// `else`: takes the place of `text` while there is no date for `timer`.
+    var fallback: Template?
+
+    public init() {}
+
+    init(_ parts: [(name: String, part: Part)], fallback: Template? = nil) {
+        self.parts = parts.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+        self.fallback = fallback
+    }
+
+    /// Nothing would be written.
+    public var isEmpty: Bool { parts.isEmpty && fallback == nil }
+
+    func part(named name: String) -> Part? { parts.first { $0.name == name }?.part }
+
+    /// Appends the filled-in view as one JSON object.
+    ///
+    /// `timer` becomes an absolute date in Unix ms, or, where there is none, `text` from `else`; `progress: true` becomes
+    /// the activity's fraction. `buttons` becomes the keys of controls.
+    public func write(to writer: inout JSONWriter, context: TemplateContext) {
+        write(to: &writer, context: context) { key, writer in writer.value(key) }
+    }
+
+    /// As ``write(to:context:)``, with each button written by `button`, which gets its filled-in key: exactly one value.
+    public func write(
+        to writer: inout JSONWriter, context: TemplateContext, button: (String, inout JSONWriter) -> Void
+    ) {
+        let date = part(named: "timer").flatMap { part in
+            if case .timer(let template) = part { template.value(in: context).flatMap(DateText.timestamp) } else { nil }
+        }
+        var elseText = date == nil ? fallback : nil
+        writer.beginObject()
+        for (name, part) in parts {
+            // `else` is written where `text` would stand, so that members stay in order.
+            if let text = elseText, !name.utf8.lexicographicallyPrecedes("text".utf8) {
+                writer.member("text", text.rendered(in: context))
+                elseText = nil
+                if name == "text" { continue }
+            }
+            switch part {
+            case .text(let template): writer.member(name, template.rendered(in: context))
+            case .timer: if let date { writer.member(name, date.milliseconds) }
+            case .progress(let template): template.write(name: name, to: &writer, context: context)
+            case .buttons(let keys):
+                writer.name(name)
+                writer.beginArray()
+                for key in keys { button(key.rendered(in: context), &writer) }
+                writer.endArray()
+            case .region(let view):
+                writer.name(name)
+                view.write(to: &writer, context: context, button: button)
+            case .other(let json): writer.member(name, json.filled(in: context))
+            }
+        }
+        if let text = elseText { writer.member("text", text.rendered(in: context)) }
+        writer.endObject()
+    }
+
+    /// The filled-in keys of every button, regions included, in the order in which they are written.
+    public func buttonKeys(in context: TemplateContext) -> [String] {
+        parts.flatMap { member -> [String] in
+            switch member.part {
+            case .buttons(let keys): keys.map { $0.rendered(in: context) }
+            case .region(let view): view.buttonKeys(in: context)
+            case .text, .timer, .progress, .other: []
+            }
+        }
+    }
+}
+
+/// `progress`: the activity's fraction, another one, or a bar in segments with points on it.
+struct ProgressTemplate: Sendable {
+    /// What is shown, 0 to 1. `nil`: the activity's own.
+    var value: Template?
+    /// `segments` and `points` of the object form, and whatever else stands there; `nil` for the plain fraction.
+    var style: FilledJSON?
+
+    func write(name: String, to writer: inout JSONWriter, context: TemplateContext) {
+        let fraction = self.fraction(in: context)
+        guard let style else {
+            if let fraction { writer.member(name, fraction) }
+            return
+        }
+        var object = style.filled(in: context).object ?? JSONObject()
+        if let fraction { object["value"] = JSON(fraction) }
+        writer.member(name, .object(object))
+    }
+
+    private func fraction(in context: TemplateContext) -> Double? {
+        var fraction = context.progress
+        if let value {
+            let filled = value.value(in: context)
+            fraction = filled?.double ?? filled?.string.flatMap { Double($0) }
+        }
+        guard let fraction, fraction.isFinite else { return nil }
+        return min(max(fraction, 0), 1)
+    }
+}
+
+/// A JSON value with templates for its texts.
+indirect enum FilledJSON: Sendable {
+    case literal(JSON)
+    case text(Template)
+    case array([FilledJSON])
+    case object([(name: String, value: FilledJSON)])
+
+    func filled(in context: TemplateContext) -> JSON {
+        switch self {
+        case .literal(let json): return json
+        case .text(let template): return .string(template.rendered(in: context))
+        case .array(let elements): return .array(elements.map { $0.filled(in: context) })
+        case .object(let members):
+            var object = JSONObject()
+            for (name, value) in members { object[name] = value.filled(in: context) }
+            return .object(object)
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import Kinds
+import Model
+import Testing
+
+struct KindSetTests {
+    private func file(_ name: String, _ kind: JSON) -> (name: String, bytes: [UInt8]) { (name, kind.text) }
+
+    @Test func `one kind in two files is an error that names both`() {
+        let (set, diagnostics) = KindSet.load(
+            files: [file("a.json", goodToggle), file("b.json", goodToggle.merging(["version": 2]))])
+        #expect(set == nil)
+        #expect(diagnostics.map(\.file) == ["b.json"])
+        #expect(diagnostics.first?.message.contains("a.json") == true)
+    }
+
+    @Test func `one bad file refuses the folder, and every file is told`() {
+        let (set, diagnostics) = KindSet.load(
+            files: [
+                file("b.json", goodToggle.merging(["timeout": 3])), ("a.json", Array("{".utf8)),
+                file("c.json", goodButton),
+            ])
+        #expect(set == nil)
+        #expect(diagnostics.map(\.file) == ["a.json:1:2", "b.json"])
+    }
+
+    @Test func `no file is no fault`() {
+        let (set, diagnostics) = KindSet.load(files: [])
+        #expect(set?.kinds.isEmpty == true)
+        #expect(diagnostics == [])
+    }
+
+    @Test func `another text under the same version is a conflict with its place`() {
+        guard let set = KindSet.load(files: [file("a.json", goodToggle)]).kinds else {
+            Issue.record("the folder is refused")
+            return
+        }
+        let changed = goodToggle.merging(["symbol": ["on": "lamp"]])
+        #expect(set.conflicts(with: [("light", 1, goodToggle), ("other", 1, changed), ("light", 2, changed)]) == [])
+        #expect(set.conflicts(with: [("light", 1, changed)]).map(\.path) == ["symbol.on"])
+    }
+
+    @Test(
+        "A fault of the JSON is told with line and column",
+        arguments: [
+            ("", "1:1", "empty"), ("{\n  \"a\": 1,\n}", "3:1", "comma"), ("{\"a\" 1}", "1:6", ": is missing"),
+            ("{\n\t\"é☕\": tru}", "2:8", "word"), ("{\"a\":1 \"b\":2}", "1:8", "comma is missing"),
+            ("[1,2", "1:5", "array"),
+            ("{\"a\":\"x\ny\"}", "1:8", "line ends"), ("{} {}", "1:4", "behind the document"),
+            ("{\"a\":01}", "1:7", "begins with 0"),
+            ("{\"a\":\"\\q\"}", "1:7", "escape"), ("// no\n{}", "1:1", "comment"), ("{a:1}", "1:2", "member's name"),
+            ("{\"a\":'x'}", "1:6", "single quotes"), ("{\"a\":1e999}", "1:6", "too large"),
+            ("{\"a\":.5}", "1:6", "begins no JSON"),
+            ("{\"a\":9007199254740992}", "1:6", "outside"), ("{\"a\":1.}", "1:8", "digit"), ("[1,]", "1:4", "comma"),
+            ("{\"a\":\"x", "1:6", "never closed"), ("{\"a\":[", "1:7", "ends"),
+            ("{\"a\":\"\\ud800\"}", "1:7", "surrogate"),
+            ("{\"a\":{\"b\":1,\n \"b\":2}}", "2:2", "twice"), ("{\"a\":1,\"\\u0061\":2}", "1:8", "twice"),
+            ("\u{FEFF}{}", "1:1", "byte order mark"),
+        ])
+    func jsonFaults(text: String, place: String, says: String) {
+        let (kind, diagnostics) = KindSet.read(Array(text.utf8), file: "a.json")
+        #expect(kind == nil)
+        #expect(diagnostics.map(\.file) == ["a.json:\(place)"])
+        #expect(diagnostics.first?.description.contains(says) == true, "\(diagnostics)")
+    }
+
+    @Test func `a duplicate name has its path`() {
+        let text = #"{"machine":{"states":{"a":{},"b":{"on":{"x":"a","y":"b","x":"b"}}}}}"#
+        #expect(KindSet.read(Array(text.utf8), file: "a.json").diagnostics.map(\.path) == ["machine.states.b.on.x"])
+    }
+
+    @Test func `bytes that are no UTF-8 are told with their place`() {
+        let bytes = Array("{\n\"é\":\"".utf8) + [0xC3, 0x28] + Array("\"}".utf8)
+        #expect(KindSet.read(bytes, file: "a.json").diagnostics.map(\.file) == ["a.json:2:6"])
+    }
+
+    @Test("Nesting is bounded", arguments: [33, 100_000])
+    func depth(levels: Int) {
+        let text = String(repeating: "[", count: levels) + String(repeating: "]", count: levels)
+        let diagnostics = KindSet.read(Array(text.utf8), file: "a.json").diagnostics
+        #expect(diagnostics.map(\.file) == ["a.json:1:33"])
+    }
+
+    @Test func `whatever the order of a file's members, the kind is the same`() throws {
+        let text = #"{"type":"toggle","kind":"light","symbol":{"on":"a","off":"b"},"version":1,"app":"x","title":"L"}"#
+        let shuffled =
+            #"{"title":"L","app":"x","symbol":{"off":"b","on":"a"},"version":1,"kind":"light","type":"toggle"}"#
+        let kinds = [text, shuffled].map { KindSet.read(Array($0.utf8), file: "a.json").kind }
+        #expect(kinds[0]?.source != nil)
+        #expect(kinds[0]?.source == kinds[1]?.source)
+    }
+}

@@ -1,0 +1,42 @@
+import Kinds
+import Model
+import Testing
+
+/// A kind without a fault or a doubt, that tests change in one place each.
+let goodKind: JSON = [
+    "kind": "order", "type": "activity", "version": 1, "app": "com.example", "title": "Order", "stale": "10m",
+    "machine": [
+        "initial": "placed",
+        "states": [
+            "placed": ["on": ["confirm": "brewing"]],
+            "brewing": ["on": ["ready": "done"]],
+            "done": ["type": "final"],
+        ],
+    ],
+    "views": [
+        "compact": ["leading": ["symbol": "cup"], "trailing": ["text": "{{state.title}}"]],
+        "minimal": ["symbol": "cup"],
+        "lockScreen": ["title": "{{state.title}}", "progress": true],
+        "expanded": ["bottom": ["progress": true]],
+    ],
+]
+
+let goodToggle: JSON = [
+    "kind": "light", "type": "toggle", "version": 1, "app": "com.example", "title": "Light",
+    "symbol": ["on": "lightbulb.fill", "off": "lightbulb"],
+]
+
+let goodButton: JSON = [
+    "kind": "tip", "type": "button", "version": 1, "app": "com.example", "title": "Tip", "symbol": "gift",
+    "raises": ["kind": "order", "event": "confirm"],
+]
+
+func json(_ text: String) throws -> JSON { try JSONParser.parse(text) }
+
+func context(
+    attributes: JSON = [:], content: JSON = [:], progress: Double? = nil, title: String = "In the queue"
+) -> TemplateContext {
+    TemplateContext(
+        kind: "order", id: "1042", attributes: attributes, content: content, stateKey: "queued", stateTitle: title,
+        progress: progress)
+}

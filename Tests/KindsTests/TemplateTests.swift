@@ -1,0 +1,52 @@
+import Kinds
+import Model
+import Testing
+
+struct TemplateTests {
+    @Test(
+        "Templates are filled in",
+        arguments: [
+            ("plain", "plain"), ("", ""), ("{{id}}", "1042"), ("{{ id }}", "1042"), ("{{kind}}/{{id}}", "order/1042"),
+            ("{{state.title}} ({{state.key}})", "In the queue (queued)"), ("{{progress}}", "0.256"),
+            ("{{progress | percent}}", "26%"), ("{{attributes.shop}}", "Höegi ☕"),
+            ("{{attributes.shop | upper}}", "HÖEGI ☕"), ("{{attributes.shop | lower}}", "höegi ☕"),
+            ("{{content.shelf | lower | capitalize}}", "Bottom left"), ("{{content.gap | trim}}", "x"),
+            ("{{attributes.shop | truncate:4}}", "Höe…"), ("{{attributes.shop | truncate:7}}", "Höegi ☕"),
+            ("[{{content.missing}}]", "[]"), ("[{{content.shelf.deeper}}]", "[]"), ("[{{content.nothing}}]", "[]"),
+            (#"{{content.missing | default:"—"}}"#, "—"),
+            ("{{content.missing | default:'a \"b\" }} c'}}", "a \"b\" }} c"),
+            ("{{content.empty | default:none}}", "none"), ("{{content.nothing | default:none}}", "none"),
+            ("{{content.zero | default:none}}", "0"), ("{{content.price}}", "3.456"),
+            ("{{content.price | round}}", "3"),
+            ("{{content.price | round:2}}", "3.46"), ("{{content.cents | round:2}}", "0.05"),
+            ("{{content.minus | round:1}}", "-2.5"), ("{{content.zero | round:2}}", "0.00"),
+            ("{{content.text | round:1}}", "2.5"), ("{{content.shelf | round}}", "BOTTOM LEFT"),
+            ("{{content.flag}}", "true"), ("{{content.list}}", #"["a",{"b":1}]"#), ("{{content.list.1.b}}", "1"),
+            ("{{content.list.7}}", ""), ("{{content.seconds | date}}", "2025-11-21"),
+            ("{{content.seconds | time}}", "10:00"), ("{{content.seconds | time:'+05:30'}}", "15:30"),
+            ("{{content.seconds | time:-11}}", "23:00"), ("{{content.seconds | datetime}}", "2025-11-21 10:00"),
+            ("{{content.iso | date}}", "2018-07-17"), ("{{content.shelf | date}}", "BOTTOM LEFT"),
+            ("{{event.x}}|{{state.path}}|{{nonsense}}", "||"), ("{{content.shelf | shout}}", "BOTTOM LEFT"),
+            ("a } b }} c { d", "a } b }} c { d"),
+        ])
+    func filled(text: String, expected: String) throws {
+        let content = try json(
+            #"""
+            {"shelf":"BOTTOM LEFT","gap":"  x ","empty":"","nothing":null,"zero":0,"price":3.456,"cents":0.05,"minus":-2.45,
+             "text":"2.5","flag":true,"list":["a",{"b":1}],"seconds":1763719200,"iso":"2018-07-17 00:00:00"}
+            """#)
+        let context = context(attributes: ["shop": "Höegi ☕"], content: content, progress: 0.256)
+        #expect(try Template(text).rendered(in: context) == expected)
+    }
+
+    @Test(
+        "A broken template is refused, with its place",
+        arguments: [
+            ("{{", 2), ("a {{}}", 4), ("{{ id", 0), ("{{id}", 4), ("{{id |}}", 6), ("{{id | default:}}", 15),
+            ("{{id | default:\"x}}", 15), ("{{a b}}", 4), ("{{content..eta}}", 2), ("{{.x}}", 2), ("{{content.}}", 2),
+            ("{{id}} {{", 9), ("{{(id)}}", 2),
+        ])
+    func broken(text: String, offset: Int) {
+        #expect { try Template(text) } throws: { ($0 as? TemplateSyntaxError)?.offset == offset }
+    }
+}
