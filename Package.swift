@@ -19,6 +19,7 @@ let settings: [SwiftSetting] = [
 
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let collections: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
+let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let histogram: Target.Dependency = .product(name: "Histogram", package: "hdrhistogram-swift")
 
@@ -59,8 +60,7 @@ let package = Package(
         // Pure: no clock, no IO, no randomness, no Foundation. In the order in which data flows.
         .target(
             name: "CSimdJSON",
-            // The C library's mathematics too: nothing else of the pure modules would link it.
-            linkerSettings: [.linkedLibrary("simdjson"), .linkedLibrary("m")]),
+            linkerSettings: [.linkedLibrary("simdjson")]),
         module("Model", ["CSimdJSON"]),
         module("Statechart", ["Model"]),
         module("Kinds", ["Model", "Statechart"]),
@@ -69,7 +69,8 @@ let package = Package(
         module("Wire", ["Model"]),
         module("FanOut", ["Model", collections]),
         module(
-            "Hub", ["Model", "Statechart", "Kinds", "Machines", "Surfaces", "Wire", "FanOut", "Journal", collections]),
+            "Hub",
+            ["Model", "Statechart", "Kinds", "Machines", "Surfaces", "Wire", "FanOut", "Journal", collections, heap]),
 
         // Edges: each wraps one thing outside, and decides nothing.
         module("Journal", ["Model"]),
@@ -81,7 +82,8 @@ let package = Package(
         .executableTarget(
             name: "telltaled",
             dependencies: [
-                "Model", "Kinds", "Machines", "Wire", "Hub", "Journal", "JournalSQLite", "EventLoop", argumentParser,
+                "Model", "Kinds", "Machines", "Surfaces", "Wire", "Hub", "Journal", "JournalSQLite", "EventLoop",
+                argumentParser,
                 logging,
             ],
             swiftSettings: settings),

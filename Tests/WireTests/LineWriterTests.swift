@@ -27,7 +27,7 @@ struct LineWriterTests {
             written { $0.ok(id: nil, verdict: .stale, rev: nil, state: nil, isOldEnd: true, ignored: []) }
                 == "OK verdict=stale old_end=1\n")
         #expect(written { $0.pong(id: "1") } == "PONG id=1\n")
-        #expect(written { $0.bye(.drain, wait: 100...2000) } == "BYE code=drain wait=100-2000\n")
+        #expect(written { $0.bye(.drain, wait: 100...2000) } == "BYE code=shutting_down wait=100-2000\n")
         #expect(written { $0.bye(.silent) } == "BYE code=silent\n")
         #expect(written { $0.comment("one\ntwo\tthree") } == "# one\n# two three\n")
     }

@@ -79,6 +79,15 @@ public struct TapLedger: Sendable {
     }
 }
 
+extension TapLedger {
+    /// Takes back the newest tap, when it is of this identity: it could not be made durable.
+    public mutating func forgetNewest(_ identity: Identity) {
+        guard count > 0, entries.last?.identity == identity else { return }
+        entries.removeLast()
+        known[identity] = nil
+    }
+}
+
 extension TapLedger: Hashable {
     public static func == (left: TapLedger, right: TapLedger) -> Bool {
         left.countLimit == right.countLimit && left.entries[left.start...] == right.entries[right.start...]

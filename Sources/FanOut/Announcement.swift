@@ -1,0 +1,9 @@
+public import Model
+
+/// What goes out before a key's row and is never folded into it.
+public enum Announcement: Hashable, Sendable {
+    /// A state that the definition marks as one was entered.
+    case milestone(rev: Int64, state: String, at: Timestamp)
+    /// The alert's JSON object, as this subscription's surface shows it.
+    case alert(rev: Int64, json: [UInt8])
+}

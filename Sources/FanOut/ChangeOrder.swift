@@ -1,0 +1,52 @@
+/// Every key in the order of its last change, so that a resume costs what changed and not what exists.
+///
+/// A doubly linked list through two arrays: moving a key to the end is O(1), and so is dropping one.
+public struct ChangeOrder: Sendable {
+    private var next: [Int32] = []
+    private var previous: [Int32] = []
+    private var oldest: Int32 = none
+    private var newest: Int32 = none
+
+    private static let none: Int32 = -1
+    private static let absent: Int32 = -2
+
+    public init() {}
+
+    /// `entity` has just changed.
+    public mutating func touch(_ entity: EntityIndex) {
+        let index = Int(entity.rawValue)
+        while next.count <= index {
+            next.append(Self.absent)
+            previous.append(Self.absent)
+        }
+        guard newest != entity.rawValue else { return }
+        remove(entity)
+        next[index] = Self.none
+        previous[index] = newest
+        if newest == Self.none { oldest = entity.rawValue } else { next[Int(newest)] = entity.rawValue }
+        newest = entity.rawValue
+    }
+
+    /// Forgets `entity`; does nothing when it is not there.
+    public mutating func remove(_ entity: EntityIndex) {
+        let index = Int(entity.rawValue)
+        guard index < next.count, next[index] != Self.absent else { return }
+        let (before, after) = (previous[index], next[index])
+        if before == Self.none { oldest = after } else { next[Int(before)] = after }
+        if after == Self.none { newest = before } else { previous[Int(after)] = before }
+        next[index] = Self.absent
+        previous[index] = Self.absent
+    }
+
+    /// The keys for which `isWanted` holds, from the newest back to the first for which it does not; oldest first.
+    public func suffix(while isWanted: (EntityIndex) -> Bool) -> [EntityIndex] {
+        var found: [EntityIndex] = []
+        var current = newest
+        while current != Self.none, isWanted(EntityIndex(current)) {
+            found.append(EntityIndex(current))
+            current = previous[Int(current)]
+        }
+        found.reverse()
+        return found
+    }
+}

@@ -1,0 +1,223 @@
+internal import DequeModule
+
+/// What one subscription has yet to be sent: keys, never rendered messages.
+///
+/// Keys leave in the order in which they became dirty, so a key that changes all the time cannot starve the others. A
+/// key that changes again while it waits keeps its place and is counted as folded.
+public struct DirtyQueue: Sendable {
+    /// Why a row stands for more than one commit, or comes although nothing was committed (protocol.md §4).
+    public enum Cause: String, Sendable {
+        case slow, rate, resume
+    }
+
+    /// One key that waits.
+    public struct Entry: Sendable {
+        /// The oldest commit that the subscriber lacks of this key.
+        public var firstCommit: Int64
+        /// Commits that the row stands for beyond the first.
+        public var foldedCount: Int64 = 0
+        public var cause: Cause?
+        /// Part of the snapshot: its row is a `SNAP`.
+        public var isSnapshot = false
+        /// A deletion is told even if this subscription never showed the key.
+        public var tellsDeletion = false
+        /// What goes out before the row, in order.
+        public var announcements: [Announcement] = []
+        /// Milestones that found no room, by state.
+        public var missed: [String] = []
+    }
+
+    public enum Item: Sendable {
+        case row(EntityIndex, Entry)
+        /// The snapshot, or the resume, is complete.
+        case live
+    }
+
+    /// The most milestones, and the most alerts, that wait in one subscription (protocol.md §4).
+    public static let announcementLimit = 64
+
+    private var order: Deque<Int32> = []
+    private var entries: [Int32: Entry] = [:]
+    /// Keys that `rate=` holds back, and until when, in milliseconds of the monotonic clock.
+    private var delayed: [Int32: Int64] = [:]
+    private var milestoneCount = 0
+    private var alertCount = 0
+
+    private static let liveMarker: Int32 = -1
+
+    public init() {}
+
+    /// Nothing could be sent now.
+    public var isEmpty: Bool { order.isEmpty }
+    /// Keys that wait, held back ones included.
+    public var count: Int { entries.count }
+    /// When the next key that `rate=` holds back may leave, in milliseconds of the monotonic clock.
+    public var nextRelease: Int64? { delayed.values.min() }
+
+    public func contains(_ entity: EntityIndex) -> Bool { entries[entity.rawValue] != nil }
+
+    /// The oldest commit that the subscriber lacks, or `nil` when it lacks none: a cursor must stay below it.
+    public var oldestMissingCommit: Int64? {
+        var oldest: Int64?
+        // The order is that of first commits, so the first key stands for all; held back ones have left the order.
+        for raw in order.prefix(2) where raw != Self.liveMarker {
+            oldest = entries[raw]?.firstCommit
+            break
+        }
+        for raw in delayed.keys {
+            guard let commit = entries[raw]?.firstCommit else { continue }
+            oldest = min(oldest ?? commit, commit)
+        }
+        return oldest
+    }
+
+    /// A commit changed `entity`.
+    ///
+    /// - Returns: Whether it was not waiting yet.
+    @discardableResult
+    public mutating func mark(_ entity: EntityIndex, commit: Int64) -> Bool {
+        if entries[entity.rawValue] != nil {
+            entries[entity.rawValue]?.fold()
+            return false
+        }
+        entries[entity.rawValue] = Entry(firstCommit: commit)
+        order.append(entity.rawValue)
+        return true
+    }
+
+    /// What surrounds `entity` changed what is shown of it; no commit of its own is missing.
+    @discardableResult
+    public mutating func markChangedSurroundings(_ entity: EntityIndex, nextCommit: Int64) -> Bool {
+        guard entries[entity.rawValue] == nil else { return false }
+        entries[entity.rawValue] = Entry(firstCommit: nextCommit)
+        order.append(entity.rawValue)
+        return true
+    }
+
+    /// `entity` belongs to the snapshot.
+    @discardableResult
+    public mutating func markSnapshot(_ entity: EntityIndex, firstCommit: Int64) -> Bool {
+        guard entries[entity.rawValue] == nil else { return false }
+        entries[entity.rawValue] = Entry(firstCommit: firstCommit, isSnapshot: true)
+        order.append(entity.rawValue)
+        return true
+    }
+
+    /// `entity` may have changed since the cursor of a resume.
+    @discardableResult
+    public mutating func markResume(_ entity: EntityIndex, firstCommit: Int64) -> Bool {
+        guard entries[entity.rawValue] == nil else { return false }
+        entries[entity.rawValue] = Entry(firstCommit: firstCommit, cause: .resume, tellsDeletion: true)
+        order.append(entity.rawValue)
+        return true
+    }
+
+    /// All that has been marked so far is the snapshot or the resume; ``Item/live`` comes after it.
+    public mutating func markLive() {
+        order.append(Self.liveMarker)
+    }
+
+    /// Lets `announcement` go out before the row of `entity`, which is waiting.
+    ///
+    /// When 64 of its sort wait, the oldest makes room: a milestone is named in its row's `missed`.
+    public mutating func announce(_ announcement: Announcement, before entity: EntityIndex) {
+        guard entries[entity.rawValue] != nil else { return }
+        entries[entity.rawValue]?.announcements.append(announcement)
+        switch announcement {
+        case .milestone:
+            milestoneCount += 1
+            if milestoneCount > Self.announcementLimit {
+                dropOldest { if case .milestone = $0 { true } else { false } }
+            }
+        case .alert:
+            alertCount += 1
+            if alertCount > Self.announcementLimit { dropOldest { if case .alert = $0 { true } else { false } } }
+        }
+    }
+
+    /// Removes what should be sent next.
+    public mutating func popFirst() -> Item? {
+        while let raw = order.popFirst() {
+            if raw == Self.liveMarker { return .live }
+            guard let entry = entries.removeValue(forKey: raw) else { continue }
+            forget(entry.announcements)
+            return .row(EntityIndex(raw), entry)
+        }
+        return nil
+    }
+
+    /// Puts back what ``popFirst()`` gave, until the monotonic clock shows `time`: its key's rate is used up.
+    public mutating func delay(_ entity: EntityIndex, _ entry: Entry, until time: Int64) {
+        var entry = entry
+        entry.cause = entry.cause ?? .rate
+        count(entry.announcements)
+        entries[entity.rawValue] = entry
+        delayed[entity.rawValue] = time
+    }
+
+    /// Lets leave what was held back until `time` or before, in the order in which it became dirty.
+    public mutating func release(at time: Int64) {
+        guard !delayed.isEmpty else { return }
+        let due = delayed.filter { $0.value <= time }.keys.sorted {
+            let left = entries[$0]?.firstCommit ?? 0
+            let right = entries[$1]?.firstCommit ?? 0
+            return (left, $0) < (right, $1)
+        }
+        for raw in due {
+            delayed[raw] = nil
+            order.append(raw)
+        }
+        // What was held back is older than what came meanwhile; the front must hold the oldest commit.
+        if due.count < order.count, !due.isEmpty {
+            let sorted = order.enumerated().sorted { left, right in
+                let leftCommit = left.element == Self.liveMarker ? .min : entries[left.element]?.firstCommit ?? 0
+                let rightCommit = right.element == Self.liveMarker ? .min : entries[right.element]?.firstCommit ?? 0
+                return (leftCommit, left.offset) < (rightCommit, right.offset)
+            }
+            order = Deque(sorted.map(\.element))
+        }
+    }
+
+    /// Every key that waits, in no particular order.
+    public var waiting: some Sequence<EntityIndex> { entries.keys.lazy.map { EntityIndex($0) } }
+
+    private mutating func dropOldest(where matches: (Announcement) -> Bool) {
+        for raw in order + Deque(delayed.keys.sorted()) {
+            guard let position = entries[raw]?.announcements.firstIndex(where: matches),
+                let dropped = entries[raw]?.announcements.remove(at: position)
+            else { continue }
+            forget([dropped])
+            if case .milestone(_, let state, _) = dropped {
+                entries[raw]?.missed.append(state)
+            }
+            return
+        }
+    }
+
+    private mutating func count(_ announcements: [Announcement]) {
+        for announcement in announcements {
+            switch announcement {
+            case .milestone: milestoneCount += 1
+            case .alert: alertCount += 1
+            }
+        }
+    }
+
+    private mutating func forget(_ announcements: [Announcement]) {
+        for announcement in announcements {
+            switch announcement {
+            case .milestone: milestoneCount -= 1
+            case .alert: alertCount -= 1
+            }
+        }
+    }
+}
+
+extension DirtyQueue.Entry {
+    fileprivate mutating func fold() {
+        // A row of a snapshot stands for a state, not for a commit.
+        guard !isSnapshot else { return }
+        foldedCount += 1
+        cause = cause ?? .slow
+    }
+}

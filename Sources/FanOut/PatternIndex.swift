@@ -1,0 +1,50 @@
+/// Which subscriptions follow a key, without looking at the others.
+public struct PatternIndex: Sendable {
+    /// What a subscription follows, in terms of the hub's tables.
+    public enum Selector: Hashable, Sendable {
+        case all
+        case kind(Int)
+        case key(EntityIndex)
+    }
+
+    private var all: [SubscriptionIndex] = []
+    private var byKind: [Int: [SubscriptionIndex]] = [:]
+    private var byKey: [Int32: [SubscriptionIndex]] = [:]
+
+    public init() {}
+
+    public mutating func insert(_ subscription: SubscriptionIndex, _ selector: Selector) {
+        switch selector {
+        case .all: all.append(subscription)
+        case .kind(let kind): byKind[kind, default: []].append(subscription)
+        case .key(let entity): byKey[entity.rawValue, default: []].append(subscription)
+        }
+    }
+
+    public mutating func remove(_ subscription: SubscriptionIndex, _ selector: Selector) {
+        switch selector {
+        case .all: all.removeFirst(subscription)
+        case .kind(let kind):
+            byKind[kind]?.removeFirst(subscription)
+            if byKind[kind]?.isEmpty == true { byKind[kind] = nil }
+        case .key(let entity):
+            byKey[entity.rawValue]?.removeFirst(subscription)
+            if byKey[entity.rawValue]?.isEmpty == true { byKey[entity.rawValue] = nil }
+        }
+    }
+
+    /// Calls `body` for every subscription that follows `entity`, which is of `kind`.
+    public func forEach(following entity: EntityIndex, of kind: Int, _ body: (SubscriptionIndex) -> Void) {
+        for subscription in all { body(subscription) }
+        if let followers = byKind[kind] { for subscription in followers { body(subscription) } }
+        if let followers = byKey[entity.rawValue] { for subscription in followers { body(subscription) } }
+    }
+}
+
+extension [SubscriptionIndex] {
+    fileprivate mutating func removeFirst(_ subscription: SubscriptionIndex) {
+        guard let position = firstIndex(of: subscription) else { return }
+        swapAt(position, count - 1)
+        removeLast()
+    }
+}

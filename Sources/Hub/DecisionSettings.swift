@@ -1,0 +1,48 @@
+public import Machines
+public import Model
+
+/// The settings that decisions depend on. They are journaled when they take effect, so that a replay decides alike.
+public struct DecisionSettings: Hashable, Sendable {
+    public var activities = ActivitySettings()
+    /// Live activities of one person.
+    public var activityLimits = ActivityLimits()
+    /// How long an event id is remembered.
+    public var eventIDAge = Milliseconds.days(7)
+    /// How many event ids are remembered of one source.
+    public var eventIDsPerSource = 1_000_000
+    /// How long a dismissed activity can be asked for.
+    public var retention = Milliseconds.days(7)
+    /// How many times as fast as real time the kinds' clock runs.
+    public var clockSpeed = 1.0
+
+    public init() {}
+
+    var json: JSON {
+        [
+            "byteCountLimit": .integer(Int64(activities.byteCountLimit)),
+            "acceptsOldEnd": .bool(activities.acceptsOldEnd),
+            "aheadLimit": .integer(activities.aheadLimit.count),
+            "markLimit": .integer(Int64(activities.markLimit)),
+            "activitiesPerApp": .integer(Int64(activityLimits.perApp)),
+            "activitiesPerAccount": .integer(Int64(activityLimits.perAccount)),
+            "eventIDAge": .integer(eventIDAge.count),
+            "eventIDsPerSource": .integer(Int64(eventIDsPerSource)),
+            "retention": .integer(retention.count),
+            "clockSpeed": JSON(clockSpeed),
+        ]
+    }
+
+    /// What is missing in `json`, written by an earlier release, keeps its default.
+    init(_ json: JSON) {
+        if let value = json["byteCountLimit"]?.integer { activities.byteCountLimit = Int(value) }
+        if let value = json["acceptsOldEnd"]?.bool { activities.acceptsOldEnd = value }
+        if let value = json["aheadLimit"]?.integer { activities.aheadLimit = Milliseconds(value) }
+        if let value = json["markLimit"]?.integer { activities.markLimit = Int(value) }
+        if let value = json["activitiesPerApp"]?.integer { activityLimits.perApp = Int(value) }
+        if let value = json["activitiesPerAccount"]?.integer { activityLimits.perAccount = Int(value) }
+        if let value = json["eventIDAge"]?.integer { eventIDAge = Milliseconds(value) }
+        if let value = json["eventIDsPerSource"]?.integer { eventIDsPerSource = Int(value) }
+        if let value = json["retention"]?.integer { retention = Milliseconds(value) }
+        if let value = json["clockSpeed"]?.double { clockSpeed = value }
+    }
+}

@@ -1,0 +1,97 @@
+internal import FanOut
+internal import HeapModule
+internal import Machines
+internal import Model
+
+/// What stands behind a key.
+enum EntityState: Sendable {
+    /// Nothing: a key that somebody follows before it exists, or one whose past has been pruned.
+    case none
+    case activity(Activity)
+    case toggle(Toggle)
+    case button(Button)
+}
+
+/// Everything the hub knows by key. Parallel arrays by ``EntityIndex``; keys are looked up once, at the door.
+struct EntityTable: Sendable {
+    private(set) var keys: [Key] = []
+    /// The version of its kind that it lives by; an index into the hub's kinds.
+    var kinds: [Int] = []
+    /// The name of its kind, interned: what patterns go by.
+    private(set) var kindNames: [Int] = []
+    var states: [EntityState] = []
+    /// The commit number of the key's last change; 0 = never.
+    var revs: [Int64] = []
+    /// The sequence of the journal's last record about it; 0 = none.
+    var lastRecords: [Int64] = []
+    /// When its dismissal was committed, by the real clock: retention counts from here.
+    var dismissedAt: [Timestamp?] = []
+    /// The time of its entry among the hub's deadlines.
+    var armed: [Timestamp?] = []
+    /// The same for deadlines on the real clock.
+    var wallArmed: [Timestamp?] = []
+    /// Subscriptions and queues that hold the index, so that it cannot be given to another key.
+    private var references: [Int32] = []
+    private var free: [EntityIndex] = []
+    private var byKey: [Key: EntityIndex] = [:]
+
+    var count: Int { byKey.count }
+
+    func index(of key: Key) -> EntityIndex? { byKey[key] }
+
+    /// `nil` when the index is free.
+    func key(at index: EntityIndex) -> Key? { byKey[keys[index]] == index ? keys[index] : nil }
+
+    /// The index of `key`, which gets one when it has none.
+    mutating func intern(_ key: Key, kindName: Int) -> EntityIndex {
+        if let index = byKey[key] { return index }
+        let index: EntityIndex
+        if let reused = free.popLast() {
+            index = reused
+            keys[index] = key
+            kinds[index] = -1
+            kindNames[index] = kindName
+        } else {
+            index = EntityIndex(Int32(keys.count))
+            keys.append(key)
+            kinds.append(-1)
+            kindNames.append(kindName)
+            states.append(.none)
+            revs.append(0)
+            lastRecords.append(0)
+            dismissedAt.append(nil)
+            armed.append(nil)
+            wallArmed.append(nil)
+            references.append(0)
+        }
+        byKey[key] = index
+        return index
+    }
+
+    mutating func retain(_ index: EntityIndex) { references[index] += 1 }
+
+    /// Gives up one reference, and the index with it when nothing is left behind it.
+    mutating func release(_ index: EntityIndex) {
+        references[index] -= 1
+        freeIfUnused(index)
+    }
+
+    /// Frees the index of a key behind which there is nothing any more and which nobody holds.
+    mutating func freeIfUnused(_ index: EntityIndex) {
+        guard references[index] == 0, case .none = states[index], byKey[keys[index]] == index else { return }
+        byKey[keys[index]] = nil
+        revs[index] = 0
+        lastRecords[index] = 0
+        dismissedAt[index] = nil
+        armed[index] = nil
+        wallArmed[index] = nil
+        free.append(index)
+    }
+
+    /// Every index behind which there is something, in the order of the table.
+    var existing: some Sequence<EntityIndex> {
+        states.indices.lazy.filter { position in
+            if case .none = self.states[position] { false } else { true }
+        }.map { EntityIndex(Int32($0)) }
+    }
+}

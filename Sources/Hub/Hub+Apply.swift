@@ -1,0 +1,239 @@
+internal import FanOut
+internal import Kinds
+internal import Machines
+internal import Model
+internal import Wire
+
+// MARK: The one place where the protocol meets the domain
+
+extension Hub {
+    /// Does what `input` says, at the hub's `time`. Live and in a recovery it is the same code, so that the same records
+    /// give the same state.
+    ///
+    /// - Parameter undo: How to take it back, for a batch that cannot be written.
+    /// - Throws: What the sender is answered; nothing has changed then.
+    mutating func apply(
+        _ input: Input, sequence: Int64, undo: inout [Undo]
+    ) throws(WireError) -> Applied {
+        switch input {
+        case .settings(let settings):
+            undo.append(.settings(self.settings, hadSettings: hasSettings))
+            self.settings = DecisionSettings(settings)
+            hasSettings = true
+            return Applied(verdict: .applied)
+        case .kinds(let sources):
+            undo.append(.kinds(kinds))
+            return try adopt(sources)
+        case .event(let event):
+            return try apply(event, sequence: sequence, undo: &undo)
+        case .dismissed(let key, let account):
+            return try applyToActivity(
+                key, ActivityEvent(.dismissed(account: account)), sequence: sequence, undo: &undo)
+        case .seen(let key, let account, let rev):
+            return try applyToActivity(
+                key, ActivityEvent(.seen(account: account, rev: rev)), sequence: sequence, undo: &undo)
+        case .created, .tapped, .reported, .done, .failed, .providerChanged, .restarted:
+            return try applyToControl(input, sequence: sequence, undo: &undo)
+        case .deadline(let key):
+            return try fireDeadline(of: key, sequence: sequence, undo: &undo)
+        case .pruned(let key): return try forget(key, undo: &undo)
+        }
+    }
+
+    // MARK: Events
+
+    private mutating func apply(
+        _ command: EventCommand, sequence: Int64, undo: inout [Undo]
+    ) throws(WireError) -> Applied {
+        let kindName = String(command.key.kind)
+        guard let kindIndex = kinds.current[kindName] else {
+            throw WireError(
+                .unknownKind, "there is no kind \(kindName); KINDS lists those there are, a file in --kinds makes one")
+        }
+        guard case .activity = kinds.versions[kindIndex].body else {
+            throw WireError(.badAction, "\(kindName) is a control; SET or PRESS it, EVT is for live activities")
+        }
+        let event: ActivityEvent
+        do throws(ActivityRejection) {
+            event = ActivityEvent(
+                type: command.type, details: try EventDetails(tail: command.tail), version: command.version,
+                happenedAt: command.happenedAt)
+        } catch {
+            throw wireError(error, key: command.key)
+        }
+
+        let known = entities.index(of: command.key)
+        var applied: Applied
+        if let known, let activity = activity(at: known), !activity.isReplaced(by: event) {
+            applied = try applyToActivity(
+                command.key, event, sequence: sequence, undo: &undo)
+        } else {
+            applied = try begin(
+                command, event, kind: kindIndex, sequence: sequence, undo: &undo)
+        }
+        if let eid = command.eid, let source = command.source {
+            eventIDs.insert(
+                EventIDs.Entry(digest: command.digest, rev: applied.rev), source: source, eid: eid,
+                wall: wall, ageLimit: settings.eventIDAge, countLimit: settings.eventIDsPerSource)
+            undo.append(.eventID(source: source, eid: eid))
+        }
+        return applied
+    }
+
+    /// Starts an activity under a key that has none, or whose last one is dismissed.
+    private mutating func begin(
+        _ command: EventCommand, _ event: ActivityEvent, kind kindIndex: Int, sequence: Int64, undo: inout [Undo]
+    ) throws(WireError) -> Applied {
+        let kind = kinds.versions[kindIndex]
+        guard case .activity(let activityKind) = kind.body else { throw unknownKey(command.key) }
+        let (started, outcome): (Activity?, ActivityOutcome)
+        do throws(ActivityRejection) {
+            (started, outcome) = try Activity.start(
+                key: command.key, kind: activityKind, event: event, accounts: command.accounts,
+                settings: settings.activities, at: time)
+            if let started, !started.occupiedAccounts.isEmpty {
+                let app = apps.number(of: kind.app)
+                var accounts: [Int32] = []
+                for account in started.occupiedAccounts { accounts.append(self.accounts.number(of: account)) }
+                try activityCounts.check(app: app, accounts: accounts, limits: settings.activityLimits)
+            }
+        } catch {
+            throw wireError(error, key: command.key)
+        }
+        guard let started else { return Applied(verdict: outcome.verdict) }
+        let entity = entities.intern(command.key, kindName: kinds.intern(name: kind.name))
+        remember(entity, in: &undo)
+        countActivity(at: entity, by: -1)
+        entities.kinds[entity] = kindIndex
+        entities.states[entity] = .activity(started)
+        return settle(entity, started, outcome, sequence: sequence)
+    }
+
+    /// Lets an activity that exists take an event.
+    private mutating func applyToActivity(
+        _ key: Key, _ event: ActivityEvent, sequence: Int64, undo: inout [Undo]
+    ) throws(WireError) -> Applied {
+        guard let entity = entities.index(of: key), var activity = activity(at: entity) else { throw unknownKey(key) }
+        let outcome: ActivityOutcome
+        do throws(ActivityRejection) {
+            outcome = try activity.apply(event, settings: settings.activities, at: time)
+        } catch {
+            throw wireError(error, key: key)
+        }
+        remember(entity, in: &undo)
+        countActivity(at: entity, by: -1)
+        entities.states[entity] = .activity(activity)
+        return settle(entity, activity, outcome, sequence: sequence)
+    }
+
+    private mutating func fireDeadline(
+        of key: Key, sequence: Int64, undo: inout [Undo]
+    ) throws(WireError) -> Applied {
+        guard let entity = entities.index(of: key) else { throw unknownKey(key) }
+        guard var activity = activity(at: entity) else {
+            return try applyToControl(.deadline(key), sequence: sequence, undo: &undo)
+        }
+        guard let outcome = activity.deadlineReached(by: time, settings: settings.activities) else {
+            throw WireError(.internal, "no deadline of \(key) is due")
+        }
+        remember(entity, in: &undo)
+        countActivity(at: entity, by: -1)
+        entities.states[entity] = .activity(activity)
+        return settle(entity, activity, outcome, sequence: sequence)
+    }
+
+    /// Takes over what an activity has become: its rev, its deadline, its place among the counted, its followers' due.
+    private mutating func settle(
+        _ entity: EntityIndex, _ activity: Activity, _ outcome: ActivityOutcome, sequence: Int64
+    ) -> Applied {
+        statistics.guardErrors += outcome.guardErrorCount
+        countActivity(at: entity, by: 1)
+        var change: Change?
+        if outcome.effects.contains(.publish) || outcome.effects.contains(.retire) {
+            entities.revs[entity] = sequence
+            change = Change(entity: entity, commit: sequence)
+            for milestone in outcome.milestones {
+                change?.milestones.append(.milestone(rev: sequence, state: milestone.state, at: milestone.time))
+            }
+            if outcome.effects.contains(.alert) { change?.alert = outcome.alert }
+        }
+        if activity.lifecycle == .dismissed {
+            if entities.dismissedAt[entity] == nil { entities.dismissedAt[entity] = wall }
+        } else {
+            entities.dismissedAt[entity] = nil
+        }
+        arm(entity)
+        return Applied(
+            verdict: outcome.verdict, entity: entity, rev: entities.revs[entity], state: activity.statePath,
+            description: "\(activity.lifecycle.rawValue) \(activity.statePath)", stateHash: activity.stateHash,
+            isOldEnd: outcome.isOldEnd, change: change)
+    }
+
+    // MARK: Forgetting
+
+    private mutating func forget(_ key: Key, undo: inout [Undo]) throws(WireError) -> Applied {
+        guard let entity = entities.index(of: key) else { throw unknownKey(key) }
+        remember(entity, in: &undo)
+        undo.append(.resumeFloor(resumeFloor))
+        resumeFloor = max(resumeFloor, entities.revs[entity])
+        let rev = entities.revs[entity]
+        entities.states[entity] = .none
+        entities.dismissedAt[entity] = nil
+        entities.armed[entity] = nil
+        changes.remove(entity)
+        return Applied(verdict: .applied, entity: entity, rev: rev, description: "pruned")
+    }
+
+    // MARK: Kinds
+
+    private mutating func adopt(_ sources: [JSON]) throws(WireError) -> Applied {
+        var adopted: [Kind] = []
+        for source in sources {
+            guard let kind = Kind.read(source, file: "").kind else {
+                throw WireError(.internal, "a kind of the journal cannot be read any more")
+            }
+            adopted.append(kind)
+        }
+        kinds.adopt(adopted)
+        return Applied(verdict: .applied)
+    }
+
+    // MARK: What they share
+
+    func activity(at entity: EntityIndex) -> Activity? {
+        if case .activity(let activity) = entities.states[entity] { activity } else { nil }
+    }
+
+    /// Counts what the state at `entity` takes up of its people's room, `difference` times.
+    mutating func countActivity(at entity: EntityIndex, by difference: Int) {
+        guard let activity = activity(at: entity) else { return }
+        let app = apps.number(of: kinds.versions[entities.kinds[entity]].app)
+        for account in activity.occupiedAccounts {
+            let account = accounts.number(of: account)
+            if difference > 0 {
+                activityCounts.add(app: app, account: account)
+            } else {
+                activityCounts.remove(app: app, account: account)
+            }
+        }
+    }
+
+    func remember(_ entity: EntityIndex, in undo: inout [Undo]) {
+        undo.append(
+            .entity(
+                entity, entities.states[entity], kind: entities.kinds[entity], rev: entities.revs[entity],
+                lastRecord: entities.lastRecords[entity], dismissedAt: entities.dismissedAt[entity]))
+    }
+
+    private func wireError(_ rejection: ActivityRejection, key: Key) -> WireError {
+        let code: ErrorCode
+        switch rejection {
+        case .notStarted: code = .unknownKey
+        case .badTail, .alertMissing: code = .badJSON
+        case .tooLarge: code = .tooLarge
+        case .machine: code = .machineError
+        case .appLimit, .accountLimit, .markLimit: code = .limitActivities
+        }
+        return WireError(code, "\(key): \(rejection)")
+    }
+}

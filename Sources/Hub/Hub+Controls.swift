@@ -1,0 +1,347 @@
+internal import FanOut
+internal import Kinds
+internal import Machines
+internal import Model
+internal import Surfaces
+internal import Wire
+
+// MARK: SET, PRESS, SERVE, DONE, FAIL, REPORT
+
+extension Hub {
+    mutating func decideControl(_ request: Request, from id: SessionID, at now: HubTime) -> StagedReply {
+        var writer = LineWriter()
+        do throws(WireError) {
+            switch request.command {
+            case .set(let command):
+                try tap(
+                    command.key, .set(command.value), seenRev: command.seenRev, eid: command.eid, request, from: id,
+                    at: now, writer: &writer)
+            case .press(let key, let eid):
+                try tap(key, .press, seenRev: nil, eid: eid, request, from: id, at: now, writer: &writer)
+            case .serve(let kind): try serve(kind, request, from: id, at: now, writer: &writer)
+            case .done(let operation, let value):
+                try settle(operation, request, from: id, writer: &writer) { hub, key, operation throws(WireError) in
+                    try hub.record(.done(key, operation, value: value, by: id.number), at: now)
+                }
+            case .fail(let operation, let code, let message):
+                let failure = ProviderFailure(code: code, message: message)
+                try settle(operation, request, from: id, writer: &writer) { hub, key, operation throws(WireError) in
+                    try hub.record(.failed(key, operation, failure, by: id.number), at: now)
+                }
+            case .report(let key, let value, let observedAt):
+                try report(key, value: value, observedAt: observedAt, request, from: id, at: now, writer: &writer)
+            default: throw WireError(.internal, "not a request about controls")
+            }
+        } catch {
+            statistics.refusals += 1
+            writer = LineWriter()
+            writer.error(error, id: request.id)
+        }
+        return .committed(writer.bytes, requestID: request.id)
+    }
+
+    private mutating func tap(
+        _ key: Key, _ action: ControlAction, seenRev: Int64?, eid: String?, _ request: Request, from id: SessionID,
+        at now: HubTime, writer: inout LineWriter
+    ) throws(WireError) {
+        guard let entity = entities.index(of: key), exists(entity) else {
+            let kind = String(key.kind)
+            if kinds.current[kind] == nil {
+                throw WireError(.unknownKind, "there is no kind \(kind); KINDS lists them")
+            }
+            throw unknownKey(key)
+        }
+        try checkAction(action, on: entity, key: key)
+        let sender = self[id]?.account ?? self[id]?.client ?? "c\(id.number)"
+        if let eid {
+            switch taps.answer(to: TapLedger.Identity(sender: sender, eid: eid), on: key, action: action) {
+            case .new: break
+            case .duplicate(let operation):
+                return writeTap(
+                    operation, .duplicate, of: entity, request, writer: &writer)
+            case .mismatch:
+                throw WireError(
+                    .duplicateMismatch, "eid \(eid) was used for another tap; give every tap an id of its own")
+            }
+        }
+        do throws(ControlRejection) {
+            try ControlRejection.check(seenRev: seenRev, rev: entities.revs[entity])
+        } catch {
+            throw WireError(.staleRev, error.message, details: error.details)
+        }
+        let isLocked = self[id]?.traits.isLocked ?? false
+        self[id]?.hasTapped = true
+        let applied = try record(
+            .tapped(key, action, connection: id.number, sender: sender, eid: eid, isLocked: isLocked), at: now)
+        writeTap(applied.operation, applied.verdict, of: entity, request, writer: &writer)
+    }
+
+    private func writeTap(
+        _ operation: OperationID?, _ verdict: Verdict, of entity: EntityIndex, _ request: Request,
+        writer: inout LineWriter
+    ) {
+        writer.beginOK(id: request.id)
+        if let operation { writer.attribute("op", operation.description) }
+        if verdict == .duplicate || verdict == .noop { writer.attribute("verdict", verdict.rawValue) }
+        switch entities.states[entity] {
+        case .toggle(let toggle): writer.attribute("phase", toggle.phase.rawValue)
+        case .button(let button): writer.attribute("phase", button.phase.rawValue)
+        case .none, .activity: break
+        }
+        writer.attribute("rev", entities.revs[entity])
+        writer.ignored(request.ignored)
+        writer.end()
+    }
+
+    private func checkAction(_ action: ControlAction, on entity: EntityIndex, key: Key) throws(WireError) {
+        switch (entities.states[entity], action) {
+        case (.toggle, .set), (.button, .press): return
+        case (.toggle, .press): throw WireError(.badAction, "\(key) is a toggle; SET \(key) value=on|off")
+        case (.button, .set): throw WireError(.badAction, "\(key) is a button; PRESS \(key)")
+        case (.activity, _), (.none, _): throw WireError(.badAction, "\(key) is no control")
+        }
+    }
+
+    private mutating func serve(
+        _ kind: String, _ request: Request, from id: SessionID, at now: HubTime, writer: inout LineWriter
+    ) throws(WireError) {
+        guard let index = kinds.current[kind] else {
+            throw WireError(.unknownKind, "there is no kind \(kind); KINDS lists them")
+        }
+        if case .activity = kinds.versions[index].body {
+            throw WireError(.badAction, "\(kind) is a live activity; SERVE takes a kind of control")
+        }
+        providers[id.number] = id
+        if self[id]?.served.contains(kind) == false { self[id]?.served.append(kind) }
+        if rosters[kind, default: ProviderRoster()].serve(id.number) {
+            for key in controls(of: kind) {
+                try record(.providerChanged(key, to: rosters[kind]?.acting), at: now)
+            }
+        }
+        writer.ok(id: request.id, ignored: request.ignored)
+    }
+
+    /// The connection does not serve `kind` any more; whoever is next in line takes over with the next batch.
+    mutating func stopServing(_ kind: String, session id: SessionID) {
+        providers[id.number] = nil
+        guard rosters[kind]?.leave(id.number) == true else { return }
+        for key in controls(of: kind) { pendingInputs.append(.providerChanged(key, to: rosters[kind]?.acting)) }
+    }
+
+    private mutating func settle(
+        _ operation: String, _ request: Request, from id: SessionID, writer: inout LineWriter,
+        _ body: (inout Hub, Key, OperationID) throws(WireError) -> Applied
+    ) throws(WireError) {
+        guard let served = self[id]?.served, !served.isEmpty else {
+            throw WireError(.forbidden, "only a connection that serves a kind says this; SERVE it first")
+        }
+        // An operation that nothing waits for any more is old; its result changes nothing.
+        guard let operation = OperationID(operation), let key = flights[operation.number] else {
+            writer.beginOK(id: request.id)
+            writer.attribute("verdict", Verdict.ignored.rawValue)
+            writer.ignored(request.ignored)
+            return writer.end()
+        }
+        guard served.contains(String(key.kind)) else {
+            throw WireError(.forbidden, "this connection does not serve \(key.kind)")
+        }
+        let applied = try body(&self, key, operation)
+        writer.ok(id: request.id, verdict: applied.verdict, rev: applied.rev, state: nil, ignored: request.ignored)
+    }
+
+    private mutating func report(
+        _ key: Key, value: Bool?, observedAt: Timestamp?, _ request: Request, from id: SessionID, at now: HubTime,
+        writer: inout LineWriter
+    ) throws(WireError) {
+        let kind = String(key.kind)
+        guard let index = kinds.current[kind] else {
+            throw WireError(.unknownKind, "there is no kind \(kind); KINDS lists them")
+        }
+        guard self[id]?.served.contains(kind) == true else {
+            throw WireError(.forbidden, "this connection does not serve \(kind); SERVE \(kind) first")
+        }
+        switch (kinds.versions[index].body, value) {
+        case (.toggle, nil): throw WireError(.badAttribute, "a toggle is reported with value=on or value=off")
+        case (.button, _?): throw WireError(.badAttribute, "a button has no value; REPORT \(key) alone")
+        case (.activity, _): throw WireError(.badAction, "\(kind) is a live activity; post its events with EVT")
+        case (.toggle, _?), (.button, nil): break
+        }
+        let applied = try record(.reported(key, value: value, observedAt: observedAt, by: id.number), at: now)
+        writer.ok(id: request.id, verdict: applied.verdict, rev: applied.rev, state: nil, ignored: request.ignored)
+    }
+
+    /// Sends a provider what it is to do.
+    mutating func ask(_ performance: ControlPerformance, key: Key) {
+        guard let id = providers[performance.provider] else { return }
+        var writer = LineWriter()
+        writer.action(
+            operation: performance.operation.description, key: key, value: performance.action.value,
+            deadline: performance.deadline)
+        append(writer.bytes, to: id)
+        makeReady(id)
+    }
+
+    /// An event that a button sends to an activity, in the same commit as what made it.
+    mutating func raise(_ raised: RaisedEvent, at now: HubTime) {
+        guard let key = Key(kind: raised.kind, id: raised.id) else { return }
+        var event = EventCommand(key: key, type: raised.event)
+        event.source = "telltaled"
+        event.eid = raised.operation.description
+        event.tail["content-state"] = raised.content
+        if case .object = raised.attributes { event.tail["attributes"] = raised.attributes }
+        do throws(WireError) {
+            try record(.event(event), at: now)
+        } catch {
+            statistics.refusals += 1
+        }
+    }
+
+    private func controls(of kind: String) -> [Key] {
+        entities.existing.compactMap { entity in
+            guard let key = entities.key(at: entity), key.kind == kind else { return nil }
+            switch entities.states[entity] {
+            case .toggle, .button: return key
+            case .none, .activity: return nil
+            }
+        }
+    }
+}
+
+// MARK: What they do to their controls
+
+extension Hub {
+    mutating func applyToControl(_ input: Input, sequence: Int64, undo: inout [Undo]) throws(WireError) -> Applied {
+        guard let key = input.key else { throw WireError(.internal, "no control is named") }
+        let entity: EntityIndex
+        if let known = entities.index(of: key), exists(known) {
+            entity = known
+            remember(entity, in: &undo)
+            if case .created = input { throw WireError(.internal, "\(key) exists") }
+        } else {
+            entity = try create(key, provider: provider(reporting: input), undo: &undo)
+        }
+        let kind = kinds.versions[entities.kinds[entity]]
+        let outcome: ControlOutcome
+        let isNew = entities.revs[entity] == 0
+        do throws(ControlRejection) {
+            outcome = try step(input, entity: entity, key: key, kind: kind, sequence: sequence)
+        } catch {
+            throw WireError(
+                ErrorCode(rawValue: error.code) ?? .unavailable, "\(key): \(error.message)", details: error.details)
+        }
+        var applied = Applied(verdict: outcome.verdict, entity: entity)
+        applied.operation = outcome.operation
+        for step in outcome.steps {
+            switch step {
+            case .perform(let performance):
+                applied.performances.append((key, performance))
+                flights[performance.operation.number] = key
+            case .ended(let end): flights[end.operation.number] = nil
+            case .raise(let raised): applied.raised.append(raised)
+            }
+        }
+        if outcome.effects.contains(.publish) || isNew {
+            entities.revs[entity] = sequence
+            applied.change = Change(entity: entity, commit: sequence)
+        }
+        if case .tapped(_, let action, _, let sender, let eid?, _) = input {
+            let identity = TapLedger.Identity(sender: sender, eid: eid)
+            taps.record(identity, on: key, action: action, operation: outcome.operation, at: wall)
+            undo.append(.tap(identity))
+        }
+        arm(entity)
+        applied.rev = entities.revs[entity]
+        (applied.description, applied.stateHash) = controlState(at: entity)
+        return applied
+    }
+
+    private mutating func step(
+        _ input: Input, entity: EntityIndex, key: Key, kind: Kind, sequence: Int64
+    ) throws(ControlRejection) -> ControlOutcome {
+        switch (entities.states[entity], kind.body) {
+        case (.toggle(var toggle), .toggle(let toggleKind)):
+            guard let event = ToggleEvent(input, operation: OperationID(sequence)) else {
+                return ControlOutcome(.applied)
+            }
+            let outcome = try toggle.apply(event, kind: toggleKind, at: wall)
+            entities.states[entity] = .toggle(toggle)
+            return outcome
+        case (.button(var button), .button(let buttonKind)):
+            guard let event = ButtonEvent(input, operation: OperationID(sequence)) else {
+                return ControlOutcome(.applied)
+            }
+            let outcome = try button.apply(event, key: key, kind: buttonKind, at: wall)
+            entities.states[entity] = .button(button)
+            return outcome
+        default: return ControlOutcome(.ignored)
+        }
+    }
+
+    private func provider(reporting input: Input) -> ConnectionNumber? {
+        if case .reported(_, _, _, let connection) = input { connection } else { nil }
+    }
+
+    private mutating func create(
+        _ key: Key, provider: ConnectionNumber?, undo: inout [Undo]
+    ) throws(WireError) -> EntityIndex {
+        let name = String(key.kind)
+        guard let kindIndex = kinds.current[name] else { throw unknownKey(key) }
+        let entity = entities.intern(key, kindName: kinds.intern(name: name))
+        remember(entity, in: &undo)
+        entities.kinds[entity] = kindIndex
+        switch kinds.versions[kindIndex].body {
+        case .toggle: entities.states[entity] = .toggle(Toggle(provider: provider))
+        case .button: entities.states[entity] = .button(Button(provider: provider))
+        case .activity: throw WireError(.badAction, "\(name) is a live activity, not a control")
+        }
+        return entity
+    }
+
+    private func controlState(at entity: EntityIndex) -> (description: String, hash: UInt64) {
+        var writer = BinaryWriter()
+        let description: String
+        switch entities.states[entity] {
+        case .toggle(let toggle):
+            toggle.encode(to: &writer)
+            description = "\(toggle.phase.rawValue) \(toggle.value.map { $0 ? "on" : "off" } ?? "unknown")"
+        case .button(let button):
+            button.encode(to: &writer)
+            description = button.phase.rawValue
+        case .none, .activity: description = ""
+        }
+        return (description, StableHash.of(writer.bytes.span))
+    }
+}
+
+extension ToggleEvent {
+    fileprivate init?(_ input: Input, operation: OperationID) {
+        switch input {
+        case .tapped(_, .set(let value), let connection, _, _, let isLocked):
+            self = .tapped(value, operation: operation, connection: connection, isLocked: isLocked)
+        case .reported(_, let value?, let observedAt, _): self = .reported(value, observedAt: observedAt)
+        case .done(_, let operation, let value, let connection): self = .done(operation, value: value, by: connection)
+        case .failed(_, let operation, let failure, let connection):
+            self = .failed(operation, failure, by: connection)
+        case .providerChanged(_, let provider): self = .providerChanged(to: provider)
+        case .restarted: self = .restarted
+        case .deadline: self = .deadlineReached
+        case .created, .tapped, .reported, .settings, .kinds, .event, .dismissed, .seen, .pruned: return nil
+        }
+    }
+}
+
+extension ButtonEvent {
+    fileprivate init?(_ input: Input, operation: OperationID) {
+        switch input {
+        case .tapped(_, .press, _, _, _, let isLocked): self = .pressed(operation: operation, isLocked: isLocked)
+        case .reported: self = .reported
+        case .done(_, let operation, _, let connection): self = .done(operation, by: connection)
+        case .failed(_, let operation, let failure, let connection):
+            self = .failed(operation, failure, by: connection)
+        case .providerChanged(_, let provider): self = .providerChanged(to: provider)
+        case .restarted: self = .restarted
+        case .deadline: self = .deadlineReached
+        case .created, .tapped, .settings, .kinds, .event, .dismissed, .seen, .pruned: return nil
+        }
+    }
+}

@@ -1,0 +1,77 @@
+internal import FanOut
+internal import HeapModule
+internal import Machines
+public import Model
+
+extension Hub {
+    /// The next moment on the kinds' clock at which ``decide(at:)`` has something to do by itself.
+    public var nextDeadline: Timestamp? { deadlines.min?.time }
+    /// The same on the real clock.
+    public var nextWallDeadline: Timestamp? { wallDeadlines.min?.time }
+
+    func isDeadlineDue(at now: HubTime) -> Bool {
+        guard now.monotonic >= storageRetryAt else { return false }
+        if let next = deadlines.min, next.time <= max(time, now.time) { return true }
+        if let next = wallDeadlines.min, next.time <= max(wall, now.wall) { return true }
+        return false
+    }
+
+    /// Fires what is due by the hub's time, in the order of its dates.
+    mutating func fireDeadlines(at now: HubTime) {
+        guard now.monotonic >= storageRetryAt else { return }
+        while let next = deadlines.min, next.time <= time, batchHasRoom {
+            _ = deadlines.popMin()
+            // Another entry took this one's place.
+            guard entities.armed[next.entity] == next.time else { continue }
+            entities.armed[next.entity] = nil
+            guard activity(at: next.entity)?.deadline == next.time else {
+                arm(next.entity)
+                continue
+            }
+            fire(next.entity, at: now)
+        }
+        while let next = wallDeadlines.min, next.time <= wall, batchHasRoom {
+            _ = wallDeadlines.popMin()
+            guard entities.wallArmed[next.entity] == next.time else { continue }
+            entities.wallArmed[next.entity] = nil
+            guard wallDeadline(of: next.entity) == next.time else {
+                arm(next.entity)
+                continue
+            }
+            fire(next.entity, at: now)
+        }
+    }
+
+    private mutating func fire(_ entity: EntityIndex, at now: HubTime) {
+        guard let key = entities.key(at: entity) else { return }
+        statistics.deadlinesFired += 1
+        // One that is refused is not armed again before something changes, or it would be due for ever.
+        _ = try? record(entities.dismissedAt[entity] == nil ? .deadline(key) : .pruned(key), at: now)
+    }
+
+    /// Notes the next moments of an entity, after anything about it changed.
+    ///
+    /// A deadline that moved to later keeps its entry, which is looked at again when it comes up; so a clock that every
+    /// event winds anew costs one entry and not one an event.
+    mutating func arm(_ entity: EntityIndex) {
+        if let time = activity(at: entity)?.deadline, time < entities.armed[entity] ?? .distantFuture {
+            armedCount += 1
+            entities.armed[entity] = time
+            deadlines.insert(Deadline(time: time, order: armedCount, entity: entity))
+        }
+        if let time = wallDeadline(of: entity), time < entities.wallArmed[entity] ?? .distantFuture {
+            armedCount += 1
+            entities.wallArmed[entity] = time
+            wallDeadlines.insert(Deadline(time: time, order: armedCount, entity: entity))
+        }
+    }
+
+    private func wallDeadline(of entity: EntityIndex) -> Timestamp? {
+        switch entities.states[entity] {
+        case .none: nil
+        case .activity: entities.dismissedAt[entity].map { $0 + settings.retention }
+        case .toggle(let toggle): toggle.deadline
+        case .button(let button): button.deadline
+        }
+    }
+}

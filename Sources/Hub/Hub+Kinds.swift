@@ -1,0 +1,94 @@
+internal import FanOut
+public import Kinds
+internal import Machines
+internal import Model
+
+// MARK: Kinds and settings, and how they take effect
+
+extension Hub {
+    /// Puts `kinds` in force with the next commit: at the start, and on a reload.
+    ///
+    /// Instances keep the version that they began with.
+    ///
+    /// - Throws: ``KindRefusal``; the old ones stay in force then.
+    public mutating func adopt(_ kinds: [Kind]) throws(KindRefusal) {
+        let names = Set(kinds.map(\.name))
+        var inUse: [String: Int] = [:]
+        for entity in entities.existing where isListed(entity) {
+            let name = self.kinds.versions[entities.kinds[entity]].name
+            if !names.contains(name) { inUse[name, default: 0] += 1 }
+        }
+        if let name = inUse.keys.min() { throw .stillInUse(kind: name, count: inUse[name] ?? 0) }
+        for kind in kinds {
+            let isChanged = self.kinds.versions.contains {
+                $0.name == kind.name && $0.version == kind.version && $0.source != kind.source
+            }
+            if isChanged { throw .changedWithoutVersion(kind: kind.name, version: kind.version) }
+        }
+        let sorted = kinds.sorted { $0.name < $1.name }
+        let known = self.kinds.inForce
+        guard sorted.map(\.source) != known.map(\.source) || self.kinds.current.isEmpty else { return }
+        pendingKinds = sorted
+    }
+
+    /// Lets what decisions depend on take effect with the next commit.
+    public mutating func adopt(_ settings: DecisionSettings) {
+        if settings != self.settings || !hasSettings { pendingSettings = settings }
+    }
+
+    /// After a recovery: no connection of before is there any more, so no provider is, and nothing is in flight.
+    public mutating func restart() {
+        for entity in entities.existing {
+            guard let key = entities.key(at: entity) else { continue }
+            switch entities.states[entity] {
+            case .toggle(let toggle):
+                if toggle.provider != nil || toggle.flight != nil { pendingInputs.append(.restarted(key)) }
+            case .button(let button):
+                if button.provider != nil || button.flight != nil { pendingInputs.append(.restarted(key)) }
+            case .none, .activity: break
+            }
+        }
+    }
+
+    /// What the hub itself has to say goes first in a batch.
+    mutating func takeEffect(at now: HubTime) {
+        if let settings = pendingSettings {
+            pendingSettings = nil
+            _ = try? record(.settings(settings.json), at: now)
+        }
+        if let kinds = pendingKinds {
+            pendingKinds = nil
+            _ = try? record(.kinds(kinds.map(\.source)), at: now)
+            for key in missingInstances() { pendingInputs.append(.created(key)) }
+        }
+        let inputs = pendingInputs
+        pendingInputs = []
+        batch?.taken = inputs
+        for input in inputs { _ = try? record(input, at: now) }
+    }
+
+    /// Controls that their kind files name and that do not exist yet.
+    private func missingInstances() -> [Key] {
+        kinds.inForce.flatMap { kind -> [Key] in
+            let ids: [String]
+            switch kind.body {
+            case .toggle(let toggle): ids = toggle.instances
+            case .button(let button): ids = button.instances
+            case .activity: ids = []
+            }
+            return ids.compactMap { Key(kind: kind.name, id: $0) }.filter { key in
+                entities.index(of: key).map { !exists($0) } ?? true
+            }
+        }
+    }
+
+    /// Notes the operation that a control is at, so that its provider's answer finds it.
+    mutating func noteFlight(at entity: EntityIndex) {
+        guard let key = entities.key(at: entity) else { return }
+        switch entities.states[entity] {
+        case .toggle(let toggle): if let flight = toggle.flight { flights[flight.operation.id.number] = key }
+        case .button(let button): if let flight = button.flight { flights[flight.operation.number] = key }
+        case .none, .activity: break
+        }
+    }
+}

@@ -1,0 +1,227 @@
+internal import DequeModule
+internal import FanOut
+public import Journal
+internal import Kinds
+internal import Machines
+internal import Model
+internal import Surfaces
+internal import Wire
+
+// MARK: Requests that change nothing, carried out after the commit of those before them
+
+extension Hub {
+    /// Sends what was decided for one session, and carries out what only reads.
+    mutating func answer(_ id: SessionID, at now: HubTime) {
+        while let reply = self[id]?.staged.popFirst() {
+            switch reply {
+            case .bytes(let bytes), .committed(let bytes, _): append(bytes, to: id)
+            case .read(let request): carryOut(request, for: id, at: now)
+            }
+            guard self[id]?.isClosing == false else { break }
+        }
+        makeReady(id)
+    }
+
+    mutating func append(_ bytes: [UInt8], to id: SessionID) {
+        guard !bytes.isEmpty else { return }
+        self[id]?.outbox.append(.bytes(bytes))
+    }
+
+    private mutating func carryOut(_ request: Request, for id: SessionID, at now: HubTime) {
+        var writer = LineWriter()
+        switch request.command {
+        case .ping: writer.pong(id: request.id, ignored: request.ignored)
+        case .bye: self[id]?.isClosing = true
+        case .help(let verb): help(verb, request, writer: &writer)
+        case .subscribe(let command): return subscribe(command, request, from: id, at: now)
+        case .unsubscribe(let number): unsubscribe(number, request, from: id, writer: &writer)
+        case .get(let key, let view): get(key, view: view, request, from: id, writer: &writer)
+        case .open(let key): open(key, request, from: id, writer: &writer)
+        case .list(let pattern, let view):
+            let view = view ?? defaultView(of: id)
+            self[id]?.outbox.append(.list(requestID: request.id, pattern, view, next: 0, count: 0))
+        case .kinds: listKinds(request, writer: &writer)
+        case .history(let key): return requestHistory(of: key, request, from: id)
+        case .stats: tellStatistics(request, writer: &writer)
+        case .refused(let error):
+            statistics.refusals += 1
+            writer.error(error, id: request.id)
+            if error.code.isFatal { self[id]?.isClosing = true }
+        // Decided before the commit; none of these is staged to be read.
+        case .hello, .event, .traits, .dismiss, .seen, .set, .press, .serve, .done, .fail, .report: break
+        }
+        append(writer.bytes, to: id)
+    }
+
+    private func help(_ verb: String?, _ request: Request, writer: inout LineWriter) {
+        guard let lines = Help.lines(verb: verb) else {
+            return writer.error(
+                WireError(.unknownVerb, "there is no verb \(verb ?? ""); HELP lists them"), id: request.id)
+        }
+        for line in lines { writer.comment(line) }
+        writer.ok(id: request.id, ignored: request.ignored)
+    }
+
+    /// What a session is shown when it names no view.
+    func defaultView(of id: SessionID) -> ViewName {
+        self[id]?.surface.map { .surface($0) } ?? .full
+    }
+
+    private mutating func get(
+        _ key: Key, view: ViewName?, _ request: Request, from id: SessionID, writer: inout LineWriter
+    ) {
+        let view = view ?? defaultView(of: id)
+        guard let entity = entities.index(of: key), exists(entity), isVisible(entity, to: self[id]?.account) else {
+            return writer.error(unknownKey(key), id: request.id)
+        }
+        writer.beginOK(id: request.id)
+        writer.attribute("key", key)
+        writer.attribute("rev", entities.revs[entity])
+        writer.ignored(request.ignored)
+        if let body = loneBody(of: entity, view: view, session: id) {
+            writer.tail(body)
+        } else {
+            // The surface shows nothing of it; GET says so instead of calling the key unknown.
+            writer.tail(hiddenBody(of: entity))
+        }
+        writer.end()
+    }
+
+    private mutating func open(_ key: Key, _ request: Request, from id: SessionID, writer: inout LineWriter) {
+        guard let entity = entities.index(of: key), exists(entity), isVisible(entity, to: self[id]?.account) else {
+            return writer.error(unknownKey(key), id: request.id)
+        }
+        guard let body = openedBody(of: entity, session: id) else {
+            return writer.error(
+                WireError(
+                    .badAction, "\(key) is not on any screen, or is no live activity; OPEN takes one that is shown"),
+                id: request.id)
+        }
+        writer.beginOK(id: request.id)
+        writer.attribute("key", key)
+        writer.attribute("rev", entities.revs[entity])
+        writer.ignored(request.ignored)
+        writer.tail(body)
+        writer.end()
+    }
+
+    private func listKinds(_ request: Request, writer: inout LineWriter) {
+        let kinds = self.kinds.inForce
+        for kind in kinds {
+            let type: String
+            switch kind.body {
+            case .activity: type = "activity"
+            case .toggle: type = "toggle"
+            case .button: type = "button"
+            }
+            var body = JSONWriter()
+            body.beginObject()
+            body.member("app", kind.app)
+            body.member("title", kind.title)
+            body.endObject()
+            writer.kind(name: kind.name, type: type, version: kind.version, body: body.bytes)
+        }
+        writer.beginOK(id: request.id)
+        writer.attribute("count", kinds.count)
+        writer.ignored(request.ignored)
+        writer.end()
+    }
+
+    func unknownKey(_ key: Key) -> WireError {
+        WireError(.unknownKey, "there is no \(key); LIST shows what there is")
+    }
+}
+
+// MARK: History
+
+extension Hub {
+    private mutating func requestHistory(of key: Key, _ request: Request, from id: SessionID) {
+        guard let entity = entities.index(of: key), exists(entity), isVisible(entity, to: self[id]?.account) else {
+            var writer = LineWriter()
+            writer.error(unknownKey(key), id: request.id)
+            return append(writer.bytes, to: id)
+        }
+        self[id]?.outbox.append(.awaitingHistory)
+        historyRequests.append(
+            HistoryRequest(session: id, requestID: request.id, key: key, lastSequence: entities.lastRecords[entity]))
+    }
+
+    /// What the shell is to read from the journal.
+    public mutating func takeHistoryRequests() -> [HistoryRequest] {
+        defer { historyRequests = [] }
+        return historyRequests
+    }
+
+    /// The journal has given the records of a key, newest first, or could not.
+    public mutating func historyRead(_ records: Result<[JournalRecord], JournalError>, for request: HistoryRequest) {
+        var writer = LineWriter()
+        switch records {
+        case .failure(let error):
+            writer.error(WireError(.internal, "the history cannot be read: \(error)"), id: request.requestID)
+        case .success(let records):
+            for record in records.reversed() { writeHistory(record, key: request.key, writer: &writer) }
+            writer.beginOK(id: request.requestID)
+            writer.attribute("count", records.count)
+            writer.end()
+        }
+        guard
+            let position = self[request.session]?.outbox.firstIndex(where: { item in
+                if case .awaitingHistory = item { true } else { false }
+            })
+        else { return }
+        self[request.session]?.outbox[position] = .bytes(writer.bytes)
+        makeReady(request.session)
+    }
+
+    private func writeHistory(_ record: JournalRecord, key: Key, writer: inout LineWriter) {
+        guard let body = try? RecordBody(decoding: record.body) else { return }
+        var happenedAt = record.time
+        let type: String
+        var tail = JSONWriter()
+        tail.beginObject()
+        tail.member("seq", record.sequence)
+        tail.member("state", body.state)
+        switch body.input {
+        case .event(let event):
+            type = event.type
+            happenedAt = event.happenedAt ?? record.time
+            if let source = event.source { tail.member("src", source) }
+            if let eid = event.eid { tail.member("eid", eid) }
+            if let version = event.version { tail.member("ver", version) }
+            for member in event.tail { tail.member(member.name, member.value) }
+        case .dismissed(_, let account):
+            type = "dismissed"
+            tail.member("account", account)
+        case .seen(_, let account, _):
+            type = "seen"
+            tail.member("account", account)
+        case .tapped(_, let action, _, let sender, let eid, _):
+            type = action.name
+            if let value = action.value { tail.member("value", value) }
+            tail.member("sender", sender)
+            if let eid { tail.member("eid", eid) }
+        case .reported(_, let value, let observedAt, _):
+            type = "reported"
+            happenedAt = observedAt ?? record.time
+            if let value { tail.member("value", value) }
+        case .done(_, let operation, let value, _):
+            type = "done"
+            tail.member("op", operation.description)
+            if let value { tail.member("value", value) }
+        case .failed(_, let operation, let failure, _):
+            type = "failed"
+            tail.member("op", operation.description)
+            if let message = failure?.message { tail.member("message", message) }
+        case .providerChanged(_, let provider): type = provider == nil ? "provider-left" : "provider-came"
+        case .created: type = "created"
+        case .restarted: type = "restarted"
+        case .deadline: type = "deadline"
+        case .pruned: type = "pruned"
+        case .settings, .kinds: type = "settings"
+        }
+        tail.endObject()
+        writer.history(
+            key: key, rev: body.rev, happenedAt: happenedAt, heardAt: record.time, type: type, verdict: body.verdict,
+            body: tail.bytes)
+    }
+}

@@ -1,0 +1,318 @@
+internal import FanOut
+internal import Kinds
+internal import Machines
+internal import Model
+internal import Surfaces
+internal import Wire
+
+/// Everything beside an entity's state that decides the bytes of its row: equal forms share one encoding.
+enum RowForm: Hashable, Sendable {
+    case full
+    case activity(Surface, Placement, viewer: ControlViewer?)
+    case control(ControlViewer)
+
+    /// The form that is shared when nothing in the row depends on the viewer.
+    var withoutViewer: RowForm {
+        if case .activity(let surface, let placement, _) = self {
+            .activity(surface, placement, viewer: nil)
+        } else {
+            self
+        }
+    }
+
+    /// What a subscription remembers of having shown it.
+    var placement: Placement {
+        switch self {
+        case .activity(_, let placement, _): placement
+        case .full, .control: Placement(nil, order: 0)
+        }
+    }
+}
+
+/// Encoded rows of the newest state of each key, so that a row is encoded once however many follow it.
+struct RowCache: Sendable {
+    private var bodies: [Int32: [(form: RowForm, body: [UInt8])]] = [:]
+    private var byteCount = 0
+
+    /// More than this is not worth keeping: the next turn encodes what it needs.
+    private static let byteLimit = 16 << 20
+
+    func body(of entity: EntityIndex, _ form: RowForm) -> [UInt8]? {
+        bodies[entity.rawValue]?.first { $0.form == form }?.body
+    }
+
+    mutating func keep(_ body: [UInt8], of entity: EntityIndex, _ form: RowForm) {
+        if byteCount > Self.byteLimit {
+            bodies = [:]
+            byteCount = 0
+        }
+        byteCount += body.count
+        bodies[entity.rawValue, default: []].append((form, body))
+    }
+
+    mutating func forget(_ entity: EntityIndex) {
+        guard let old = bodies.removeValue(forKey: entity.rawValue) else { return }
+        for (_, body) in old { byteCount -= body.count }
+    }
+}
+
+extension Hub {
+    // MARK: Which form
+
+    /// The form in which a subscription shows an entity now, or `nil` when it does not show it.
+    func form(of entity: EntityIndex, for subscription: Subscription) -> RowForm? {
+        guard isListed(entity), isVisible(entity, to: subscription.account) else { return nil }
+        guard case .surface(let surface) = subscription.view else { return .full }
+        let traits = self[subscription.session]?.traits ?? Traits()
+        switch entities.states[entity] {
+        case .none: return nil
+        case .activity(let activity):
+            let placement =
+                subscription.competes
+                ? subscription.placements[entity.rawValue] ?? .hidden
+                : placementAlone(of: activity, at: entity, surface: surface, traits: traits)
+            guard placement.isShown else { return nil }
+            return activityForm(of: activity, surface, placement, session: subscription.session)
+        case .toggle, .button:
+            return controlForm(surface: surface, placement: subscription.placement, session: subscription.session)
+        }
+    }
+
+    private func placementAlone(
+        of activity: Activity, at entity: EntityIndex, surface: Surface, traits: Traits
+    ) -> Placement {
+        let visible = visibleActivity(activity, at: entity)
+        return Projection.project(
+            surface: surface, traits: traits, foreground: foreground(of: traits), activities: [visible],
+            settings: configuration.surfaces, competing: false
+        ).first ?? .hidden
+    }
+
+    private func visibleActivity(_ activity: Activity, at entity: EntityIndex) -> VisibleActivity {
+        VisibleActivity(activity, index: entity.rawValue, app: app(at: entity))
+    }
+
+    /// The number of the owner app of an entity.
+    private func app(at entity: EntityIndex) -> Int32 {
+        apps.known(kinds.versions[entities.kinds[entity]].app) ?? -1
+    }
+
+    private func foreground(of traits: Traits) -> Int32? {
+        traits.foreground.flatMap { apps.known($0) }
+    }
+
+    private func activityForm(
+        of activity: Activity, _ surface: Surface, _ placement: Placement, session id: SessionID
+    ) -> RowForm {
+        let isLocked = self[id]?.traits.isLocked ?? false
+        let taps = self[id]?.hasTapped == true
+        return .activity(
+            surface, placement,
+            viewer: ControlViewer(placement: nil, connection: taps ? id.number : nil, isLocked: isLocked))
+    }
+
+    private func controlForm(surface: Surface, placement: String?, session id: SessionID) -> RowForm? {
+        let isLocked = self[id]?.traits.isLocked ?? false
+        let place =
+            placement.flatMap { ControlPlacement(rawValue: $0) }
+            ?? ControlPlacement.standard(on: surface, isLocked: isLocked)
+        guard let place else { return nil }
+        let connection = self[id]?.hasTapped == true ? id.number : nil
+        return .control(ControlViewer(placement: place, connection: connection, isLocked: isLocked))
+    }
+
+    // MARK: Bodies
+
+    /// The encoded row of an entity in a form; encoded once as long as the entity does not change.
+    mutating func body(of entity: EntityIndex, _ form: RowForm) -> [UInt8]? {
+        let form = resolved(form, of: entity)
+        if let body = rows.body(of: entity, form.withoutViewer) { return body }
+        var controls: [Key] = []
+        guard let body = encode(entity, form, controls: &controls) else { return nil }
+        if controls.isEmpty {
+            // Nothing in it depends on the viewer: sharing is what makes fan-out cheap.
+            rows.keep(body, of: entity, form.withoutViewer)
+        } else {
+            // It changes when its controls do, and with who looks at them.
+            for key in controls { embedders[key, default: []].insert(entity.rawValue) }
+        }
+        return body
+    }
+
+    /// The full view of a control depends on nobody, so it is one form.
+    private func resolved(_ form: RowForm, of entity: EntityIndex) -> RowForm {
+        guard case .full = form else { return form }
+        switch entities.states[entity] {
+        case .toggle, .button: return .control(ControlViewer(placement: nil))
+        case .none, .activity: return .full
+        }
+    }
+
+    private func encode(_ entity: EntityIndex, _ form: RowForm, controls: inout [Key]) -> [UInt8]? {
+        var writer = JSONWriter()
+        let kindIndex = entities.kinds[entity]
+        guard kinds.versions.indices.contains(kindIndex) else { return nil }
+        let kind = kinds.versions[kindIndex]
+        switch (entities.states[entity], form, kind.body) {
+        case (.activity(let activity), .full, _): activity.writeFullRow(to: &writer)
+        case (.activity(let activity), .activity(let surface, let placement, let viewer), _):
+            var embedded: [Key] = []
+            SurfaceRow.write(
+                activity, kind: kind, placement: placement, surface: surface,
+                control: { text, _, writer in
+                    guard let key = Key(text) else { return false }
+                    embedded.append(key)
+                    return writeEmbedded(
+                        key, viewer: viewer ?? ControlViewer(placement: nil), surface: surface, to: &writer)
+                }, to: &writer)
+            controls = embedded
+        case (.toggle(let toggle), .control(let viewer), .toggle(let toggleKind)):
+            ControlRow.write(
+                toggle, kind: toggleKind, name: kind.name, title: kind.title, for: viewer, to: &writer)
+        case (.button(let button), .control(let viewer), .button(let buttonKind)):
+            ControlRow.write(
+                button, kind: buttonKind, name: kind.name, title: kind.title, for: viewer, to: &writer)
+        default: return nil
+        }
+        return writer.bytes
+    }
+
+    /// Writes the control that stands in an activity's view; `false` when there is none of that key.
+    private func writeEmbedded(
+        _ key: Key, viewer: ControlViewer, surface: Surface, to writer: inout JSONWriter
+    ) -> Bool {
+        guard let entity = entities.index(of: key) else { return false }
+        let kindIndex = entities.kinds[entity]
+        guard kinds.versions.indices.contains(kindIndex) else { return false }
+        let kind = kinds.versions[kindIndex]
+        switch (entities.states[entity], kind.body) {
+        case (.toggle(let toggle), .toggle(let toggleKind)):
+            ControlRow.writeEmbedded(
+                toggle, key: key, kind: toggleKind, title: kind.title, for: viewer, on: surface, to: &writer)
+        case (.button(let button), .button(let buttonKind)):
+            ControlRow.writeEmbedded(
+                button, key: key, kind: buttonKind, title: kind.title, for: viewer, on: surface, to: &writer)
+        default: return false
+        }
+        return true
+    }
+
+    // MARK: GET, LIST, OPEN
+
+    /// The row of one entity by itself, as GET and LIST show it; `nil` when the view does not show it.
+    ///
+    /// A dismissed activity can still be asked for in full.
+    mutating func loneBody(of entity: EntityIndex, view: ViewName, session id: SessionID) -> [UInt8]? {
+        guard case .surface(let surface) = view else { return body(of: entity, .full) }
+        let traits = self[id]?.traits ?? Traits()
+        switch entities.states[entity] {
+        case .none: return nil
+        case .activity(let activity):
+            let placement = placementAlone(of: activity, at: entity, surface: surface, traits: traits)
+            guard placement.isShown else { return nil }
+            return body(of: entity, activityForm(of: activity, surface, placement, session: id))
+        case .toggle, .button:
+            return controlForm(surface: surface, placement: nil, session: id).flatMap { body(of: entity, $0) }
+        }
+    }
+
+    /// What GET says of an activity that the view does not show.
+    func hiddenBody(of entity: EntityIndex) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.name("presentation")
+        writer.null()
+        if let activity = activity(at: entity) { writer.member("lifecycle", activity.lifecycle.rawValue) }
+        writer.endObject()
+        return writer.bytes
+    }
+
+    /// What a desktop shows when its item in the menu bar is selected: the Lock Screen view and the deep link.
+    mutating func openedBody(of entity: EntityIndex, session id: SessionID) -> [UInt8]? {
+        guard let activity = activity(at: entity), isListed(entity), activity.lifecycle != .pending else { return nil }
+        let placement = Projection.opened(settings: configuration.surfaces)
+        return body(of: entity, activityForm(of: activity, .desktop, placement, session: id))
+    }
+
+    // MARK: Competition
+
+    /// Projects what a competing subscription shows anew, and owes it the rows that look different now.
+    mutating func project(_ index: SubscriptionIndex) {
+        subscriptions[index]?.needsProjection = false
+        guard let subscription = subscriptions[index], case .surface(let surface) = subscription.view else { return }
+        let traits = self[subscription.session]?.traits ?? Traits()
+        var candidates: [EntityIndex] = []
+        var visible: [VisibleActivity] = []
+        for entity in candidatesOf(subscription) {
+            guard let activity = activity(at: entity), isListed(entity),
+                isVisible(entity, to: subscription.account)
+            else { continue }
+            candidates.append(entity)
+            visible.append(visibleActivity(activity, at: entity))
+        }
+        let placements = Projection.project(
+            surface: surface, traits: traits, foreground: foreground(of: traits), activities: visible,
+            settings: configuration.surfaces, competing: subscription.competes)
+        var shown: [Int32: Placement] = [:]
+        for (entity, placement) in zip(candidates, placements) where placement.isShown {
+            shown[entity.rawValue] = placement
+        }
+        if subscription.competes { subscriptions[index]?.placements = shown }
+        // Before the snapshot or the resume is sent, every row is on its way anyway.
+        for entity in candidates where subscription.shown[entity.rawValue] != shown[entity.rawValue] {
+            guard subscription.isLive || subscription.shown[entity.rawValue] != nil else { continue }
+            owe(entity, to: index)
+        }
+        for raw in subscription.shown.keys.sorted() where shown[raw] == nil {
+            guard case .activity = entities.states[EntityIndex(raw)] else { continue }
+            owe(EntityIndex(raw), to: index)
+        }
+        // Controls do not compete; a locked device shows less of them.
+        for raw in subscription.shown.keys.sorted() {
+            switch entities.states[EntityIndex(raw)] {
+            case .toggle, .button: owe(EntityIndex(raw), to: index)
+            case .none, .activity: break
+            }
+        }
+    }
+
+    private mutating func owe(_ entity: EntityIndex, to index: SubscriptionIndex) {
+        let nextCommit = durableSequence + 1
+        enqueue(entity, in: index) { $0.markChangedSurroundings(entity, nextCommit: nextCommit) }
+    }
+
+    private func candidatesOf(_ subscription: Subscription) -> [EntityIndex] {
+        if case .key(let entity) = subscription.selector { return [entity] }
+        var found: [EntityIndex] = []
+        for position in entities.states.indices {
+            let entity = EntityIndex(Int32(position))
+            guard case .activity = entities.states[position],
+                subscription.selector.follows(entity, kind: entities.kindNames[entity])
+            else { continue }
+            found.append(entity)
+        }
+        return found
+    }
+
+    // MARK: Alerts
+
+    /// An alert as a subscription's surface draws it; `nil` where it draws none.
+    func alertBody(_ alert: ActivityAlert, of entity: EntityIndex, for subscription: Subscription) -> [UInt8]? {
+        guard case .surface(let surface) = subscription.view, let activity = activity(at: entity),
+            activity.lifecycle != .pending
+        else { return nil }
+        let traits = self[subscription.session]?.traits ?? Traits()
+        let style = Projection.alertStyle(
+            surface: surface, traits: traits, app: app(at: entity), foreground: foreground(of: traits),
+            settings: configuration.surfaces)
+        guard let style else { return nil }
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("title", alert.title)
+        writer.member("body", alert.body)
+        if let sound = alert.sound { writer.member("sound", sound) }
+        writer.member("style", style.rawValue)
+        writer.endObject()
+        return writer.bytes
+    }
+}

@@ -1,0 +1,224 @@
+internal import DequeModule
+internal import FanOut
+internal import HeapModule
+internal import Model
+internal import Surfaces
+internal import Wire
+
+// MARK: What the shell tells of connections
+
+extension Hub {
+    /// A connection was accepted; its greeting waits to be sent.
+    public mutating func connected(at now: HubTime) -> SessionID {
+        connectionCount += 1
+        statistics.acceptedConnections += 1
+        openSessionCount += 1
+        let slot = freeSessions.popLast() ?? Int32(sessions.count)
+        let id = SessionID(slot: slot, number: connectionCount)
+        var session = Session(id: id, limits: configuration.limits, now: now.monotonic)
+        session.outbox.append(.bytes(greeting(at: now)))
+        if Int(slot) == sessions.count { sessions.append(session) } else { sessions[Int(slot)] = session }
+        makeReady(id)
+        watch(id, at: now.monotonic + configuration.limits.heartbeat)
+        return id
+    }
+
+    /// Bytes arrived. Their lines are understood now, and decided in ``decide(at:)``.
+    public mutating func received(_ bytes: Span<UInt8>, from id: SessionID, at now: HubTime) {
+        guard var session = take(id) else { return }
+        session.lastReceived = now.monotonic
+        guard !session.isClosing else { return put(session) }
+        var requests: [Request] = []
+        do {
+            try session.decoder.decode(bytes) { line in requests.append(parser.parse(line)) }
+        } catch {
+            requests.append(Request(command: .refused(error)))
+        }
+        for request in requests {
+            session.inbox.append(request)
+            arrivals.append(id)
+        }
+        statistics.requests += requests.count
+        put(session)
+    }
+
+    /// The client has shut its side. That is no disconnect: what is due is still sent (protocol.md §1).
+    public mutating func inputEnded(_ id: SessionID) {
+        guard self[id] != nil else { return }
+        self[id]?.inputEnded = true
+        makeReady(id)
+    }
+
+    /// The connection is gone, for whatever reason.
+    public mutating func disconnected(_ id: SessionID) {
+        guard let session = self[id] else { return }
+        for subscription in session.subscriptions { removeSubscription(subscription.index) }
+        for kind in session.served { stopServing(kind, session: id) }
+        sessions[Int(id.slot)] = nil
+        freeSessions.append(id.slot)
+        openSessionCount -= 1
+    }
+
+    /// The socket took nothing of what it was given: nothing is rendered for it until ``becameWritable(_:)``.
+    public mutating func becameBlocked(_ id: SessionID, at now: HubTime) {
+        guard self[id] != nil, self[id]?.blockedSince == nil else { return }
+        self[id]?.blockedSince = now.monotonic
+        watch(id, at: now.monotonic + configuration.limits.stuckReader)
+    }
+
+    /// A blocked socket took some bytes: slow, not stuck.
+    public mutating func progressed(_ id: SessionID, at now: HubTime) {
+        guard self[id]?.blockedSince != nil else { return }
+        self[id]?.blockedSince = now.monotonic
+    }
+
+    public mutating func becameWritable(_ id: SessionID) {
+        guard self[id] != nil else { return }
+        self[id]?.blockedSince = nil
+        makeReady(id)
+    }
+
+    /// Whether the shell should read more from this connection.
+    ///
+    /// `false` while too many requests wait for their replies: the server simply stops reading (protocol.md §1).
+    public func wantsInput(_ id: SessionID) -> Bool {
+        guard let session = self[id] else { return false }
+        return session.inFlightCount < configuration.limits.requestsInFlight
+            && session.outboxByteCount < configuration.limits.requestBytesInFlight
+    }
+
+    /// What a connection beyond the limit is told before it is closed.
+    public static func farewellToSurplusConnection() -> [UInt8] {
+        var writer = LineWriter()
+        writer.error(
+            WireError(.limitConnections, "the server has no room for another connection; try again later"))
+        return writer.bytes
+    }
+
+    /// Ends every session in order: pending replies and rows first, then `BYE`.
+    ///
+    /// - Parameter wait: Milliseconds from which clients pick a random point before they reconnect.
+    public mutating func drain(wait: ClosedRange<Int>) {
+        isDraining = true
+        for position in sessions.indices {
+            guard let id = sessions[position]?.id, sessions[position]?.isClosing == false else { continue }
+            var writer = LineWriter()
+            writer.bye(.drain, wait: wait)
+            sessions[position]?.outbox.append(.bytes(writer.bytes))
+            sessions[position]?.isClosing = true
+            makeReady(id)
+        }
+    }
+}
+
+// MARK: Access
+
+extension Hub {
+    subscript(id: SessionID) -> Session? {
+        get {
+            guard sessions.indices.contains(Int(id.slot)), sessions[Int(id.slot)]?.id == id else { return nil }
+            return sessions[Int(id.slot)]
+        }
+        _modify {
+            if sessions.indices.contains(Int(id.slot)), sessions[Int(id.slot)]?.id == id {
+                yield &sessions[Int(id.slot)]
+            } else {
+                var nothing: Session?
+                yield &nothing
+            }
+        }
+    }
+
+    /// Takes a session out of the table, so that changing it copies nothing; ``put(_:)`` brings it back.
+    mutating func take(_ id: SessionID) -> Session? {
+        guard self[id] != nil else { return nil }
+        var session: Session?
+        swap(&session, &sessions[Int(id.slot)])
+        return session
+    }
+
+    mutating func put(_ session: Session) {
+        sessions[Int(session.id.slot)] = session
+    }
+
+    /// Lets ``nextOutput(for:at:into:)`` be asked for this session.
+    mutating func makeReady(_ id: SessionID) {
+        guard self[id]?.isReady == false else { return }
+        self[id]?.isReady = true
+        ready.append(id)
+    }
+}
+
+extension Session {
+    /// Bytes that are rendered and have not left.
+    var outboxByteCount: Int {
+        outbox.reduce(0) { count, item in
+            if case .bytes(let bytes) = item { count + bytes.count } else { count }
+        }
+    }
+}
+
+// MARK: Heartbeats and time-outs
+
+extension Hub {
+    /// When ``sessionDeadlineReached(at:)`` has something to do, by the monotonic clock.
+    public var nextSessionDeadline: Int64? { sessionDeadlines.min?.time }
+
+    /// Has `id` looked at, at `time` or before.
+    mutating func watch(_ id: SessionID, at time: Int64) {
+        guard let session = self[id], time < session.inspectionTime else { return }
+        self[id]?.inspectionTime = time
+        sessionDeadlines.insert(SessionDeadline(time: time, session: id))
+    }
+
+    /// Looks at every session whose moment has come: who must be told that we live, who is cut, whose rate allows a row.
+    public mutating func sessionDeadlineReached(at now: HubTime) {
+        while let next = sessionDeadlines.min, next.time <= now.monotonic {
+            _ = sessionDeadlines.popMin()
+            // An earlier look took this one's place.
+            guard self[next.session]?.inspectionTime == next.time else { continue }
+            self[next.session]?.inspectionTime = .max
+            inspect(next.session, at: now)
+        }
+    }
+
+    private mutating func inspect(_ id: SessionID, at now: HubTime) {
+        guard let session = self[id] else { return }
+        let monotonic = now.monotonic
+        if let blockedSince = session.blockedSince {
+            guard monotonic - blockedSince < configuration.limits.stuckReader else {
+                statistics.stuckReadersCut += 1
+                return cut(id)
+            }
+        }
+        if session.owesLife, monotonic - session.lastReceived >= 2 * session.heartbeat { return cut(id) }
+        if session.subscriptions.contains(where: { subscriptionReleases($0.index, by: monotonic) }) { makeReady(id) }
+        if session.blockedSince == nil, monotonic - session.lastSent >= session.heartbeat, !session.isClosing {
+            appendMark(to: id, at: now)
+        }
+        let next = self[id].map { nextInspection(of: $0, now: monotonic) }
+        if let next { watch(id, at: next) }
+    }
+
+    private func nextInspection(of session: Session, now: Int64) -> Int64 {
+        var next = max(session.lastSent, now) + session.heartbeat
+        if session.lastSent + session.heartbeat > now { next = session.lastSent + session.heartbeat }
+        if session.owesLife { next = min(next, session.lastReceived + 2 * session.heartbeat) }
+        if let blockedSince = session.blockedSince {
+            next = min(next, blockedSince + configuration.limits.stuckReader)
+        }
+        return max(next, now + 1)
+    }
+
+    /// Ends a session at once, without a word: its peer takes none.
+    mutating func cut(_ id: SessionID) {
+        guard self[id] != nil else { return }
+        ended.append(id)
+    }
+
+    /// Connections to be closed at once. The shell closes them and says ``disconnected(_:)``.
+    public mutating func takeEndedSessions() -> [SessionID] {
+        defer { ended = [] }
+        return ended
+    }
+}

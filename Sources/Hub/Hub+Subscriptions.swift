@@ -1,0 +1,276 @@
+internal import FanOut
+internal import Machines
+internal import Model
+internal import Surfaces
+internal import Wire
+
+extension Hub {
+    // MARK: SUB and UNSUB
+
+    mutating func subscribe(_ command: SubscribeCommand, _ request: Request, from id: SessionID, at now: HubTime) {
+        var writer = LineWriter()
+        guard let session = self[id] else { return }
+        guard session.subscriptions.count < configuration.limits.subscriptionsPerConnection else {
+            writer.error(
+                WireError(
+                    .limitSubscriptions,
+                    "this connection has \(session.subscriptions.count) subscriptions already; UNSUB one, or open another connection"
+                ), id: request.id)
+            return append(writer.bytes, to: id)
+        }
+        let view = command.view ?? defaultView(of: id)
+        let account = command.account ?? session.account
+        let subscription = Subscription(
+            session: id, number: session.nextSubscriptionNumber, pattern: command.pattern,
+            selector: selector(of: command.pattern), view: view, account: account, placement: command.placement,
+            selection: selection(command.pattern, view, account, command.placement),
+            rateInterval: command.rate.map { Int64(1_000 / max(1, $0)) })
+        let index = insert(subscription)
+        self[id]?.subscriptions.append((subscription.number, index))
+        self[id]?.nextSubscriptionNumber += 1
+
+        writer.beginOK(id: request.id)
+        writer.attribute("sub", subscription.number)
+        writer.attribute("view", view.description)
+        writer.ignored(request.ignored)
+        writer.end()
+        if let cursor = command.from, let why = refusal(of: cursor, for: subscription) {
+            writer.reset(subscription: subscription.number, why: why)
+            append(writer.bytes, to: id)
+            fillSnapshot(index)
+        } else if let cursor = command.from {
+            append(writer.bytes, to: id)
+            fillResume(index, after: cursor.sequence)
+        } else {
+            append(writer.bytes, to: id)
+            fillSnapshot(index)
+        }
+        makeReady(id)
+    }
+
+    mutating func unsubscribe(_ number: Int, _ request: Request, from id: SessionID, writer: inout LineWriter) {
+        guard let position = self[id]?.subscriptions.firstIndex(where: { $0.number == number }),
+            let subscription = self[id]?.subscriptions.remove(at: position)
+        else {
+            return writer.error(
+                WireError(.unknownSubscription, "this connection has no subscription \(number)"), id: request.id)
+        }
+        removeSubscription(subscription.index)
+        writer.ok(id: request.id, ignored: request.ignored)
+    }
+
+    private mutating func insert(_ subscription: Subscription) -> SubscriptionIndex {
+        let index: SubscriptionIndex
+        if let free = freeSubscriptions.popLast() {
+            index = free
+            subscriptions[index] = subscription
+        } else {
+            index = SubscriptionIndex(Int32(subscriptions.count))
+            subscriptions.append(subscription)
+        }
+        if case .key(let entity) = subscription.selector { entities.retain(entity) }
+        patterns.insert(index, subscription.selector)
+        return index
+    }
+
+    mutating func removeSubscription(_ index: SubscriptionIndex) {
+        guard let subscription = subscriptions[index] else { return }
+        subscriptions[index] = nil
+        freeSubscriptions.append(index)
+        patterns.remove(index, subscription.selector)
+        if case .key(let entity) = subscription.selector { entities.release(entity) }
+        for entity in subscription.queue.waiting { entities.release(entity) }
+    }
+
+    private mutating func selector(of pattern: Pattern) -> PatternIndex.Selector {
+        switch pattern {
+        case .all: .all
+        case .kind(let name): .kind(kinds.intern(name: name))
+        case .key(let key): .key(entities.intern(key, kindName: kinds.intern(name: String(key.kind))))
+        }
+    }
+
+    /// What a cursor is good for: it must not resume another selection.
+    private func selection(_ pattern: Pattern, _ view: ViewName, _ account: String?, _ placement: String?) -> UInt16 {
+        var hash = StableHash()
+        hash.combine(pattern.description)
+        hash.combine(view.description)
+        hash.combine(account ?? "")
+        hash.combine(placement ?? "")
+        return UInt16(truncatingIfNeeded: hash.finalize())
+    }
+
+    private func refusal(of cursor: Cursor, for subscription: Subscription) -> ResetReason? {
+        if cursor.epoch != epoch { return .epoch }
+        if cursor.selection != subscription.selection { return .selection }
+        if cursor.sequence > durableSequence { return .future }
+        if cursor.sequence < resumeFloor { return .expired }
+        return nil
+    }
+
+    // MARK: Snapshots and resumes
+
+    private mutating func fillSnapshot(_ index: SubscriptionIndex) {
+        let nextCommit = durableSequence + 1
+        forEachFollowed(by: index) { hub, entity in
+            hub.enqueue(entity, in: index) { $0.markSnapshot(entity, firstCommit: nextCommit) }
+        }
+        subscriptions[index]?.needsProjection = true
+        subscriptions[index]?.queue.markLive()
+    }
+
+    private mutating func fillResume(_ index: SubscriptionIndex, after sequence: Int64) {
+        guard let subscription = subscriptions[index] else { return }
+        for entity in changes.suffix(while: { entities.revs[$0] > sequence })
+        where subscription.selector.follows(entity, kind: entities.kindNames[entity]) {
+            enqueue(entity, in: index) { $0.markResume(entity, firstCommit: sequence + 1) }
+        }
+        if subscription.competes {
+            // What surrounds an unchanged activity may have changed what is shown of it.
+            forEachFollowed(by: index) { hub, entity in
+                hub.enqueue(entity, in: index) { $0.markResume(entity, firstCommit: sequence + 1) }
+            }
+        }
+        subscriptions[index]?.needsProjection = true
+        subscriptions[index]?.toldCursor = sequence
+        subscriptions[index]?.queue.markLive()
+    }
+
+    /// Calls `body` for everything that exists, is not dismissed, and that the subscription follows and may see.
+    private mutating func forEachFollowed(
+        by index: SubscriptionIndex, _ body: (inout Hub, EntityIndex) -> Void
+    ) {
+        guard let subscription = subscriptions[index] else { return }
+        switch subscription.selector {
+        case .key(let entity):
+            if isListed(entity), isVisible(entity, to: subscription.account) { body(&self, entity) }
+        case .all, .kind:
+            for position in entities.states.indices {
+                let entity = EntityIndex(Int32(position))
+                guard isListed(entity), subscription.selector.follows(entity, kind: entities.kindNames[entity]),
+                    isVisible(entity, to: subscription.account)
+                else { continue }
+                body(&self, entity)
+            }
+        }
+    }
+
+    /// Changes the queue of a subscription, and holds on to `entity` when it begins to wait there.
+    mutating func enqueue(
+        _ entity: EntityIndex, in index: SubscriptionIndex, _ body: (inout DirtyQueue) -> Bool
+    ) {
+        guard subscriptions[index] != nil else { return }
+        let isNew = subscriptions[index].map { !$0.queue.contains(entity) } ?? false
+        if var queue = subscriptions[index]?.queue {
+            subscriptions[index]?.queue = DirtyQueue()
+            _ = body(&queue)
+            subscriptions[index]?.queue = queue
+        }
+        if isNew { entities.retain(entity) }
+    }
+
+    // MARK: Changes
+
+    /// Tells everybody who follows a key that a commit changed it.
+    mutating func spread(_ change: Change) {
+        let entity = change.entity
+        rows.forget(entity)
+        guard case .none = entities.states[entity] else {
+            changes.touch(entity)
+            forEachFollower(of: entity) { hub, index in hub.owe(change, to: index) }
+            return spreadToEmbedders(of: entity)
+        }
+    }
+
+    /// Rows of activities in whose views a control stands come again when it changes.
+    private mutating func spreadToEmbedders(of entity: EntityIndex) {
+        guard !embedders.isEmpty, let key = entities.key(at: entity), let activities = embedders[key] else { return }
+        embedders[key] = nil
+        let nextCommit = durableSequence + 1
+        for raw in activities.sorted() {
+            forEachFollower(of: EntityIndex(raw)) { hub, index in
+                guard case .surface? = hub.subscriptions[index]?.view,
+                    let session = hub.subscriptions[index]?.session,
+                    hub.subscriptions[index]?.shown[raw] != nil
+                else { return }
+                hub.enqueue(EntityIndex(raw), in: index) {
+                    $0.markChangedSurroundings(EntityIndex(raw), nextCommit: nextCommit)
+                }
+                hub.makeReady(session)
+            }
+        }
+    }
+
+    private mutating func forEachFollower(of entity: EntityIndex, _ body: (inout Hub, SubscriptionIndex) -> Void) {
+        var followers: [SubscriptionIndex] = []
+        swap(&followers, &followerBuffer)
+        patterns.forEach(following: entity, of: entities.kindNames[entity]) { followers.append($0) }
+        for index in followers { body(&self, index) }
+        followers.removeAll(keepingCapacity: true)
+        swap(&followers, &followerBuffer)
+    }
+
+    private mutating func owe(_ change: Change, to index: SubscriptionIndex) {
+        guard let subscription = subscriptions[index] else { return }
+        let entity = change.entity
+        let sees = subscription.account.map { isVisible(entity, to: $0) } ?? true
+        guard sees || subscription.shown[entity.rawValue] != nil || subscription.queue.contains(entity) else { return }
+        enqueue(entity, in: index) { $0.mark(entity, commit: change.commit) }
+        if subscription.competes { subscriptions[index]?.needsProjection = true }
+        if sees {
+            for milestone in change.milestones { subscriptions[index]?.queue.announce(milestone, before: entity) }
+            if let alert = change.alert, let json = alertBody(alert, of: entity, for: subscription) {
+                subscriptions[index]?.queue.announce(.alert(rev: change.commit, json: json), before: entity)
+            }
+        }
+        makeReady(subscription.session)
+    }
+
+    /// Lets every surface view of a session be projected anew: its situation changed.
+    mutating func reproject(_ id: SessionID) {
+        guard let session = self[id] else { return }
+        for (_, index) in session.subscriptions {
+            guard case .surface? = subscriptions[index]?.view else { continue }
+            subscriptions[index]?.needsProjection = true
+        }
+        makeReady(id)
+    }
+
+    /// Whether `rate=` held rows of this subscription back that may leave by `time`.
+    func subscriptionReleases(_ index: SubscriptionIndex, by time: Int64) -> Bool {
+        guard let release = subscriptions[index]?.queue.nextRelease else { return false }
+        return release <= time
+    }
+
+    // MARK: What can be seen
+
+    /// There is something behind the key, dismissed or not.
+    func exists(_ entity: EntityIndex) -> Bool {
+        if case .none = entities.states[entity] { false } else { true }
+    }
+
+    /// It exists, and is in views and lists.
+    func isListed(_ entity: EntityIndex) -> Bool {
+        switch entities.states[entity] {
+        case .none: false
+        case .activity(let activity): activity.lifecycle != .dismissed
+        case .toggle, .button: true
+        }
+    }
+
+    /// Whether the devices of `account` may show it; without an account everything is visible.
+    func isVisible(_ entity: EntityIndex, to account: String?) -> Bool {
+        guard let account, case .activity(let activity) = entities.states[entity] else { return true }
+        return activity.isVisible(to: account)
+    }
+}
+
+extension PatternIndex.Selector {
+    func follows(_ entity: EntityIndex, kind: Int) -> Bool {
+        switch self {
+        case .all: true
+        case .kind(let own): own == kind
+        case .key(let own): own == entity
+        }
+    }
+}

@@ -1,0 +1,249 @@
+internal import DequeModule
+internal import FanOut
+public import Journal
+internal import Kinds
+internal import Machines
+internal import Model
+internal import Wire
+
+/// What one input did: what its reply, its record and its followers are told.
+struct Applied: Sendable {
+    var verdict: Verdict
+    var entity: EntityIndex?
+    /// The key's rev after it.
+    var rev: Int64 = 0
+    /// The innermost state after it.
+    var state = ""
+    /// The life-cycle, then the state: for the history.
+    var description = ""
+    var stateHash: UInt64 = 0
+    var isOldEnd = false
+    var operation: OperationID?
+    var performances: [(key: Key, ControlPerformance)] = []
+    /// Events that a button sends to activities; they are decided next.
+    var raised: [RaisedEvent] = []
+    /// What followers see, `nil` when nothing changed for them.
+    var change: Change?
+}
+
+extension Hub {
+    /// The most records of one commit, so that no commit grows without bound.
+    private static let batchLimit = 8_192
+
+    var batchHasRoom: Bool { batch?.records.count ?? 0 < Self.batchLimit }
+
+    /// Whether ``decide(at:)`` would find something to do.
+    public func hasWork(at now: HubTime) -> Bool {
+        !arrivals.isEmpty || !pendingInputs.isEmpty || pendingKinds != nil || pendingSettings != nil
+            || isDeadlineDue(at: now)
+    }
+
+    /// Whether a batch waits for the journal. Nothing is decided and nothing is rendered until it is settled.
+    public var isCommitting: Bool { batch != nil }
+
+    /// Decides what is waiting, in the order of arrival; deadlines that are due come first.
+    ///
+    /// - Returns: The records to be made durable. Then call ``committed(at:)``, at once when there are none, or
+    ///   ``refused(_:at:)``.
+    public mutating func decide(at now: HubTime) -> [JournalRecord] {
+        precondition(batch == nil, "the journal still has the last batch")
+        batch = Batch()
+        time = max(time, now.time)
+        wall = max(wall, now.wall)
+        takeEffect(at: now)
+        fireDeadlines(at: now)
+        while batchHasRoom, let id = arrivals.popFirst() {
+            guard let request = self[id]?.inbox.popFirst(), self[id]?.isClosing == false else { continue }
+            decide(request, from: id, at: now)
+        }
+        return batch?.records ?? []
+    }
+
+    /// The batch is durable: its replies leave, and those who follow its keys are owed their rows.
+    public mutating func committed(at now: HubTime) {
+        guard let batch else { return }
+        self.batch = nil
+        durableSequence = sequence
+        if !batch.records.isEmpty { statistics.commits += 1 }
+        for change in batch.changes { spread(change) }
+        for (key, performance) in batch.performances { ask(performance, key: key) }
+        for id in batch.sessions { answer(id, at: now) }
+    }
+
+    /// The batch could not be written, and nothing of it was: it is taken back, and its senders are told.
+    ///
+    /// Readers and fan-out go on. The next batch is tried as if nothing had been; so writing recovers by itself.
+    public mutating func refused(at now: HubTime) {
+        let error = WireError(
+            .storageFull, "the disk is full; free some space, and send it again later")
+        guard let batch else { return }
+        self.batch = nil
+        statistics.storageFullBatches += 1
+        storageRetryAt = now.monotonic + 1_000
+        for undo in batch.undo.reversed() { take(back: undo) }
+        sequence = durableSequence
+        flights = flights.filter { $0.key <= durableSequence }
+        pendingInputs = batch.taken + pendingInputs
+        for id in batch.sessions {
+            guard let staged = self[id]?.staged else { continue }
+            self[id]?.staged = []
+            for reply in staged {
+                if case .committed(_, let requestID) = reply {
+                    var writer = LineWriter()
+                    writer.error(error, id: requestID)
+                    self[id]?.staged.append(.bytes(writer.bytes))
+                } else {
+                    self[id]?.staged.append(reply)
+                }
+            }
+            answer(id, at: now)
+        }
+    }
+
+    // MARK: Deciding
+
+    private mutating func decide(_ request: Request, from id: SessionID, at now: HubTime) {
+        // A timer that is due by now comes before an event of now (definitions.md).
+        fireDeadlines(at: now)
+        switch request.command {
+        case .hello(let hello): stage(.bytes(greet(hello, request, from: id, at: now)), for: id)
+        case .traits(let attributes): stage(.bytes(change(attributes, request, of: id)), for: id)
+        case .event(var event):
+            event.source = event.source ?? self[id]?.client ?? "-"
+            stage(decideEvent(event, request, at: now), for: id)
+        case .dismiss(let key): stage(decideDismissal(of: key, request, from: id, at: now), for: id)
+        case .seen(let key, let rev): stage(decideSeen(key, rev: rev, request, from: id, at: now), for: id)
+        case .set, .press, .serve, .done, .fail, .report:
+            stage(decideControl(request, from: id, at: now), for: id)
+        case .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .history, .stats, .open, .refused:
+            stage(.read(request), for: id)
+        }
+    }
+
+    private mutating func stage(_ reply: StagedReply, for id: SessionID) {
+        if self[id]?.staged.isEmpty == true { batch?.sessions.append(id) }
+        self[id]?.staged.append(reply)
+    }
+
+    private mutating func decideEvent(_ event: EventCommand, _ request: Request, at now: HubTime) -> StagedReply {
+        var writer = LineWriter()
+        if let eid = event.eid, let source = event.source, let known = eventIDs.entry(source: source, eid: eid) {
+            if known.digest == event.digest {
+                statistics.count(.duplicate)
+                let state = entities.index(of: event.key).flatMap { activity(at: $0)?.statePath }
+                writer.ok(id: request.id, verdict: .duplicate, rev: known.rev, state: state, ignored: request.ignored)
+            } else {
+                statistics.refusals += 1
+                writer.error(
+                    WireError(
+                        .duplicateMismatch,
+                        "eid \(eid) of \(source) was used for another event; give every event an id of its own"),
+                    id: request.id)
+            }
+            return .committed(writer.bytes, requestID: request.id)
+        }
+        do throws(WireError) {
+            let applied = try record(.event(event), at: now)
+            writer.ok(
+                id: request.id, verdict: applied.verdict, rev: applied.rev, state: applied.state,
+                isOldEnd: applied.isOldEnd, ignored: request.ignored)
+        } catch {
+            statistics.refusals += 1
+            writer.error(error, id: request.id)
+        }
+        return .committed(writer.bytes, requestID: request.id)
+    }
+
+    private mutating func decideDismissal(
+        of key: Key, _ request: Request, from id: SessionID, at now: HubTime
+    ) -> StagedReply {
+        decideForAccount(request, of: id) { hub, account throws(WireError) in
+            try hub.record(.dismissed(key, account: account), at: now)
+        }
+    }
+
+    private mutating func decideSeen(
+        _ key: Key, rev: Int64, _ request: Request, from id: SessionID, at now: HubTime
+    ) -> StagedReply {
+        decideForAccount(request, of: id) { hub, account throws(WireError) in
+            try hub.record(.seen(key, account: account, rev: rev), at: now)
+        }
+    }
+
+    private mutating func decideForAccount(
+        _ request: Request, of id: SessionID,
+        _ body: (inout Hub, String) throws(WireError) -> Applied
+    ) -> StagedReply {
+        var writer = LineWriter()
+        guard let account = self[id]?.account else {
+            writer.error(
+                WireError(.forbidden, "this acts for a person; say whose device this is with HELLO account=NAME"),
+                id: request.id)
+            return .bytes(writer.bytes)
+        }
+        do throws(WireError) {
+            let applied = try body(&self, account)
+            writer.ok(
+                id: request.id, verdict: applied.verdict, rev: applied.rev, state: nil, ignored: request.ignored)
+        } catch {
+            statistics.refusals += 1
+            writer.error(error, id: request.id)
+        }
+        return .committed(writer.bytes, requestID: request.id)
+    }
+
+    // MARK: Recording
+
+    /// Applies one input and, unless it was refused, makes it the batch's next record.
+    @discardableResult
+    mutating func record(_ input: Input, at now: HubTime) throws(WireError) -> Applied {
+        var undo: [Undo] = []
+        let applied = try apply(input, sequence: sequence + 1, undo: &undo)
+        sequence += 1
+        let body = RecordBody(
+            input: input, wall: wall, verdict: applied.verdict, rev: applied.rev, state: applied.description,
+            stateHash: applied.stateHash)
+        let record = JournalRecord(
+            sequence: sequence, time: time, entity: input.key?.text ?? "", previous: link(applied.entity),
+            body: body.encoded())
+        batch?.records.append(record)
+        batch?.undo.append(contentsOf: undo)
+        if let change = applied.change { batch?.changes.append(change) }
+        for performance in applied.performances { batch?.performances.append(performance) }
+        statistics.count(applied.verdict)
+        for raised in applied.raised { raise(raised, at: now) }
+        return applied
+    }
+
+    /// Makes the record being written the newest of its entity, and gives the one before it.
+    mutating func link(_ entity: EntityIndex?) -> Int64 {
+        guard let entity else { return 0 }
+        let previous = entities.lastRecords[entity]
+        entities.lastRecords[entity] = sequence
+        return previous
+    }
+
+    private mutating func take(back undo: Undo) {
+        switch undo {
+        case .entity(let entity, let state, let kind, let rev, let lastRecord, let dismissedAt):
+            countActivity(at: entity, by: -1)
+            entities.states[entity] = state
+            entities.kinds[entity] = kind
+            entities.revs[entity] = rev
+            entities.lastRecords[entity] = lastRecord
+            entities.dismissedAt[entity] = dismissedAt
+            countActivity(at: entity, by: 1)
+            rows.forget(entity)
+            noteFlight(at: entity)
+            arm(entity)
+            entities.freeIfUnused(entity)
+        case .eventID(let source, let eid): eventIDs.removeNewest(source: source, eid: eid)
+        case .tap(let identity): taps.forgetNewest(identity)
+        case .kinds(let table): kinds = table
+        case .settings(let settings, let hadSettings):
+            self.settings = settings
+            hasSettings = hadSettings
+        case .resumeFloor(let floor): resumeFloor = floor
+        }
+    }
+}

@@ -1,0 +1,179 @@
+internal import DequeModule
+internal import FanOut
+internal import HeapModule
+internal import Journal
+internal import Kinds
+internal import Machines
+public import Model
+internal import Surfaces
+internal import Wire
+
+/// Telltale as one value: what is true of every activity and control, who follows it, and what each is owed.
+///
+/// A shell tells it what happened (``connected(at:)``, ``received(_:from:at:)``, ``disconnected(_:at:)``), then turns it:
+/// ``decide(at:)`` gives the records to be made durable, ``committed(at:)`` or ``refused(_:at:)`` says what became of
+/// them, and ``nextOutput(for:limit:at:)`` renders what a writable session is due. Between a decision and its commit
+/// nothing is rendered, so nobody can be shown what is not durable (architecture.md, *A turn*).
+///
+/// It asks no clock and does no IO: the same calls give the same bytes.
+public struct Hub {
+    let configuration: HubConfiguration
+
+    // MARK: What is true (rebuilt from the journal)
+
+    /// The lineage of this history.
+    public internal(set) var epoch: UInt64
+    /// The newest record that was decided on.
+    var sequence: Int64 = 0
+    /// The newest record that is durable.
+    public internal(set) var durableSequence: Int64 = 0
+    /// The hub's time: never before that of its last record.
+    var time: Timestamp = .distantPast
+    var kinds = KindTable()
+    var entities = EntityTable()
+    var eventIDs = EventIDs()
+    var activityCounts = ActivityCounts()
+    var accounts = Interner()
+    var apps = Interner()
+    var taps = TapLedger()
+    /// The control of each operation that a provider is at.
+    var flights: [Int64: Key] = [:]
+    /// Wall time, never before that of the last record: what controls, retention and event ids go by.
+    var wall: Timestamp = .distantPast
+    /// The settings in force, and whether a record has said so.
+    var settings = DecisionSettings()
+    var hasSettings = false
+    /// Resumes from before this sequence cannot be complete: tombstones were pruned.
+    var resumeFloor: Int64 = 0
+
+    // MARK: Who follows it (lost with the process)
+
+    var sessions: [Session?] = []
+    var freeSessions: [Int32] = []
+    var connectionCount: Int64 = 0
+    var openSessionCount = 0
+    var subscriptions: [Subscription?] = []
+    var freeSubscriptions: [SubscriptionIndex] = []
+    var patterns = PatternIndex()
+    var changes = ChangeOrder()
+    /// Sessions with requests that wait to be decided: one entry a request, in the order of their arrival.
+    var arrivals: Deque<SessionID> = []
+    /// Sessions that have something to send.
+    var ready: [SessionID] = []
+    /// Sessions that ended by a decision of the hub; the shell closes their connections.
+    var ended: [SessionID] = []
+    var isDraining = false
+    /// Who serves each kind of control, by its name.
+    var rosters: [String: ProviderRoster] = [:]
+    /// The session of each connection that serves a kind.
+    var providers: [ConnectionNumber: SessionID] = [:]
+    /// What the hub itself wants decided: who acts, after a provider left.
+    var pendingInputs: [Input] = []
+    /// Reused by every walk over a key's followers.
+    var followerBuffer: [SubscriptionIndex] = []
+    /// The length of the `LIST` that was just completed.
+    var listCount = 0
+
+    // MARK: What is being decided
+
+    /// The batch that the journal is writing, or `nil` between commits.
+    var batch: Batch?
+    var deadlines = Heap<Deadline>()
+    /// Those that go by the real clock: of controls, and the end of retention.
+    var wallDeadlines = Heap<Deadline>()
+    var sessionDeadlines = Heap<SessionDeadline>()
+    var armedCount: Int64 = 0
+    /// After a full disk, no deadline fires before this moment of the monotonic clock.
+    var storageRetryAt: Int64 = .min
+    /// Kinds that wait to take effect with the next batch.
+    var pendingKinds: [Kind]?
+    var pendingSettings: DecisionSettings?
+    var historyRequests: [HistoryRequest] = []
+    var parser = RequestParser()
+    var rows = RowCache()
+    /// The activities in whose views a control stands: their rows come again when it changes.
+    var embedders: [Key: Set<Int32>] = [:]
+    public var statistics = Statistics()
+
+    /// A hub with no past.
+    ///
+    /// - Parameter epoch: A number that no other history has, from a random source.
+    public init(configuration: HubConfiguration, epoch: UInt64) {
+        self.configuration = configuration
+        self.epoch = epoch
+    }
+
+    /// Where a recovery stands: the newest record that was replayed.
+    public var lastRecordSequence: Int64 { sequence }
+    /// The hub's time: that of its newest record, after a recovery.
+    public var lastRecordTime: Timestamp { time }
+
+    /// How many activities and controls there are, dismissed ones that can still be asked for included.
+    public var entityCount: Int { entities.count }
+    public var kindCount: Int { kinds.current.count }
+}
+
+/// What one turn decided, until the journal has it.
+struct Batch: Sendable {
+    var records: [JournalRecord] = []
+    /// The hub's own inputs in it; they come again when it cannot be written.
+    var taken: [Input] = []
+    /// What each record changed for those who follow its key.
+    var changes: [Change] = []
+    /// How to take it all back, newest last.
+    var undo: [Undo] = []
+    /// What providers are asked to do.
+    var performances: [(key: Key, ControlPerformance)] = []
+    /// Sessions that have replies in it, in the order of their first.
+    var sessions: [SessionID] = []
+}
+
+/// A key that a commit changed.
+struct Change: Sendable {
+    var entity: EntityIndex
+    var commit: Int64
+    var milestones: [Announcement] = []
+    var alert: ActivityAlert?
+}
+
+/// How to take back one part of a batch that could not be written.
+enum Undo: Sendable {
+    case entity(EntityIndex, EntityState, kind: Int, rev: Int64, lastRecord: Int64, dismissedAt: Timestamp?)
+    case eventID(source: String, eid: String)
+    case tap(TapLedger.Identity)
+    case kinds(KindTable)
+    case settings(DecisionSettings, hadSettings: Bool)
+    case resumeFloor(Int64)
+}
+
+/// A moment at which a key has something to do. Old ones stay in the heap and are passed over.
+struct Deadline: Comparable, Sendable {
+    var time: Timestamp
+    /// In the order in which they were armed.
+    var order: Int64
+    var entity: EntityIndex
+
+    static func < (left: Deadline, right: Deadline) -> Bool {
+        (left.time, left.order) < (right.time, right.order)
+    }
+}
+
+/// A moment of the monotonic clock at which a session must be looked at.
+struct SessionDeadline: Comparable, Sendable {
+    var time: Int64
+    var session: SessionID
+
+    static func < (left: SessionDeadline, right: SessionDeadline) -> Bool {
+        (left.time, left.session.number) < (right.time, right.session.number)
+    }
+}
+
+/// The shell is to read the records of one key, newest first through `previous`, and hand them to
+/// ``Hub/historyRead(_:for:)``.
+public struct HistoryRequest: Sendable {
+    public let session: SessionID
+    public let requestID: String?
+    public let key: Key
+    /// The newest record of the key; 0 = there is none.
+    public let lastSequence: Int64
+}

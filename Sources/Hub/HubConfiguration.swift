@@ -1,0 +1,32 @@
+public import Surfaces
+
+/// What decides how a hub behaves. All of it is data; the settings that decisions depend on are journaled.
+public struct HubConfiguration: Sendable {
+    /// Told in the greeting.
+    public var serverVersion = "0.1.0"
+    public var limits = Limits()
+    /// What takes effect with the first commit, and is journaled.
+    public var decisions = DecisionSettings()
+    public var surfaces = SurfaceSettings()
+
+    public init() {}
+}
+
+/// Bounds of protocol.md §1, each with its default.
+public struct Limits: Hashable, Sendable {
+    /// The longest line, in bytes without its ending.
+    public var lineLength = 65_536
+    public var subscriptionsPerConnection = 256
+    /// Requests of one connection that wait for their replies; past it, its socket is not read.
+    public var requestsInFlight = 1_024
+    /// The same in bytes.
+    public var requestBytesInFlight = 1_048_576
+    /// Milliseconds without a sign of life after which the server says `MARK`.
+    public var heartbeat: Int64 = 20_000
+    /// Milliseconds without one accepted byte after which a reader is cut.
+    public var stuckReader: Int64 = 30_000
+    /// Bytes rendered for one session in one turn; the rest stays dirty keys.
+    public var bytesPerFlush = 262_144
+
+    public init() {}
+}

@@ -1,0 +1,233 @@
+internal import Machines
+internal import Model
+internal import Wire
+
+/// One thing that the hub decided on: what a journal record holds.
+///
+/// The past can be computed again from nothing else, so all that a decision depends on is in here.
+enum Input: Sendable {
+    /// Settings that decisions depend on, as they take effect.
+    case settings(JSON)
+    /// The kinds, all of them, as they take effect.
+    case kinds([JSON])
+    /// Its `source` is always set.
+    case event(EventCommand)
+    case dismissed(Key, account: String)
+    case seen(Key, account: String, rev: Int64)
+    /// A control exists from now on: its kind file names it.
+    case created(Key)
+    /// A person tapped a control. `sender` and `eid` are what makes a retry harmless.
+    case tapped(Key, ControlAction, connection: ConnectionNumber, sender: String, eid: String?, isLocked: Bool)
+    /// A provider told what the real thing is; a control that is not there yet exists from then on.
+    case reported(Key, value: Bool?, observedAt: Timestamp?, by: ConnectionNumber)
+    case done(Key, OperationID, value: Bool?, by: ConnectionNumber)
+    case failed(Key, OperationID, ProviderFailure?, by: ConnectionNumber)
+    /// Another connection acts for this control now, or nobody.
+    case providerChanged(Key, to: ConnectionNumber?)
+    /// The daemon was started again: no connection of before is there any more.
+    case restarted(Key)
+    /// The earliest deadline of this key fired.
+    case deadline(Key)
+    /// Retention is over; the key is forgotten.
+    case pruned(Key)
+
+    /// The key that it is about.
+    var key: Key? {
+        switch self {
+        case .settings, .kinds: nil
+        case .event(let event): event.key
+        case .dismissed(let key, _), .seen(let key, _, _), .deadline(let key), .pruned(let key), .created(let key),
+            .tapped(let key, _, _, _, _, _), .reported(let key, _, _, _), .done(let key, _, _, _),
+            .failed(let key, _, _, _), .providerChanged(let key, _), .restarted(let key):
+            key
+        }
+    }
+}
+
+/// The body of a journal record: what was decided on, and what came of it.
+struct RecordBody: Sendable {
+    var input: Input
+    /// Real wall time: event ids and retention age by it.
+    var wall: Timestamp
+    var verdict: Verdict
+    /// The key's rev after it.
+    var rev: Int64
+    /// The state after it in words, for the history: life-cycle, then the innermost state.
+    var state: String
+    /// A hash of everything that the key's state is made of: a recovery that computes otherwise must not go on.
+    var stateHash: UInt64
+}
+
+extension RecordBody {
+    private static let version: UInt8 = 1
+
+    func encoded() -> [UInt8] {
+        var writer = BinaryWriter()
+        writer.write(Self.version)
+        writer.write(wall)
+        writer.write(UInt8(truncatingIfNeeded: Verdict.allCases.firstIndex(of: verdict) ?? 0))
+        writer.write(rev)
+        writer.write(state)
+        writer.write(stateHash)
+        switch input {
+        case .settings(let settings):
+            writer.write(UInt8(1))
+            writer.write(settings)
+        case .kinds(let kinds):
+            writer.write(UInt8(2))
+            writer.write(kinds) { $0.write($1) }
+        case .event(let event):
+            writer.write(UInt8(3))
+            event.encode(to: &writer)
+        case .dismissed(let key, let account):
+            writer.write(UInt8(4))
+            writer.write(key.text)
+            writer.write(account)
+        case .seen(let key, let account, let rev):
+            writer.write(UInt8(5))
+            writer.write(key.text)
+            writer.write(account)
+            writer.write(rev)
+        case .deadline(let key):
+            writer.write(UInt8(6))
+            writer.write(key.text)
+        case .pruned(let key):
+            writer.write(UInt8(7))
+            writer.write(key.text)
+        case .created(let key):
+            writer.write(UInt8(8))
+            writer.write(key.text)
+        case .tapped(let key, let action, let connection, let sender, let eid, let isLocked):
+            writer.write(UInt8(9))
+            writer.write(key.text)
+            writer.write(action.value) { $0.write($1) }
+            writer.write(connection)
+            writer.write(sender)
+            writer.write(eid) { $0.write($1) }
+            writer.write(isLocked)
+        case .reported(let key, let value, let observedAt, let connection):
+            writer.write(UInt8(10))
+            writer.write(key.text)
+            writer.write(value) { $0.write($1) }
+            writer.write(observedAt) { $0.write($1) }
+            writer.write(connection)
+        case .done(let key, let operation, let value, let connection):
+            writer.write(UInt8(11))
+            writer.write(key.text)
+            writer.write(operation.number)
+            writer.write(value) { $0.write($1) }
+            writer.write(connection)
+        case .failed(let key, let operation, let failure, let connection):
+            writer.write(UInt8(12))
+            writer.write(key.text)
+            writer.write(operation.number)
+            writer.write(failure?.code) { $0.write($1) }
+            writer.write(failure?.message) { $0.write($1) }
+            writer.write(connection)
+        case .providerChanged(let key, let connection):
+            writer.write(UInt8(13))
+            writer.write(key.text)
+            writer.write(connection) { $0.write($1) }
+        case .restarted(let key):
+            writer.write(UInt8(14))
+            writer.write(key.text)
+        }
+        return writer.bytes
+    }
+
+    init(decoding bytes: [UInt8]) throws(BinaryError) {
+        var reader = BinaryReader(bytes)
+        guard try reader.readByte() == Self.version else { throw reader.failure("a record of another version") }
+        wall = try reader.readTimestamp()
+        let verdictIndex = Int(try reader.readByte())
+        guard Verdict.allCases.indices.contains(verdictIndex) else { throw reader.failure("unknown verdict") }
+        verdict = Verdict.allCases[verdictIndex]
+        rev = try reader.readInt64()
+        state = try reader.readString()
+        stateHash = try reader.readUInt64()
+        switch try reader.readByte() {
+        case 1: input = .settings(try reader.readJSON())
+        case 2: input = .kinds(try reader.readArray { (reader) throws(BinaryError) in try reader.readJSON() })
+        case 3: input = .event(try EventCommand(from: &reader))
+        case 4: input = .dismissed(try reader.readKey(), account: try reader.readString())
+        case 5: input = .seen(try reader.readKey(), account: try reader.readString(), rev: try reader.readInt64())
+        case 6: input = .deadline(try reader.readKey())
+        case 7: input = .pruned(try reader.readKey())
+        case 8: input = .created(try reader.readKey())
+        case 9:
+            let key = try reader.readKey()
+            let value = try reader.readOptionalBool()
+            input = .tapped(
+                key, value.map { .set($0) } ?? .press, connection: try reader.readInt64(),
+                sender: try reader.readString(), eid: try reader.readOptionalText(), isLocked: try reader.readBool())
+        case 10:
+            input = .reported(
+                try reader.readKey(), value: try reader.readOptionalBool(),
+                observedAt: try reader.readOptional { (reader) throws(BinaryError) in try reader.readTimestamp() },
+                by: try reader.readInt64())
+        case 11:
+            input = .done(
+                try reader.readKey(), OperationID(try reader.readInt64()), value: try reader.readOptionalBool(),
+                by: try reader.readInt64())
+        case 12:
+            let (key, operation) = (try reader.readKey(), OperationID(try reader.readInt64()))
+            let failure = ProviderFailure(code: try reader.readOptionalText(), message: try reader.readOptionalText())
+            input = .failed(key, operation, failure, by: try reader.readInt64())
+        case 13:
+            input = .providerChanged(
+                try reader.readKey(),
+                to: try reader.readOptional { (reader) throws(BinaryError) in try reader.readInt64() })
+        case 14: input = .restarted(try reader.readKey())
+        default: throw reader.failure("unknown input")
+        }
+        guard reader.isAtEnd else { throw reader.failure("more than a record") }
+    }
+}
+
+extension EventCommand {
+    fileprivate func encode(to writer: inout BinaryWriter) {
+        writer.write(key.text)
+        writer.write(type)
+        writer.write(source) { $0.write($1) }
+        writer.write(eid) { $0.write($1) }
+        writer.write(happenedAt) { $0.write($1) }
+        writer.write(version) { $0.write($1) }
+        writer.write(accounts) { $0.write($1) }
+        writer.write(JSON.object(tail))
+    }
+
+    fileprivate init(from reader: inout BinaryReader) throws(BinaryError) {
+        self.init(key: try reader.readKey(), type: try reader.readString())
+        source = try reader.readOptional { (reader) throws(BinaryError) in try reader.readString() }
+        eid = try reader.readOptional { (reader) throws(BinaryError) in try reader.readString() }
+        happenedAt = try reader.readOptional { (reader) throws(BinaryError) in try reader.readTimestamp() }
+        version = try reader.readOptional { (reader) throws(BinaryError) in try reader.readInt64() }
+        accounts = try reader.readArray { (reader) throws(BinaryError) in try reader.readString() }
+        guard case .object(let tail) = try reader.readJSON() else { throw reader.failure("a tail that is no object") }
+        self.tail = tail
+    }
+
+    /// What makes two events with one id the same: key, type and tail (protocol.md §3).
+    var digest: UInt64 {
+        var hash = StableHash()
+        hash.combine(key.text)
+        hash.combine(type)
+        hash.combine(JSON.object(tail).text.span)
+        return hash.finalize()
+    }
+}
+
+extension BinaryReader {
+    mutating func readOptionalBool() throws(BinaryError) -> Bool? {
+        try readOptional { (reader) throws(BinaryError) in try reader.readBool() }
+    }
+
+    mutating func readOptionalText() throws(BinaryError) -> String? {
+        try readOptional { (reader) throws(BinaryError) in try reader.readString() }
+    }
+
+    mutating func readKey() throws(BinaryError) -> Key {
+        guard let key = Key(try readString()) else { throw failure("not a key") }
+        return key
+    }
+}

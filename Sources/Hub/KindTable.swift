@@ -1,0 +1,60 @@
+internal import Kinds
+internal import Model
+
+/// Every kind in force, and every older version that some instance still lives by.
+struct KindTable: Sendable {
+    /// All versions, by the index that instances hold.
+    private(set) var versions: [Kind] = []
+    /// The version in force of each kind, by name.
+    private(set) var current: [String: Int] = [:]
+    /// Names of kinds, interned; a name that no kind has may be followed too.
+    private(set) var names: [String: Int] = [:]
+
+    /// The kinds in force, in the order of their names.
+    var inForce: [Kind] { current.keys.sorted().compactMap { name in current[name].map { versions[$0] } } }
+
+    /// The number of a kind's name.
+    mutating func intern(name: String) -> Int {
+        if let number = names[name] { return number }
+        let number = names.count
+        names[name] = number
+        return number
+    }
+
+    /// Puts `kinds` in force. Versions that were there before keep their index.
+    mutating func adopt(_ kinds: [Kind]) {
+        current = [:]
+        for kind in kinds {
+            if let known = versions.firstIndex(where: { $0.name == kind.name && $0.source == kind.source }) {
+                current[kind.name] = known
+            } else {
+                current[kind.name] = versions.count
+                versions.append(kind)
+            }
+        }
+    }
+
+    /// The index of the version that a snapshot names, which is added when it is not there.
+    mutating func index(of kind: Kind) -> Int {
+        if let known = versions.firstIndex(where: { $0.name == kind.name && $0.source == kind.source }) { return known }
+        versions.append(kind)
+        return versions.count - 1
+    }
+}
+
+/// Why kinds cannot take effect.
+public enum KindRefusal: Error, Hashable, Sendable, CustomStringConvertible {
+    /// A kind is gone from the folder while activities or controls of it exist.
+    case stillInUse(kind: String, count: Int)
+    /// The same kind and version stands there with another text.
+    case changedWithoutVersion(kind: String, version: Int)
+
+    public var description: String {
+        switch self {
+        case .stillInUse(let kind, let count):
+            "kind \(kind) is gone, but \(count) of it exist; put its file back, or end and dismiss them first"
+        case .changedWithoutVersion(let kind, let version):
+            "kind \(kind) version \(version) was loaded before with another text; give the new text a new version"
+        }
+    }
+}

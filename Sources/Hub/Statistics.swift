@@ -1,0 +1,45 @@
+internal import FanOut
+internal import Model
+
+/// What `STATS` tells: what a daemon's metrics would say.
+public struct Statistics: Sendable {
+    public var acceptedConnections = 0
+    public var refusedConnections = 0
+    public var requests = 0
+    public var rows = 0
+    /// Rows that stood for more than one commit, by cause.
+    public var foldedSlow = 0
+    public var foldedRate = 0
+    public var resumedRows = 0
+    public var commits = 0
+    public var deadlinesFired = 0
+    public var guardErrors = 0
+    public var refusals = 0
+    public var verdicts = [Int](repeating: 0, count: Verdict.allCases.count)
+    public var stuckReadersCut = 0
+    public var storageFullBatches = 0
+
+    /// Commits that were synced, and how long that took.
+    public private(set) var syncCount = 0
+    public private(set) var syncMicroseconds = 0
+    public private(set) var longestSyncMicroseconds = 0
+
+    public mutating func countSync(microseconds: Int) {
+        syncCount += 1
+        syncMicroseconds += microseconds
+        longestSyncMicroseconds = max(longestSyncMicroseconds, microseconds)
+    }
+
+    mutating func count(_ verdict: Verdict) {
+        if let index = Verdict.allCases.firstIndex(of: verdict) { verdicts[index] += 1 }
+    }
+
+    mutating func count(_ cause: DirtyQueue.Cause?) {
+        switch cause {
+        case .slow: foldedSlow += 1
+        case .rate: foldedRate += 1
+        case .resume: resumedRows += 1
+        case nil: break
+        }
+    }
+}

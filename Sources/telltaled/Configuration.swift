@@ -1,0 +1,155 @@
+import EventLoop
+import Hub
+import JournalSQLite
+import Machines
+import Model
+import Surfaces
+
+/// Everything that can be set about a daemon, read once: defaults < file < environment < flags.
+struct Configuration: Sendable {
+    enum Sync: String, Sendable {
+        case full, normal, off
+    }
+
+    var data = ""
+    var kinds = ""
+    /// Empty = the Unix socket alone.
+    var listeners: [Endpoint] = [.tcp(host: "127.0.0.1", port: 7878)]
+    var socket: String?
+    var sync = Sync.full
+    /// Milliseconds between two flushes while busy; 0 = flush at once.
+    var pace = 1
+    var clockSpeed = 1.0
+    var logLevel = Log.Level.info
+    var logFormat = Log.Format.text
+    var lineLength = 65_536
+    var subscriptions = 256
+    var heartbeat = 20_000
+    var activitiesPerApp = 5
+    var activitiesPerAccount = 20
+    /// Seconds.
+    var eventIDAge = 604_800
+    var eventIDsPerSource = 1_000_000
+    /// Seconds.
+    var retention = 604_800
+    var acceptsOldEnd = true
+    var surfaces = SurfaceSettings()
+
+    mutating func setListeners(_ values: [String]) -> String? {
+        if values == ["none"] {
+            listeners = []
+            return nil
+        }
+        var endpoints: [Endpoint] = []
+        for value in values {
+            guard let endpoint = Endpoint(value), case .tcp = endpoint else {
+                return "takes HOST:PORT such as 127.0.0.1:7878, or none, not \"\(value)\""
+            }
+            guard endpoint.isLocal else {
+                return
+                    "may be an address of this machine alone (127.0.0.1, ::1, localhost) until there is authentication, not \"\(value)\"; put a tunnel in front for others"
+            }
+            endpoints.append(endpoint)
+        }
+        listeners = endpoints
+        return nil
+    }
+
+    /// Where to listen, the Unix socket included.
+    var endpoints: [Endpoint] { listeners + (socket.map { [.unix(path: $0)] } ?? []) }
+
+    var hub: HubConfiguration {
+        var hub = HubConfiguration()
+        hub.serverVersion = telltaleVersion
+        hub.limits.lineLength = lineLength
+        hub.limits.subscriptionsPerConnection = subscriptions
+        hub.limits.heartbeat = Int64(heartbeat)
+        hub.surfaces = surfaces
+        hub.decisions.clockSpeed = clockSpeed
+        hub.decisions.activityLimits.perApp = activitiesPerApp
+        hub.decisions.activityLimits.perAccount = activitiesPerAccount
+        hub.decisions.activities.acceptsOldEnd = acceptsOldEnd
+        hub.decisions.eventIDAge = .seconds(Int64(eventIDAge))
+        hub.decisions.eventIDsPerSource = eventIDsPerSource
+        hub.decisions.retention = .seconds(Int64(retention))
+        return hub
+    }
+}
+
+/// The release.
+let telltaleVersion = "0.1.0"
+
+/// Where values come from, the weakest first.
+struct ConfigurationSources {
+    /// The configuration file's content, parsed, and its name.
+    var file: (name: String, content: JSON)?
+    var environment: [String: String]
+    var flags: [String: [String]]
+
+    /// Reads everything, and tells every fault at once.
+    ///
+    /// - Throws: ``ConfigurationFaults``.
+    func read() throws(ConfigurationFaults) -> Configuration {
+        var configuration = Configuration()
+        var faults: [String] = []
+        if let file {
+            guard case .object(let object) = file.content else {
+                throw ConfigurationFaults(faults: ["\(file.name): holds no JSON object"])
+            }
+            for member in object where !Setting.all.contains(where: { $0.name == member.name }) {
+                faults.append("\(file.name): \(member.name): no such setting; \(Self.suggestion(member.name))")
+            }
+        }
+        let known = Set(Setting.all.map(\.variable) + ["TELLTALE_CONFIG", "TELLTALE_CONNECT", "TELLTALE_FAILPOINT"])
+        for variable in environment.keys.sorted() where variable.hasPrefix("TELLTALE_") && !known.contains(variable) {
+            faults.append("environment: \(variable): no such setting")
+        }
+        for setting in Setting.all {
+            guard let (place, values) = value(of: setting, &faults) else { continue }
+            guard !values.isEmpty, setting.isRepeatable || values.count == 1 else {
+                faults.append("\(place): takes one value")
+                continue
+            }
+            if let fault = setting.apply(&configuration, values) { faults.append("\(place): \(fault)") }
+        }
+        if configuration.data.isEmpty { faults.append("--data: name the folder that keeps the journal") }
+        if configuration.kinds.isEmpty { faults.append("--kinds: name the folder that holds the kind files") }
+        if configuration.endpoints.isEmpty { faults.append("--listen none: needs a --socket PATH to listen on") }
+        guard faults.isEmpty else { throw ConfigurationFaults(faults: faults) }
+        return configuration
+    }
+
+    /// The strongest source that has a value, named as people know it.
+    private func value(of setting: Setting, _ faults: inout [String]) -> (place: String, values: [String])? {
+        if let values = flags[setting.name], !values.isEmpty { return ("--\(setting.name)", values) }
+        if let value = environment[setting.variable] {
+            let values = setting.isRepeatable ? value.split(separator: ",").map(String.init) : [value]
+            return ("environment: \(setting.variable)", values)
+        }
+        guard let file, let value = file.content[setting.name] else { return nil }
+        let place = "\(file.name): \(setting.name)"
+        switch value {
+        case .string(let text): return (place, [text])
+        case .integer, .number: return (place, [value.description])
+        case .bool(let bool): return (place, [bool ? "yes" : "no"])
+        case .array(let elements):
+            let texts = elements.compactMap(\.string)
+            guard texts.count == elements.count else {
+                faults.append("\(place): takes an array of texts")
+                return nil
+            }
+            return (place, texts)
+        case .null, .object:
+            faults.append("\(place): takes a text, a number or an array of texts")
+            return nil
+        }
+    }
+
+    private static func suggestion(_ name: String) -> String {
+        "those that exist are \(Setting.all.map(\.name).joined(separator: ", "))"
+    }
+}
+
+struct ConfigurationFaults: Error {
+    var faults: [String]
+}

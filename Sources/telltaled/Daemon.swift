@@ -1,0 +1,335 @@
+import EventLoop
+import Hub
+import Journal
+import Kinds
+import Logging
+import Model
+
+/// The shell around the hub: it performs, and decides nothing.
+///
+/// Everything here runs on the loop's thread. Callbacks feed the hub; the end of each turn of the loop
+/// (architecture.md, *A turn*) lets it decide, hands the journal what it decided, and writes what became durable.
+final class Daemon {
+    let loop: EventLoop
+    var hub: Hub
+    let clock: Clock
+    let configuration: Configuration
+    let logger: Logger
+    private let journal: JournalWriter
+    private let mailbox: Mailbox<Message>
+    private var listeners: [Listener] = []
+    private var connections: [SessionID: Connection] = [:]
+    private var sessions: [Int: SessionID] = [:]
+    private var nextTag = 1
+    private var blocked: Set<Int> = []
+    private var turnHandle: PrepareHandle?
+    private var timer: TimerHandle?
+    private var stallTimer: TimerHandle?
+    private var signals: [SignalHandle] = []
+    /// By the monotonic clock, which is well past 0.
+    private var lastFlush: Int64 = 0
+    private var output: [UInt8] = []
+    private var stopping: Stopping = .no
+    private let exit: (Int32) -> Void
+
+    private enum Stopping {
+        case no
+        /// Asked to stop: what was received is still answered.
+        case asked
+        /// `BYE` is on its way.
+        case draining
+        case closingJournal
+    }
+
+    /// What other threads say.
+    enum Message: Sendable {
+        case committed(microseconds: Int)
+        case refused(JournalError)
+        case history(HistoryRequest, Result<[JournalRecord], JournalError>)
+        case snapshotStep(Result<Void, JournalError>)
+        case failed(JournalError)
+        case journalClosed(Result<Void, JournalError>)
+    }
+
+    /// - Parameter exit: Is told the exit status, once, when everything is done.
+    init(
+        loop: EventLoop, hub: Hub, journal: sending any Journal, clock: Clock, configuration: Configuration,
+        logger: Logger, exit: @escaping (Int32) -> Void
+    ) throws(UVError) {
+        self.loop = loop
+        self.hub = hub
+        self.clock = clock
+        self.configuration = configuration
+        self.logger = logger
+        self.exit = exit
+        let box = Box()
+        mailbox = try Mailbox(on: loop) { messages in for message in messages { box.daemon?.take(message) } }
+        let sender = mailbox.sender
+        self.journal = JournalWriter(journal) { error in _ = sender.post(.failed(error)) }
+        box.daemon = self
+    }
+
+    private final class Box {
+        weak var daemon: Daemon?
+    }
+
+    // MARK: Start
+
+    func listen() throws(UVError) {
+        for endpoint in configuration.endpoints {
+            var options = Listener.Options()
+            options.farewell = { Hub.farewellToSurplusConnection() }
+            listeners.append(
+                try Listener(at: endpoint, on: loop, options: options) { [unowned self] connection in
+                    accept(connection)
+                })
+        }
+    }
+
+    /// Where it really listens.
+    var endpoints: [Endpoint] { listeners.map(\.endpoint) }
+
+    func start() throws(UVError) {
+        timer = try TimerHandle(on: loop) { _ in }  // It wakes the loop; the turn does the rest.
+        stallTimer = try TimerHandle(on: loop) { [unowned self] _ in lookAtBlocked() }
+        stallTimer?.scheduleRepeating(everyMilliseconds: 1_000)
+        turnHandle = try PrepareHandle(on: loop) { [unowned self] in turn() }
+        signals = [
+            try SignalHandle(.terminate, on: loop) { [unowned self] in stop(because: "SIGTERM") },
+            try SignalHandle(.interrupt, on: loop) { [unowned self] in stop(because: "SIGINT") },
+            try SignalHandle(.hangUp, on: loop) { [unowned self] in reload() },
+        ]
+    }
+
+    // MARK: Connections
+
+    private func accept(_ connection: Connection) {
+        let id = hub.connected(at: clock.now)
+        connection.tag = nextTag
+        nextTag += 1
+        connections[id] = connection
+        sessions[connection.tag] = id
+        connection.start(handlers)
+    }
+
+    private lazy var handlers = ConnectionHandlers(
+        onData: { [unowned self] connection, bytes in
+            guard let id = sessions[connection.tag] else { return }
+            hub.received(bytes, from: id, at: clock.now)
+            if !hub.wantsInput(id) { connection.pauseReading() }
+        },
+        onEnd: { [unowned self] connection in
+            if let id = sessions[connection.tag] { hub.inputEnded(id) }
+        },
+        onWritable: { [unowned self] connection in
+            blocked.remove(connection.tag)
+            if let id = sessions[connection.tag] { hub.becameWritable(id) }
+        },
+        onClosed: { [unowned self] connection, _ in
+            blocked.remove(connection.tag)
+            guard let id = sessions.removeValue(forKey: connection.tag) else { return }
+            connections[id] = nil
+            hub.disconnected(id)
+        })
+
+    /// Tells the hub which blocked sockets took something: slow, not stuck.
+    private func lookAtBlocked() {
+        let now = clock.now
+        for tag in blocked.sorted() {
+            guard let id = sessions[tag], let connection = connections[id] else { continue }
+            if connection.stalledMilliseconds() < 1_000 { hub.progressed(id, at: now) }
+        }
+    }
+
+    // MARK: A turn
+
+    /// The end of a turn of the loop: decide, make durable, show.
+    private func turn() {
+        var now = clock.now
+        hub.sessionDeadlineReached(at: now)
+        for _ in 0..<Self.decisionsPerTurn where !hub.isCommitting && hub.hasWork(at: now) {
+            guard isFlushDue(at: now) else { break }
+            let records = hub.decide(at: now)
+            guard records.isEmpty else {
+                commit(records)
+                break
+            }
+            hub.committed(at: now)
+            flush(at: now)
+            now = clock.now
+        }
+        if hub.hasReadySessions, isFlushDue(at: now) { flush(at: now) }
+        for request in hub.takeHistoryRequests() { readHistory(request) }
+        for id in hub.takeEndedSessions() { connections[id]?.close() }
+        goOnStopping()
+        armTimer(at: now)
+    }
+
+    private static let decisionsPerTurn = 4
+
+    /// Paced: at once when idle, at most one flush per `pace` when busy. Batching is worth more than any other trick.
+    private func isFlushDue(at now: HubTime) -> Bool {
+        now.monotonic - lastFlush >= Int64(configuration.pace)
+    }
+
+    private func commit(_ records: [JournalRecord]) {
+        let sender = mailbox.sender
+        journal.append(records) { result in
+            switch result {
+            case .success(let receipt):
+                let microseconds = receipt.duration.components
+                _ = sender.post(
+                    .committed(
+                        microseconds: Int(microseconds.seconds) * 1_000_000
+                            + Int(microseconds.attoseconds / 1_000_000_000_000)))
+            case .failure(let error): _ = sender.post(.refused(error))
+            }
+        }
+    }
+
+    private func take(_ message: Message) {
+        let now = clock.now
+        switch message {
+        case .committed(let microseconds):
+            hub.statistics.countSync(microseconds: microseconds)
+            hub.committed(at: now)
+            flush(at: now)
+        case .refused(.full(let what, let cause)):
+            logger.error("\(JournalError.full(what: what, cause: cause))")
+            hub.refused(at: now)
+            flush(at: now)
+        case .refused(let error), .failed(let error): fail(error)
+        case .history(let request, let result):
+            hub.historyRead(result, for: request)
+        case .snapshotStep(let result):
+            if case .failure(let error) = result { logger.warning("the snapshot was given up: \(error)") }
+        case .journalClosed(let result):
+            if case .failure(let error) = result { fail(error) } else { leave(0) }
+        }
+    }
+
+    /// Writes to every session that is due something and can take it: one write each.
+    private func flush(at now: HubTime) {
+        lastFlush = now.monotonic
+        var passed: [SessionID] = []
+        while let id = hub.nextReady() {
+            guard let connection = connections[id], connection.isOpen else { continue }
+            guard connection.isWritable else {
+                block(connection, id, at: now)
+                continue
+            }
+            output.removeAll(keepingCapacity: true)
+            let disposition = hub.appendOutput(for: id, at: now, to: &output)
+            if !output.isEmpty, connection.write(output) != .written { block(connection, id, at: now) }
+            if disposition == .finish { connection.finish(lingerMilliseconds: 2_000) }
+            passed.append(id)
+            // One that has more to say stays ready; it goes on with the next turn, so that nobody is starved.
+            if passed.count > connections.count { break }
+        }
+        for id in passed where hub.wantsInput(id) { connections[id]?.resumeReading() }
+    }
+
+    private func block(_ connection: Connection, _ id: SessionID, at now: HubTime) {
+        blocked.insert(connection.tag)
+        hub.becameBlocked(id, at: now)
+    }
+
+    private func armTimer(at now: HubTime) {
+        var wait: Int64?
+        func consider(_ milliseconds: Int64) { wait = min(wait ?? .max, max(0, milliseconds)) }
+        if !hub.isCommitting {
+            if hub.hasWork(at: now) || hub.hasReadySessions {
+                consider(lastFlush + Int64(configuration.pace) - now.monotonic)
+            }
+            if let time = hub.nextDeadline { consider(clock.milliseconds(untilKindsTime: time, from: now)) }
+            if let time = hub.nextWallDeadline { consider((time - now.wall).count) }
+        }
+        if let time = hub.nextSessionDeadline { consider(time - now.monotonic) }
+        // A clock that is set back must not let a deadline sleep for ever.
+        if let wait { timer?.schedule(afterMilliseconds: min(wait, 60_000)) } else { timer?.cancel() }
+    }
+
+    private func readHistory(_ request: HistoryRequest) {
+        let sender = mailbox.sender
+        guard request.lastSequence > 0 else {
+            hub.historyRead(.success([]), for: request)
+            return
+        }
+        journal.readChain(endingAt: request.lastSequence, limit: Self.historyLimit) { result in
+            _ = sender.post(.history(request, result))
+        }
+    }
+
+    /// The most events that one HISTORY tells.
+    private static let historyLimit = 1_000
+
+    // MARK: Reload
+
+    private func reload() {
+        do {
+            let (kinds, diagnostics) = try KindFolder(path: configuration.kinds).load()
+            for diagnostic in diagnostics { log(diagnostic) }
+            guard let kinds else {
+                logger.error("the kinds were not reloaded; the old ones stay in force")
+                return
+            }
+            try hub.adopt(kinds.kinds)
+            logger.info("kinds reloaded", metadata: ["count": "\(kinds.kinds.count)"])
+        } catch {
+            logger.error("the kinds were not reloaded; the old ones stay in force: \(error)")
+        }
+    }
+
+    private func log(_ diagnostic: Diagnostic) {
+        switch diagnostic.severity {
+        case .error: logger.error("\(diagnostic)")
+        case .warning: logger.warning("\(diagnostic)")
+        }
+    }
+
+    // MARK: Stop
+
+    private func stop(because reason: String) {
+        guard case .no = stopping else { return }
+        logger.info("stopping", metadata: ["because": "\(reason)"])
+        stopping = .asked
+        listeners = []
+    }
+
+    private func goOnStopping() {
+        switch stopping {
+        case .no, .closingJournal: return
+        case .asked:
+            guard !hub.isCommitting, !hub.hasWork(at: clock.now) else { return }
+            hub.drain(wait: 100...5_000)
+            flush(at: clock.now)
+            stopping = .draining
+            stallTimer?.schedule(afterMilliseconds: Self.drainMilliseconds)
+            stallTimer = try? TimerHandle(on: loop) { [unowned self] _ in
+                for connection in connections.values { connection.close() }
+            }
+            stallTimer?.schedule(afterMilliseconds: Self.drainMilliseconds)
+        case .draining:
+            guard connections.isEmpty, !hub.isCommitting else { return }
+            stopping = .closingJournal
+            let sender = mailbox.sender
+            journal.close { result in _ = sender.post(.journalClosed(result)) }
+        }
+    }
+
+    /// How long readers have to take their last bytes.
+    private static let drainMilliseconds: Int64 = 4_000
+
+    private func fail(_ error: JournalError) {
+        logger.critical("\(error)")
+        leave(1)
+    }
+
+    private func leave(_ status: Int32) {
+        turnHandle = nil
+        signals = []
+        listeners = []
+        exit(status)
+        loop.stop()
+    }
+}

@@ -1,0 +1,34 @@
+import Foundation
+import Kinds
+import Model
+
+/// The folder of kind files.
+struct KindFolder {
+    let path: String
+
+    struct Unreadable: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// Reads every `*.json` in the folder.
+    func load() throws(Unreadable) -> (kinds: KindSet?, diagnostics: [Diagnostic]) {
+        let names: [String]
+        do {
+            names = try FileManager.default.contentsOfDirectory(atPath: path)
+        } catch {
+            throw Unreadable(description: "--kinds \(path): the folder cannot be read; name one that holds kind files")
+        }
+        var files: [(name: String, bytes: [UInt8])] = []
+        for name in names.sorted() where name.hasSuffix(".json") {
+            guard let data = FileManager.default.contents(atPath: "\(path)/\(name)") else {
+                throw Unreadable(description: "--kinds \(path): \(name) cannot be read; look at its permissions")
+            }
+            files.append((name, [UInt8](data)))
+        }
+        guard !files.isEmpty else {
+            throw Unreadable(
+                description: "--kinds \(path): holds no .json file; copy some from Protocols/Kinds/examples")
+        }
+        return KindSet.load(files: files)
+    }
+}

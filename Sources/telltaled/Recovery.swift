@@ -1,0 +1,28 @@
+import Hub
+import Journal
+import Logging
+import Model
+
+/// Rebuilds the hub from its journal.
+enum Recovery {
+    /// Records that are read at once: enough to be quick, little enough to be nothing.
+    private static let portion = 4_096
+
+    static func recover(_ journal: any Journal, configuration: HubConfiguration, logger: Logger) throws -> sending Hub {
+        var hub = Hub(configuration: configuration, epoch: journal.epoch)
+        let first = hub.lastRecordSequence
+        var told = ContinuousClock.now
+        while true {
+            let records = try journal.readRecords(after: hub.lastRecordSequence, limit: portion)
+            guard !records.isEmpty else { break }
+            for record in records { try hub.replay(record) }
+            if ContinuousClock.now - told > .seconds(1) {
+                told = ContinuousClock.now
+                let done = hub.lastRecordSequence - first
+                let all = max(1, journal.lastSequence - first)
+                logger.info("recovering", metadata: ["records": "\(done) of \(all)", "percent": "\(100 * done / all)"])
+            }
+        }
+        return hub
+    }
+}

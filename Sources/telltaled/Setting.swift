@@ -1,0 +1,98 @@
+import Surfaces
+
+/// One setting of the daemon: its name as a flag, in the environment and in the configuration file, and what it takes.
+struct Setting: Sendable {
+    /// `clock-speed`: the flag is `--clock-speed`, the variable `TELLTALE_CLOCK_SPEED`, the file's key `clock-speed`.
+    let name: String
+    /// May be given several times; the file takes an array, the environment a comma-separated list.
+    var isRepeatable = false
+    /// Reads the values. Returns what is wrong with them, or `nil`.
+    let apply: @Sendable (inout Configuration, [String]) -> String?
+
+    var variable: String {
+        "TELLTALE_" + name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined()
+    }
+}
+
+extension Setting {
+    static let all: [Setting] = [
+        Setting(name: "data") {
+            $0.data = $1[0]; return nil
+        },
+        Setting(name: "kinds") {
+            $0.kinds = $1[0]; return nil
+        },
+        Setting(name: "listen", isRepeatable: true) { $0.setListeners($1) },
+        Setting(name: "socket") {
+            $0.socket = $1[0]; return nil
+        },
+        Setting(name: "sync") { configuration, values in
+            guard let mode = Configuration.Sync(rawValue: values[0]) else { return "takes full, normal or off" }
+            configuration.sync = mode
+            return nil
+        },
+        number("pace", 0...1_000, \.pace, "milliseconds"),
+        Setting(name: "clock-speed") { configuration, values in
+            guard let speed = Double(values[0]), speed.isFinite, (0.001...1_000_000).contains(speed) else {
+                return "takes a number from 0.001 to 1000000"
+            }
+            configuration.clockSpeed = speed
+            return nil
+        },
+        Setting(name: "log-level") { configuration, values in
+            guard let level = Log.Level(rawValue: values[0]) else {
+                return "takes \(Log.Level.allCases.map(\.rawValue).joined(separator: ", "))"
+            }
+            configuration.logLevel = level
+            return nil
+        },
+        Setting(name: "log-format") { configuration, values in
+            guard let format = Log.Format(rawValue: values[0]) else { return "takes text or json" }
+            configuration.logFormat = format
+            return nil
+        },
+        number("max-line", 1_024...1_048_576, \.lineLength, "bytes"),
+        number("max-subscriptions", 1...65_536, \.subscriptions, "subscriptions a connection"),
+        number("heartbeat", 100...3_600_000, \.heartbeat, "milliseconds"),
+        number("activities-per-app", 1...1_000_000, \.activitiesPerApp, "activities of one person"),
+        number("activities-per-account", 1...1_000_000, \.activitiesPerAccount, "activities of one person"),
+        number("event-id-age", 1...315_360_000, \.eventIDAge, "seconds"),
+        number("event-ids-per-source", 1...100_000_000, \.eventIDsPerSource, "ids"),
+        number("retention", 1...315_360_000, \.retention, "seconds"),
+        choice("accept-old-end", ["yes", "no"]) { $0.acceptsOldEnd = $1 == "yes" },
+        choice("order", ["relevance", "alert"]) { $0.surfaces.order = .init(rawValue: $1) ?? .relevance },
+        choice("lock-screen-order", ["relevance", "alert"]) {
+            $0.surfaces.lockScreenOrder = .init(rawValue: $1) ?? .alert
+        },
+        choice("island-order", ["relevance", "alert"]) { $0.surfaces.islandOrder = .init(rawValue: $1) ?? .alert },
+        choice("carplay-fallback", ["compact", "lockScreen"]) {
+            $0.surfaces.carPlayFallback = .init(rawValue: $1) ?? .compact
+        },
+        choice("desktop-selection", ["lockScreen", "expanded"]) {
+            $0.surfaces.desktopSelection = .init(rawValue: $1) ?? .lockScreen
+        },
+    ]
+
+    private static func number(
+        _ name: String, _ range: ClosedRange<Int>, _ member: any WritableKeyPath<Configuration, Int> & Sendable,
+        _ unit: String
+    ) -> Setting {
+        Setting(name: name) { configuration, values in
+            guard let number = Int(values[0]), range.contains(number), values[0].utf8.first != UInt8(ascii: "+") else {
+                return "takes a whole number from \(range.lowerBound) to \(range.upperBound) (\(unit))"
+            }
+            configuration[keyPath: member] = number
+            return nil
+        }
+    }
+
+    private static func choice(
+        _ name: String, _ values: [String], _ apply: @escaping @Sendable (inout Configuration, String) -> Void
+    ) -> Setting {
+        Setting(name: name) { configuration, given in
+            guard values.contains(given[0]) else { return "takes \(values.joined(separator: " or "))" }
+            apply(&configuration, given[0])
+            return nil
+        }
+    }
+}

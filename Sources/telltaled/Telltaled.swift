@@ -1,0 +1,214 @@
+import ArgumentParser
+import EventLoop
+import Foundation
+import Hub
+import Journal
+import JournalSQLite
+import Kinds
+import Logging
+import Model
+
+@main
+struct Telltaled: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "telltaled",
+        abstract: "The live-activity and control server.",
+        discussion: """
+            Order systems post events to it; CarPlay screens, watches and desktops subscribe to it; it keeps every \
+            activity and control as a state machine, in a journal in --data. It prints one line that begins with \
+            "ready" when it serves, and logs to standard error.
+
+            Every option is also an environment variable (--clock-speed is TELLTALE_CLOCK_SPEED) and a key of the \
+            configuration file (JSON, "clock-speed"): defaults < file < environment < flags.
+
+            SIGTERM ends it in order, SIGHUP reads the kinds again.
+
+              telltaled --data /var/lib/telltale --kinds Protocols/Kinds/examples
+              nc 127.0.0.1 7878
+            """,
+        version: telltaleVersion)
+
+    @Option(help: ArgumentHelp("The folder of the journal; made when it is not there.", valueName: "DIR"))
+    var data: String?
+    @Option(help: ArgumentHelp("The folder of the kind files.", valueName: "DIR"))
+    var kinds: String?
+    @Option(
+        help: ArgumentHelp(
+            "An address of this machine, or none. May be repeated. Port 0 is any free one. (default: 127.0.0.1:7878)",
+            valueName: "HOST:PORT"))
+    var listen: [String] = []
+    @Option(help: ArgumentHelp("A Unix socket to listen on too.", valueName: "PATH"))
+    var socket: String?
+    @Option(
+        help: ArgumentHelp(
+            "How sure a commit is: full survives a power cut, normal a crash of the daemon, off neither. (default: full)",
+            valueName: "full|normal|off"))
+    var sync: String?
+    @Option(
+        help: ArgumentHelp(
+            "The least time between two writes to screens while busy; 0 = none. (default: 1)", valueName: "MS"))
+    var pace: String?
+    @Option(
+        help: ArgumentHelp(
+            "How many times as fast as real time the kinds' clock runs, for demos and replays. (default: 1)",
+            valueName: "N"))
+    var clockSpeed: String?
+    @Option(help: ArgumentHelp("A configuration file.", valueName: "FILE"))
+    var config: String?
+    @Option(help: ArgumentHelp("debug, info, warning or error. (default: info)", valueName: "L"))
+    var logLevel: String?
+    @Option(help: ArgumentHelp("text or json. (default: text)", valueName: "F"))
+    var logFormat: String?
+
+    @OptionGroup(title: "Limits and switches")
+    var fine: FineOptions
+
+    struct FineOptions: ParsableArguments {
+        @Option(help: ArgumentHelp("The longest line. (default: 65536)", valueName: "BYTES"))
+        var maxLine: String?
+        @Option(help: ArgumentHelp("Subscriptions of one connection. (default: 256)", valueName: "N"))
+        var maxSubscriptions: String?
+        @Option(help: ArgumentHelp("Silence after which the server says MARK. (default: 20000)", valueName: "MS"))
+        var heartbeat: String?
+        @Option(help: ArgumentHelp("Live activities of one person and one app. (default: 5)", valueName: "N"))
+        var activitiesPerApp: String?
+        @Option(help: ArgumentHelp("Live activities of one person. (default: 20)", valueName: "N"))
+        var activitiesPerAccount: String?
+        @Option(help: ArgumentHelp("How long event ids are remembered. (default: 604800)", valueName: "S"))
+        var eventIDAge: String?
+        @Option(
+            help: ArgumentHelp("How many event ids of one source are remembered. (default: 1000000)", valueName: "N"))
+        var eventIDsPerSource: String?
+        @Option(help: ArgumentHelp("How long a dismissed activity can be asked for. (default: 604800)", valueName: "S"))
+        var retention: String?
+        @Option(
+            help: ArgumentHelp(
+                "Whether an end older than the newest event ends all the same. (default: yes)", valueName: "yes|no"))
+        var acceptOldEnd: String?
+        @Option(
+            help: ArgumentHelp(
+                "The order on CarPlay, watch and desktop. (default: relevance)", valueName: "relevance|alert"))
+        var order: String?
+        @Option(
+            help: ArgumentHelp("The order of apps on the Lock Screen. (default: alert)", valueName: "relevance|alert"))
+        var lockScreenOrder: String?
+        @Option(help: ArgumentHelp("Which app has the Dynamic Island. (default: alert)", valueName: "relevance|alert"))
+        var islandOrder: String?
+        @Option(help: ArgumentHelp("CarPlay without a small view. (default: compact)", valueName: "compact|lockScreen"))
+        var carplayFallback: String?
+        @Option(
+            help: ArgumentHelp("What OPEN shows on a desktop. (default: lockScreen)", valueName: "lockScreen|expanded"))
+        var desktopSelection: String?
+    }
+
+    private var flags: [String: [String]] {
+        let single: [String: String?] = [
+            "data": data, "kinds": kinds, "socket": socket, "sync": sync, "pace": pace, "clock-speed": clockSpeed,
+            "log-level": logLevel, "log-format": logFormat, "max-line": fine.maxLine,
+            "max-subscriptions": fine.maxSubscriptions, "heartbeat": fine.heartbeat,
+            "activities-per-app": fine.activitiesPerApp, "activities-per-account": fine.activitiesPerAccount,
+            "event-id-age": fine.eventIDAge, "event-ids-per-source": fine.eventIDsPerSource,
+            "retention": fine.retention, "accept-old-end": fine.acceptOldEnd, "order": fine.order,
+            "lock-screen-order": fine.lockScreenOrder, "island-order": fine.islandOrder,
+            "carplay-fallback": fine.carplayFallback, "desktop-selection": fine.desktopSelection,
+        ]
+        var flags = single.compactMapValues { $0.map { [$0] } }
+        flags["listen"] = listen
+        return flags
+    }
+
+    mutating func run() throws {
+        let configuration: Configuration
+        do {
+            let environment = ProcessInfo.processInfo.environment
+            let file = try (config ?? environment["TELLTALE_CONFIG"]).map { try Self.readFile($0) }
+            configuration = try ConfigurationSources(file: file, environment: environment, flags: flags).read()
+        } catch let error as ConfigurationFaults {
+            for fault in error.faults { Self.complain(fault) }
+            throw ExitCode(78)
+        }
+        let log = Log(format: configuration.logFormat, logLevel: configuration.logLevel.level)
+        let logger = Logger(label: "telltaled") { _ in log }
+        let status = try Self.serve(configuration, logger: logger)
+        throw ExitCode(status)
+    }
+
+    private static func serve(_ configuration: Configuration, logger: Logger) throws -> Int32 {
+        let kinds: KindSet
+        do {
+            let (loaded, diagnostics) = try KindFolder(path: configuration.kinds).load()
+            for diagnostic in diagnostics {
+                if diagnostic.severity == .warning {
+                    logger.warning("\(diagnostic)")
+                } else {
+                    complain("\(diagnostic)")
+                }
+            }
+            guard let loaded else { throw ExitCode(78) }
+            kinds = loaded
+        } catch let error as KindFolder.Unreadable {
+            complain(error.description)
+            throw ExitCode(78)
+        }
+        do {
+            let startedAt = ContinuousClock.now
+            let journal = try openJournal(configuration)
+            var hub = try Recovery.recover(journal, configuration: configuration.hub, logger: logger)
+            let clock = Clock(speed: configuration.clockSpeed, lastRecord: hub.lastRecordTime)
+            try hub.adopt(kinds.kinds)
+            hub.adopt(configuration.hub.decisions)
+            hub.restart()
+            _ = DescriptorLimit.raiseToMaximum()
+            let recovered = ContinuousClock.now - startedAt
+
+            let loop = try EventLoop()
+            var status: Int32 = 0
+            let (epoch, entities) = (hub.epoch, hub.entityCount)
+            let daemon = try Daemon(
+                loop: loop, hub: hub, journal: journal, clock: clock, configuration: configuration, logger: logger
+            ) { status = $0 }
+            try daemon.listen()
+            try daemon.start()
+            announce(daemon.endpoints, epoch: epoch, entities: entities, recovered: recovered)
+            _ = loop.run()
+            return status
+        } catch let error as ExitCode {
+            throw error
+        } catch {
+            complain("\(error)")
+            throw ExitCode(1)
+        }
+    }
+
+    private static func openJournal(_ configuration: Configuration) throws -> any Journal {
+        InMemoryJournal(epoch: UInt64.random(in: .min ... .max))
+    }
+
+    /// The one line on standard output: from now on it serves.
+    private static func announce(_ endpoints: [Endpoint], epoch: UInt64, entities: Int, recovered: Duration) {
+        var line = "ready"
+        let tcp = endpoints.compactMap { if case .tcp = $0 { $0.description } else { nil } }
+        if !tcp.isEmpty { line += " tcp=" + tcp.joined(separator: ",") }
+        for case .unix(let path) in endpoints { line += " unix=\(path)" }
+        let digits = String(epoch, radix: 16)
+        line += " epoch=" + String(repeating: "0", count: 16 - digits.count) + digits
+        let (seconds, attoseconds) = recovered.components
+        line += " entities=\(entities) recovered_ms=\(seconds * 1_000 + attoseconds / 1_000_000_000_000_000)"
+        FileHandle.standardOutput.write(Data((line + "\n").utf8))
+    }
+
+    private static func readFile(_ path: String) throws(ConfigurationFaults) -> (name: String, content: JSON) {
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw ConfigurationFaults(faults: ["--config \(path): the file cannot be read"])
+        }
+        do throws(JSONError) {
+            return (path, try JSONParser().parse([UInt8](data).span))
+        } catch {
+            throw ConfigurationFaults(faults: ["--config \(path): \(error)"])
+        }
+    }
+
+    private static func complain(_ text: String) {
+        FileHandle.standardError.write(Data("telltaled: \(text)\n".utf8))
+    }
+}

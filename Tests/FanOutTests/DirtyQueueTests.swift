@@ -1,0 +1,88 @@
+import FanOut
+import Model
+import Testing
+
+struct DirtyQueueTests {
+    private let a = EntityIndex(1)
+    private let b = EntityIndex(2)
+    private let c = EntityIndex(3)
+
+    @Test func `keys leave in the order in which they became dirty, folded`() throws {
+        var queue = DirtyQueue()
+        queue.mark(a, commit: 10)
+        queue.mark(b, commit: 11)
+        queue.mark(a, commit: 12)
+        #expect(queue.oldestMissingCommit == 10)
+        guard case .row(a, let first)? = queue.popFirst() else { throw Unexpected() }
+        #expect(first.foldedCount == 1)
+        #expect(first.cause == .slow)
+        #expect(queue.oldestMissingCommit == 11)
+        guard case .row(b, let second)? = queue.popFirst() else { throw Unexpected() }
+        #expect(second.foldedCount == 0)
+        #expect(second.cause == nil)
+        #expect(queue.oldestMissingCommit == nil)
+        #expect(queue.isEmpty)
+    }
+
+    @Test func `what is held back keeps the cursor down, and leaves in its order`() throws {
+        var queue = DirtyQueue()
+        queue.mark(a, commit: 10)
+        guard case .row(a, let entry)? = queue.popFirst() else { throw Unexpected() }
+        queue.delay(a, entry, until: 500)
+        queue.mark(b, commit: 20)
+        queue.mark(a, commit: 21)
+        #expect(queue.oldestMissingCommit == 10)
+        #expect(queue.nextRelease == 500)
+        queue.release(at: 499)
+        #expect(queue.nextRelease == 500)
+        queue.release(at: 500)
+        #expect(queue.nextRelease == nil)
+        guard case .row(a, let released)? = queue.popFirst() else { throw Unexpected() }
+        #expect(released.cause == .rate)
+        #expect(released.foldedCount == 1)
+    }
+
+    @Test func `64 milestones wait, and older ones are named as missed`() throws {
+        var queue = DirtyQueue()
+        queue.mark(a, commit: 1)
+        for rev in 1...70 {
+            queue.mark(a, commit: Int64(rev))
+            queue.announce(.milestone(rev: Int64(rev), state: "s\(rev)", at: .distantPast), before: a)
+        }
+        guard case .row(a, let entry)? = queue.popFirst() else { throw Unexpected() }
+        #expect(entry.announcements.count == 64)
+        #expect(entry.missed == (1...6).map { "s\($0)" })
+    }
+
+    @Test func `the snapshot comes before the marker, and changes behind it`() throws {
+        var queue = DirtyQueue()
+        queue.markSnapshot(a, firstCommit: 5)
+        queue.markSnapshot(b, firstCommit: 5)
+        queue.markLive()
+        queue.mark(c, commit: 6)
+        queue.mark(b, commit: 7)
+        var order: [String] = []
+        while let item = queue.popFirst() {
+            switch item {
+            case .live: order.append("live")
+            case .row(let entity, let entry): order.append("\(entity.rawValue)\(entry.isSnapshot ? "s" : "")")
+            }
+        }
+        #expect(order == ["1s", "2s", "live", "3"])
+    }
+
+    @Test func `the change order finds what changed since, and forgets what is removed`() {
+        var order = ChangeOrder()
+        var revs: [EntityIndex: Int64] = [:]
+        for (commit, entity) in [a, b, c, a].enumerated() {
+            order.touch(entity)
+            revs[entity] = Int64(commit)
+        }
+        #expect(order.suffix { revs[$0, default: 0] > 0 } == [b, c, a])
+        #expect(order.suffix { revs[$0, default: 0] > 2 } == [a])
+        order.remove(c)
+        #expect(order.suffix { _ in true } == [b, a])
+    }
+
+    struct Unexpected: Error {}
+}

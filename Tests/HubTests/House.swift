@@ -1,0 +1,146 @@
+import Hub
+import Journal
+import Kinds
+import Model
+
+/// A hub with a clock that is set by hand, a journal in memory, and clients that are strings in and strings out.
+final class House {
+    var hub: Hub
+    private(set) var records: [JournalRecord] = []
+    var time = Timestamp(milliseconds: 1_763_719_200_000)
+    /// The journal takes nothing: the disk is full.
+    var isFull = false
+    private var clients: [SessionID: Client] = [:]
+
+    final class Client {
+        fileprivate var bytes: [UInt8] = []
+        fileprivate(set) var isFinished = false
+        let id: SessionID
+
+        fileprivate init(id: SessionID) {
+            self.id = id
+        }
+    }
+
+    init(kinds: [String] = [House.coffee], configuration: HubConfiguration = HubConfiguration()) throws {
+        hub = Hub(configuration: configuration, epoch: 0x6f3a_91c2_d0e4_b577)
+        try hub.adopt(try kinds.map { try Self.kind($0) })
+        hub.adopt(configuration.decisions)
+        turn()
+    }
+
+    static func kind(_ text: String) throws -> Kind {
+        let (kind, diagnostics) = Kind.read(try JSONParser.parse(text), file: "test.json")
+        guard let kind else { throw Broken(diagnostics: diagnostics) }
+        return kind
+    }
+
+    struct Broken: Error {
+        var diagnostics: [Diagnostic]
+    }
+
+    var now: HubTime { HubTime(time: time, wall: time, monotonic: time.milliseconds) }
+
+    func connect() -> Client {
+        let client = Client(id: hub.connected(at: now))
+        clients[client.id] = client
+        flush()
+        _ = lines(of: client)
+        return client
+    }
+
+    /// Sends a line, turns the hub, and gives what the client received since it was last asked.
+    @discardableResult
+    func send(_ line: String, from client: Client) -> [String] {
+        post(line, from: client)
+        turn()
+        return lines(of: client)
+    }
+
+    /// Sends a line without letting the hub decide.
+    func post(_ line: String, from client: Client) {
+        hub.received(Array((line + "\n").utf8).span, from: client.id, at: now)
+    }
+
+    /// Decides, commits and flushes until nothing is left to do.
+    func turn() {
+        hub.sessionDeadlineReached(at: now)
+        for _ in 0..<100 where hub.hasWork(at: now) {
+            let decided = hub.decide(at: now)
+            if isFull, !decided.isEmpty {
+                hub.refused(at: now)
+            } else {
+                records += decided
+                hub.committed(at: now)
+            }
+            flush()
+        }
+        flush()
+        for request in hub.takeHistoryRequests() {
+            var chain: [JournalRecord] = []
+            var next = request.lastSequence
+            while next > 0 {
+                chain.append(records[Int(next) - 1])
+                next = records[Int(next) - 1].previous
+            }
+            hub.historyRead(.success(chain), for: request)
+            flush()
+        }
+        for id in hub.takeEndedSessions() {
+            clients[id]?.isFinished = true
+            hub.disconnected(id)
+        }
+    }
+
+    func advance(by span: Milliseconds) {
+        time = time + span
+        turn()
+    }
+
+    func flush() {
+        var rounds = 0
+        while let id = hub.nextReady(), rounds < 1_000 {
+            rounds += 1
+            guard let client = clients[id] else { continue }
+            if hub.appendOutput(for: id, at: now, to: &client.bytes) == .finish { client.isFinished = true }
+        }
+    }
+
+    func disconnect(_ client: Client) {
+        hub.disconnected(client.id)
+        clients[client.id] = nil
+        turn()
+    }
+
+    /// What has arrived since the last call.
+    func lines(of client: Client) -> [String] {
+        let text = String(decoding: client.bytes, as: UTF8.self)
+        client.bytes = []
+        return text.split(separator: "\n").map(String.init)
+    }
+
+    /// Another hub that has read the same journal.
+    func recovered() throws -> Hub {
+        var hub = Hub(configuration: HubConfiguration(), epoch: self.hub.epoch)
+        for record in records { try hub.replay(record) }
+        return hub
+    }
+
+    static let coffee = """
+        {"kind":"coffee-order","type":"activity","version":1,"app":"com.example.coffee","title":"Coffee order",
+         "supplementalFamilies":["small"],"stale":"4m","dismiss":"15m",
+         "machine":{"initial":"placed","on":{"cancel":"cancelled"},"states":{
+           "placed":{"progress":0.1,"on":{"confirm":"queued"},"after":{"5m":"unattended"}},
+           "queued":{"progress":0.2,"on":{"brew":"brewing"}},
+           "brewing":{"progress":0.6,"on":{"ready":"ready"}},
+           "ready":{"progress":1.0,"milestone":true,"alert":{"title":"{{attributes.item}} is ready","body":"Shelf {{content.shelf}}"},
+                    "on":{"collect":"collected"}},
+           "unattended":{"on":{"brew":"brewing"}},
+           "collected":{"type":"final","milestone":true},
+           "cancelled":{"type":"final","dismiss":"1m"}}},
+         "views":{"compact":{"leading":{"symbol":"cup"},"trailing":{"text":"{{state.title}}"}},
+                  "minimal":{"symbol":"cup"},"lockScreen":{"title":"{{attributes.item}}","subtitle":"{{state.title}}","progress":true},
+                  "expanded":{"center":{"title":"{{state.title}}"}},
+                  "small":{"title":"{{state.title}}","progress":true}}}
+        """
+}

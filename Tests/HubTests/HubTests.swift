@@ -1,0 +1,199 @@
+import Hub
+import Journal
+import Model
+import Testing
+
+struct HubTests {
+    @Test func `an order goes from its event to every row`() throws {
+        let house = try House()
+        let (shop, screen) = (house.connect(), house.connect())
+        #expect(house.send("HELLO id=h client=pos", from: shop).first?.hasPrefix("OK id=h conn=c1 hb=20000") == true)
+        let subscribed = house.send("SUB coffee-order/* view=carplay id=s", from: screen)
+        #expect(subscribed.count == 2)
+        #expect(subscribed.first == "OK id=s sub=1 view=carplay")
+        #expect(subscribed.last?.hasPrefix("LIVE sub=1 cur=6f3a91c2d0e4b577:") == true)
+
+        let started = house.send(
+            #"EVT coffee-order/1 type=start eid=e1 {"attributes":{"item":"Flat white"}}"#, from: shop)
+        #expect(started.first?.hasPrefix("OK verdict=applied rev=") == true)
+        #expect(started.first?.hasSuffix(" state=placed") == true)
+        let row = try #require(house.lines(of: screen).first)
+        #expect(row.hasPrefix("UPD sub=1 key=coffee-order/1 rev="))
+        #expect(row.contains(#""presentation":"small""#))
+    }
+
+    @Test func `the same event id takes effect once, and another event with it is refused`() throws {
+        let house = try House()
+        let shop = house.connect()
+        let first = house.send("EVT coffee-order/1 type=start src=pos eid=e1", from: shop)
+        let rev = try #require(first.first?.split(separator: " ").first { $0.hasPrefix("rev=") })
+        #expect(
+            house.send("EVT coffee-order/1 type=start src=pos eid=e1", from: shop).first?.contains(
+                "verdict=duplicate \(rev)") == true)
+        #expect(
+            house.send("EVT coffee-order/1 type=confirm src=pos eid=e1", from: shop).first?.contains(
+                "code=dup_mismatch") == true)
+        #expect(
+            house.send("EVT coffee-order/1 type=confirm src=till eid=e1", from: shop).first?.contains("verdict=applied")
+                == true)
+    }
+
+    @Test func `a blocked reader gets the newest state with the number that was folded`() throws {
+        let house = try House()
+        let (shop, screen) = (house.connect(), house.connect())
+        house.send("EVT coffee-order/1 type=start", from: shop)
+        house.send("SUB *", from: screen)
+        house.hub.becameBlocked(screen.id, at: house.now)
+        for event in ["confirm", "brew", "ready"] { house.send("EVT coffee-order/1 type=\(event)", from: shop) }
+        #expect(house.lines(of: screen).isEmpty)
+        house.hub.becameWritable(screen.id)
+        house.turn()
+        let lines = house.lines(of: screen)
+        #expect(lines.count == 2)
+        #expect(lines.first?.hasPrefix("MILE sub=1 key=coffee-order/1") == true)
+        #expect(lines.first?.contains("state=ready") == true)
+        #expect(lines.last?.contains("skip=2 why=slow") == true)
+        #expect(lines.last?.contains(#""state":"ready""#) == true)
+    }
+
+    @Test func `a resume between folded rows brings what did not leave`() throws {
+        let house = try House()
+        let (shop, screen) = (house.connect(), house.connect())
+        house.send("EVT coffee-order/a type=start", from: shop)
+        house.send("EVT coffee-order/b type=start", from: shop)
+        house.send("SUB *", from: screen)
+        house.hub.becameBlocked(screen.id, at: house.now)
+        house.send("EVT coffee-order/a type=confirm", from: shop)
+        house.send("EVT coffee-order/b type=confirm", from: shop)
+        house.send("EVT coffee-order/a type=brew", from: shop)
+        house.hub.becameWritable(screen.id)
+        house.turn()
+        // A leaves first and tells a cursor; the link breaks before B's row arrives.
+        let first = try #require(house.lines(of: screen).first)
+        #expect(first.contains("key=coffee-order/a"))
+        let cursor = try #require(first.split(separator: " ").first { $0.hasPrefix("cur=") }?.dropFirst(4))
+        house.disconnect(screen)
+        let again = house.connect()
+        let resumed = house.send("SUB * from=\(cursor)", from: again)
+        #expect(resumed.contains { $0.hasPrefix("UPD sub=1 key=coffee-order/b") && $0.contains("why=resume") })
+        #expect(resumed.last?.hasPrefix("LIVE sub=1") == true)
+    }
+
+    @Test(
+        "A cursor that is no good is told why, and a snapshot follows",
+        arguments: [
+            ("0000000000000000:1:%s", "epoch"), ("6f3a91c2d0e4b577:1:ffff", "selection"),
+            ("6f3a91c2d0e4b577:999999:%s", "future"),
+        ])
+    func reset(cursor: String, why: String) throws {
+        let house = try House()
+        let screen = house.connect()
+        let live = try #require(house.send("SUB *", from: screen).last)
+        let selection = try #require(live.split(separator: ":").last)
+        let from = cursor.split(separator: ":").map { $0 == "%s" ? selection : $0 }.joined(separator: ":")
+        let lines = house.send("SUB * from=\(from)", from: screen)
+        #expect(lines.contains("RESET sub=2 why=\(why)"))
+        #expect(lines.last?.hasPrefix("LIVE sub=2") == true)
+    }
+
+    @Test func `a full disk refuses writers, serves readers, and is over when space returns`() throws {
+        let house = try House()
+        let (shop, screen) = (house.connect(), house.connect())
+        house.send("EVT coffee-order/1 type=start src=pos eid=e1", from: shop)
+        house.send("SUB *", from: screen)
+        house.isFull = true
+        #expect(
+            house.send("EVT coffee-order/1 type=confirm src=pos eid=e2", from: shop).first?.contains(
+                "code=storage_full") == true)
+        #expect(
+            house.send("EVT coffee-order/2 type=start src=pos eid=e3", from: shop).first?.contains("code=storage_full")
+                == true)
+        #expect(house.send("GET coffee-order/1", from: screen).first?.contains(#""state":"placed""#) == true)
+        #expect(house.send("GET coffee-order/2", from: screen).first?.contains("code=unknown_key") == true)
+        house.isFull = false
+        house.time = house.time + .seconds(2)
+        #expect(
+            house.send("EVT coffee-order/1 type=confirm src=pos eid=e2", from: shop).first?.contains("verdict=applied")
+                == true)
+        #expect(house.lines(of: screen).count == 1)
+        #expect(house.records.map(\.sequence) == Array(1...Int64(house.records.count)))
+    }
+
+    @Test func `replaying the journal gives the same state, and a changed past is refused`() throws {
+        let house = try House()
+        let shop = house.connect()
+        for event in ["start", "confirm", "brew", "ready"] {
+            house.send("EVT coffee-order/1 type=\(event)", from: shop)
+        }
+        house.advance(by: .hours(9))
+        house.send("EVT coffee-order/2 type=start eid=x", from: shop)
+        var copy = try house.recovered()
+        #expect(copy.entityCount == house.hub.entityCount)
+        #expect(copy.lastRecordSequence == house.hub.lastRecordSequence)
+        var broken = house.records
+        broken.remove(at: 3)
+        copy = Hub(configuration: HubConfiguration(), epoch: 1)
+        #expect(throws: RecoveryError.self) { for record in broken { try copy.replay(record) } }
+    }
+
+    @Test func `a person dismisses a card on all of their devices, and others keep it`() throws {
+        let house = try House()
+        let (shop, phone, watch, other) = (house.connect(), house.connect(), house.connect(), house.connect())
+        house.send("HELLO account=alice surface=phone", from: phone)
+        house.send("HELLO account=alice surface=watch", from: watch)
+        house.send("HELLO account=bob surface=watch", from: other)
+        for client in [phone, watch, other] { house.send("SUB *", from: client) }
+        house.send("EVT coffee-order/1 type=start for=alice,bob", from: shop)
+        for client in [phone, watch, other] { #expect(house.lines(of: client).count == 1) }
+        #expect(house.send("DISMISS coffee-order/1", from: phone).contains { $0.hasPrefix("OK") })
+        #expect(house.lines(of: watch).last?.contains("why=dismissed") == true)
+        #expect(house.lines(of: other).allSatisfy { !$0.hasPrefix("DEL") })
+        #expect(house.send("DISMISS coffee-order/1", from: shop).first?.contains("code=forbidden") == true)
+    }
+
+    @Test func `activities go stale, end and leave by themselves`() throws {
+        let house = try House()
+        let (shop, screen) = (house.connect(), house.connect())
+        house.send("SUB *", from: screen)
+        house.send("EVT coffee-order/1 type=start", from: shop)
+        _ = house.lines(of: screen)
+        house.advance(by: .minutes(4))
+        #expect(house.lines(of: screen).last?.contains(#""lifecycle":"stale""#) == true)
+        house.advance(by: .minutes(1))
+        #expect(house.lines(of: screen).last?.contains(#""state":"unattended""#) == true)
+        house.advance(by: .hours(8))
+        #expect(house.lines(of: screen).last?.contains(#""lifecycle":"ended""#) == true)
+        house.advance(by: .minutes(15))
+        #expect(house.lines(of: screen).last?.hasPrefix("DEL sub=1 key=coffee-order/1") == true)
+        #expect(house.send("GET coffee-order/1", from: screen).first?.contains(#""lifecycle":"dismissed""#) == true)
+        house.advance(by: .days(8))
+        #expect(house.send("GET coffee-order/1", from: screen).contains { $0.contains("code=unknown_key") })
+    }
+
+    @Test func `history tells every event with its verdict`() throws {
+        let house = try House()
+        let shop = house.connect()
+        house.send("EVT coffee-order/1 type=start at=\(house.time.milliseconds - 5_000)", from: shop)
+        house.send("EVT coffee-order/1 type=collect", from: shop)
+        let lines = house.send("HISTORY coffee-order/1 id=h", from: shop)
+        #expect(lines.count == 3)
+        #expect(lines.first?.contains("type=start verdict=applied") == true)
+        #expect(lines.first?.contains("at=\(house.time.milliseconds - 5_000)") == true)
+        #expect(lines[1].contains("type=collect verdict=ignored"))
+        #expect(lines.last == "OK id=h count=2")
+    }
+
+    @Test func `nothing is rendered while a batch is on its way to the disk`() throws {
+        let house = try House()
+        let (shop, screen) = (house.connect(), house.connect())
+        house.send("SUB *", from: screen)
+        house.post("EVT coffee-order/1 type=start", from: shop)
+        let records = house.hub.decide(at: house.now)
+        #expect(records.count == 1)
+        #expect(house.hub.nextReady() == nil)
+        house.hub.committed(at: house.now)
+        house.flush()
+        #expect(house.lines(of: shop).count == 1)
+        #expect(house.lines(of: screen).count == 1)
+    }
+}
