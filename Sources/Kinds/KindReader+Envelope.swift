@@ -99,6 +99,7 @@ extension KindReader {
             diagnostics.append(fault)
         }
         guard let statechart else { return nil }
+        if stale == nil { lintDeadEnds(of: statechart, notes: machine.notes) }
         return ActivityKind(
             statechart: statechart, states: Self.traits(of: statechart, notes: machine.notes, maxLinger: maxLinger),
             accept: accept, startsOn: Set(startsOn), stale: stale,

@@ -80,6 +80,23 @@ extension KindReader {
         }
     }
 
+    /// The engine knows where nothing leads out, and nothing of `stale`, which is a way to end by itself too.
+    mutating func lintDeadEnds(of statechart: Statechart, notes: [String: StateNotes]) {
+        for deadEnd in statechart.deadEnds {
+            let state = statechart.states[deadEnd.rawValue]
+            var outer: StateInformation? = state
+            var goesStale = false
+            while let current = outer {
+                goesStale = goesStale || notes[current.location]?.stale != nil
+                outer = current.parent.map { statechart.states[$0.rawValue] }
+            }
+            guard !goesStale else { continue }
+            warn(
+                state.location, "nothing ever leaves \"\(state.path)\", and it never goes stale",
+                advice: "make it \"type\": \"final\", or add a transition, an \"after\" or a \"stale\"")
+        }
+    }
+
     mutating func lint(dismiss: Milliseconds, limit: Milliseconds, at path: String) {
         guard dismiss > limit else { return }
         warn(

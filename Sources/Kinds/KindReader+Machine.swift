@@ -142,8 +142,7 @@ extension KindReader {
             return
         }
         if type == "parallel" {
-            error(path, "a parallel state needs \"regions\"", advice: "add \"regions\": [{\"id\": …, …}, …]")
-            state.kind = .parallel
+            state.kind = .parallel  // Without a region, which the engine tells.
             return
         }
         guard let json = object["states"] else {
@@ -159,9 +158,6 @@ extension KindReader {
             wrongType(json, at: Self.join(path, "states"), expected: "an object of states by key")
             return
         }
-        if states.isEmpty {
-            error(Self.join(path, "states"), "\"states\" is empty", advice: "add a state, or take \"states\" out")
-        }
         for member in states {
             let place = Self.join(Self.join(path, "states"), member.name)
             guard isStateKey(member.name, at: place) else { continue }
@@ -176,9 +172,6 @@ extension KindReader {
         notes: inout [String: StateNotes]
     ) {
         guard let regions = array(object, "regions", at: path, of: "states with an \"id\" each") else { return }
-        if regions.isEmpty {
-            error(Self.join(path, "regions"), "\"regions\" is empty", advice: "add at least one region")
-        }
         for (index, json) in regions.enumerated() {
             let place = "\(Self.join(path, "regions"))[\(index)]"
             guard let region = json.object else {

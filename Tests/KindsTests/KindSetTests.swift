@@ -5,6 +5,17 @@ import Testing
 struct KindSetTests {
     private func file(_ name: String, _ kind: JSON) -> (name: String, bytes: [UInt8]) { (name, kind.text) }
 
+    @Test func `a folder's kinds are found by name, whatever the order of its files`() {
+        let files = [file("z.json", goodKind), file("a.json", goodToggle), file("m.json", goodButton)]
+        for files in [files, files.reversed()] {
+            let (set, diagnostics) = KindSet.load(files: files)
+            #expect(diagnostics == [])
+            #expect(set?.kinds.map(\.name) == ["light", "order", "tip"])
+            #expect(set?["order"]?.source == goodKind)
+            #expect(set?["other"] == nil)
+        }
+    }
+
     @Test func `one kind in two files is an error that names both`() {
         let (set, diagnostics) = KindSet.load(
             files: [file("a.json", goodToggle), file("b.json", goodToggle.merging(["version": 2]))])
@@ -27,6 +38,13 @@ struct KindSetTests {
         let (set, diagnostics) = KindSet.load(files: [])
         #expect(set?.kinds.isEmpty == true)
         #expect(diagnostics == [])
+    }
+
+    @Test func `a button that raises an event nobody handles is told`() {
+        let kinds = [file("a.json", goodKind), file("b.json", goodButton.merging(["raises": ["event": "brew"]]))]
+        let (set, diagnostics) = KindSet.load(files: kinds)
+        #expect(set != nil)
+        #expect(diagnostics.map(\.path) == ["raises.event"])
     }
 
     @Test func `another text under the same version is a conflict with its place`() {

@@ -1,0 +1,57 @@
+import Kinds
+import Model
+import Statechart
+import Testing
+
+struct ShuffleTests {
+    @Test("Whatever the order of a file's members, the kind is the same", arguments: 0..<20)
+    func shuffled(seed: UInt64) throws {
+        var random = SplitMix(state: seed)
+        for file in try Shipped.files() {
+            let (kind, diagnostics) = KindSet.read(file.bytes, file: file.name)
+            let source = try #require(kind?.source)
+            var text = ""
+            write(source, to: &text, using: &random)
+            let (other, otherDiagnostics) = KindSet.read(Array(text.utf8), file: file.name)
+            #expect(other?.source == source)
+            #expect(otherDiagnostics == diagnostics)
+            if case .activity(let left)? = kind?.body, case .activity(let right)? = other?.body {
+                #expect(left.statechart.states == right.statechart.states)
+                #expect(left.states.map(\.title) == right.states.map(\.title))
+                #expect(left.accept == right.accept)
+            }
+        }
+    }
+
+    private func write(_ json: JSON, to text: inout String, using random: inout SplitMix) {
+        switch json {
+        case .object(let object):
+            text += "{"
+            for (index, member) in object.shuffled(using: &random).enumerated() {
+                text += (index > 0 ? ", " : "") + JSON.string(member.name).description + ": "
+                write(member.value, to: &text, using: &random)
+            }
+            text += "}"
+        case .array(let elements):
+            text += "["
+            for (index, element) in elements.enumerated() {
+                text += index > 0 ? ",\n" : ""
+                write(element, to: &text, using: &random)
+            }
+            text += "]"
+        case .null, .bool, .integer, .number, .string: text += json.description
+        }
+    }
+}
+
+private struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+        return value ^ (value >> 31)
+    }
+}
