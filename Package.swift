@@ -105,7 +105,8 @@ let package = Package(
         tool(
             "telltale-bench",
             [
-                "Model", "Statechart", "Kinds", "Machines", "Surfaces", "Wire", "Client", "EventLoop", argumentParser,
+                "Model", "Statechart", "Kinds", "Machines", "Surfaces", "Wire", "Client", "EventLoop", "Journal",
+                "JournalSQLite", argumentParser,
                 histogram,
             ]),
 
@@ -122,7 +123,8 @@ let package = Package(
         tests("FanOut", ["Model", "FanOut"]),
         tests("Hub", ["Model", "Statechart", "Kinds", "Machines", "Surfaces", "Wire", "FanOut", "Journal", "Hub"]),
         tests("Journal", ["Model", "Journal"]),
-        tests("JournalSQLite", ["Model", "Journal", "JournalSQLite"]),
+        .target(name: "CFaultVFS", dependencies: ["CSQLite"], path: "Tests/CFaultVFS"),
+        tests("JournalSQLite", ["Model", "Journal", "JournalSQLite", "CFaultVFS"]),
         tests("EventLoop", ["EventLoop"]),
         tests("Client", ["Model", "Wire", "EventLoop", "Client"]),
         tests("Simulation", ["Simulation"]),

@@ -1,0 +1,100 @@
+internal import Journal
+
+/// What the file looks like. Whoever opens it with `sqlite3` may read it; writing to it breaks its checksums.
+enum JournalSchema {
+    /// "TLTL", so that `file` and we know our own.
+    static let applicationID: Int64 = 0x544C_544C
+    /// Another number with every change to what follows.
+    static let version: Int64 = 1
+
+    static let tables = [
+        // One row: how far the journal is. Its checksum is that of the newest record, its seal covers the row.
+        """
+        CREATE TABLE head(id INTEGER PRIMARY KEY, epoch INTEGER, sequence INTEGER, checksum INTEGER, \
+        snapshot INTEGER, pruned INTEGER, pruning INTEGER, clean INTEGER, sync INTEGER, origin INTEGER, seal INTEGER)
+        """,
+        // link is the checksum of the record before it, so that a record can be checked without that one.
+        """
+        CREATE TABLE record(sequence INTEGER PRIMARY KEY, time INTEGER, entity TEXT, previous INTEGER, body BLOB, \
+        link INTEGER, checksum INTEGER)
+        """,
+        // Whole is the one that the head names; its checksum is that of its last chunk.
+        """
+        CREATE TABLE snapshot(id INTEGER PRIMARY KEY, sequence INTEGER, chunks INTEGER, bytes INTEGER, \
+        checksum INTEGER, seal INTEGER)
+        """,
+        // id: that of the snapshot times 2^20, plus the chunk's number from 0.
+        "CREATE TABLE chunk(id INTEGER PRIMARY KEY, body BLOB, checksum INTEGER)",
+        // The last records of histories that are to be pruned.
+        "CREATE TABLE doomed(sequence INTEGER PRIMARY KEY)",
+    ]
+
+    static let chunkLimit: Int64 = 1 << 20
+}
+
+/// The row of `head`.
+struct Head: Hashable {
+    var epoch: UInt64
+    var sequence: Int64 = 0
+    var checksum: UInt64 = 0
+    /// The id of the newest whole snapshot, 0 = none.
+    var snapshot: Int64 = 0
+    var prunedThrough: Int64 = 0
+    /// Everything up to this record is to be pruned.
+    var pruning: Int64 = 0
+    var isClean = true
+    /// How the daemon syncs, or synced last.
+    var sync = SQLiteJournal.Sync.full
+    /// What tells the file from a copy of it, or one of the two below.
+    var origin: Int64 = 0
+
+    static let isBackup: Int64 = -1
+    static let isRepaired: Int64 = -2
+
+    var seal: UInt64 {
+        Checksum.words(
+            epoch, UInt64(bitPattern: sequence), checksum, UInt64(bitPattern: snapshot),
+            UInt64(bitPattern: prunedThrough), UInt64(bitPattern: pruning), isClean ? 1 : 0,
+            UInt64(bitPattern: sync.code), UInt64(bitPattern: origin))
+    }
+
+    init(epoch: UInt64) {
+        self.epoch = epoch
+    }
+
+    init(reading connection: SQLiteConnection, folder: JournalFolder) throws(JournalError) {
+        let row = try connection.prepare("SELECT * FROM head WHERE id = 1")
+        guard try row.step(), let sync = SQLiteJournal.Sync(code: row.integer(8)) else {
+            throw .corrupt(place: "\(folder.database): the head is missing", advice: folder.repairAdvice)
+        }
+        epoch = row.word(1)
+        sequence = row.integer(2)
+        checksum = row.word(3)
+        snapshot = row.integer(4)
+        prunedThrough = row.integer(5)
+        pruning = row.integer(6)
+        isClean = row.integer(7) != 0
+        self.sync = sync
+        origin = row.integer(9)
+        guard row.word(10) == seal else {
+            throw .corrupt(place: "\(folder.database): the head does not fit its seal", advice: folder.repairAdvice)
+        }
+    }
+
+    static let writing =
+        "INSERT OR REPLACE INTO head VALUES(1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
+
+    func write(with statement: SQLiteStatement, _ what: @autoclosure () -> String) throws(JournalError) {
+        statement.bind(epoch, 1)
+        statement.bind(sequence, 2)
+        statement.bind(checksum, 3)
+        statement.bind(snapshot, 4)
+        statement.bind(prunedThrough, 5)
+        statement.bind(pruning, 6)
+        statement.bind(isClean ? Int64(1) : 0, 7)
+        statement.bind(sync.code, 8)
+        statement.bind(origin, 9)
+        statement.bind(seal, 10)
+        try statement.run(what())
+    }
+}

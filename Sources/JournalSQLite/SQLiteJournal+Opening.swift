@@ -1,0 +1,159 @@
+internal import Journal
+
+/// What opening gave.
+struct OpenedJournal {
+    var connection: SQLiteConnection
+    var statements: SQLiteJournal.Statements
+    var head: Head
+    var snapshot: JournalSnapshot?
+    var opening: JournalOpening
+}
+
+extension SQLiteJournal {
+    /// Opens what is there or makes it anew. Nothing is changed before everything was found in order.
+    static func open(_ folder: JournalFolder, _ options: Options) throws(JournalError) -> OpenedJournal {
+        let isNew = try make(folder, options)
+        try checkBeginning(of: folder)
+        let log = try WriteAheadLog(reading: folder.log)
+        let connection = try SQLiteConnection(folder.database, .readWrite, fileSystem: options.fileSystem)
+        try configure(connection, options)
+        let found = try checkContents(of: connection, folder, log: log)
+        if fileByteCount(folder) <= options.checkedByteCount {
+            try JournalCheck(connection, folder, found.head).run { _, _ in }
+        }
+
+        var opening = JournalOpening(ending: isNew ? .new : found.head.isClean ? .clean : .unclean)
+        opening.droppedByteCount = log.droppedByteCount
+        var head = found.head
+        let identity = JournalFolder.identity(of: folder.database)
+        if !isNew {
+            opening.epochReplaced =
+                switch head.origin {
+                case identity where head.isClean || head.sync == .full: nil
+                case identity: "the daemon ran with --sync \(head.sync.rawValue) and was not stopped in order"
+                case Head.isBackup: "restored from a backup"
+                case Head.isRepaired: "repaired"
+                default: "the folder was copied or restored"
+                }
+        }
+        if opening.epochReplaced != nil { head.epoch = options.makeEpoch() }
+        head.origin = identity
+        head.isClean = false
+        head.sync = options.sync
+
+        let what = "could not begin to write \(folder.database)"
+        let statements = try Statements(connection)
+        try connection.transaction(what) { () throws(JournalError) in
+            try head.write(with: statements.writeHead, what)
+        }
+        // With a log that begins anew, what a crash left of an unfinished transaction is gone for good.
+        try connection.checkpoint(.truncating)
+        return OpenedJournal(
+            connection: connection, statements: statements, head: head, snapshot: found.snapshot, opening: opening)
+    }
+
+    /// Makes the file where there is none. It gets its name when it is whole.
+    private static func make(_ folder: JournalFolder, _ options: Options) throws(JournalError) -> Bool {
+        guard JournalFolder.size(of: folder.database) == nil else { return false }
+        let acknowledged = Witness.read(folder, epoch: nil)
+        guard acknowledged == 0, JournalFolder.size(of: folder.log) ?? 0 == 0 else {
+            throw .corrupt(
+                place: "\(folder.database) is missing, and there were \(acknowledged) records",
+                advice: "put it back, or empty the folder to begin anew")
+        }
+        folder.remove(folder.draft)
+        folder.remove(folder.draft + "-journal")
+        folder.remove(folder.log)
+        let connection = try SQLiteConnection(folder.draft, .create, fileSystem: options.fileSystem)
+        let what = "could not make \(folder.database)"
+        try connection.execute("PRAGMA page_size = \(options.pageByteCount)", what)
+        try create(Head(epoch: options.makeEpoch()), in: connection, what)
+        guard try connection.text("PRAGMA journal_mode = WAL") == "wal" else {
+            throw .failed(what: what, cause: "no write-ahead log on this file system")
+        }
+        try connection.checkpoint(.truncating)
+        try folder.adoptDraft()
+        return true
+    }
+
+    /// The tables and the head, in one transaction.
+    static func create(_ head: Head, in connection: SQLiteConnection, _ what: String) throws(JournalError) {
+        try connection.transaction(what) { () throws(JournalError) in
+            try connection.execute("PRAGMA application_id = \(JournalSchema.applicationID)", what)
+            try connection.execute("PRAGMA user_version = \(JournalSchema.version)", what)
+            for table in JournalSchema.tables { try connection.execute(table, what) }
+            try head.write(with: connection.prepare(Head.writing), what)
+        }
+    }
+
+    /// What can be said of the file before SQLite touches it.
+    static func checkBeginning(of folder: JournalFolder) throws(JournalError) {
+        let file = folder.database
+        let bytes = try JournalFolder.beginning(of: file, count: 100)
+        func number(_ offset: Int) -> Int64 { bytes[offset..<offset + 4].reduce(0) { $0 << 8 | Int64($1) } }
+        guard bytes.count == 100 else {
+            throw .corrupt(place: "\(file) ends after \(bytes.count) bytes", advice: folder.repairAdvice)
+        }
+        guard bytes.starts(with: "SQLite format 3\0".utf8) else {
+            throw .foreign(file: file, reason: "is not an SQLite file")
+        }
+        guard number(68) == JournalSchema.applicationID else {
+            throw .foreign(file: file, reason: "is not a journal of Telltale")
+        }
+        guard number(60) <= JournalSchema.version else {
+            throw .foreign(file: file, reason: "was made by a newer release (format \(number(60)))")
+        }
+        guard number(60) == JournalSchema.version, bytes[18] == 2, bytes[19] == 2 else {
+            throw .corrupt(place: "\(file), bytes 18 to 63", advice: folder.repairAdvice)
+        }
+    }
+
+    static func configure(_ connection: SQLiteConnection, _ options: Options) throws(JournalError) {
+        let what = "could not open \(connection.path)"
+        // Without spilling, a transaction writes each page to the log once, at its commit.
+        for pragma in [
+            "synchronous = \(options.sync.rawValue)", "cache_spill = OFF",
+            "secure_delete = OFF", "cache_size = -32768", "journal_size_limit = \(max(64 << 20, options.logByteCount))",
+            "temp_store = MEMORY", "trusted_schema = OFF",
+        ] {
+            try connection.execute("PRAGMA \(pragma)", what)
+        }
+        try connection.takeCheckpoints()
+    }
+
+    /// What SQLite says is there, against what was written.
+    static func checkContents(
+        of connection: SQLiteConnection, _ folder: JournalFolder, log: WriteAheadLog
+    ) throws(JournalError) -> (head: Head, snapshot: JournalSnapshot?) {
+        let schema = try connection.prepare("SELECT sql FROM sqlite_schema ORDER BY rowid")
+        var tables: [String] = []
+        while try schema.step() { tables.append(schema.text(0)) }
+        guard tables == JournalSchema.tables else {
+            throw .corrupt(place: "\(folder.database): the tables are not ours", advice: folder.repairAdvice)
+        }
+        let head = try Head(reading: connection, folder: folder)
+        if head.sync == .full {
+            if let offset = log.damageOffset {
+                throw .corrupt(place: "\(folder.log), from byte \(offset) on", advice: folder.repairAdvice)
+            }
+            let acknowledged = Witness.read(folder, epoch: head.epoch)
+            guard head.sequence >= acknowledged else {
+                throw .corrupt(
+                    place: "\(folder.log) leads to record \(head.sequence), and \(acknowledged) were acknowledged",
+                    advice: folder.repairAdvice)
+            }
+        }
+        let snapshot = try readSnapshot(of: connection, folder, head)
+        let last = try connection.integer("SELECT max(sequence) FROM record") ?? 0
+        guard last == head.sequence || (last < head.sequence && head.sequence <= head.prunedThrough) else {
+            throw .corrupt(
+                place: "\(folder.database): the last record is \(last), not \(head.sequence)",
+                advice: folder.repairAdvice)
+        }
+        return (head, snapshot)
+    }
+
+    private static func fileByteCount(_ folder: JournalFolder) -> Int {
+        (JournalFolder.size(of: folder.database) ?? 0) + (JournalFolder.size(of: folder.log) ?? 0)
+    }
+}

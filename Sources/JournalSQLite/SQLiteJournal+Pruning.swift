@@ -1,0 +1,135 @@
+public import Journal
+internal import Model
+
+extension SQLiteJournal {
+    /// How many records one ``tidy()`` takes away: some milliseconds' worth.
+    private static let recordPortion = 1_000
+
+    public func prune(_ pruning: Pruning) throws(JournalError) {
+        guard pruning.through > head.pruning || !pruning.chains.isEmpty else { return }
+        let what = "could not note what to prune"
+        var next = head
+        next.pruning = max(next.pruning, pruning.through)
+        try write(what) { () throws(JournalError) in
+            let statement = try connection.prepare("INSERT OR IGNORE INTO doomed VALUES(?1)")
+            for sequence in pruning.chains where sequence > 0 {
+                statement.bind(sequence, 1)
+                try statement.run(what)
+            }
+            try next.write(with: statements.writeHead, what)
+        }
+        head = next
+        hasChores = true
+    }
+
+    public func tidy() throws(JournalError) -> Bool {
+        guard hasChores else { return false }
+        do throws(JournalError) {
+            if try copyLog() { return true }
+            if try dropOldChunk() { return true }
+            if try pruneRange() { return true }
+            if try pruneChains() { return true }
+        } catch {
+            throw fail(error)
+        }
+        hasChores = false
+        return false
+    }
+
+    /// Copies the log into the file when it is long, so that it can begin anew.
+    private func copyLog() throws(JournalError) -> Bool {
+        let length = connection.logLength
+        if length < copiedLogLength { copiedLogLength = 0 }
+        // A reader, a backup say, keeps the log from beginning anew: then it is copied when it has grown again.
+        guard length > copiedLogLength + options.logByteCount / options.pageByteCount else { return false }
+        try connection.checkpoint(.passive)
+        copiedLogLength = length
+        options.observer?(.logCopied)
+        return false
+    }
+
+    /// Chunks of a snapshot that is not the newest, and is not being written.
+    private func dropOldChunk() throws(JournalError) -> Bool {
+        let kept = head.snapshot * JournalSchema.chunkLimit
+        let after = (head.snapshot + 1) * JournalSchema.chunkLimit
+        let own = (draft?.id ?? -1) * JournalSchema.chunkLimit
+        guard
+            let old = try connection.integer(
+                """
+                SELECT id FROM (SELECT id FROM chunk WHERE id < \(kept) \
+                UNION ALL SELECT id FROM chunk WHERE id >= \(after) \
+                AND NOT (id >= \(own) AND id < \(own + JournalSchema.chunkLimit))) LIMIT 1
+                """)
+        else { return false }
+        let what = "could not drop an old snapshot"
+        try write(what) { () throws(JournalError) in
+            try connection.execute("DELETE FROM chunk WHERE id = \(old)", what)
+            try connection.execute("DELETE FROM snapshot WHERE id < \(head.snapshot)", what)
+        }
+        return true
+    }
+
+    private func pruneRange() throws(JournalError) -> Bool {
+        let target = min(head.pruning, snapshot?.sequence ?? 0)
+        guard target > head.prunedThrough || head.pruning > 0,
+            let first = try connection.integer("SELECT min(sequence) FROM record"), first <= target
+        else { return false }
+        let last = min(target, first + Int64(Self.recordPortion) - 1)
+        let what = "could not prune"
+        var next = head
+        next.prunedThrough = max(next.prunedThrough, last)
+        try write(what) { () throws(JournalError) in
+            try connection.execute("DELETE FROM record WHERE sequence <= \(last)", what)
+            try next.write(with: statements.writeHead, what)
+        }
+        head = next
+        options.observer?(.pruned)
+        return true
+    }
+
+    private func pruneChains() throws(JournalError) -> Bool {
+        let covered = snapshot?.sequence ?? 0
+        guard try connection.integer("SELECT 1 FROM doomed WHERE sequence <= \(covered) LIMIT 1") != nil else {
+            return false
+        }
+        let what = "could not prune"
+        var next = head
+        try write(what) { () throws(JournalError) in
+            // Together, and oldest first: records of the same time lie on the same pages.
+            let heads = try connection.prepare(
+                "SELECT sequence FROM doomed WHERE sequence <= \(covered) ORDER BY sequence LIMIT 200")
+            var chains: [Int64] = []
+            while try heads.step() { chains.append(heads.integer(0)) }
+            heads.reset()
+            let previous = try connection.prepare("SELECT previous FROM record WHERE sequence = ?1")
+            let delete = try connection.prepare("DELETE FROM record WHERE sequence = ?1")
+            let undoom = try connection.prepare("DELETE FROM doomed WHERE sequence = ?1")
+            let redoom = try connection.prepare("INSERT OR IGNORE INTO doomed VALUES(?1)")
+            var left = Self.recordPortion
+            for head in chains {
+                var sequence = head
+                while sequence > 0, left > 0 {
+                    previous.bind(sequence, 1)
+                    let before = try previous.step(what) ? previous.integer(0) : 0
+                    previous.reset()
+                    delete.bind(sequence, 1)
+                    try delete.run(what)
+                    next.prunedThrough = max(next.prunedThrough, sequence)
+                    left -= 1
+                    sequence = min(before, sequence - 1)
+                }
+                undoom.bind(head, 1)
+                try undoom.run(what)
+                if sequence > 0 {
+                    redoom.bind(sequence, 1)
+                    try redoom.run(what)
+                    break
+                }
+            }
+            try next.write(with: statements.writeHead, what)
+        }
+        head = next
+        options.observer?(.pruned)
+        return true
+    }
+}

@@ -1,0 +1,279 @@
+public import Journal
+internal import Model
+
+/// The journal of one machine: one SQLite file in one folder, with one daemon at a time.
+///
+/// A batch is one transaction of a write-ahead log, synced by its commit. Every record carries a checksum that covers
+/// the record before it, the head says where they end, and a witness outside the file how far was acknowledged: what
+/// is missing or altered is refused with its place, but for a last transaction that nobody was told of.
+public final class SQLiteJournal: Journal {
+    /// How sure a commit is.
+    public enum Sync: String, CaseIterable, Hashable, Sendable {
+        /// Survives a power failure. The only one with which `OK` is a promise.
+        case full
+        /// Survives a kill; a power failure may take the newest commits.
+        case normal
+        /// Survives a kill; a power failure may take everything.
+        case off
+    }
+
+    public struct Options: Sendable {
+        public var sync = Sync.full
+        /// Up to this size every record and chunk is checked when the journal is opened, not only what is needed.
+        /// In bytes; more is checked by `telltale journal verify`.
+        public var checkedByteCount = 32 << 20
+        /// The log is copied into the file when it is longer. In bytes.
+        public var logByteCount = 8 << 20
+        /// Called at each step, by the thread that writes: for tests that kill the process there.
+        public var observer: (@Sendable (Step) -> Void)?
+        /// Makes the first epoch, and another one where history may have been lost. Never 0.
+        public var makeEpoch: @Sendable () -> UInt64 = { UInt64.random(in: 1 ... .max) }
+        /// An SQLite VFS by name, for tests with faults; `nil` is the operating system's.
+        package var fileSystem: String?
+        package var pageByteCount = 8_192
+
+        public init() {}
+    }
+
+    /// Where a process may be killed to see what it leaves behind.
+    public enum Step: String, CaseIterable, Hashable, Sendable {
+        /// A batch is in SQLite's cache; nothing of it is in the file.
+        case batchWritten = "batch-written"
+        /// It is synced; nobody was told.
+        case batchSynced = "batch-synced"
+        case chunkWritten = "chunk-written"
+        case snapshotFinished = "snapshot-finished"
+        case pruned
+        case logCopied = "log-copied"
+    }
+
+    public let opening: JournalOpening
+    public internal(set) var snapshot: JournalSnapshot?
+    public var epoch: UInt64 { head.epoch }
+    public var lastSequence: Int64 { head.sequence }
+    public var prunedThrough: Int64 { head.prunedThrough }
+
+    let folder: JournalFolder
+    let options: Options
+    let connection: SQLiteConnection
+    let statements: Statements
+    var head: Head
+    /// The snapshot that is being written.
+    var draft: (id: Int64, sequence: Int64, chunkCount: Int64, byteCount: Int64, checksum: UInt64)?
+    /// Whether ``tidy()`` may find something.
+    var hasChores = true
+    /// Pages of the log that were copied since it began anew.
+    var copiedLogLength = 0
+    private let lock: FolderLock
+    private let witness: Witness
+    /// After this nothing is written any more.
+    private var failure: JournalError?
+    /// The disk was full: what is left of the failed transaction in the log must go before the next one.
+    private var needsFreshLog = false
+    /// The newest record that was read, so that the next one's link can be checked.
+    private var lastRead: (sequence: Int64, checksum: UInt64)?
+
+    struct Statements {
+        let append: SQLiteStatement
+        let writeHead: SQLiteStatement
+        let readAfter: SQLiteStatement
+        let readAt: SQLiteStatement
+        let appendChunk: SQLiteStatement
+        let readChunk: SQLiteStatement
+
+        init(_ connection: SQLiteConnection) throws(JournalError) {
+            append = try connection.prepare("INSERT INTO record VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)")
+            writeHead = try connection.prepare(Head.writing)
+            readAfter = try connection.prepare("SELECT * FROM record WHERE sequence > ?1 ORDER BY sequence LIMIT ?2")
+            readAt = try connection.prepare("SELECT * FROM record WHERE sequence = ?1")
+            appendChunk = try connection.prepare("INSERT INTO chunk VALUES(?1, ?2, ?3)")
+            readChunk = try connection.prepare("SELECT body, checksum FROM chunk WHERE id = ?1")
+        }
+    }
+
+    /// Opens the journal in `path`, or makes one, folder and all.
+    public init(_ path: String, _ options: Options = Options()) throws(JournalError) {
+        folder = JournalFolder(path: path)
+        self.options = options
+        try folder.make()
+        lock = try FolderLock(folder)
+        let opened = try Self.open(folder, options)
+        witness = try Witness(folder)
+        connection = opened.connection
+        statements = opened.statements
+        head = opened.head
+        opening = opened.opening
+        snapshot = opened.snapshot
+        try witness.write(epoch: head.epoch, sequence: head.sequence)
+    }
+
+    // MARK: Writing
+
+    public func append(_ batch: [JournalRecord]) throws(JournalError) {
+        guard let last = batch.last else { return }
+        precondition(batch[0].sequence == head.sequence + 1, "a gap before record \(batch[0].sequence)")
+        let what = "could not write \(batch.count) records"
+        var next = head
+        try write(what) { () throws(JournalError) in
+            for record in batch {
+                precondition(record.sequence == next.sequence + 1, "a gap before record \(record.sequence)")
+                next.checksum = try insert(record, link: next.checksum, what)
+                next.sequence = record.sequence
+            }
+            try next.write(with: statements.writeHead, what)
+            options.observer?(.batchWritten)
+        }
+        head = next
+        do throws(JournalError) {
+            try witness.write(epoch: head.epoch, sequence: last.sequence)
+        } catch {
+            throw fail(error)
+        }
+        hasChores = true
+        options.observer?(.batchSynced)
+    }
+
+    private func insert(_ record: JournalRecord, link: UInt64, _ what: String) throws(JournalError) -> UInt64 {
+        let statement = statements.append
+        let entity = record.entity.utf8.span
+        let body = record.body.span
+        return try unsafe entity.withUnsafeBufferPointer { entity throws(JournalError) in
+            try unsafe body.withUnsafeBytes { body throws(JournalError) in
+                let checksum = unsafe Checksum.record(
+                    link: link, sequence: record.sequence, time: record.time.milliseconds, previous: record.previous,
+                    entity: UnsafeRawBufferPointer(entity), body: body)
+                statement.bind(record.sequence, 1)
+                statement.bind(record.time.milliseconds, 2)
+                unsafe statement.bind(text: entity, 3)
+                statement.bind(record.previous, 4)
+                unsafe statement.bind(blob: body, 5)
+                statement.bind(link, 6)
+                statement.bind(checksum, 7)
+                try statement.run(what)
+                return checksum
+            }
+        }
+    }
+
+    /// One transaction, and what follows from its failure.
+    func write(_ what: String, _ body: () throws(JournalError) -> Void) throws(JournalError) {
+        if let failure { throw failure }
+        do throws(JournalError) {
+            if needsFreshLog {
+                // Without this a crash could leave pieces of the failed transaction behind the next one, where they
+                // look like damage. It also gives the log's space back.
+                needsFreshLog = try !connection.checkpoint(.truncating)
+            }
+            try connection.transaction(what, body)
+        } catch {
+            throw fail(error)
+        }
+    }
+
+    /// Remembers what must stop the journal for good.
+    func fail(_ error: JournalError) -> JournalError {
+        if case .full = error {
+            needsFreshLog = true
+        } else {
+            failure = failure ?? error
+        }
+        return error
+    }
+
+    /// The files stay open until the journal goes, so that the folder stays locked.
+    public func close() throws(JournalError) {
+        try abandonSnapshot()
+        var last = head
+        last.isClean = true
+        try write("could not close the journal") { () throws(JournalError) in
+            try last.write(with: statements.writeHead, "could not close the journal")
+        }
+        head = last
+        failure = .failed(what: "could not write", cause: "the journal is closed")
+        try connection.checkpoint(.truncating)
+    }
+
+    // MARK: Reading
+
+    public func readRecords(after sequence: Int64, limit: Int) throws(JournalError) -> [JournalRecord] {
+        let statement = statements.readAfter
+        statement.bind(sequence, 1)
+        statement.bind(Int64(limit), 2)
+        defer { statement.reset() }
+        var records: [JournalRecord] = []
+        records.reserveCapacity(min(limit, 65_536))
+        var expected = sequence + 1
+        while try statement.step() {
+            let (record, link, checksum) = try row(of: statement)
+            guard record.sequence == expected || record.sequence - 1 <= head.prunedThrough else {
+                throw damage("record \(expected) is missing")
+            }
+            if let lastRead, lastRead.sequence == record.sequence - 1, lastRead.checksum != link {
+                throw damage("record \(record.sequence) does not follow the one before it")
+            }
+            lastRead = (record.sequence, checksum)
+            expected = record.sequence + 1
+            records.append(record)
+        }
+        guard records.isEmpty ? sequence < head.sequence : false else { return records }
+        guard head.sequence > head.prunedThrough else { return records }
+        throw damage("record \(max(sequence, head.prunedThrough) + 1) is missing")
+    }
+
+    public func record(at sequence: Int64) throws(JournalError) -> JournalRecord? {
+        let statement = statements.readAt
+        statement.bind(sequence, 1)
+        defer { statement.reset() }
+        guard try statement.step() else {
+            guard sequence <= head.prunedThrough || sequence > head.sequence else {
+                throw damage("record \(sequence) is missing")
+            }
+            return nil
+        }
+        return try row(of: statement).record
+    }
+
+    /// The record in a row of `record`, checked against its own checksum.
+    private func row(
+        of statement: SQLiteStatement
+    ) throws(JournalError) -> (record: JournalRecord, link: UInt64, checksum: UInt64) {
+        let sequence = statement.integer(0)
+        let time = statement.integer(1)
+        let previous = statement.integer(3)
+        let link = statement.word(5)
+        let checksum = statement.word(6)
+        let (entity, body, sum) = unsafe statement.withBytes(2) { entity in
+            unsafe statement.withBytes(4) { body in
+                unsafe (
+                    String(decoding: entity, as: UTF8.self), Array(body),
+                    Checksum.record(
+                        link: link, sequence: sequence, time: time, previous: previous, entity: entity, body: body)
+                )
+            }
+        }
+        guard sum == checksum, sequence < head.sequence || (sequence == head.sequence && checksum == head.checksum)
+        else { throw damage("record \(sequence) does not fit its checksum") }
+        let record = JournalRecord(
+            sequence: sequence, time: Timestamp(milliseconds: time), entity: entity, previous: previous, body: body)
+        return (record, link, checksum)
+    }
+
+    func damage(_ what: String) -> JournalError {
+        .corrupt(place: "\(folder.database): \(what)", advice: folder.repairAdvice)
+    }
+}
+
+extension SQLiteJournal.Sync {
+    var code: Int64 {
+        switch self {
+        case .full: 2
+        case .normal: 1
+        case .off: 0
+        }
+    }
+
+    init?(code: Int64) {
+        guard let sync = Self.allCases.first(where: { $0.code == code }) else { return nil }
+        self = sync
+    }
+}

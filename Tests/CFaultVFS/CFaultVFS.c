@@ -1,0 +1,255 @@
+#include "CFaultVFS.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct write_op {
+    struct write_op *next;
+    int64_t offset;
+    int64_t length; /* -1 = the file was cut at the offset */
+    unsigned char bytes[];
+} write_op;
+
+typedef struct tracked {
+    struct tracked *next;
+    char *path;
+    unsigned char *durable;
+    int64_t size;
+    write_op *first, *last; /* since the last sync */
+} tracked;
+
+struct cfaultvfs {
+    sqlite3_vfs base;
+    sqlite3_vfs *real;
+    tracked *files;
+    long operations, syncs, die_at, fail_at;
+    int64_t limit;
+};
+
+typedef struct fault_file {
+    sqlite3_file base;
+    cfaultvfs *vfs;
+    tracked *tracked; /* NULL for temporary files */
+    sqlite3_file *real;
+} fault_file;
+
+#define SELF(file) ((fault_file *)(file))
+#define REAL(file) (SELF(file)->real)
+
+static int is_dead(cfaultvfs *vfs) { return vfs->die_at >= 0 && vfs->operations >= vfs->die_at; }
+
+static void apply(unsigned char **bytes, int64_t *size, const write_op *op) {
+    if (op->length < 0) {
+        if (op->offset < *size) *size = op->offset;
+        return;
+    }
+    if (op->offset + op->length > *size) {
+        *bytes = realloc(*bytes, (size_t)(op->offset + op->length));
+        if (op->offset > *size) memset(*bytes + *size, 0, (size_t)(op->offset - *size));
+        *size = op->offset + op->length;
+    }
+    memcpy(*bytes + op->offset, op->bytes, (size_t)op->length);
+}
+
+static void remember(tracked *file, const void *bytes, int64_t length, int64_t offset) {
+    if (!file) return;
+    write_op *op = malloc(sizeof *op + (size_t)(length > 0 ? length : 0));
+    op->next = NULL;
+    op->offset = offset;
+    op->length = length;
+    if (length > 0) memcpy(op->bytes, bytes, (size_t)length);
+    if (file->last) file->last->next = op;
+    else file->first = op;
+    file->last = op;
+}
+
+static int fault_close(sqlite3_file *file) { return REAL(file)->pMethods->xClose(REAL(file)); }
+
+static int fault_read(sqlite3_file *file, void *bytes, int length, sqlite3_int64 offset) {
+    return REAL(file)->pMethods->xRead(REAL(file), bytes, length, offset);
+}
+
+static int fault_write(sqlite3_file *file, const void *bytes, int length, sqlite3_int64 offset) {
+    cfaultvfs *vfs = SELF(file)->vfs;
+    if (is_dead(vfs)) return SQLITE_IOERR_WRITE;
+    if (vfs->limit >= 0 && offset + length > vfs->limit) return SQLITE_FULL;
+    vfs->operations++;
+    int code = REAL(file)->pMethods->xWrite(REAL(file), bytes, length, offset);
+    if (code == SQLITE_OK) remember(SELF(file)->tracked, bytes, length, offset);
+    return code;
+}
+
+static int fault_truncate(sqlite3_file *file, sqlite3_int64 size) {
+    cfaultvfs *vfs = SELF(file)->vfs;
+    if (is_dead(vfs)) return SQLITE_IOERR_TRUNCATE;
+    vfs->operations++;
+    int code = REAL(file)->pMethods->xTruncate(REAL(file), size);
+    if (code == SQLITE_OK) remember(SELF(file)->tracked, NULL, -1, size);
+    return code;
+}
+
+static int fault_sync(sqlite3_file *file, int flags) {
+    (void)flags;
+    cfaultvfs *vfs = SELF(file)->vfs;
+    if (is_dead(vfs)) return SQLITE_IOERR_FSYNC;
+    if (vfs->fail_at >= 0 && vfs->syncs >= vfs->fail_at) return SQLITE_IOERR_FSYNC;
+    vfs->operations++;
+    vfs->syncs++;
+    tracked *tracked = SELF(file)->tracked;
+    if (!tracked) return SQLITE_OK;
+    for (write_op *op = tracked->first; op;) {
+        apply(&tracked->durable, &tracked->size, op);
+        write_op *next = op->next;
+        free(op);
+        op = next;
+    }
+    tracked->first = tracked->last = NULL;
+    return SQLITE_OK;
+}
+
+static int fault_size(sqlite3_file *file, sqlite3_int64 *size) {
+    return REAL(file)->pMethods->xFileSize(REAL(file), size);
+}
+static int fault_lock(sqlite3_file *file, int lock) { return REAL(file)->pMethods->xLock(REAL(file), lock); }
+static int fault_unlock(sqlite3_file *file, int lock) { return REAL(file)->pMethods->xUnlock(REAL(file), lock); }
+static int fault_reserved(sqlite3_file *file, int *out) {
+    return REAL(file)->pMethods->xCheckReservedLock(REAL(file), out);
+}
+static int fault_control(sqlite3_file *file, int op, void *argument) {
+    /* A size hint would grow the file behind our back. */
+    if (op == SQLITE_FCNTL_SIZE_HINT) return SQLITE_OK;
+    return REAL(file)->pMethods->xFileControl(REAL(file), op, argument);
+}
+static int fault_sector(sqlite3_file *file) { return REAL(file)->pMethods->xSectorSize(REAL(file)); }
+static int fault_device(sqlite3_file *file) { return REAL(file)->pMethods->xDeviceCharacteristics(REAL(file)); }
+static int fault_shm_map(sqlite3_file *file, int page, int size, int extend, void volatile **out) {
+    return REAL(file)->pMethods->xShmMap(REAL(file), page, size, extend, out);
+}
+static int fault_shm_lock(sqlite3_file *file, int offset, int count, int flags) {
+    return REAL(file)->pMethods->xShmLock(REAL(file), offset, count, flags);
+}
+static void fault_shm_barrier(sqlite3_file *file) { REAL(file)->pMethods->xShmBarrier(REAL(file)); }
+static int fault_shm_unmap(sqlite3_file *file, int delete_it) {
+    return REAL(file)->pMethods->xShmUnmap(REAL(file), delete_it);
+}
+
+static const sqlite3_io_methods methods = {
+    2, fault_close, fault_read, fault_write, fault_truncate, fault_sync, fault_size, fault_lock, fault_unlock,
+    fault_reserved, fault_control, fault_sector, fault_device, fault_shm_map, fault_shm_lock, fault_shm_barrier,
+    fault_shm_unmap, NULL, NULL,
+};
+
+static tracked *track(cfaultvfs *vfs, const char *path, sqlite3_file *real) {
+    for (tracked *file = vfs->files; file; file = file->next)
+        if (strcmp(file->path, path) == 0) return file;
+    /* What is there already is durable. */
+    sqlite3_int64 size = 0;
+    real->pMethods->xFileSize(real, &size);
+    tracked *file = calloc(1, sizeof *file);
+    file->path = strdup(path);
+    file->durable = malloc((size_t)size + 1);
+    file->size = size;
+    if (size > 0) real->pMethods->xRead(real, file->durable, (int)size, 0);
+    file->next = vfs->files;
+    vfs->files = file;
+    return file;
+}
+
+static int fault_open(sqlite3_vfs *base, const char *path, sqlite3_file *file, int flags, int *out) {
+    cfaultvfs *vfs = base->pAppData;
+    fault_file *self = SELF(file);
+    memset(self, 0, sizeof *self);
+    self->vfs = vfs;
+    self->real = (sqlite3_file *)(self + 1);
+    if (is_dead(vfs) && (flags & SQLITE_OPEN_CREATE)) return SQLITE_CANTOPEN;
+    int code = vfs->real->xOpen(vfs->real, path, self->real, flags, out);
+    if (code != SQLITE_OK) return code;
+    if (path && !(flags & SQLITE_OPEN_DELETEONCLOSE)) self->tracked = track(vfs, path, self->real);
+    self->base.pMethods = &methods;
+    return SQLITE_OK;
+}
+
+static int fault_delete(sqlite3_vfs *base, const char *path, int sync) {
+    cfaultvfs *vfs = base->pAppData;
+    if (is_dead(vfs)) return SQLITE_IOERR_DELETE;
+    for (tracked **place = &vfs->files; *place; place = &(*place)->next)
+        if (strcmp((*place)->path, path) == 0) {
+            *place = (*place)->next; /* a few bytes of a test leak */
+            break;
+        }
+    return vfs->real->xDelete(vfs->real, path, sync);
+}
+
+cfaultvfs *cfaultvfs_make(const char *name) {
+    cfaultvfs *vfs = calloc(1, sizeof *vfs);
+    if (!vfs) return NULL;
+    vfs->real = sqlite3_vfs_find(NULL);
+    vfs->base = *vfs->real;
+    vfs->base.zName = strdup(name);
+    vfs->base.pNext = NULL;
+    vfs->base.pAppData = vfs;
+    vfs->base.szOsFile = (int)sizeof(fault_file) + vfs->real->szOsFile;
+    vfs->base.xOpen = fault_open;
+    vfs->base.xDelete = fault_delete;
+    vfs->die_at = vfs->fail_at = -1;
+    vfs->limit = -1;
+    return sqlite3_vfs_register(&vfs->base, 0) == SQLITE_OK ? vfs : NULL;
+}
+
+void cfaultvfs_die_after(cfaultvfs *vfs, long operations) {
+    vfs->die_at = operations < 0 ? -1 : vfs->operations + operations;
+}
+void cfaultvfs_fail_syncs_after(cfaultvfs *vfs, long syncs) { vfs->fail_at = syncs < 0 ? -1 : vfs->syncs + syncs; }
+void cfaultvfs_limit_size(cfaultvfs *vfs, int64_t bytes) { vfs->limit = bytes; }
+long cfaultvfs_operations(const cfaultvfs *vfs) { return vfs->operations; }
+long cfaultvfs_syncs(const cfaultvfs *vfs) { return vfs->syncs; }
+
+static uint64_t next_random(uint64_t *state) {
+    *state += 0x9E3779B97F4A7C15u;
+    uint64_t z = *state;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+int cfaultvfs_crash(cfaultvfs *vfs, const char *folder, int loss, uint64_t seed) {
+    uint64_t state = seed;
+    for (tracked *file = vfs->files; file; file = file->next) {
+        const char *name = strrchr(file->path, '/');
+        unsigned char *bytes = malloc((size_t)file->size + 1);
+        int64_t size = file->size;
+        memcpy(bytes, file->durable, (size_t)size);
+        /* From nothing to everything, so that both ends come up too. */
+        uint64_t chance = next_random(&state) % 101;
+        for (write_op *op = file->first; op && loss != cfaultvfs_drop; op = op->next) {
+            if (loss == cfaultvfs_reorder || op->length <= 0) {
+                if (next_random(&state) % 100 < chance) apply(&bytes, &size, op);
+                continue;
+            }
+            for (int64_t start = 0; start < op->length;) {
+                /* A write that the disk tears is torn between sectors. */
+                int64_t end = ((op->offset + start) / 512 + 1) * 512 - op->offset;
+                if (end > op->length) end = op->length;
+                if (next_random(&state) % 100 < chance) {
+                    write_op *part = malloc(sizeof *part + (size_t)(end - start));
+                    part->offset = op->offset + start;
+                    part->length = end - start;
+                    memcpy(part->bytes, op->bytes + start, (size_t)(end - start));
+                    apply(&bytes, &size, part);
+                    free(part);
+                }
+                start = end;
+            }
+        }
+        char path[4096];
+        snprintf(path, sizeof path, "%s%s", folder, name ? name : file->path);
+        FILE *out = fopen(path, "wb");
+        int written = out && fwrite(bytes, 1, (size_t)size, out) == (size_t)size;
+        if (out) fclose(out);
+        free(bytes);
+        if (!written) return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,178 @@
+import CFaultVFS
+import Glibc
+import Journal
+import JournalSQLite
+import Model
+import Testing
+
+/// What the journal makes of a disk that fails, fills up or loses what was not synced.
+@Suite(.timeLimit(.minutes(5)))
+struct FaultTests {
+    /// TELLTALE_EVERY_BYTE=1 stops the disk at every single operation.
+    private static let isComplete = unsafe getenv("TELLTALE_EVERY_BYTE") != nil
+
+    /// Writes until the disk is gone.
+    ///
+    /// - Returns: The sequence of the last record that was acknowledged, and of the last that was sent.
+    private func write(to journal: SQLiteJournal, seed: UInt64) -> (acknowledged: Int64, sent: Int64) {
+        var random = seed
+        var acknowledged: Int64 = 0
+        var snapshot: Int64 = 0
+        for _ in 0..<60 {
+            random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            let count = Int64(random >> 33) % 12 + 1
+            let batch = records(acknowledged + 1..<acknowledged + 1 + count, byteCount: Int(random >> 40) % 700)
+            do {
+                try journal.append(batch)
+                acknowledged += count
+                if random >> 60 == 0 {
+                    try journal.writeSnapshot(
+                        at: acknowledged,
+                        chunks: [Array(repeating: UInt8(truncatingIfNeeded: acknowledged), count: 3_000)])
+                    snapshot = acknowledged
+                    try journal.prune(Pruning(chains: [snapshot / 2]))
+                }
+                _ = try journal.tidy()
+            } catch {
+                return (acknowledged, acknowledged + count)
+            }
+        }
+        return (acknowledged, acknowledged)
+    }
+
+    private struct Verdict {
+        var tries = 0
+        var lost = 0
+        var refused = 0
+    }
+
+    /// Kills the disk at every few operations, and recovers from what it left.
+    private func crashes(_ sync: SQLiteJournal.Sync, step: Int) throws -> Verdict {
+        var verdict = Verdict()
+        var operations = 0
+        // Real syncs would take most of the time, and show nothing.
+        let recovery = try FaultyDisk().options()
+        while true {
+            let disk = try FaultyDisk()
+            let journal = try SQLiteJournal(disk.folder.path, disk.options(sync))
+            disk.dieAfter(operations)
+            let seed = UInt64(operations)
+            let (acknowledged, sent) = write(to: journal, seed: seed % 5)
+            for (loss, keepsWitness) in [
+                (cfaultvfs_drop, true), (cfaultvfs_reorder, true), (cfaultvfs_reorder, false), (cfaultvfs_tear, true),
+                (cfaultvfs_tear, false),
+            ] {
+                let left = try disk.crash(loss, seed: seed, keepsWitness: keepsWitness)
+                verdict.tries += 1
+                do {
+                    let recovered = try SQLiteJournal(left.path, recovery)
+                    let start = recovered.snapshot?.sequence ?? 0
+                    let rest = try recovered.readAll(after: start)
+                    _ = try recovered.readSnapshot()
+                    if recovered.lastSequence < acknowledged { verdict.lost += 1 }
+                    // What was not acknowledged may be there, or not; what was never sent may not.
+                    #expect(recovered.lastSequence <= sent)
+                    #expect(rest.map(\.sequence) == Array(start..<recovered.lastSequence).map { $0 + 1 })
+                } catch {
+                    verdict.refused += 1
+                    if sync == .full { Issue.record("operation \(operations), loss \(loss.rawValue): \(error)") }
+                }
+            }
+            if disk.operationCount < operations { return verdict }
+            operations += step
+        }
+    }
+
+    @Test func `nothing acknowledged is lost when the disk drops, reorders or tears what was not synced`() throws {
+        let verdict = try crashes(.full, step: Self.isComplete ? 1 : 23)
+        print("power failures: \(verdict.tries), lost: \(verdict.lost), refused: \(verdict.refused)")
+        #expect(verdict.tries > 200)
+        #expect(verdict.lost == 0)
+        #expect(verdict.refused == 0)
+    }
+
+    @Test func `without the sync the same test finds losses`() throws {
+        let verdict = try crashes(.off, step: 61)
+        print("power failures without sync: \(verdict.tries), lost: \(verdict.lost), refused: \(verdict.refused)")
+        #expect(verdict.lost + verdict.refused > verdict.tries / 4)
+        #expect(verdict.lost > 0)
+    }
+
+    @Test func `a failed sync stops the journal for good`() throws {
+        let disk = try FaultyDisk()
+        let journal = try SQLiteJournal(disk.folder.path, disk.options())
+        try journal.append(records(1..<3))
+        disk.failSyncsAfter(0)
+        let error = try #require(throws: JournalError.self) { try journal.append(records(3..<5)) }
+        guard case .failed = error else {
+            Issue.record("\(error)")
+            return
+        }
+        disk.failSyncsAfter(-1)
+        #expect(throws: error) { try journal.append(records(3..<5)) }
+        #expect(throws: error) { try journal.prune(Pruning(chains: [1])) }
+        #expect(throws: error) { try journal.close() }
+        #expect(journal.lastSequence == 2)
+    }
+
+    @Test func `a failed sync while the log is copied stops it too`() throws {
+        let disk = try FaultyDisk()
+        var options = disk.options()
+        options.logByteCount = 0
+        let journal = try SQLiteJournal(disk.folder.path, options)
+        try journal.append(records(1..<3))
+        disk.failSyncsAfter(0)
+        let error = try #require(throws: JournalError.self) { try journal.tidy() }
+        disk.failSyncsAfter(-1)
+        #expect(throws: error) { try journal.append(records(3..<5)) }
+    }
+
+    @Test func `a full disk refuses whole batches, and takes them again when there is space`() throws {
+        let disk = try FaultyDisk()
+        let journal = try SQLiteJournal(disk.folder.path, disk.options())
+        try journal.append(records(1..<11, byteCount: 500))
+        for limit in stride(from: Int64(0), to: 60_000, by: 1_100) {
+            disk.limitSize(limit)
+            let before = journal.lastSequence
+            let batch = records(before + 1..<before + 21, byteCount: 500)
+            do throws(JournalError) {
+                try journal.append(batch)
+                #expect(journal.lastSequence == before + 20)
+            } catch {
+                guard case .full = error else {
+                    Issue.record("\(error)")
+                    return
+                }
+                #expect(journal.lastSequence == before)
+                // Reading goes on.
+                #expect(try journal.readAll().count == Int(before))
+                disk.limitSize(-1)
+                try journal.append(batch)
+            }
+            // And nothing half-written is found after a crash.
+            let left = try disk.crash(cfaultvfs_tear, seed: UInt64(limit), keepsWitness: true)
+            let recovered = try SQLiteJournal(left.path)
+            #expect(try recovered.readAll() == records(1..<journal.lastSequence + 1, byteCount: 500))
+        }
+    }
+
+    @Test func `a snapshot that does not fit is given up, and the old one stays`() throws {
+        let disk = try FaultyDisk()
+        let journal = try SQLiteJournal(disk.folder.path, disk.options())
+        try journal.append(records(1..<11))
+        try journal.writeSnapshot(at: 3, chunks: [[3]])
+        disk.limitSize(100_000)
+        let error = try #require(throws: JournalError.self) {
+            try journal.writeSnapshot(at: 10, chunks: repeatElement(Array(repeating: 1, count: 30_000), count: 10))
+        }
+        guard case .full = error else {
+            Issue.record("\(error)")
+            return
+        }
+        disk.limitSize(-1)
+        #expect(try journal.readSnapshot() == [[3]])
+        try journal.tidyUp()
+        try journal.writeSnapshot(at: 10, chunks: [[10]])
+        #expect(try journal.readSnapshot() == [[10]])
+    }
+}

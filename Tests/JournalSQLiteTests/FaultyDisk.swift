@@ -1,0 +1,38 @@
+import CFaultVFS
+import JournalSQLite
+import Testing
+
+/// A disk of its own for one test.
+@safe final class FaultyDisk {
+    let folder = TemporaryFolder()
+    let vfs: OpaquePointer
+    let name: String
+
+    init() throws {
+        // One name is enough for all: the folder's is nobody else's.
+        name = "fault:" + folder.path
+        unsafe vfs = try #require(unsafe cfaultvfs_make(name))
+    }
+
+    func options(_ sync: SQLiteJournal.Sync = .full) -> SQLiteJournal.Options {
+        var options = SQLiteJournal.Options()
+        options.fileSystem = name
+        options.pageByteCount = 1_024
+        options.logByteCount = 40_000
+        options.sync = sync
+        return options
+    }
+
+    func dieAfter(_ operations: Int) { unsafe cfaultvfs_die_after(vfs, operations) }
+    func failSyncsAfter(_ syncs: Int) { unsafe cfaultvfs_fail_syncs_after(vfs, syncs) }
+    func limitSize(_ bytes: Int64) { unsafe cfaultvfs_limit_size(vfs, bytes) }
+    var operationCount: Int { unsafe cfaultvfs_operations(vfs) }
+
+    /// What is left after a power failure, in a folder of its own.
+    func crash(_ loss: cfaultvfs_loss, seed: UInt64, keepsWitness: Bool) throws -> TemporaryFolder {
+        let left = TemporaryFolder()
+        #expect(unsafe cfaultvfs_crash(vfs, left.path, CInt(loss.rawValue), seed) == 0)
+        if keepsWitness { left.write("acknowledged", folder.read("acknowledged")) }
+        return left
+    }
+}
