@@ -191,9 +191,6 @@ let machineCases: [LintCase] = [
             #"{"machine":{"states":{"placed":{"on":{"x":"brewing","y":"inner"}},"brewing":{"initial":"inner","states":{"inner":{}}},"shaking":{"initial":"inner","states":{"inner":{}}}},"on":{"shake":"shaking"}}}"#,
         path: "machine.states.placed.on.y", says: "inner"),
     LintCase(
-        name: "no states", patch: #"{"machine":{"states":{"placed":{"states":{},"initial":"x"}}}}"#,
-        path: "machine.states.placed", says: "states"),
-    LintCase(
         name: "no regions", patch: #"{"machine":{"states":{"placed":{"regions":[]}}}}"#, path: "machine.states.placed",
         says: "regions"),
     LintCase(name: "no initial", patch: #"{"machine":{"initial":null}}"#, path: "machine", says: "initial"),
