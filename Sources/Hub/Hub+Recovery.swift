@@ -45,6 +45,8 @@ extension Hub {
         durableSequence = record.sequence
         _ = link(applied.entity)
         if let change = applied.change { changes.touch(change.entity) }
+        if case .pruned = body.input, let entity = applied.entity { entities.freeIfUnused(entity) }
+        markAge()
         guard applied.verdict == body.verdict, applied.rev == body.rev, applied.stateHash == body.stateHash else {
             throw .diverged(
                 sequence: record.sequence, entity: record.entity,

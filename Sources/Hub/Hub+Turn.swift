@@ -65,6 +65,9 @@ extension Hub {
         self.batch = nil
         durableSequence = sequence
         if !batch.records.isEmpty { statistics.commits += 1 }
+        prunedChains += batch.prunedChains
+        for entity in batch.forgotten { entities.freeIfUnused(entity) }
+        markAge()
         for change in batch.changes { spread(change) }
         for (key, performance) in batch.performances { ask(performance, key: key) }
         for id in batch.sessions { answer(id, at: now) }
@@ -208,6 +211,10 @@ extension Hub {
             body: body.encoded())
         batch?.records.append(record)
         batch?.undo.append(contentsOf: undo)
+        if case .pruned = input, let entity = applied.entity {
+            batch?.prunedChains.append(sequence)
+            batch?.forgotten.append(entity)
+        }
         if let change = applied.change { batch?.changes.append(change) }
         for performance in applied.performances { batch?.performances.append(performance) }
         statistics.count(applied.verdict)

@@ -45,6 +45,8 @@ public struct Hub {
     var hasSettings = false
     /// Resumes from before this sequence cannot be complete: tombstones were pruned.
     var resumeFloor: Int64 = 0
+    /// When the journal was how long.
+    var ageMarks: Deque<AgeMark> = []
 
     // MARK: Who follows it (lost with the process)
 
@@ -89,6 +91,8 @@ public struct Hub {
     var pendingKinds: [Kind]?
     var pendingSettings: DecisionSettings?
     var historyRequests: [HistoryRequest] = []
+    /// The last records of keys that were forgotten.
+    var prunedChains: [Int64] = []
     var parser = RequestParser()
     var rows = RowCache()
     /// The activities in whose views a control stands: their rows come again when it changes.
@@ -116,6 +120,9 @@ public struct Hub {
 /// What one turn decided, until the journal has it.
 struct Batch: Sendable {
     var records: [JournalRecord] = []
+    /// The keys that it forgets, and the ends of their chains.
+    var forgotten: [EntityIndex] = []
+    var prunedChains: [Int64] = []
     /// The hub's own inputs in it; they come again when it cannot be written.
     var taken: [Input] = []
     /// What each record changed for those who follow its key.

@@ -10,8 +10,21 @@ struct KindTable: Sendable {
     /// Names of kinds, interned; a name that no kind has may be followed too.
     private(set) var names: [String: Int] = [:]
 
+    /// The versions in force, as their indices, in the order of their names.
+    var inForceIndices: [Int] { current.keys.sorted().compactMap { current[$0] } }
+
     /// The kinds in force, in the order of their names.
     var inForce: [Kind] { current.keys.sorted().compactMap { name in current[name].map { versions[$0] } } }
+
+    init() {}
+
+    /// The table that a snapshot describes.
+    ///
+    /// - Precondition: `inForce` holds indices of `versions`.
+    init(versions: [Kind], inForce: [Int]) {
+        self.versions = versions
+        for index in inForce { current[versions[index].name] = index }
+    }
 
     /// The number of a kind's name.
     mutating func intern(name: String) -> Int {
