@@ -3,6 +3,16 @@ public import Kinds
 internal import Machines
 internal import Model
 
+/// The kinds' clock of this journal ran at another speed; its dates would mean something else.
+public struct SettingsRefusal: Error, Hashable, Sendable, CustomStringConvertible {
+    public var journal: Double
+    public var asked: Double
+
+    public var description: String {
+        "this journal was written with --clock-speed \(journal), not \(asked); start with that speed, or with another --data"
+    }
+}
+
 // MARK: Kinds and settings, and how they take effect
 
 extension Hub {
@@ -32,7 +42,12 @@ extension Hub {
     }
 
     /// Lets what decisions depend on take effect with the next commit.
-    public mutating func adopt(_ settings: DecisionSettings) {
+    ///
+    /// - Throws: ``SettingsRefusal`` where this history was written by a clock of another speed.
+    public mutating func adopt(_ settings: DecisionSettings) throws(SettingsRefusal) {
+        guard !hasSettings || settings.clockSpeed == self.settings.clockSpeed else {
+            throw SettingsRefusal(journal: self.settings.clockSpeed, asked: settings.clockSpeed)
+        }
         if settings != self.settings || !hasSettings { pendingSettings = settings }
     }
 

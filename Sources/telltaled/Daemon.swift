@@ -29,6 +29,8 @@ final class Daemon {
     /// By the monotonic clock, which is well past 0.
     private var lastFlush: Int64 = 0
     private var output: [UInt8] = []
+    private var snapshotSequence: Int64
+    private var isWritingSnapshot = false
     private var stopping: Stopping = .no
     private let exit: (Int32) -> Void
 
@@ -38,6 +40,7 @@ final class Daemon {
         case asked
         /// `BYE` is on its way.
         case draining
+        case writingSnapshot
         case closingJournal
     }
 
@@ -46,7 +49,7 @@ final class Daemon {
         case committed(microseconds: Int)
         case refused(JournalError)
         case history(HistoryRequest, Result<[JournalRecord], JournalError>)
-        case snapshotStep(Result<Void, JournalError>)
+        case snapshotWritten(Result<Void, JournalError>)
         case failed(JournalError)
         case journalClosed(Result<Void, JournalError>)
     }
@@ -58,6 +61,7 @@ final class Daemon {
     ) throws(UVError) {
         self.loop = loop
         self.hub = hub
+        snapshotSequence = hub.durableSequence
         self.clock = clock
         self.configuration = configuration
         self.logger = logger
@@ -161,6 +165,7 @@ final class Daemon {
         if hub.hasReadySessions, isFlushDue(at: now) { flush(at: now) }
         for request in hub.takeHistoryRequests() { readHistory(request) }
         for id in hub.takeEndedSessions() { connections[id]?.close() }
+        writeSnapshotIfDue()
         goOnStopping()
         armTimer(at: now)
     }
@@ -192,8 +197,10 @@ final class Daemon {
         switch message {
         case .committed(let microseconds):
             hub.statistics.countSync(microseconds: microseconds)
+            FailPoint.shared.reached("before-reply")
             hub.committed(at: now)
             flush(at: now)
+            FailPoint.shared.reached("after-reply")
         case .refused(.full(let what, let cause)):
             logger.error("\(JournalError.full(what: what, cause: cause))")
             hub.refused(at: now)
@@ -201,8 +208,10 @@ final class Daemon {
         case .refused(let error), .failed(let error): fail(error)
         case .history(let request, let result):
             hub.historyRead(result, for: request)
-        case .snapshotStep(let result):
+        case .snapshotWritten(let result):
+            isWritingSnapshot = false
             if case .failure(let error) = result { logger.warning("the snapshot was given up: \(error)") }
+            if case .writingSnapshot = stopping { closeJournal() }
         case .journalClosed(let result):
             if case .failure(let error) = result { fail(error) } else { leave(0) }
         }
@@ -298,7 +307,7 @@ final class Daemon {
 
     private func goOnStopping() {
         switch stopping {
-        case .no, .closingJournal: return
+        case .no, .writingSnapshot, .closingJournal: return
         case .asked:
             guard !hub.isCommitting, !hub.hasWork(at: clock.now) else { return }
             hub.drain(wait: 100...5_000)
@@ -311,9 +320,37 @@ final class Daemon {
             stallTimer?.schedule(afterMilliseconds: Self.drainMilliseconds)
         case .draining:
             guard connections.isEmpty, !hub.isCommitting else { return }
-            stopping = .closingJournal
-            let sender = mailbox.sender
-            journal.close { result in _ = sender.post(.journalClosed(result)) }
+            // From a snapshot an upgraded daemon starts, whatever its code makes of old records.
+            stopping = .writingSnapshot
+            if !isWritingSnapshot { writeSnapshot() }
+        }
+    }
+
+    private func closeJournal() {
+        stopping = .closingJournal
+        let sender = mailbox.sender
+        journal.close { result in _ = sender.post(.journalClosed(result)) }
+    }
+
+    // MARK: Snapshots
+
+    /// A snapshot is due when a recovery would replay more records than this, and more than there are keys.
+    private static let recordsBetweenSnapshots: Int64 = 200_000
+
+    private func writeSnapshotIfDue() {
+        guard case .no = stopping, !isWritingSnapshot, !hub.isCommitting else { return }
+        let records = hub.durableSequence - snapshotSequence
+        guard records > Self.recordsBetweenSnapshots, records > Int64(2 * hub.entityCount) else { return }
+        writeSnapshot()
+    }
+
+    private func writeSnapshot() {
+        isWritingSnapshot = true
+        snapshotSequence = hub.durableSequence
+        let pruning = Pruning(through: hub.takePrunableSequence(), chains: hub.takePrunedChains())
+        let sender = mailbox.sender
+        SnapshotWriter.write(hub.snapshot(), to: journal, pruning: pruning) { result in
+            _ = sender.post(.snapshotWritten(result))
         }
     }
 

@@ -10,6 +10,10 @@ enum Recovery {
 
     static func recover(_ journal: any Journal, configuration: HubConfiguration, logger: Logger) throws -> sending Hub {
         var hub = Hub(configuration: configuration, epoch: journal.epoch)
+        if let snapshot = journal.snapshot {
+            for index in 0..<snapshot.chunkCount { try hub.load(try journal.readChunk(index)) }
+            hub.finishLoading()
+        }
         let first = hub.lastRecordSequence
         var told = ContinuousClock.now
         while true {

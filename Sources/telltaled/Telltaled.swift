@@ -154,9 +154,12 @@ struct Telltaled: ParsableCommand {
             let startedAt = ContinuousClock.now
             let journal = try openJournal(configuration)
             var hub = try Recovery.recover(journal, configuration: configuration.hub, logger: logger)
+            if let reason = journal.opening.epochReplaced {
+                logger.warning("the history may not be whole, so it has a new epoch: \(reason)")
+            }
             let clock = Clock(speed: configuration.clockSpeed, lastRecord: hub.lastRecordTime)
             try hub.adopt(kinds.kinds)
-            hub.adopt(configuration.hub.decisions)
+            try hub.adopt(configuration.hub.decisions)
             hub.restart()
             _ = DescriptorLimit.raiseToMaximum()
             let recovered = ContinuousClock.now - startedAt
@@ -181,7 +184,14 @@ struct Telltaled: ParsableCommand {
     }
 
     private static func openJournal(_ configuration: Configuration) throws -> any Journal {
-        InMemoryJournal(epoch: UInt64.random(in: .min ... .max))
+        var options = SQLiteJournal.Options()
+        switch configuration.sync {
+        case .full: options.sync = .full
+        case .normal: options.sync = .normal
+        case .off: options.sync = .off
+        }
+        options.observer = { step in FailPoint.shared.reached(step.rawValue) }
+        return try SQLiteJournal(configuration.data, options)
     }
 
     /// The one line on standard output: from now on it serves.

@@ -25,7 +25,7 @@ final class House {
     init(kinds: [String] = [House.coffee], configuration: HubConfiguration = HubConfiguration()) throws {
         hub = Hub(configuration: configuration, epoch: 0x6f3a_91c2_d0e4_b577)
         try hub.adopt(try kinds.map { try Self.kind($0) })
-        hub.adopt(configuration.decisions)
+        try hub.adopt(configuration.decisions)
         turn()
     }
 
