@@ -60,7 +60,8 @@ let package = Package(
         // Pure: no clock, no IO, no randomness, no Foundation. In the order in which data flows.
         .target(
             name: "CSimdJSON",
-            linkerSettings: [.linkedLibrary("simdjson")]),
+            // The C library's mathematics too: nothing else of the pure modules would link it.
+            linkerSettings: [.linkedLibrary("simdjson"), .linkedLibrary("m")]),
         module("Model", ["CSimdJSON"]),
         module("Statechart", ["Model"]),
         module("Kinds", ["Model", "Statechart"]),

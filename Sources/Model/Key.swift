@@ -7,8 +7,9 @@ public struct Key: Hashable, Comparable, Sendable, CustomStringConvertible {
     public let text: String
     private let kindLength: UInt8
 
-    public var kind: Substring { text.prefix(Int(kindLength)) }
-    public var id: Substring { text.dropFirst(Int(kindLength) + 1) }
+    // By bytes, not by `prefix`, which would look for the boundaries of characters.
+    public var kind: Substring { text[..<text.utf8.index(text.startIndex, offsetBy: Int(kindLength))] }
+    public var id: Substring { text[text.utf8.index(text.startIndex, offsetBy: Int(kindLength) + 1)...] }
     public var description: String { text }
 
     /// The longest segment, in bytes.
@@ -16,12 +17,26 @@ public struct Key: Hashable, Comparable, Sendable, CustomStringConvertible {
 
     /// `nil` when `text` is outside the grammar.
     public init?(_ text: some StringProtocol) {
-        guard let slash = text.utf8.firstIndex(of: UInt8(ascii: "/")) else { return nil }
-        let kind = text.utf8[..<slash]
-        let id = text.utf8[text.utf8.index(after: slash)...]
-        guard Self.isSegment(kind), Self.isSegment(id) else { return nil }
-        self.text = String(text)
-        kindLength = UInt8(kind.count)
+        let text = String(text)
+        self.init(text.utf8.span)
+    }
+
+    /// `nil` when `bytes` are outside the grammar.
+    public init?(_ bytes: Span<UInt8>) {
+        guard let kindLength = Self.segmentLength(bytes, from: 0), kindLength < bytes.count,
+            bytes[kindLength] == UInt8(ascii: "/"),
+            let idLength = Self.segmentLength(bytes, from: kindLength + 1),
+            kindLength + 1 + idLength == bytes.count, let text = try? UTF8Span(validating: bytes)
+        else { return nil }
+        self.text = String(copying: text)
+        self.kindLength = UInt8(kindLength)
+    }
+
+    /// How many bytes of a segment stand at `start`; `nil` for none, or more than the limit.
+    private static func segmentLength(_ bytes: Span<UInt8>, from start: Int) -> Int? {
+        var end = start
+        while end < bytes.count, isSegmentByte(bytes[end]) { end += 1 }
+        return (1...segmentLengthLimit).contains(end - start) ? end - start : nil
     }
 
     public init?(kind: some StringProtocol, id: some StringProtocol) {

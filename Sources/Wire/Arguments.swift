@@ -216,7 +216,7 @@ extension Arguments {
         guard let word = words.positional else {
             throw WireError(.badKey, "\(verb.verb.rawValue): a key is missing; write \(verb.usage)")
         }
-        guard let key = Key(line.text(word)) else {
+        guard let key = Key(line.extracting(word)) else {
             throw WireError(
                 .badKey,
                 "\(verb.verb.rawValue): \(line.quoted(word)) is no key; write kind/id, each 1 to 64 of "

@@ -113,15 +113,16 @@ extension UInt8 {
 extension Span<UInt8> {
     /// The first position at or after `start` that does not hold printable ASCII.
     ///
-    /// Whole blocks first, without a branch in them, so that the compiler can compare many bytes in one instruction.
+    /// Whole blocks first, without a branch in them, so that the compiler compares many bytes in one instruction. (With
+    /// a comparison in the loop instead of a maximum it makes branches of it.)
     fileprivate func skippingPrintableASCII(from start: Int) -> Int {
         let blockLength = 32
         var index = start
         while count - index >= blockLength {
             let block = extracting(index..<index + blockLength)
-            var others: UInt8 = 0
-            for offset in 0..<blockLength { others |= block[offset].isPrintableASCII ? 0 : 1 }
-            if others != 0 { break }
+            var highest: UInt8 = 0
+            for offset in 0..<blockLength { highest = Swift.max(highest, block[offset] &- 0x20) }
+            guard highest < 0x5F else { break }
             index += blockLength
         }
         while index < count, self[index].isPrintableASCII { index += 1 }

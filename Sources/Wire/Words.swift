@@ -16,11 +16,11 @@ struct Words {
 
     private var ignoredLength = 0
     /// Where each attribute's value is, by ``AttributeName/slot``; empty = not there, because no value is empty.
-    private var values = InlineArray<23, Range<Int>>(repeating: 0..<0)
+    private var values = InlineArray<23, Range<UInt32>>(repeating: 0..<0)
 
     subscript(name: AttributeName) -> Range<Int>? {
         let range = values[name.slot]
-        return range.isEmpty ? nil : range
+        return range.isEmpty ? nil : Int(range.lowerBound)..<Int(range.upperBound)
     }
 
     /// Cuts what stands behind the verb.
@@ -32,9 +32,14 @@ struct Words {
                 tail = start
                 return
             }
-            let end = line.wordEnd(from: start)
+            var end = start
+            var equals: Int?
+            while end < line.count, line[end] != UInt8(ascii: " ") {
+                if equals == nil, line[end] == UInt8(ascii: "=") { equals = end }
+                end += 1
+            }
             do throws(WireError) {
-                try take(start..<end, of: line)
+                try take(start..<end, equals: equals, of: line)
             } catch {
                 if fault == nil { fault = error }
             }
@@ -42,18 +47,15 @@ struct Words {
         }
     }
 
-    private mutating func take(_ word: Range<Int>, of line: Span<UInt8>) throws(WireError) {
+    private mutating func take(_ word: Range<Int>, equals: Int?, of line: Span<UInt8>) throws(WireError) {
         guard !word.isEmpty else {
             throw .attribute(
                 verb, "an empty word at byte \(word.lowerBound + 1): one space between words, none at the end")
         }
-        var equals = word.lowerBound
-        while equals < word.upperBound, line[equals] != UInt8(ascii: "=") { equals += 1 }
-        guard equals < word.upperBound else { return try takePositional(word, of: line) }
+        guard let equals else { return try takePositional(word, of: line) }
         guard line.attributeNameEnd(word) == equals else {
             throw .attribute(
-                verb,
-                "\(line.quoted(word)) has no name before its \"=\"; names are [a-z][a-z0-9_]*, up to 16 bytes")
+                verb, "\(line.quoted(word)) has no name before its \"=\"; names are [a-z][a-z0-9_]*, up to 16 bytes")
         }
         let name = word.lowerBound..<equals
         let value = equals + 1..<word.upperBound
@@ -74,7 +76,8 @@ struct Words {
             if known == .id, value.count > WireLimits.idLength {
                 throw .attribute(verb, "the value of id= is to be at most \(WireLimits.idLength) bytes")
             }
-            values[known.slot] = value
+            // No line is longer than its limit, which is far below 4 GiB.
+            values[known.slot] = UInt32(clamping: value.lowerBound)..<UInt32(clamping: value.upperBound)
         } else if verb.verb == .trait, let trait = TraitName(rawValue: line.text(name)) {
             guard !traits.contains(where: { $0.name == trait.rawValue }) else {
                 throw .attribute(verb, "\(trait.rawValue)= stands twice; say it once")
