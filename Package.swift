@@ -79,7 +79,7 @@ let package = Package(
         module("JournalSQLite", ["Model", "Journal", "CSQLite"]),
         .systemLibrary(name: "CLibuv", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
         module("EventLoop", ["CLibuv"]),
-        module("Client", ["Model", "Wire", "EventLoop"]),
+        module("Client", ["Model", "Wire", "EventLoop", collections]),
         .executableTarget(
             name: "telltaled",
             dependencies: [

@@ -43,3 +43,20 @@ public struct JoinableThread {
         isDone.wait()
     }
 }
+
+/// What one thread leaves for another.
+public final class SharedResult<Value: Sendable>: Sendable {
+    private struct Unset: Error {}
+
+    private let result = Mutex<Result<Value, any Error>>(.failure(Unset()))
+
+    public init() {}
+
+    public func set(_ result: Result<Value, any Error>) {
+        self.result.withLock { $0 = result }
+    }
+
+    public func get() throws -> Value {
+        try result.withLock { try $0.get() }
+    }
+}

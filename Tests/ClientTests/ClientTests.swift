@@ -1,0 +1,204 @@
+import Client
+import EventLoop
+import Model
+import TestSupport
+import Testing
+import Wire
+
+/// The shell around ``ClientProtocol``, over real sockets.
+struct ClientTests {
+    private static func configuration() -> ClientConfiguration {
+        var configuration = ClientConfiguration(name: "test/1", eventIDPrefix: "run")
+        configuration.backoff.shortest = Milliseconds(2)
+        return configuration
+    }
+
+    @Test func `a client subscribes, is dropped, comes back and resumes`() async throws {
+        let told = try await onLoop { loop in
+            let server = try FakeServer(on: loop) { session, request in
+                guard case .subscribe(let subscribe) = request.command, let id = request.id else { return }
+                session.send("OK id=\(id) sub=1")
+                if let cursor = subscribe.from {
+                    session.send("UPD sub=1 key=a/b rev=2 why=resume {}")
+                    session.send("LIVE sub=1 cur=\(cursor)")
+                } else {
+                    session.send("SNAP sub=1 key=a/b rev=1 {}")
+                    session.send("LIVE sub=1 cur=00000000000000aa:1:b0e4")
+                    session.connection.finish(lingerMilliseconds: 1000)
+                }
+            }
+            let told = Box<[String]>([])
+            let client = try Client(to: server.endpoint, configuration: Self.configuration(), on: loop) {
+                client, event in
+                told.value.append(describe(event).split(separator: ",")[0].description)
+                if told.value.filter({ $0 == "live" }).count == 2 { client.close() }
+                if client.isOver { loop.stop() }
+            }
+            _ = client.subscribe(SubscribeCommand(pattern: .all))
+            client.start()
+            return { withExtendedLifetime((server, client)) { told.value } }
+        }
+        #expect(
+            told == [
+                "ready 00000000000000aa", "snap a/b 1 {}", "live", "disconnected", "ready 00000000000000aa",
+                "upd a/b 2 {}", "live", "disconnected for good",
+            ])
+    }
+
+    @Test("Events get through a server that drops its clients, each once", arguments: [1, 10, 1000])
+    func post(window: Int) async throws {
+        let count = 2000
+        let result = try await onLoop { loop in
+            let taken = Box<[String]>([])
+            let seen = Box<Set<String>>([])
+            let server = try FakeServer(on: loop) { session, request in
+                guard case .event(let event) = request.command, let id = request.id, let eid = event.eid else { return }
+                let isNew = seen.value.insert(eid).inserted
+                if isNew { taken.value.append(event.key.text) }
+                // Taken, and the answer never sent.
+                if isNew, seen.value.count % 500 == 0 { return session.connection.close() }
+                session.send("OK id=\(id) verdict=\(isNew ? "applied" : "duplicate") rev=1")
+            }
+            var configuration = Self.configuration()
+            configuration.windowCount = window
+            let verdicts = Box<[Verdict: Int]>([:])
+            let client = try Client(to: server.endpoint, configuration: configuration, on: loop) { client, event in
+                guard case .reply(_, let reply) = event, let verdict = reply.verdict else { return }
+                verdicts.value[verdict, default: 0] += 1
+                if client.pendingRequestCount == 0 { loop.stop() }
+            }
+            for number in 0..<count {
+                client.post(EventCommand(key: try #require(Key("order/\(number)")), type: "start"))
+            }
+            client.start()
+            return { withExtendedLifetime(client) { (taken.value, verdicts.value, server.connectionCount) } }
+        }
+        #expect(result.0 == (0..<count).map { "order/\($0)" })
+        #expect(result.1[.applied, default: 0] + result.1[.duplicate, default: 0] == count)
+        #expect(result.1[.duplicate, default: 0] == 4)
+        #expect(result.2 == 5)
+    }
+
+    @Test func `nobody at that address is told, and tried again`() async throws {
+        let told = try await onLoop { loop in
+            let endpoint = try Listener(at: .tcp(host: "127.0.0.1", port: 0), on: loop) { _ in }.endpoint
+            let told = Box<[String]>([])
+            let client = try Client(to: endpoint, configuration: Self.configuration(), on: loop) { client, event in
+                guard case .disconnected(let reason, _) = event else { return }
+                told.value.append(reason)
+                if told.value.count == 3 { loop.stop() }
+            }
+            client.start()
+            return { withExtendedLifetime(client) { told.value } }
+        }
+        #expect(told.count == 3)
+        #expect(told.allSatisfy { $0.contains("connection refused") })
+    }
+
+    @Test func `a client that is dropped leaves nothing behind`() async throws {
+        let isGone = try await onLoop { loop in
+            let server = try FakeServer(on: loop) { _, _ in }
+            var client: Client? = try Client(to: server.endpoint, configuration: Self.configuration(), on: loop) {
+                _, _ in
+                loop.stop()
+            }
+            client?.start()
+            weak let dropped = client
+            loop.run()
+            client = nil
+            loop.stop()
+            return { withExtendedLifetime(server) { dropped == nil } }
+        }
+        #expect(isGone)
+    }
+}
+
+struct BlockingClientTests {
+    private static let configuration = ClientConfiguration(name: "test/1", eventIDPrefix: "run")
+
+    /// Runs `body` against a fake server, each on a thread of its own.
+    private func withServer<Value: Sendable>(
+        answer: @escaping @Sendable (FakeServer.Session, Request) -> Void,
+        _ body: @escaping @Sendable (Endpoint) throws -> Value
+    ) async throws -> Value {
+        try await onLoop { loop in
+            let server = try FakeServer(on: loop, answer: answer)
+            let endpoint = server.endpoint
+            let mailbox = try Mailbox<Void>(on: loop) { _ in loop.stop() }
+            let sender = mailbox.sender
+            let result = SharedResult<Value>()
+            let thread = JoinableThread {
+                result.set(Result { try body(endpoint) })
+                sender.post(())
+            }
+            return {
+                thread.join()
+                return try withExtendedLifetime((server, mailbox)) { try result.get() }
+            }
+        }
+    }
+
+    @Test func `requests are answered, with their items`() async throws {
+        let answer = try await withServer { session, request in
+            guard let id = request.id else { return }
+            switch request.command {
+            case .list:
+                for key in ["a/1", "a/2"] { session.send("SNAP sub=0 key=\(key) rev=1 {}") }
+                session.send("OK id=\(id) count=2")
+            case .event(let event): session.send("OK id=\(id) verdict=applied eid=\(event.eid ?? "")")
+            case _: session.send(#"ERR id=\#(id) code=unknown_key retry=no {"msg":"no such key"}"#)
+            }
+        } _: { endpoint in
+            let client = try BlockingClient(to: endpoint, configuration: Self.configuration)
+            var keys: [String] = []
+            let list = try client.request(.list(.all, view: nil)) { keys.append($0["key"] ?? "") }
+            let get = try client.request(.get(try key("a/9"), view: nil))
+            let post = try client.request(.event(try event("a/9", "start")))
+            return "\(keys) \(list.line["count"] ?? "") \(get.isOK) \(get.line.message ?? "") \(post.line["eid"] ?? "")"
+        }
+        #expect(answer == #"["a/1", "a/2"] 2 false no such key run-1"#)
+    }
+
+    @Test func `a server that goes in the midst of a request is told`() async throws {
+        let failure = try await withServer { session, _ in
+            session.connection.close()
+        } _: { endpoint -> ClientFailure? in
+            let client = try BlockingClient(to: endpoint, configuration: Self.configuration)
+            do {
+                _ = try client.request(.stats)
+                return nil
+            } catch let failure as ClientFailure {
+                return failure
+            }
+        }
+        guard case .lost = failure else { return #expect(failure == nil, "should be lost") }
+    }
+
+    @Test func `a server that does not answer is given up`() async throws {
+        let failure = try await withServer { _, _ in
+        } _: { endpoint -> ClientFailure? in
+            let client = try BlockingClient(
+                to: endpoint, configuration: Self.configuration, timeout: Milliseconds(50))
+            do {
+                _ = try client.request(.stats)
+                return nil
+            } catch let failure as ClientFailure {
+                return failure
+            }
+        }
+        #expect(failure == .timedOut)
+    }
+
+    @Test func `nobody there is unreachable`() async throws {
+        let failure = try await onOwnThread { () -> ClientFailure? in
+            do {
+                _ = try BlockingClient(to: .unix(path: "/nonexistent/telltale.sock"), configuration: Self.configuration)
+                return nil
+            } catch let failure as ClientFailure {
+                return failure
+            }
+        }
+        guard case .unreachable(let reason) = failure else { return #expect(failure == nil, "unreachable") }
+        #expect(reason == "cannot connect to unix:/nonexistent/telltale.sock: no such file or directory (ENOENT)")
+    }
+}
