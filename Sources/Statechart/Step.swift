@@ -158,7 +158,11 @@ struct Step {
             if candidate < instance.parked.count {
                 let parked = instance.parked[candidate]
                 bind(parked.event, content: parked.content)
+                // The owner merges the content of an event that is taken at once; that of a parked one comes with it.
+                let before = values.content
+                merge(parked.content)
                 let selection = select(parked.event)
+                if selection.transitions.isEmpty { values.content = before }
                 guard !selection.transitions.isEmpty || !selection.isDeferred else {
                     candidate += 1
                     continue
@@ -333,6 +337,16 @@ struct Step {
                 }
             }
         }
+    }
+
+    /// The content that a parked event brings. One that no longer fits stays behind: refusing it would refuse every
+    /// later event too.
+    private mutating func merge(_ patch: JSON) {
+        guard let members = patch.object, !members.isEmpty else { return }
+        let merged = values.content.merging(patch)
+        guard values.attributes.textByteCount + merged.textByteCount <= contentLimit else { return }
+        values.content = merged
+        hasAssigned = true
     }
 
     /// All at once: what one member reads is not what another has just been set to, whatever their names.
