@@ -41,9 +41,18 @@ public struct ViewTemplate: Sendable {
     }
 
     /// As ``write(to:context:)``, with each button written by `button`, which gets its filled-in key: exactly one value.
+    ///
+    /// - Parameter textLimit: How many characters a text that people read may have; a longer one is cut, and ends in an
+    ///   ellipsis. `nil` = as many as there are.
     public func write(
-        to writer: inout JSONWriter, context: TemplateContext, button: (String, inout JSONWriter) -> Void
+        to writer: inout JSONWriter, context: TemplateContext, textLimit: Int? = nil,
+        button: (String, inout JSONWriter) -> Void
     ) {
+        func cut(_ text: String) -> String {
+            // A character is a byte at least.
+            guard let textLimit, text.utf8.count > textLimit, text.count > textLimit else { return text }
+            return text.prefix(max(0, textLimit - 1)) + "\u{2026}"
+        }
         let date = part(named: "timer").flatMap { part in
             if case .timer(let template) = part { template.value(in: context).flatMap(DateText.timestamp) } else { nil }
         }
@@ -52,12 +61,15 @@ public struct ViewTemplate: Sendable {
         for (name, part) in parts {
             // `else` is written where `text` would stand, so that members stay in order.
             if let text = elseText, !name.utf8.lexicographicallyPrecedes("text".utf8) {
-                writer.member("text", text.rendered(in: context))
+                writer.member("text", cut(text.rendered(in: context)))
                 elseText = nil
                 if name == "text" { continue }
             }
             switch part {
-            case .text(let template): writer.member(name, template.rendered(in: context))
+            case .text(let template):
+                let text = template.rendered(in: context)
+                // Names of symbols and colours are for machines.
+                writer.member(name, name == "symbol" || name == "tint" ? text : cut(text))
             case .timer: if let date { writer.member(name, date.milliseconds) }
             case .progress(let template): template.write(name: name, to: &writer, context: context)
             case .buttons(let keys):
@@ -67,11 +79,11 @@ public struct ViewTemplate: Sendable {
                 writer.endArray()
             case .region(let view):
                 writer.name(name)
-                view.write(to: &writer, context: context, button: button)
+                view.write(to: &writer, context: context, textLimit: textLimit, button: button)
             case .other(let json): writer.member(name, json.filled(in: context))
             }
         }
-        if let text = elseText { writer.member("text", text.rendered(in: context)) }
+        if let text = elseText { writer.member("text", cut(text.rendered(in: context))) }
         writer.endObject()
     }
 
