@@ -44,7 +44,7 @@ extension Activity {
                 remove(at: time, &outcome)
                 break
             }
-            let entered = machine.configuration(in: kind.statechart)
+            let entered = StateList(machine.configuration(in: kind.statechart))
             let alert = scheduledAlert
             scheduledAlert = nil
             begin(entered: entered, alert: alert, at: time, &outcome)
@@ -68,7 +68,7 @@ extension Activity {
         do throws(MachineError) {
             let fired = try kind.statechart.fireDeadline(
                 dueBy: machineTime(time), instance: &stepped, values: &values,
-                contentLimit: Self.contentLimit(attributes: attributes, settings: settings))
+                contentLimit: settings.byteCountLimit)
             guard let fired else {
                 // It said that it had something to do. Not to be asked again for ever, it is to have nothing.
                 machine.cancelDeadlines()
@@ -76,19 +76,19 @@ extension Activity {
             }
             step = fired
         } catch {
-            machine.cancelDeadlines()
+            kind.statechart.dropDeadline(dueBy: machineTime(time), instance: &machine)
             outcome.verdict = .ignored
             outcome.failure = error
             return outcome
         }
         machine = stepped
-        let isChanged = !step.entered.isEmpty || values.content != content || step.isDone
+        let isChanged = !step.entries.isEmpty || values.content != content || step.isDone
         let staleAtBefore = staleAt
         content = values.content
         updateProgress()
         outcome.guardErrorCount = step.guardErrorCount
-        if lifecycle == .active, !step.entered.isEmpty { rearm(at: time) }
-        announce(entered: step.entered, alert: stateAlert(of: step.entered), at: time, &outcome)
+        if lifecycle == .active, !step.entries.isEmpty { rearm(at: time) }
+        announce(entered: step.entries, alert: stateAlert(of: step.entries), at: time, &outcome)
         finish(isChanged: isChanged, staleAtChanged: staleAt != staleAtBefore, at: time, &outcome)
         if step.isDone { end(requested: nil, at: time, &outcome) }
         return outcome

@@ -6,7 +6,7 @@ internal import Statechart
 extension Activity {
     /// Becomes visible: by a `start`, or when its scheduled start comes.
     mutating func begin(
-        entered: [StateIndex], alert: ActivityAlert?, at now: Timestamp, _ outcome: inout ActivityOutcome
+        entered: StateList, alert: ActivityAlert?, at now: Timestamp, _ outcome: inout ActivityOutcome
     ) {
         startedAt = now
         updatedAt = now
@@ -63,13 +63,11 @@ extension Activity {
     mutating func takeDomainEvent(
         _ name: String, _ event: ActivityEvent, settings: ActivitySettings, at now: Timestamp
     ) throws(ActivityRejection) -> ActivityOutcome {
-        // The machine raises these itself; a client may not send them (definitions.md, Transitions).
-        guard !name.utf8.starts(with: "done.".utf8) else { return ActivityOutcome(.ignored) }
         let details = event.details
         let patch = details.content ?? [:]
         var values = MachineValues(attributes: attributes, content: content.merging(patch))
         try Self.checkSize(values.content, attributes: attributes, settings: settings)
-        let limit = Self.contentLimit(attributes: attributes, settings: settings)
+        let limit = settings.byteCountLimit
 
         let step: StepResult
         do throws(MachineError) {
@@ -113,7 +111,7 @@ extension Activity {
         // A stale date that has passed is spent: it does not keep stale what has just been heard of.
         if details.staleDate == nil, let date = staleDate, date <= now { staleDate = nil }
         refresh(at: now)
-        announce(entered: step.entered, alert: details.alert ?? stateAlert(of: step.entered), at: now, &outcome)
+        announce(entered: step.entries, alert: details.alert ?? stateAlert(of: step.entries), at: now, &outcome)
         outcome.verdict = .noop
         let isChanged =
             step.verdict == .applied || content != before.3 || score != before.0 || lifecycle != before.1
@@ -191,7 +189,7 @@ extension Activity {
 
     /// Tells what was entered: milestones, and the alert that goes with it.
     mutating func announce(
-        entered: [StateIndex], alert: ActivityAlert?, at now: Timestamp, _ outcome: inout ActivityOutcome
+        entered: StateList, alert: ActivityAlert?, at now: Timestamp, _ outcome: inout ActivityOutcome
     ) {
         for state in entered where traits(of: state)?.isMilestone == true {
             guard let path = path(of: state) else { continue }
@@ -270,7 +268,7 @@ extension Activity {
     }
 
     /// The alert of the innermost state that was entered last, filled in.
-    func stateAlert(of entered: [StateIndex]) -> ActivityAlert? {
+    func stateAlert(of entered: StateList) -> ActivityAlert? {
         for state in entered.reversed() {
             guard let alert = traits(of: state)?.alert else { continue }
             let context = templateContext

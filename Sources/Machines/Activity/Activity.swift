@@ -105,22 +105,22 @@ extension Activity {
 
         var values = MachineValues(attributes: details.attributes ?? [:], content: details.content ?? [:])
         try checkSize(values.content, attributes: values.attributes, settings: settings)
-        let limit = contentLimit(attributes: values.attributes, settings: settings)
-        var entered: [StateIndex]
+        let limit = settings.byteCountLimit
+        var entered: StateList
         var outcome = ActivityOutcome(.applied, .publish)
         var (machine, isDone): (MachineInstance, Bool)
         do throws(MachineError) {
             let start = try kind.statechart.start(at: now, values: &values, contentLimit: limit)
             machine = start.instance
             isDone = start.result.isDone
-            entered = start.result.entered
+            entered = start.result.entries
             outcome.guardErrorCount = start.result.guardErrorCount
             if let domainEvent, !isDone {
                 let step = try kind.statechart.handle(
                     event: domainEvent, content: details.content ?? [:], at: now, instance: &machine, values: &values,
                     contentLimit: limit)
                 isDone = step.isDone
-                entered += step.entered
+                for state in step.entries { entered.append(state) }
                 outcome.guardErrorCount += step.guardErrorCount
             }
         } catch {
@@ -212,14 +212,10 @@ extension Activity {
     }
 
     static func checkSize(_ content: JSON, attributes: JSON, settings: ActivitySettings) throws(ActivityRejection) {
-        let byteCount = content.text.count + attributes.text.count
+        let byteCount = content.textByteCount + attributes.textByteCount
         guard byteCount <= settings.byteCountLimit else {
             throw .tooLarge(byteCount: byteCount, limit: settings.byteCountLimit)
         }
-    }
-
-    static func contentLimit(attributes: JSON, settings: ActivitySettings) -> Int {
-        max(0, settings.byteCountLimit - attributes.text.count)
     }
 
     private static func sortedUnique(_ accounts: [String]) -> [String] {
