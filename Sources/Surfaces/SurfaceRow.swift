@@ -146,22 +146,30 @@ private struct Drawing {
 
     func write(_ presentation: Presentation, isInteractive: Bool, to writer: inout JSONWriter) {
         let views = definition.views
+        let isJoined = placement.options.contains(.joined)
+        let limit = Catalogue.textLimit(presentation, on: surface, isJoined: isJoined)
+        func write(_ view: ViewTemplate, to writer: inout JSONWriter) {
+            view.write(to: &writer, context: context, textLimit: limit) { key, writer in
+                if control(key, isInteractive, &writer) { return }
+                // Not known, or not asked for: where it will be, and whether it would take a tap.
+                writer.beginObject()
+                writer.member("key", key)
+                writer.member("interactive", isInteractive)
+                writer.endObject()
+            }
+        }
         switch presentation {
         case .compact:
             writer.beginObject()
             writer.name("leading")
-            write(views.compactLeading, isInteractive: isInteractive, to: &writer)
+            write(views.compactLeading, to: &writer)
             writer.name("trailing")
-            write(views.compactTrailing, isInteractive: isInteractive, to: &writer)
+            write(views.compactTrailing, to: &writer)
             writer.endObject()
-        case .minimal: write(views.minimal, isInteractive: isInteractive, to: &writer)
-        case .expanded: write(views.expanded, isInteractive: isInteractive, to: &writer)
-        case .lockScreen: write(views.lockScreen, isInteractive: isInteractive, to: &writer)
-        case .small: write(views.small ?? views.lockScreen, isInteractive: isInteractive, to: &writer)
+        case .minimal: write(views.minimal, to: &writer)
+        case .expanded: write(views.expanded, to: &writer)
+        case .lockScreen: write(views.lockScreen, to: &writer)
+        case .small: write(views.small ?? views.lockScreen, to: &writer)
         }
-    }
-
-    private func write(_ view: ViewTemplate, isInteractive: Bool, to writer: inout JSONWriter) {
-        view.write(to: &writer, context: context)
     }
 }

@@ -1,0 +1,220 @@
+internal import Machines
+internal import Model
+
+/// One device in one situation.
+struct Scene {
+    let surface: Surface
+    let traits: Traits
+    let foreground: Int32?
+    let settings: SurfaceSettings
+
+    /// Whether the surface may show it at all, whatever else there is.
+    func shows(_ activity: VisibleActivity) -> Bool {
+        switch activity.lifecycle {
+        case .pending, .dismissed: return false
+        case .active, .stale, .ended: break
+        }
+        if activity.isWithheld, settings.hidesStaleFromStart { return false }
+        switch surface {
+        case .phone, .pad, .desktop: return true
+        case .standby: return activity.isLive || settings.keepsEndedInStandBy
+        // With another app in front the Smart Stack is not there (3.3).
+        case .watch: return traits.foreground == nil
+        case .carplay: return activity.isLive && !traits.isDashboardHidden
+        case .vision: return false
+        }
+    }
+
+    /// Places everything that the surface may show.
+    func place(_ candidates: inout [Candidate], in placements: inout [Placement]) {
+        if candidates.isEmpty { return }
+        switch surface {
+        case .phone, .pad: placeOnLockScreen(&candidates, in: &placements)
+        case .watch, .carplay:
+            candidates.insertionSort { Candidate.comesFirst($0, $1, by: settings.order) }
+            for rank in candidates.indices {
+                placements[candidates[rank].position] = inStack(candidates[rank].activity, order: rank + 1)
+            }
+        case .desktop:
+            let apps = AppEntry.ranked(candidates, by: settings.order, liveFirst: true)
+            for rank in apps.indices {
+                let presentation: Presentation = apps.count == 1 ? .compact : .minimal
+                placements[apps[rank].top.position] = Placement(presentation, order: rank + 1)
+            }
+        case .standby:
+            let apps = AppEntry.ranked(candidates, by: settings.islandOrder, liveFirst: true)
+            guard let top = apps.first?.top else { return }
+            placements[top.position] = inStandBy(top.activity)
+        case .vision: break
+        }
+    }
+
+    private func inStack(_ activity: VisibleActivity, order: Int) -> Placement {
+        var options: Placement.Options = []
+        if surface == .watch {
+            if traits.isWristDown || traits.isLuminanceReduced { options.insert(.luminanceReduced) }
+        } else if activity.isAlerting {
+            // On a dashboard that is in view an alert is told in place: there is no notification (3.3).
+            options.insert(.highlighted)
+        }
+        if activity.hasSmallFamily {
+            if surface == .watch { options.insert(.interactive) }
+            return Placement(.small, order: order, options: options)
+        }
+        if surface == .carplay, settings.carPlayFallback == .lockScreen {
+            return Placement(.lockScreen, order: order, options: options)
+        }
+        return Placement(.compact, order: order, options: options.union(.joined))
+    }
+
+    private func inStandBy(_ activity: VisibleActivity) -> Placement {
+        var options: Placement.Options = []
+        if traits.isLightLow { options.insert(.night) }
+        if traits.isLuminanceReduced { options.insert(.luminanceReduced) }
+        if traits.standBy == .tapped {
+            options.insert(.fullScreen)
+            if !traits.isLocked { options.insert(.interactive) }
+            return Placement(.lockScreen, order: 1, options: options)
+        }
+        if activity.isAlerting, settings.fillsStandBy { options.insert(.banner) }
+        return Placement(.minimal, order: 1, options: options)
+    }
+
+    private func placeOnLockScreen(_ candidates: inout [Candidate], in placements: inout [Placement]) {
+        var options: Placement.Options = []
+        // Buttons are inactive until the person authenticates (3.5).
+        if traits.isLocked {
+            if traits.isLuminanceReduced { options.insert(.luminanceReduced) }
+        } else {
+            options.insert(.interactive)
+        }
+        let apps = AppEntry.ranked(candidates, by: settings.lockScreenOrder, liveFirst: false)
+        for index in candidates.indices {
+            candidates[index].rank = apps.firstIndex { $0.app == candidates[index].activity.app } ?? 0
+        }
+        candidates.insertionSort { left, right in
+            left.rank != right.rank ? left.rank < right.rank : Candidate.comesFirst(left, right, by: .relevance)
+        }
+        for rank in candidates.indices {
+            placements[candidates[rank].position] = Placement(.lockScreen, order: rank + 1, options: options)
+        }
+
+        guard !traits.isLocked else { return }
+        candidates.removeAll { !$0.activity.isLive || $0.activity.app == foreground }
+        guard surface == .phone, traits.hasIsland else {
+            for candidate in candidates where candidate.activity.isAlerting {
+                placements[candidate.position].options.insert(.banner)
+            }
+            return
+        }
+        let onIsland = AppEntry.ranked(candidates, by: settings.islandOrder, liveFirst: true)
+        for rank in onIsland.indices.prefix(2) {
+            placements[onIsland[rank].top.position].island =
+                onIsland.count == 1 ? .compact : rank == 0 ? .attached : .detached
+        }
+    }
+}
+
+/// An activity that the surface may show, and where it came from.
+struct Candidate {
+    var activity: VisibleActivity
+    var position: Int
+    /// Of its app.
+    var rank = 0
+
+    init(activity: VisibleActivity, position: Int) {
+        self.activity = activity
+        self.position = position
+    }
+
+    /// C7: the relevance score, then the first started.
+    @inline(always)
+    static func comesFirst(_ left: Candidate, _ right: Candidate, by order: SurfaceSettings.Order) -> Bool {
+        let (left, right) = (left.activity, right.activity)
+        if order == .alert, left.lastAlertAt != right.lastAlertAt {
+            return (left.lastAlertAt ?? .distantPast) > (right.lastAlertAt ?? .distantPast)
+        }
+        if left.score != right.score { return left.score > right.score }
+        if left.startedAt != right.startedAt { return left.startedAt < right.startedAt }
+        return left.index < right.index
+    }
+}
+
+/// How one app stands among others, and its best activity.
+struct AppEntry {
+    let app: Int32
+    /// Live before lingering, then by C7.
+    var top: Candidate
+    var isAlerting: Bool
+    var lastAlertAt: Timestamp
+    /// Of its first activity.
+    var startedAt: Timestamp
+    var index: Int32
+
+    private init(_ candidate: Candidate) {
+        let activity = candidate.activity
+        app = activity.app
+        top = candidate
+        isAlerting = activity.isAlerting
+        lastAlertAt = activity.lastAlertAt ?? .distantPast
+        startedAt = activity.startedAt
+        index = activity.index
+    }
+
+    /// Every app, best first.
+    ///
+    /// By alert (C8): whose alert is unexpired, who alerted last, who started first. By relevance: as their best
+    /// activities.
+    static func ranked(
+        _ candidates: [Candidate], by order: SurfaceSettings.Order, liveFirst: Bool
+    ) -> [AppEntry] {
+        var entries: [AppEntry] = []
+        entries.reserveCapacity(candidates.count)
+        for candidate in candidates {
+            guard let known = entries.firstIndex(where: { $0.app == candidate.activity.app }) else {
+                entries.append(AppEntry(candidate))
+                continue
+            }
+            entries[known].add(candidate)
+        }
+        entries.insertionSort { left, right in
+            let (leftTop, rightTop) = (left.top.activity, right.top.activity)
+            if liveFirst, leftTop.isLive != rightTop.isLive { return leftTop.isLive }
+            if order == .relevance { return Candidate.comesFirst(left.top, right.top, by: .relevance) }
+            if left.isAlerting != right.isAlerting { return left.isAlerting }
+            if left.lastAlertAt != right.lastAlertAt { return left.lastAlertAt > right.lastAlertAt }
+            if left.startedAt != right.startedAt { return left.startedAt < right.startedAt }
+            return left.index < right.index
+        }
+        return entries
+    }
+
+    private mutating func add(_ candidate: Candidate) {
+        let activity = candidate.activity
+        isAlerting = isAlerting || activity.isAlerting
+        lastAlertAt = max(lastAlertAt, activity.lastAlertAt ?? .distantPast)
+        startedAt = min(startedAt, activity.startedAt)
+        index = min(index, activity.index)
+        let isBetter =
+            activity.isLive != top.activity.isLive
+            ? activity.isLive : Candidate.comesFirst(candidate, top, by: .relevance)
+        if isBetter { top = candidate }
+    }
+}
+
+extension Array {
+    /// Sorts in place, stable. A device sees a handful of activities, where this is several times as quick as the
+    /// library's sort, which takes over beyond that.
+    fileprivate mutating func insertionSort(by comesFirst: (Element, Element) -> Bool) {
+        guard count <= 24 else { return sort(by: comesFirst) }
+        for next in indices.dropFirst() {
+            let element = self[next]
+            var place = next
+            while place > 0, comesFirst(element, self[place - 1]) {
+                self[place] = self[place - 1]
+                place -= 1
+            }
+            if place != next { self[place] = element }
+        }
+    }
+}

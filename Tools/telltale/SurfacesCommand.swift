@@ -1,0 +1,49 @@
+internal import ArgumentParser
+internal import Model
+internal import Surfaces
+
+/// `telltale surfaces`: what the server knows of screens and sizes. Needs no daemon.
+struct SurfacesCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "surfaces", abstract: "The surfaces, their sizes, and the devices that HELLO device= may name.")
+
+    @Flag(help: "Everything, as one JSON object.") var json = false
+
+    func run() {
+        if json { return print(Catalogue.value) }
+        print("Surfaces, for surface= and view=\n")
+        for surface in Surface.allCases {
+            let areas = Catalogue.areas.filter { $0.place == surface.rawValue || Self.isIsland($0, of: surface) }
+            print("  \(surface.rawValue)")
+            for area in areas {
+                let screen = area.screen.map { "  on \($0)" } ?? ""
+                print("    \(area.presentation.rawValue.padded(12)) \(Self.text(area.extent))\(screen)")
+            }
+        }
+        print("\nDevices, for device=\n")
+        for device in Catalogue.devices {
+            let island = device.hasIsland ? "  Dynamic Island" : ""
+            print("  \(device.name.padded(20)) \(device.surface.rawValue.padded(8)) \(device.canvas)\(island)")
+        }
+        print("\nMeasures\n")
+        for measure in Catalogue.measures {
+            print("  \(measure.name.padded(28)) \(JSON(measure.value)) \(measure.unit)")
+        }
+    }
+
+    private static func isIsland(_ area: Catalogue.Area, of surface: Surface) -> Bool {
+        surface == .phone && area.place == "island"
+    }
+
+    private static func text(_ extent: Catalogue.Extent) -> String {
+        func length(_ range: ClosedRange<Double>) -> String {
+            let (low, high) = (JSON(range.lowerBound), JSON(range.upperBound))
+            return low == high ? "\(low)" : "\(low)-\(high)"
+        }
+        return "\(length(extent.width)) x \(length(extent.height)) pt"
+    }
+}
+
+extension String {
+    fileprivate func padded(_ width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
+}
