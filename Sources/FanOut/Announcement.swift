@@ -6,4 +6,15 @@ public enum Announcement: Hashable, Sendable {
     case milestone(rev: Int64, state: String, at: Timestamp)
     /// The alert's JSON object, as this subscription's surface shows it.
     case alert(rev: Int64, json: [UInt8])
+
+    /// The commit that it belongs to.
+    public var rev: Int64 {
+        switch self {
+        case .milestone(let rev, _, _), .alert(let rev, _): rev
+        }
+    }
+
+    public var isMilestone: Bool {
+        if case .milestone = self { true } else { false }
+    }
 }

@@ -40,8 +40,8 @@ public struct DirtyQueue: Sendable {
     private var entries: [Int32: Entry] = [:]
     /// Keys that `rate=` holds back, and until when, in milliseconds of the monotonic clock.
     private var delayed: [Int32: Int64] = [:]
-    private var milestoneCount = 0
-    private var alertCount = 0
+    private var milestones = Lane()
+    private var alerts = Lane()
 
     private static let liveMarker: Int32 = -1
 
@@ -123,15 +123,12 @@ public struct DirtyQueue: Sendable {
     public mutating func announce(_ announcement: Announcement, before entity: EntityIndex) {
         guard entries[entity.rawValue] != nil else { return }
         entries[entity.rawValue]?.announcements.append(announcement)
-        switch announcement {
-        case .milestone:
-            milestoneCount += 1
-            if milestoneCount > Self.announcementLimit {
-                dropOldest { if case .milestone = $0 { true } else { false } }
-            }
-        case .alert:
-            alertCount += 1
-            if alertCount > Self.announcementLimit { dropOldest { if case .alert = $0 { true } else { false } } }
+        count([announcement], of: entity.rawValue)
+        if milestones.count > Self.announcementLimit, let (raw, rev) = milestones.oldest {
+            drop(rev: rev, of: raw, isMilestone: true)
+        }
+        if alerts.count > Self.announcementLimit, let (raw, rev) = alerts.oldest {
+            drop(rev: rev, of: raw, isMilestone: false)
         }
     }
 
@@ -140,7 +137,7 @@ public struct DirtyQueue: Sendable {
         while let raw = order.popFirst() {
             if raw == Self.liveMarker { return .live }
             guard let entry = entries.removeValue(forKey: raw) else { continue }
-            forget(entry.announcements)
+            forget(entry.announcements, of: raw)
             return .row(EntityIndex(raw), entry)
         }
         return nil
@@ -150,7 +147,7 @@ public struct DirtyQueue: Sendable {
     public mutating func delay(_ entity: EntityIndex, _ entry: Entry, until time: Int64) {
         var entry = entry
         entry.cause = entry.cause ?? .rate
-        count(entry.announcements)
+        count(entry.announcements, of: entity.rawValue)
         entries[entity.rawValue] = entry
         delayed[entity.rawValue] = time
     }
@@ -181,34 +178,45 @@ public struct DirtyQueue: Sendable {
     /// Every key that waits, in no particular order.
     public var waiting: some Sequence<EntityIndex> { entries.keys.lazy.map { EntityIndex($0) } }
 
-    private mutating func dropOldest(where matches: (Announcement) -> Bool) {
-        for raw in order + Deque(delayed.keys.sorted()) {
-            guard let position = entries[raw]?.announcements.firstIndex(where: matches),
-                let dropped = entries[raw]?.announcements.remove(at: position)
-            else { continue }
-            forget([dropped])
-            if case .milestone(_, let state, _) = dropped {
-                entries[raw]?.missed.append(state)
-            }
-            return
-        }
+    private mutating func drop(rev: Int64, of raw: Int32, isMilestone: Bool) {
+        let position = entries[raw]?.announcements.firstIndex { $0.rev == rev && $0.isMilestone == isMilestone }
+        guard let position, let dropped = entries[raw]?.announcements.remove(at: position) else { return }
+        forget([dropped], of: raw)
+        if case .milestone(_, let state, _) = dropped { entries[raw]?.missed.append(state) }
     }
 
-    private mutating func count(_ announcements: [Announcement]) {
+    private mutating func count(_ announcements: [Announcement], of raw: Int32) {
         for announcement in announcements {
-            switch announcement {
-            case .milestone: milestoneCount += 1
-            case .alert: alertCount += 1
+            if announcement.isMilestone {
+                milestones.insert(raw, rev: announcement.rev)
+            } else {
+                alerts.insert(raw, rev: announcement.rev)
             }
         }
     }
 
-    private mutating func forget(_ announcements: [Announcement]) {
+    private mutating func forget(_ announcements: [Announcement], of raw: Int32) {
         for announcement in announcements {
-            switch announcement {
-            case .milestone: milestoneCount -= 1
-            case .alert: alertCount -= 1
+            if announcement.isMilestone {
+                milestones.remove(raw, rev: announcement.rev)
+            } else {
+                alerts.remove(raw, rev: announcement.rev)
             }
+        }
+    }
+
+    /// Announcements of one sort that wait, oldest first. At most ``announcementLimit`` and one: a scan is short.
+    private struct Lane: Sendable {
+        private var waiting: [(raw: Int32, rev: Int64)] = []
+
+        var count: Int { waiting.count }
+        var oldest: (raw: Int32, rev: Int64)? { waiting.first }
+
+        mutating func insert(_ raw: Int32, rev: Int64) { waiting.append((raw, rev)) }
+
+        mutating func remove(_ raw: Int32, rev: Int64) {
+            guard let position = waiting.firstIndex(where: { $0.raw == raw && $0.rev == rev }) else { return }
+            waiting.remove(at: position)
         }
     }
 }

@@ -21,12 +21,12 @@ public struct SubscriptionIndex: Hashable, Sendable {
 /// A place in an array by such an index. Positions are handed out from 0, so the conversion cannot fail.
 extension Array {
     public subscript(_ index: EntityIndex) -> Element {
-        get { self[Int(index.rawValue)] }
+        _read { yield self[Int(index.rawValue)] }
         _modify { yield &self[Int(index.rawValue)] }
     }
 
     public subscript(_ index: SubscriptionIndex) -> Element {
-        get { self[Int(index.rawValue)] }
+        _read { yield self[Int(index.rawValue)] }
         _modify { yield &self[Int(index.rawValue)] }
     }
 }

@@ -139,23 +139,23 @@ extension Hub {
     }
 
     private mutating func writeLive(_ index: SubscriptionIndex, to writer: inout LineWriter) {
-        guard let subscription = subscriptions[index] else { return }
-        let cursor = cursor(of: subscription)
+        guard let terms = subscriptions[index]?.terms else { return }
+        let cursor = cursor(of: index, terms)
         subscriptions[index]?.isLive = true
         subscriptions[index]?.toldCursor = cursor.sequence
-        writer.live(subscription: subscription.number, cursor: cursor)
+        writer.live(subscription: terms.number, cursor: cursor)
     }
 
     /// Holds a row back whose key has used up its rate.
     private mutating func hold(
         _ entity: EntityIndex, _ entry: DirtyQueue.Entry, in index: SubscriptionIndex, at now: HubTime
     ) -> Bool {
-        guard let interval = subscriptions[index]?.rateInterval, subscriptions[index]?.isLive == true else {
+        guard let interval = subscriptions[index]?.terms.rateInterval, subscriptions[index]?.isLive == true else {
             return false
         }
         if let last = subscriptions[index]?.lastSent[entity.rawValue], now.monotonic - last < interval {
             subscriptions[index]?.queue.delay(entity, entry, until: last + interval)
-            if let session = subscriptions[index]?.session { watch(session, at: last + interval) }
+            if let session = subscriptions[index]?.terms.session { watch(session, at: last + interval) }
             return true
         }
         subscriptions[index]?.lastSent[entity.rawValue] = now.monotonic
@@ -166,25 +166,24 @@ extension Hub {
     private mutating func write(
         _ entity: EntityIndex, _ entry: DirtyQueue.Entry, in index: SubscriptionIndex, to writer: inout LineWriter
     ) {
-        guard let subscription = subscriptions[index], let key = entities.key(at: entity) else { return }
+        guard let terms = subscriptions[index]?.terms, let key = entities.key(at: entity) else { return }
         statistics.rows += 1
         statistics.count(entry.cause)
-        var head = RowHead(subscription: subscription.number, key: key, rev: entities.revs[entity])
+        var head = RowHead(subscription: terms.number, key: key, rev: entities.revs[entity])
         head.skip = Int(clamping: entry.foldedCount)
         head.why = entry.cause.map { RowHead.Fold($0) }
         head.missed = entry.missed
 
-        guard let form = form(of: entity, for: subscription), let body = body(of: entity, form) else {
-            let wasShown = subscription.shown[entity.rawValue] != nil
-            subscriptions[index]?.shown[entity.rawValue] = nil
-            let knowsByItself = !subscription.tracksRows
+        guard let form = form(of: entity, for: terms, index), let body = body(of: entity, form) else {
+            let wasShown = subscriptions[index]?.shown.removeValue(forKey: entity.rawValue) != nil
+            let knowsByItself = !terms.tracksRows
             guard wasShown || entry.tellsDeletion || knowsByItself, !entry.isSnapshot else { return }
             head.cursor = advancedCursor(index)
-            return writer.deletion(head, why: deletionReason(of: entity, for: subscription))
+            return writer.deletion(head, why: deletionReason(of: entity, for: terms))
         }
-        announce(entry, of: entity, key: key, subscription, to: &writer)
-        if subscription.tracksRows { subscriptions[index]?.shown[entity.rawValue] = form.placement }
-        if entry.isSnapshot, !subscription.isLive {
+        announce(entry, of: entity, key: key, terms, to: &writer)
+        if terms.tracksRows { subscriptions[index]?.shown[entity.rawValue] = form.placement }
+        if entry.isSnapshot, subscriptions[index]?.isLive == false {
             writer.snapshot(head, body: body)
         } else {
             head.cursor = advancedCursor(index)
@@ -193,31 +192,31 @@ extension Hub {
     }
 
     private func announce(
-        _ entry: DirtyQueue.Entry, of entity: EntityIndex, key: Key, _ subscription: Subscription,
+        _ entry: DirtyQueue.Entry, of entity: EntityIndex, key: Key, _ terms: SubscriptionTerms,
         to writer: inout LineWriter
     ) {
         for announcement in entry.announcements {
             switch announcement {
             case .milestone(let rev, let state, let time):
-                writer.milestone(subscription: subscription.number, key: key, rev: rev, state: state, at: time)
+                writer.milestone(subscription: terms.number, key: key, rev: rev, state: state, at: time)
             case .alert(let rev, let json):
                 // Seen on another device of this person meanwhile: it need not alert here.
-                if let account = subscription.account, let activity = activity(at: entity),
+                if let account = terms.account, let activity = activity(at: entity),
                     activity.isAlertSpent(rev: rev, for: account)
                 {
                     continue
                 }
-                writer.alert(subscription: subscription.number, key: key, rev: rev, body: json)
+                writer.alert(subscription: terms.number, key: key, rev: rev, body: json)
             }
         }
     }
 
-    private func deletionReason(of entity: EntityIndex, for subscription: Subscription) -> DeletionReason {
+    private func deletionReason(of entity: EntityIndex, for terms: SubscriptionTerms) -> DeletionReason {
         switch entities.states[entity] {
         case .none: .removed
         case .activity(let activity):
             activity.lifecycle == .dismissed
-                || subscription.account.map { activity.isDismissed(by: $0) } ?? false
+                || terms.account.map { activity.isDismissed(by: $0) } ?? false
                 ? .dismissed : .hidden
         case .toggle, .button: .hidden
         }
@@ -226,17 +225,18 @@ extension Hub {
     // MARK: Cursors
 
     /// Where a subscription may resume: below the oldest commit that it still lacks.
-    private func cursor(of subscription: Subscription) -> Cursor {
-        let sequence = min(durableSequence, (subscription.queue.oldestMissingCommit ?? .max) - 1)
+    private func cursor(of index: SubscriptionIndex, _ terms: SubscriptionTerms) -> Cursor {
+        let oldest = subscriptions[index]?.queue.oldestMissingCommit ?? .max
+        let told = subscriptions[index]?.toldCursor ?? 0
         return Cursor(
-            epoch: epoch, sequence: max(sequence, subscription.toldCursor), selection: subscription.selection)
+            epoch: epoch, sequence: max(min(durableSequence, oldest - 1), told), selection: terms.selection)
     }
 
     /// The cursor, if it has advanced since it was told; it counts as told then.
     private mutating func advancedCursor(_ index: SubscriptionIndex) -> Cursor? {
-        guard let subscription = subscriptions[index], subscription.isLive else { return nil }
-        let cursor = cursor(of: subscription)
-        guard cursor.sequence > subscription.toldCursor else { return nil }
+        guard let terms = subscriptions[index]?.terms, subscriptions[index]?.isLive == true else { return nil }
+        let cursor = cursor(of: index, terms)
+        guard cursor.sequence > subscriptions[index]?.toldCursor ?? .max else { return nil }
         subscriptions[index]?.toldCursor = cursor.sequence
         return cursor
     }
@@ -252,13 +252,6 @@ extension Hub {
         if writer.bytes.isEmpty { writer.mark(now: max(time, now.time)) }
         append(writer.bytes, to: id)
         makeReady(id)
-    }
-}
-
-extension Subscription {
-    /// Whether what it shows of a key depends on more than the key, so that what was shown must be remembered.
-    var tracksRows: Bool {
-        if case .surface = view { true } else { account != nil }
     }
 }
 

@@ -60,21 +60,21 @@ extension Hub {
     // MARK: Which form
 
     /// The form in which a subscription shows an entity now, or `nil` when it does not show it.
-    func form(of entity: EntityIndex, for subscription: Subscription) -> RowForm? {
-        guard isListed(entity), isVisible(entity, to: subscription.account) else { return nil }
-        guard case .surface(let surface) = subscription.view else { return .full }
-        let traits = self[subscription.session]?.traits ?? Traits()
+    func form(of entity: EntityIndex, for terms: SubscriptionTerms, _ index: SubscriptionIndex) -> RowForm? {
+        guard isListed(entity), isVisible(entity, to: terms.account) else { return nil }
+        guard case .surface(let surface) = terms.view else { return .full }
+        let traits = self[terms.session]?.traits ?? Traits()
         switch entities.states[entity] {
         case .none: return nil
         case .activity(let activity):
             let placement =
-                subscription.competes
-                ? subscription.placements[entity.rawValue] ?? .hidden
+                terms.competes
+                ? subscriptions[index]?.placements[entity.rawValue] ?? .hidden
                 : placementAlone(of: activity, at: entity, surface: surface, traits: traits)
             guard placement.isShown else { return nil }
-            return activityForm(of: activity, surface, placement, session: subscription.session)
+            return activityForm(of: activity, surface, placement, session: terms.session)
         case .toggle, .button:
-            return controlForm(surface: surface, placement: subscription.placement, session: subscription.session)
+            return controlForm(surface: surface, placement: terms.placement, session: terms.session)
         }
     }
 
@@ -239,36 +239,38 @@ extension Hub {
     /// Projects what a competing subscription shows anew, and owes it the rows that look different now.
     mutating func project(_ index: SubscriptionIndex) {
         subscriptions[index]?.needsProjection = false
-        guard let subscription = subscriptions[index], case .surface(let surface) = subscription.view else { return }
-        let traits = self[subscription.session]?.traits ?? Traits()
+        guard let terms = subscriptions[index]?.terms, case .surface(let surface) = terms.view else { return }
+        let traits = self[terms.session]?.traits ?? Traits()
         var candidates: [EntityIndex] = []
         var visible: [VisibleActivity] = []
-        for entity in candidatesOf(subscription) {
+        for entity in followed(by: terms) {
             guard let activity = activity(at: entity), isListed(entity),
-                isVisible(entity, to: subscription.account)
+                isVisible(entity, to: terms.account)
             else { continue }
             candidates.append(entity)
             visible.append(visibleActivity(activity, at: entity))
         }
         let placements = Projection.project(
             surface: surface, traits: traits, foreground: foreground(of: traits), activities: visible,
-            settings: configuration.surfaces, competing: subscription.competes)
+            settings: configuration.surfaces, competing: terms.competes)
         var shown: [Int32: Placement] = [:]
         for (entity, placement) in zip(candidates, placements) where placement.isShown {
             shown[entity.rawValue] = placement
         }
-        if subscription.competes { subscriptions[index]?.placements = shown }
+        let before = subscriptions[index]?.shown ?? [:]
+        let isLive = subscriptions[index]?.isLive == true
+        if terms.competes { subscriptions[index]?.placements = shown }
         // Before the snapshot or the resume is sent, every row is on its way anyway.
-        for entity in candidates where subscription.shown[entity.rawValue] != shown[entity.rawValue] {
-            guard subscription.isLive || subscription.shown[entity.rawValue] != nil else { continue }
+        for entity in candidates where before[entity.rawValue] != shown[entity.rawValue] {
+            guard isLive || before[entity.rawValue] != nil else { continue }
             owe(entity, to: index)
         }
-        for raw in subscription.shown.keys.sorted() where shown[raw] == nil {
+        for raw in before.keys.sorted() where shown[raw] == nil {
             guard case .activity = entities.states[EntityIndex(raw)] else { continue }
             owe(EntityIndex(raw), to: index)
         }
         // Controls do not compete; a locked device shows less of them.
-        for raw in subscription.shown.keys.sorted() {
+        for raw in before.keys.sorted() {
             switch entities.states[EntityIndex(raw)] {
             case .toggle, .button: owe(EntityIndex(raw), to: index)
             case .none, .activity: break
@@ -281,13 +283,13 @@ extension Hub {
         enqueue(entity, in: index) { $0.markChangedSurroundings(entity, nextCommit: nextCommit) }
     }
 
-    private func candidatesOf(_ subscription: Subscription) -> [EntityIndex] {
-        if case .key(let entity) = subscription.selector { return [entity] }
+    private func followed(by terms: SubscriptionTerms) -> [EntityIndex] {
+        if case .key(let entity) = terms.selector { return [entity] }
         var found: [EntityIndex] = []
         for position in entities.states.indices {
             let entity = EntityIndex(Int32(position))
             guard case .activity = entities.states[position],
-                subscription.selector.follows(entity, kind: entities.kindNames[entity])
+                terms.selector.follows(entity, kind: entities.kindNames[entity])
             else { continue }
             found.append(entity)
         }
@@ -297,11 +299,11 @@ extension Hub {
     // MARK: Alerts
 
     /// An alert as a subscription's surface draws it; `nil` where it draws none.
-    func alertBody(_ alert: ActivityAlert, of entity: EntityIndex, for subscription: Subscription) -> [UInt8]? {
-        guard case .surface(let surface) = subscription.view, let activity = activity(at: entity),
+    func alertBody(_ alert: ActivityAlert, of entity: EntityIndex, for terms: SubscriptionTerms) -> [UInt8]? {
+        guard case .surface(let surface) = terms.view, let activity = activity(at: entity),
             activity.lifecycle != .pending
         else { return nil }
-        let traits = self[subscription.session]?.traits ?? Traits()
+        let traits = self[terms.session]?.traits ?? Traits()
         let style = Projection.alertStyle(
             surface: surface, traits: traits, app: app(at: entity), foreground: foreground(of: traits),
             settings: configuration.surfaces)

@@ -115,9 +115,12 @@ extension Hub {
 
 extension Hub {
     subscript(id: SessionID) -> Session? {
-        get {
-            guard sessions.indices.contains(Int(id.slot)), sessions[Int(id.slot)]?.id == id else { return nil }
-            return sessions[Int(id.slot)]
+        _read {
+            if sessions.indices.contains(Int(id.slot)), sessions[Int(id.slot)]?.id == id {
+                yield sessions[Int(id.slot)]
+            } else {
+                yield nil
+            }
         }
         _modify {
             if sessions.indices.contains(Int(id.slot)), sessions[Int(id.slot)]?.id == id {

@@ -20,22 +20,22 @@ extension Hub {
         }
         let view = command.view ?? defaultView(of: id)
         let account = command.account ?? session.account
-        let subscription = Subscription(
-            session: id, number: session.nextSubscriptionNumber, pattern: command.pattern,
-            selector: selector(of: command.pattern), view: view, account: account, placement: command.placement,
+        let terms = SubscriptionTerms(
+            session: id, number: session.nextSubscriptionNumber, selector: selector(of: command.pattern), view: view,
+            account: account, placement: command.placement,
             selection: selection(command.pattern, view, account, command.placement),
             rateInterval: command.rate.map { Int64(1_000 / max(1, $0)) })
-        let index = insert(subscription)
-        self[id]?.subscriptions.append((subscription.number, index))
+        let index = insert(terms)
+        self[id]?.subscriptions.append((terms.number, index))
         self[id]?.nextSubscriptionNumber += 1
 
         writer.beginOK(id: request.id)
-        writer.attribute("sub", subscription.number)
+        writer.attribute("sub", terms.number)
         writer.attribute("view", view.description)
         writer.ignored(request.ignored)
         writer.end()
-        if let cursor = command.from, let why = refusal(of: cursor, for: subscription) {
-            writer.reset(subscription: subscription.number, why: why)
+        if let cursor = command.from, let why = refusal(of: cursor, for: terms) {
+            writer.reset(subscription: terms.number, why: why)
             append(writer.bytes, to: id)
             fillSnapshot(index)
         } else if let cursor = command.from {
@@ -59,17 +59,17 @@ extension Hub {
         writer.ok(id: request.id, ignored: request.ignored)
     }
 
-    private mutating func insert(_ subscription: Subscription) -> SubscriptionIndex {
+    private mutating func insert(_ terms: SubscriptionTerms) -> SubscriptionIndex {
         let index: SubscriptionIndex
         if let free = freeSubscriptions.popLast() {
             index = free
-            subscriptions[index] = subscription
+            subscriptions[index] = Subscription(terms)
         } else {
             index = SubscriptionIndex(Int32(subscriptions.count))
-            subscriptions.append(subscription)
+            subscriptions.append(Subscription(terms))
         }
-        if case .key(let entity) = subscription.selector { entities.retain(entity) }
-        patterns.insert(index, subscription.selector)
+        if case .key(let entity) = terms.selector { entities.retain(entity) }
+        patterns.insert(index, terms.selector)
         return index
     }
 
@@ -77,8 +77,8 @@ extension Hub {
         guard let subscription = subscriptions[index] else { return }
         subscriptions[index] = nil
         freeSubscriptions.append(index)
-        patterns.remove(index, subscription.selector)
-        if case .key(let entity) = subscription.selector { entities.release(entity) }
+        patterns.remove(index, subscription.terms.selector)
+        if case .key(let entity) = subscription.terms.selector { entities.release(entity) }
         for entity in subscription.queue.waiting { entities.release(entity) }
     }
 
@@ -100,9 +100,9 @@ extension Hub {
         return UInt16(truncatingIfNeeded: hash.finalize())
     }
 
-    private func refusal(of cursor: Cursor, for subscription: Subscription) -> ResetReason? {
+    private func refusal(of cursor: Cursor, for terms: SubscriptionTerms) -> ResetReason? {
         if cursor.epoch != epoch { return .epoch }
-        if cursor.selection != subscription.selection { return .selection }
+        if cursor.selection != terms.selection { return .selection }
         if cursor.sequence > durableSequence { return .future }
         if cursor.sequence < resumeFloor { return .expired }
         return nil
@@ -120,12 +120,12 @@ extension Hub {
     }
 
     private mutating func fillResume(_ index: SubscriptionIndex, after sequence: Int64) {
-        guard let subscription = subscriptions[index] else { return }
+        guard let terms = subscriptions[index]?.terms else { return }
         for entity in changes.suffix(while: { entities.revs[$0] > sequence })
-        where subscription.selector.follows(entity, kind: entities.kindNames[entity]) {
+        where terms.selector.follows(entity, kind: entities.kindNames[entity]) {
             enqueue(entity, in: index) { $0.markResume(entity, firstCommit: sequence + 1) }
         }
-        if subscription.competes {
+        if terms.competes {
             // What surrounds an unchanged activity may have changed what is shown of it.
             forEachFollowed(by: index) { hub, entity in
                 hub.enqueue(entity, in: index) { $0.markResume(entity, firstCommit: sequence + 1) }
@@ -140,33 +140,26 @@ extension Hub {
     private mutating func forEachFollowed(
         by index: SubscriptionIndex, _ body: (inout Hub, EntityIndex) -> Void
     ) {
-        guard let subscription = subscriptions[index] else { return }
-        switch subscription.selector {
+        guard let terms = subscriptions[index]?.terms else { return }
+        switch terms.selector {
         case .key(let entity):
-            if isListed(entity), isVisible(entity, to: subscription.account) { body(&self, entity) }
+            if isListed(entity), isVisible(entity, to: terms.account) { body(&self, entity) }
         case .all, .kind:
             for position in entities.states.indices {
                 let entity = EntityIndex(Int32(position))
-                guard isListed(entity), subscription.selector.follows(entity, kind: entities.kindNames[entity]),
-                    isVisible(entity, to: subscription.account)
+                guard isListed(entity), terms.selector.follows(entity, kind: entities.kindNames[entity]),
+                    isVisible(entity, to: terms.account)
                 else { continue }
                 body(&self, entity)
             }
         }
     }
 
-    /// Changes the queue of a subscription, and holds on to `entity` when it begins to wait there.
+    /// Changes the queue of a subscription, and holds on to `entity` when it begins to wait there, as `body` tells.
     mutating func enqueue(
         _ entity: EntityIndex, in index: SubscriptionIndex, _ body: (inout DirtyQueue) -> Bool
     ) {
-        guard subscriptions[index] != nil else { return }
-        let isNew = subscriptions[index].map { !$0.queue.contains(entity) } ?? false
-        if var queue = subscriptions[index]?.queue {
-            subscriptions[index]?.queue = DirtyQueue()
-            _ = body(&queue)
-            subscriptions[index]?.queue = queue
-        }
-        if isNew { entities.retain(entity) }
+        if subscriptions[index].change({ body(&$0.queue) }) == true { entities.retain(entity) }
     }
 
     // MARK: Changes
@@ -189,14 +182,13 @@ extension Hub {
         let nextCommit = durableSequence + 1
         for raw in activities.sorted() {
             forEachFollower(of: EntityIndex(raw)) { hub, index in
-                guard case .surface? = hub.subscriptions[index]?.view,
-                    let session = hub.subscriptions[index]?.session,
+                guard let terms = hub.subscriptions[index]?.terms, case .surface = terms.view,
                     hub.subscriptions[index]?.shown[raw] != nil
                 else { return }
                 hub.enqueue(EntityIndex(raw), in: index) {
                     $0.markChangedSurroundings(EntityIndex(raw), nextCommit: nextCommit)
                 }
-                hub.makeReady(session)
+                hub.makeReady(terms.session)
             }
         }
     }
@@ -211,26 +203,26 @@ extension Hub {
     }
 
     private mutating func owe(_ change: Change, to index: SubscriptionIndex) {
-        guard let subscription = subscriptions[index] else { return }
+        guard let terms = subscriptions[index]?.terms else { return }
         let entity = change.entity
-        let sees = subscription.account.map { isVisible(entity, to: $0) } ?? true
-        guard sees || subscription.shown[entity.rawValue] != nil || subscription.queue.contains(entity) else { return }
+        let sees = terms.account.map { isVisible(entity, to: $0) } ?? true
+        guard sees || subscriptions[index]?.knows(entity) == true else { return }
         enqueue(entity, in: index) { $0.mark(entity, commit: change.commit) }
-        if subscription.competes { subscriptions[index]?.needsProjection = true }
+        if terms.competes { subscriptions[index]?.needsProjection = true }
         if sees {
             for milestone in change.milestones { subscriptions[index]?.queue.announce(milestone, before: entity) }
-            if let alert = change.alert, let json = alertBody(alert, of: entity, for: subscription) {
+            if let alert = change.alert, let json = alertBody(alert, of: entity, for: terms) {
                 subscriptions[index]?.queue.announce(.alert(rev: change.commit, json: json), before: entity)
             }
         }
-        makeReady(subscription.session)
+        makeReady(terms.session)
     }
 
     /// Lets every surface view of a session be projected anew: its situation changed.
     mutating func reproject(_ id: SessionID) {
         guard let session = self[id] else { return }
         for (_, index) in session.subscriptions {
-            guard case .surface? = subscriptions[index]?.view else { continue }
+            guard case .surface? = subscriptions[index]?.terms.view else { continue }
             subscriptions[index]?.needsProjection = true
         }
         makeReady(id)
@@ -272,5 +264,19 @@ extension PatternIndex.Selector {
         case .kind(let own): own == kind
         case .key(let own): own == entity
         }
+    }
+}
+
+extension Subscription {
+    /// The subscriber has the key's row, or is about to get one.
+    func knows(_ entity: EntityIndex) -> Bool { shown[entity.rawValue] != nil || queue.contains(entity) }
+}
+
+extension Optional {
+    /// Changes what is there, in place; `nil` when nothing is.
+    fileprivate mutating func change<Result>(_ body: (inout Wrapped) -> Result) -> Result? {
+        guard var value = take() else { return nil }
+        defer { self = .some(value) }
+        return body(&value)
     }
 }

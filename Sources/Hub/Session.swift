@@ -81,11 +81,10 @@ struct Session: Sendable {
     var inFlightCount: Int { inbox.count + staged.count + outbox.count }
 }
 
-/// One subscription of one session.
-struct Subscription: Sendable {
+/// What a subscription asked for. Shared, so that looking at it copies nothing of what changes.
+final class SubscriptionTerms: Sendable {
     let session: SessionID
     let number: Int
-    let pattern: Pattern
     let selector: PatternIndex.Selector
     let view: ViewName
     let account: String?
@@ -93,6 +92,37 @@ struct Subscription: Sendable {
     let selection: UInt16
     /// Milliseconds between two rows of one key; `nil` = as fast as the reader takes them.
     let rateInterval: Int64?
+
+    init(
+        session: SessionID, number: Int, selector: PatternIndex.Selector, view: ViewName, account: String?,
+        placement: String?, selection: UInt16, rateInterval: Int64?
+    ) {
+        self.session = session
+        self.number = number
+        self.selector = selector
+        self.view = view
+        self.account = account
+        self.placement = placement
+        self.selection = selection
+        self.rateInterval = rateInterval
+    }
+
+    /// Activities compete for places among what one device of an account sees (protocol.md §4).
+    var competes: Bool {
+        if case .surface = view { account != nil } else { false }
+    }
+
+    /// Whether what it shows of a key depends on more than the key, so that what was shown must be remembered.
+    var tracksRows: Bool {
+        if case .surface = view { true } else { account != nil }
+    }
+}
+
+/// One subscription of one session.
+///
+/// Keep no copy of it while it changes: its queue would be copied too. ``terms`` is for looking.
+struct Subscription: Sendable {
+    let terms: SubscriptionTerms
     var queue = DirtyQueue()
     /// The snapshot, or the resume, has been sent.
     var isLive = false
@@ -107,8 +137,7 @@ struct Subscription: Sendable {
     /// When the last row of a key left, for `rate=`.
     var lastSent: [Int32: Int64] = [:]
 
-    /// Activities compete for places among what one device of an account sees (protocol.md §4).
-    var competes: Bool {
-        if case .surface = view { account != nil } else { false }
+    init(_ terms: SubscriptionTerms) {
+        self.terms = terms
     }
 }
