@@ -11,3 +11,14 @@ static inline int clibsqlite_bind_empty_text(sqlite3_stmt *statement, int parame
 }
 
 static const int clibsqlite_ioerr_write = SQLITE_IOERR_WRITE;
+
+/* The operating system's error of the last failed call on the write-ahead log, or else on the file, or 0.
+   sqlite3_system_errno() does not know of those that fail a COMMIT. */
+static inline int clibsqlite_last_errno(sqlite3 *connection) {
+    sqlite3_file *log = 0;
+    int code = 0;
+    if (sqlite3_file_control(connection, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log) == SQLITE_OK && log && log->pMethods)
+        log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &code);
+    if (code == 0) sqlite3_file_control(connection, "main", SQLITE_FCNTL_LAST_ERRNO, &code);
+    return code;
+}

@@ -56,7 +56,7 @@ struct JournalCheck {
         }
     }
 
-    private func checkChunks() throws(JournalError) {
+    func checkChunks() throws(JournalError) {
         guard let snapshot = try SQLiteJournal.readSnapshot(of: connection, folder, head) else { return }
         let first = head.snapshot * JournalSchema.chunkLimit
         let rows = try connection.prepare("SELECT id, body, checksum FROM chunk WHERE id >= ?1 AND id < ?2 ORDER BY id")

@@ -136,8 +136,8 @@ internal import Journal
     /// What SQLite's code means for a journal.
     func error(_ code: CInt, _ what: String) -> JournalError {
         let message = unsafe String(cString: sqlite3_errmsg(raw))
-        let system = unsafe sqlite3_system_errno(raw)
-        let cause = system == 0 ? message : "\(message): \(systemMessage(system))"
+        let system = code & 0xFF == SQLITE_IOERR ? unsafe clibsqlite_last_errno(raw) : unsafe sqlite3_system_errno(raw)
+        let cause = system == 0 ? "\(message) (SQLite code \(code))" : "\(message): \(systemMessage(system))"
         switch code & 0xFF {
         case SQLITE_FULL:
             return .full(what: what, cause: message)

@@ -204,14 +204,15 @@ public final class SQLiteJournal: Journal {
         records.reserveCapacity(min(limit, 65_536))
         var expected = sequence + 1
         while try statement.step() {
-            let (record, link, checksum) = try row(of: statement)
+            let row = try row(of: statement)
+            let record = row.record
             guard record.sequence == expected || record.sequence - 1 <= head.prunedThrough else {
                 throw damage("record \(expected) is missing")
             }
-            if let lastRead, lastRead.sequence == record.sequence - 1, lastRead.checksum != link {
+            if let lastRead, lastRead.sequence == record.sequence - 1, lastRead.checksum != row.link {
                 throw damage("record \(record.sequence) does not follow the one before it")
             }
-            lastRead = (record.sequence, checksum)
+            lastRead = (record.sequence, row.checksum)
             expected = record.sequence + 1
             records.append(record)
         }
@@ -233,29 +234,12 @@ public final class SQLiteJournal: Journal {
         return try row(of: statement).record
     }
 
-    /// The record in a row of `record`, checked against its own checksum.
-    private func row(
-        of statement: SQLiteStatement
-    ) throws(JournalError) -> (record: JournalRecord, link: UInt64, checksum: UInt64) {
-        let sequence = statement.integer(0)
-        let time = statement.integer(1)
-        let previous = statement.integer(3)
-        let link = statement.word(5)
-        let checksum = statement.word(6)
-        let (entity, body, sum) = unsafe statement.withBytes(2) { entity in
-            unsafe statement.withBytes(4) { body in
-                unsafe (
-                    String(decoding: entity, as: UTF8.self), Array(body),
-                    Checksum.record(
-                        link: link, sequence: sequence, time: time, previous: previous, entity: entity, body: body)
-                )
-            }
-        }
-        guard sum == checksum, sequence < head.sequence || (sequence == head.sequence && checksum == head.checksum)
+    private func row(of statement: SQLiteStatement) throws(JournalError) -> RecordRow {
+        let row = RecordRow(statement)
+        let sequence = row.record.sequence
+        guard row.isWhole, sequence < head.sequence || (sequence == head.sequence && row.checksum == head.checksum)
         else { throw damage("record \(sequence) does not fit its checksum") }
-        let record = JournalRecord(
-            sequence: sequence, time: Timestamp(milliseconds: time), entity: entity, previous: previous, body: body)
-        return (record, link, checksum)
+        return row
     }
 
     func damage(_ what: String) -> JournalError {

@@ -31,7 +31,7 @@ struct WriteAheadLog: Hashable {
         unsafe scan(UnsafeRawBufferPointer(start: address, count: size))
     }
 
-    /// For tests.
+    /// The same of bytes that are in memory already.
     init(_ bytes: [UInt8]) {
         unsafe bytes.withUnsafeBytes { unsafe scan($0) }
     }

@@ -1,0 +1,126 @@
+import Glibc
+import Journal
+import JournalSQLite
+import Model
+import Testing
+
+/// What `telltale journal` does.
+struct InspectionTests {
+    private func fill(_ journal: SQLiteJournal) throws {
+        try journal.append(records(1..<101))
+        try journal.writeSnapshot(at: 60, chunks: [[1, 2], [3]])
+        try journal.append(records(101..<151))
+    }
+
+    @Test func `a journal in use can be looked at and copied`() throws {
+        let folder = TemporaryFolder()
+        let journal = try SQLiteJournal(folder.path)
+        try fill(journal)
+        let inspector = try JournalInspector(folder.path)
+        let summary = try inspector.summary()
+        #expect(summary.user == "process \(getpid())")
+        #expect(summary.recordCount == 150)
+        #expect(summary.snapshot == JournalSnapshot(sequence: 60, chunkCount: 2, byteCount: 3))
+        try inspector.verify { _, _ in }
+        #expect(try inspector.readRecords(after: 10, limit: 5) == records(11..<16))
+
+        let copy = TemporaryFolder()
+        try inspector.backup(to: copy.path) { _, _ in }
+        // What is written afterwards is not in it.
+        try journal.append(records(151..<161))
+        let restored = try SQLiteJournal(copy.path)
+        #expect(try restored.readAll() == records(1..<151))
+        #expect(try restored.readSnapshot() == [[1, 2], [3]])
+        #expect(restored.opening.epochReplaced == "restored from a backup")
+        #expect(restored.epoch != journal.epoch)
+        #expect(throws: JournalError.self) { try inspector.backup(to: copy.path) { _, _ in } }
+    }
+
+    @Test func `verify names what is not as it was written`() throws {
+        let folder = TemporaryFolder()
+        var journal: SQLiteJournal? = try SQLiteJournal(folder.path)
+        try journal.map(fill)
+        try journal?.close()
+        journal = nil
+        try JournalInspector(folder.path).verify { _, _ in }
+        damage(30, in: folder)
+        let error = try #require(throws: JournalError.self) { try JournalInspector(folder.path).verify { _, _ in } }
+        #expect("\(error)".contains("record 30 does not fit its checksum"))
+        #expect("\(error)".contains("telltale journal repair \(folder.path)"))
+
+        // The record is of the history before the snapshot: repair keeps everything else.
+        let report = try JournalRepair.repair(folder.path) { _, _ in }
+        #expect(report.keptRecordCount == 149)
+        #expect(report.lastSequence == 150)
+        let repaired = try SQLiteJournal(folder.path)
+        #expect(repaired.opening.epochReplaced == "repaired")
+        #expect(try repaired.readAll() == records(1..<151).filter { $0.sequence != 30 })
+        #expect(try repaired.readSnapshot() == [[1, 2], [3]])
+        #expect(try repaired.readChain(endingAt: 33, limit: 9).map(\.sequence) == [33])
+        try repaired.append(records(151..<152))
+        empty(report.damagedFolder)
+    }
+
+    @Test func `repair keeps what comes before the first record that is not whole`() throws {
+        let folder = TemporaryFolder()
+        var journal: SQLiteJournal? = try SQLiteJournal(folder.path)
+        try journal.map(fill)
+        try journal?.close()
+        journal = nil
+        damage(120, in: folder)
+        #expect(throws: JournalError.self) { try SQLiteJournal(folder.path) }
+
+        let report = try JournalRepair.repair(folder.path) { _, _ in }
+        #expect(report.lastSequence == 119)
+        #expect(report.lastSequenceBefore == 150)
+        #expect(report.findings == ["record 120 is missing or not whole; nothing after it is kept"])
+        #expect(try SQLiteJournal(folder.path).readAll() == records(1..<120))
+        empty(report.damagedFolder)
+    }
+
+    @Test func `repair of a log that is cut short keeps what SQLite can read`() throws {
+        let folder = TemporaryFolder()
+        var journal: SQLiteJournal? = try SQLiteJournal(folder.path)
+        try journal.map(fill)
+        journal = nil
+        let log = folder.read("journal.sqlite-wal")
+        folder.write("journal.sqlite-wal", log.dropLast(20_000))
+        #expect(throws: JournalError.self) { try SQLiteJournal(folder.path) }
+        let report = try JournalRepair.repair(folder.path) { _, _ in }
+        #expect(report.lastSequence == 100)
+        #expect(report.lastSequenceBefore == 150)
+        #expect(try SQLiteJournal(folder.path).readAll() == records(1..<101))
+        empty(report.damagedFolder)
+    }
+
+    @Test func `repair without anything to start from leaves the files where they are`() throws {
+        let folder = TemporaryFolder()
+        var journal: SQLiteJournal? = try SQLiteJournal(folder.path)
+        try journal.map(fill)
+        try journal?.prune(Pruning(through: 50))
+        try journal?.tidyUp()
+        try journal?.close()
+        journal = nil
+        var bytes = folder.read("journal.sqlite")
+        // Every page but the first.
+        for index in bytes.indices.dropFirst(8_192) { bytes[index] ^= 0x55 }
+        folder.write("journal.sqlite", bytes)
+        #expect(throws: JournalError.self) { try JournalRepair.repair(folder.path) { _, _ in } }
+        #expect(folder.read("journal.sqlite") == bytes)
+    }
+
+    /// Flips a bit of one record's body, and of every copy of it that SQLite left in free space.
+    private func damage(_ sequence: Int64, in folder: TemporaryFolder) {
+        var bytes = folder.read("journal.sqlite")
+        let body = records(sequence..<sequence + 1)[0].body
+        for place in bytes.indices where bytes[place...].starts(with: body) { bytes[place + 3] ^= 4 }
+        folder.write("journal.sqlite", bytes)
+    }
+
+    private func empty(_ folder: String) {
+        for file in ["journal.sqlite", "journal.sqlite-wal", "journal.sqlite-shm", "acknowledged"] {
+            _ = unsafe unlink("\(folder)/\(file)")
+        }
+        _ = unsafe rmdir(folder)
+    }
+}

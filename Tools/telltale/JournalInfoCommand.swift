@@ -1,0 +1,73 @@
+import ArgumentParser
+import Foundation
+import Journal
+import JournalSQLite
+import Model
+
+struct JournalInfoCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "info", abstract: "Says what is in a journal: epoch, records, snapshot, sizes.")
+
+    @OptionGroup var folder: JournalFolderArgument
+    @Flag(help: "One JSON object.")
+    var json = false
+
+    func run() throws {
+        let summary = try JournalInspector(folder.path).summary()
+        print(json ? Self.object(summary).description : text(summary))
+    }
+
+    static func object(_ summary: JournalInspector.Summary) -> JSON {
+        var snapshot = JSON.null
+        if let newest = summary.snapshot {
+            snapshot = [
+                "seq": .integer(newest.sequence), "chunks": .integer(Int64(newest.chunkCount)),
+                "bytes": .integer(newest.byteCount),
+            ]
+        }
+        return [
+            "epoch": .string(hex(summary.epoch)), "sync": .string(summary.sync.rawValue),
+            "used_by": summary.user.map(JSON.string) ?? .null, "clean": .bool(summary.isClean),
+            "records": .integer(summary.recordCount), "first": .integer(summary.firstSequence),
+            "last": .integer(summary.lastSequence), "first_time": .integer(summary.firstTime),
+            "last_time": .integer(summary.lastTime), "pruned_through": .integer(summary.prunedThrough),
+            "snapshot": snapshot, "file_bytes": .integer(Int64(summary.fileByteCount)),
+            "log_bytes": .integer(Int64(summary.logByteCount)),
+        ]
+    }
+
+    private func text(_ summary: JournalInspector.Summary) -> String {
+        let ending =
+            switch (summary.user, summary.isClean) {
+            case (let user?, _): "in use by \(user)"
+            case (nil, true): "stopped in order"
+            case (nil, false): "not stopped in order"
+            }
+        let records =
+            summary.recordCount == 0
+            ? "none"
+            : """
+            \(summary.recordCount), from \(summary.firstSequence) of \(date(summary.firstTime)) \
+            to \(summary.lastSequence) of \(date(summary.lastTime))
+            """
+        let snapshot =
+            summary.snapshot.map { "of record \($0.sequence), \($0.byteCount) bytes in \($0.chunkCount) chunks" }
+        return """
+            epoch     \(Self.hex(summary.epoch))
+            daemon    \(ending), --sync \(summary.sync.rawValue)
+            records   \(records)
+            pruned    \(summary.prunedThrough == 0 ? "nothing" : "what was over, up to record \(summary.prunedThrough)")
+            snapshot  \(snapshot ?? "none yet")
+            files     \(summary.fileByteCount) bytes, and \(summary.logByteCount) in the write-ahead log
+            """
+    }
+
+    private static func hex(_ epoch: UInt64) -> String {
+        let digits = String(epoch, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+
+    private func date(_ milliseconds: Int64) -> String {
+        Date(timeIntervalSince1970: Double(milliseconds) / 1_000).ISO8601Format()
+    }
+}

@@ -1,0 +1,44 @@
+import ArgumentParser
+import Journal
+import JournalSQLite
+import Model
+
+struct JournalRepairCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "repair", abstract: "Makes a journal that a daemon can start from out of a damaged one.",
+        discussion: """
+            Keeps the newest whole snapshot, the records after it up to the first that is not whole, and what is whole of \
+            the history before. The damaged files are moved into a folder beside it. The daemon must be stopped; it \
+            begins a new epoch then, so that every client gets a fresh copy.
+            """)
+
+    @OptionGroup var folder: JournalFolderArgument
+    @Flag(help: "One JSON object.")
+    var json = false
+
+    func run() throws {
+        let progress = JournalProgress("repairing")
+        defer { progress.end() }
+        let report = try JournalRepair.repair(folder.path) { progress.show($0, of: $1) }
+        progress.end()
+        let lost = max(0, report.lastSequenceBefore - report.lastSequence)
+        guard !json else {
+            print(
+                [
+                    "kept": .integer(report.keptRecordCount), "last": .integer(report.lastSequence),
+                    "last_before": .integer(report.lastSequenceBefore), "lost": .integer(lost),
+                    "lost_history": .integer(report.lostHistoryCount),
+                    "damaged_files": .string(report.damagedFolder),
+                    "findings": .array(report.findings.map(JSON.string)),
+                ] as JSON)
+            return
+        }
+        for finding in report.findings { print("found: \(finding)") }
+        if report.lostHistoryCount > 0 {
+            print("lost: \(report.lostHistoryCount) records of histories before the snapshot")
+        }
+        if lost > 0 { print("lost: \(lost) records, \(report.lastSequence + 1) to \(report.lastSequenceBefore)") }
+        print("kept: \(report.keptRecordCount) records, up to \(report.lastSequence)")
+        print("the damaged files are in \(report.damagedFolder); remove them when you do not need them")
+    }
+}
