@@ -5,11 +5,12 @@ import Testing
 
 /// Runs `Protocols/Machines/activity.table`.
 struct ActivityTableTests {
+    private static let states = Result { try TableFile("Machines/activity.table").states }
+
     @Test("Protocols/Machines/activity.table", arguments: try TableFile("Machines/activity.table").rows)
     func row(_ row: TableFile.Row) throws {
-        let table = try TableFile("Machines/activity.table")
         var script = try ActivityScript()
-        _ = try script.run(try #require(table.states[row[1]]))
+        _ = try script.run(try #require(Self.states.get()[row[1]]))
         let outcome = try script.run(row[2])
         #expect(outcome == row[4], "\(row)")
         #expect(script.activity?.lifecycle.rawValue ?? "none" == row[3], "\(row)")

@@ -37,7 +37,6 @@ extension Activity {
     ) -> ActivityOutcome? {
         guard let (time, due) = next, time <= now else { return nil }
         var outcome = ActivityOutcome(.applied, .publish)
-        isAlerting = false
         switch due {
         case .start:
             guard isEnabled else {
@@ -51,10 +50,13 @@ extension Activity {
         case .machine:
             return fireMachine(at: time, settings: settings)
         case .stale:
+            isAlerting = false
             lifecycle = .stale
         case .end:
+            isAlerting = false
             end(requested: nil, at: time, &outcome)
         case .removal:
+            isAlerting = false
             remove(at: time, &outcome)
         }
         return outcome

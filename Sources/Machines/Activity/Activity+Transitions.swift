@@ -21,6 +21,7 @@ extension Activity {
     ) throws(ActivityRejection) -> ActivityOutcome {
         let details = event.details
         let before = (content, score, lifecycle, staleAt)
+        let staleDateChanged = details.staleDate != staleDate
         content = details.content ?? content
         try Self.checkSize(content, attributes: attributes, settings: settings)
         score = details.score
@@ -32,7 +33,8 @@ extension Activity {
             refresh(at: now)
             if let alert = details.alert { announce(entered: [], alert: alert, at: now, &outcome) }
         }
-        let isChanged = (content, score, lifecycle) != (before.0, before.1, before.2) || outcome.alert != nil
+        let isChanged =
+            (content, score, lifecycle) != (before.0, before.1, before.2) || staleDateChanged || outcome.alert != nil
         finish(isChanged: isChanged, staleAtChanged: staleAt != before.3, at: now, &outcome)
         return outcome
     }
@@ -97,6 +99,7 @@ extension Activity {
         guard step.verdict != .deferred else { return outcome }
 
         let before = (score, lifecycle, staleAt, content)
+        let staleDateChanged = details.staleDate.map { $0 != staleDate } ?? false
         content = values.content
         score = details.score ?? score
         staleDate = details.staleDate ?? staleDate
@@ -115,7 +118,7 @@ extension Activity {
         outcome.verdict = .noop
         let isChanged =
             step.verdict == .applied || content != before.3 || score != before.0 || lifecycle != before.1
-            || outcome.alert != nil
+            || staleDateChanged || outcome.alert != nil
         finish(isChanged: isChanged, staleAtChanged: staleAt != before.2, at: now, &outcome)
         if step.isDone { end(requested: details.dismissalDate, at: now, &outcome) }
         return outcome
@@ -207,6 +210,7 @@ extension Activity {
     mutating func end(requested: Timestamp?, at now: Timestamp, _ outcome: inout ActivityOutcome) {
         machine.cancelDeadlines()
         endedAt = now
+        staleAt = nil
         let linger = min(ownDismiss ?? kind.dismiss, kind.maxLinger)
         let latest = min(now + kind.maxLinger, startedAt + kind.maxActive + kind.maxLinger)
         let removal = min(requested ?? now + linger, latest)
@@ -220,6 +224,7 @@ extension Activity {
     mutating func remove(at now: Timestamp, _ outcome: inout ActivityOutcome) {
         machine.cancelDeadlines()
         lifecycle = .dismissed
+        staleAt = nil
         endedAt = endedAt ?? now
         removeAt = now
         outcome.effects.formUnion([.publish, .retire])
