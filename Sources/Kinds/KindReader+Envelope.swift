@@ -90,7 +90,7 @@ extension KindReader {
         lint(templates: templates, declared: declared)
         guard let machine else { return nil }
         if let dismiss { lint(dismiss: dismiss, limit: maxLinger, at: "dismiss") }
-        lint(machine, accept: accept, startsOn: startsOn, maxLinger: maxLinger)
+        lint(machine, accept: accept, startsOn: startsOn, maxLinger: maxLinger, declared: declared)
 
         // Compiled whatever else is wrong, so that all faults are told at once.
         let (statechart, faults) = Statechart.compile(machine.description)

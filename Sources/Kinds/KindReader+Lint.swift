@@ -6,10 +6,18 @@ internal import Statechart
 /// None refuses a kind, and each is somebody's real bug.
 extension KindReader {
     mutating func lint(
-        _ machine: MachineText, accept: [String: String], startsOn: [String], maxLinger: Milliseconds
+        _ machine: MachineText, accept: [String: String], startsOn: [String], maxLinger: Milliseconds,
+        declared: DeclaredNames
     ) {
         var events = EventUse()
         lint(machine.description.root, notes: machine.notes, maxLinger: maxLinger, events: &events)
+        for (path, place) in events.reads {
+            switch path.root {
+            case .attributes: lint(path.names, of: "attributes", declared: declared.attributes, at: place)
+            case .content: lint(path.names, of: "content", declared: declared.content, at: place)
+            case .event: break
+            }
+        }
         for (name, place) in events.named where EventName.lifecycle.contains(name) && !events.raised.contains(name) {
             warn(
                 place, "\"\(name)\" is the activity's own life-cycle, and never comes to the machine",
@@ -29,18 +37,21 @@ extension KindReader {
         }
     }
 
-    /// Which events a machine hears, and which it makes.
+    /// Which events a machine hears, which it makes, and which values it reads.
     private struct EventUse {
         var named: [(name: String, place: String)] = []
         var raised: Set<String> = []
         var hasWildcard = false
+        var reads: [(path: ValuePath, place: String)] = []
 
         mutating func add(_ actions: [ActionDescription]) {
             for description in actions {
                 switch description.action {
                 case .raise(let name): raised.insert(name)
                 case .send(let name, _, _): raised.insert(name)
-                case .assign, .cancel: break
+                case .assign(let assignments):
+                    for case .path(let path) in assignments.map(\.source) { reads.append((path, description.location)) }
+                case .cancel: break
                 }
             }
         }
@@ -54,6 +65,9 @@ extension KindReader {
         events.named += state.deferred.map { ($0, Self.join(state.location, "defer")) }
         for transition in state.transitions + state.reopen {
             events.add(transition.actions)
+            for path in transition.condition?.paths ?? [] {
+                events.reads.append((path, Self.join(transition.location, "guard")))
+            }
             switch transition.trigger {
             case .event(let name): events.named.append((name, transition.location))
             case .wildcard: events.hasWildcard = true
@@ -129,7 +143,7 @@ extension KindReader {
         guard let declared, let name = names.first, !declared.contains(name) else { return }
         let close = Spelling.nearest(to: name, among: declared)
         warn(
-            place, "{{\(root).\(name)}} is nowhere declared",
+            place, "\(root).\(name) is nowhere declared",
             advice: close.map { "did you mean \"\($0)\"?" } ?? "add \"\(name)\" to \"\(root)\"")
     }
 }

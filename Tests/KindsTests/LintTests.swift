@@ -209,6 +209,15 @@ let machineCases: [LintCase] = [
 
 let warningCases: [LintCase] = [
     LintCase(
+        name: "undeclared content in a guard",
+        patch:
+            ##"{"content":["eta"],"machine":{"states":{"placed":{"on":{"x":{"target":"brewing","guard":"content.etta > 3"}}}}}}"##,
+        severity: .warning, path: "machine.states.placed.on.x.guard", says: "content.etta is nowhere declared"),
+    LintCase(
+        name: "undeclared attribute in an assignment",
+        patch: ##"{"attributes":[],"machine":{"states":{"placed":{"entry":[{"assign":{"a":"{{attributes.b}}"}}]}}}}"##,
+        severity: .warning, path: "machine.states.placed.entry[0]", says: "attributes.b is nowhere declared"),
+    LintCase(
         name: "unreachable state", patch: #"{"machine":{"states":{"lost":{"on":{"ready":"done"}}}}}"#,
         severity: .warning, path: "machine.states.lost", says: "lost"),
     LintCase(

@@ -1,0 +1,32 @@
+import ArgumentParser
+import Foundation
+import Kinds
+
+/// `telltale kinds draw`.
+struct KindsDrawCommand: ParsableCommand {
+    enum Format: String, ExpressibleByArgument, CaseIterable {
+        case text, dot, mermaid
+    }
+
+    static let configuration = CommandConfiguration(
+        commandName: "draw", abstract: "Draw a kind's machine.",
+        discussion: "On a terminal a tree, into a pipe Graphviz DOT: telltale kinds draw FILE | dot -Tsvg > machine.svg"
+    )
+
+    @Argument(help: "A kind file of type activity.") var file: String
+    @Option(help: "text, dot (Graphviz) or mermaid.") var format: Format?
+
+    func run() throws {
+        guard let drawing = MachineDrawing(try KindFiles.kind(file)) else {
+            StandardError.write("telltale: \(file): a control has no machine to draw")
+            throw ExitCode.failure
+        }
+        let picture =
+            switch format ?? (isatty(STDOUT_FILENO) == 1 ? .text : .dot) {
+            case .text: drawing.text()
+            case .dot: drawing.dot()
+            case .mermaid: drawing.mermaid()
+            }
+        FileHandle.standardOutput.write(Data(picture.utf8))
+    }
+}
