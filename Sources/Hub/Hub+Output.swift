@@ -18,7 +18,7 @@ extension Hub {
     public mutating func nextReady() -> SessionID? {
         guard batch == nil else { return nil }
         while let id = ready.popLast() {
-            guard self[id] != nil else { continue }
+            guard isOpen(id) else { continue }
             self[id]?.isReady = false
             if self[id]?.blockedSince == nil { return id }
         }
@@ -31,7 +31,7 @@ extension Hub {
     ///
     /// At most about ``Limits/bytesPerFlush``; when more is due, the session is ready again at once.
     public mutating func appendOutput(for id: SessionID, at now: HubTime, to bytes: inout [UInt8]) -> Disposition {
-        guard batch == nil, self[id] != nil else { return .keep }
+        guard batch == nil, isOpen(id) else { return .keep }
         var writer = LineWriter(bytes)
         bytes = []
         let start = writer.bytes.count

@@ -44,7 +44,7 @@ extension Hub {
 
     /// The client has shut its side. That is no disconnect: what is due is still sent (protocol.md §1).
     public mutating func inputEnded(_ id: SessionID) {
-        guard self[id] != nil else { return }
+        guard isOpen(id) else { return }
         self[id]?.inputEnded = true
         makeReady(id)
     }
@@ -61,7 +61,7 @@ extension Hub {
 
     /// The socket took nothing of what it was given: nothing is rendered for it until ``becameWritable(_:)``.
     public mutating func becameBlocked(_ id: SessionID, at now: HubTime) {
-        guard self[id] != nil, self[id]?.blockedSince == nil else { return }
+        guard isOpen(id), self[id]?.blockedSince == nil else { return }
         self[id]?.blockedSince = now.monotonic
         watch(id, at: now.monotonic + configuration.limits.stuckReader)
     }
@@ -73,7 +73,7 @@ extension Hub {
     }
 
     public mutating func becameWritable(_ id: SessionID) {
-        guard self[id] != nil else { return }
+        guard isOpen(id) else { return }
         self[id]?.blockedSince = nil
         makeReady(id)
     }
@@ -132,9 +132,13 @@ extension Hub {
         }
     }
 
+    func isOpen(_ id: SessionID) -> Bool {
+        sessions.indices.contains(Int(id.slot)) && sessions[Int(id.slot)]?.id == id
+    }
+
     /// Takes a session out of the table, so that changing it copies nothing; ``put(_:)`` brings it back.
     mutating func take(_ id: SessionID) -> Session? {
-        guard self[id] != nil else { return nil }
+        guard isOpen(id) else { return nil }
         var session: Session?
         swap(&session, &sessions[Int(id.slot)])
         return session
@@ -215,7 +219,7 @@ extension Hub {
 
     /// Ends a session at once, without a word: its peer takes none.
     mutating func cut(_ id: SessionID) {
-        guard self[id] != nil else { return }
+        guard isOpen(id) else { return }
         ended.append(id)
     }
 

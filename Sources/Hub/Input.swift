@@ -212,7 +212,7 @@ extension EventCommand {
         var hash = StableHash()
         hash.combine(key.text)
         hash.combine(type)
-        hash.combine(JSON.object(tail).text.span)
+        hash.combine(json: .object(tail))
         return hash.finalize()
     }
 }

@@ -2,7 +2,9 @@
 public struct BinaryWriter: Sendable {
     public private(set) var bytes: [UInt8] = []
 
-    public init() {}
+    public init() {
+        bytes.reserveCapacity(256)  // A record, or a small state, in one allocation.
+    }
 
     public mutating func write(_ value: UInt64) {
         var rest = value

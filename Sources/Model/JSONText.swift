@@ -112,33 +112,47 @@ public struct JSONWriter: Sendable {
 
     static func append(quoted text: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-                bytes.append(UInt8(ascii: "\\"))
-                bytes.append(byte)
-            case 0x0A: bytes.append(contentsOf: "\\n".utf8)
-            case 0x0D: bytes.append(contentsOf: "\\r".utf8)
-            case 0x09: bytes.append(contentsOf: "\\t".utf8)
-            // DEL may stand in JSON, but no control byte may stand in a line of the protocol.
-            case 0..<0x20, 0x7F:
-                bytes.append(contentsOf: "\\u00".utf8)
-                bytes.append(hexDigit(byte >> 4))
-                bytes.append(hexDigit(byte & 0xF))
-            default: bytes.append(byte)
-            }
+        // Most texts need no escape; those are copied as a whole.
+        if text.utf8.allSatisfy({ !needsEscape($0) }) {
+            bytes.append(contentsOf: text.utf8)
+        } else {
+            for byte in text.utf8 { append(escaping: byte, to: &bytes) }
         }
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// How many bytes ``append(quoted:to:)`` appends.
+    /// DEL may stand in JSON, but no control byte may stand in a line of the protocol.
+    private static func needsEscape(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte == 0x7F
+    }
+
+    private static func append(escaping byte: UInt8, to bytes: inout [UInt8]) {
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+            bytes.append(UInt8(ascii: "\\"))
+            bytes.append(byte)
+        case 0x0A: bytes.append(contentsOf: "\\n".utf8)
+        case 0x0D: bytes.append(contentsOf: "\\r".utf8)
+        case 0x09: bytes.append(contentsOf: "\\t".utf8)
+        case 0..<0x20, 0x7F:
+            bytes.append(contentsOf: "\\u00".utf8)
+            bytes.append(hexDigit(byte >> 4))
+            bytes.append(hexDigit(byte & 0xF))
+        default: bytes.append(byte)
+        }
+    }
+
+    /// How many bytes ``append(quoted:to:)`` would append.
     static func byteCount(quoted text: String) -> Int {
         var count = 2
         for byte in text.utf8 {
+            guard needsEscape(byte) else {
+                count += 1
+                continue
+            }
             switch byte {
             case UInt8(ascii: "\""), UInt8(ascii: "\\"), 0x0A, 0x0D, 0x09: count += 2
-            case 0..<0x20, 0x7F: count += 6
-            default: count += 1
+            default: count += 6
             }
         }
         return count

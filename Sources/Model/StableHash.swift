@@ -37,6 +37,34 @@ public struct StableHash: Sendable {
         combine(text.utf8.span)
     }
 
+    /// Equal values give equal hashes, however they were written.
+    public mutating func combine(json: JSON) {
+        switch json {
+        case .null: combine(0)
+        case .bool(let bool): combine(bool ? 2 : 1)
+        case .integer(let integer):
+            combine(3)
+            combine(UInt64(bitPattern: integer))
+        case .number(let number):
+            combine(4)
+            combine(number.bitPattern)
+        case .string(let string):
+            combine(5)
+            combine(string)
+        case .array(let elements):
+            combine(6)
+            combine(UInt64(elements.count))
+            for element in elements { combine(json: element) }
+        case .object(let object):
+            combine(7)
+            combine(UInt64(object.count))
+            for member in object {
+                combine(member.name)
+                combine(json: member.value)
+            }
+        }
+    }
+
     public func finalize() -> UInt64 {
         var hash = state
         hash ^= hash >> 32

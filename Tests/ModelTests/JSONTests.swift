@@ -14,6 +14,7 @@ struct JSONTests {
     func canonical(input: String, output: String) throws {
         #expect(try JSON.description(of: input) == output)
         #expect(try JSON.description(of: output) == output)
+        #expect(try JSONParser.parse(input).textByteCount == output.utf8.count)
     }
 
     @Test(
