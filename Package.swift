@@ -128,7 +128,7 @@ let package = Package(
         tests("JournalSQLite", ["Model", "Journal", "JournalSQLite", "CFaultVFS"]),
         tests("EventLoop", ["EventLoop"]),
         tests("Client", ["Model", "Wire", "EventLoop", "Client"]),
-        tests("Simulation", ["Simulation"]),
+        tests("Simulation", ["Model", "Wire", "Simulation"]),
         tests("BlackBox", ["Model", "Wire", "EventLoop", "Client"]),
     ],
     cxxLanguageStandard: .cxx17
