@@ -31,6 +31,11 @@ internal import Glibc
             handle.pointer(as: uv_signal_t.self),
             { raw, _ in unsafe owner(of: raw, as: SignalHandle.self)?.onSignal() }, signal.number)
         try UVError.check(status, attempting: "watch for signal \(signal.number)")
+        // A process inherits what its parent blocked, and the threads of some runtimes block nearly all signals.
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        unsafe sigaddset(&signals, signal.number)
+        unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
         unsafe uv_unref(handle.raw)
     }
 }

@@ -62,17 +62,18 @@ extension Hub {
             case .bytes(let bytes):
                 writer.bytes.append(contentsOf: bytes)
                 _ = self[id]?.outbox.popFirst()
-            case .list(let requestID, let pattern, let view, let next, let count):
+            case .list(let request, let pattern, let view, let next, let count):
                 _ = self[id]?.outbox.popFirst()
                 let rest = writeList(
                     of: id, pattern: pattern, view: view, next: next, count: count, limit: limit, to: &writer)
                 if let rest {
                     self[id]?.outbox.prepend(
-                        .list(requestID: requestID, pattern, view, next: rest.next, count: rest.count))
+                        .list(request, pattern, view, next: rest.next, count: rest.count))
                     return false
                 }
-                writer.beginOK(id: requestID)
+                writer.beginOK(id: request.id)
                 writer.attribute("count", listCount)
+                writer.ignored(request.ignored)
                 writer.end()
             }
         }
@@ -174,6 +175,9 @@ extension Hub {
         head.why = entry.cause.map { RowHead.Fold($0) }
         head.missed = entry.missed
 
+        // Before a deletion too, or where there is no row at all: a milestone is told to each subscription, and on CarPlay
+        // an alert is a notification exactly when the dashboard, and so the row, is hidden.
+        announce(entry, of: entity, key: key, terms, to: &writer)
         guard let form = form(of: entity, for: terms, index), let body = body(of: entity, form) else {
             let wasShown = subscriptions[index]?.shown.removeValue(forKey: entity.rawValue) != nil
             let knowsByItself = !terms.tracksRows
@@ -181,7 +185,6 @@ extension Hub {
             head.cursor = advancedCursor(index)
             return writer.deletion(head, why: deletionReason(of: entity, for: terms))
         }
-        announce(entry, of: entity, key: key, terms, to: &writer)
         if terms.tracksRows { subscriptions[index]?.shown[entity.rawValue] = form.placement }
         if entry.isSnapshot, subscriptions[index]?.isLive == false {
             writer.snapshot(head, body: body)

@@ -39,7 +39,7 @@ extension Hub {
         case .open(let key): open(key, request, from: id, writer: &writer)
         case .list(let pattern, let view):
             let view = view ?? defaultView(of: id)
-            self[id]?.outbox.append(.list(requestID: request.id, pattern, view, next: 0, count: 0))
+            self[id]?.outbox.append(.list(request, pattern, view, next: 0, count: 0))
         case .kinds: listKinds(request, writer: &writer)
         case .history(let key): return requestHistory(of: key, request, from: id)
         case .stats: tellStatistics(request, writer: &writer)
@@ -143,7 +143,9 @@ extension Hub {
         }
         self[id]?.outbox.append(.awaitingHistory)
         historyRequests.append(
-            HistoryRequest(session: id, requestID: request.id, key: key, lastSequence: entities.lastRecords[entity]))
+            HistoryRequest(
+                session: id, requestID: request.id, ignored: request.ignored, key: key,
+                lastSequence: entities.lastRecords[entity]))
     }
 
     /// What the shell is to read from the journal.
@@ -162,6 +164,7 @@ extension Hub {
             for record in records.reversed() { writeHistory(record, key: request.key, writer: &writer) }
             writer.beginOK(id: request.requestID)
             writer.attribute("count", records.count)
+            writer.ignored(request.ignored)
             writer.end()
         }
         guard

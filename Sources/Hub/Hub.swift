@@ -180,6 +180,8 @@ struct SessionDeadline: Comparable, Sendable {
 public struct HistoryRequest: Sendable {
     public let session: SessionID
     public let requestID: String?
+    /// Attributes that `HISTORY` does not know.
+    public let ignored: [String]
     public let key: Key
     /// The newest record of the key; 0 = there is none.
     public let lastSequence: Int64

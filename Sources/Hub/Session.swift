@@ -20,7 +20,7 @@ public struct SessionID: Hashable, Sendable {
 enum OutboundItem: Sendable {
     case bytes([UInt8])
     /// A `LIST` that goes on at `next`, of which `count` rows have left.
-    case list(requestID: String?, Pattern, ViewName, next: Int32, count: Int)
+    case list(Request, Pattern, ViewName, next: Int32, count: Int)
     /// A `HISTORY` that waits for the journal.
     case awaitingHistory
 }
