@@ -1,0 +1,38 @@
+extension ErrorCode {
+    /// What it means, in one sentence, for the published spec.
+    public var summary: String {
+        switch self {
+        case .badLine: "no line by the grammar: a control byte, a byte order mark, no verb in front"
+        case .lineTooLong: "more bytes than `max_line` without a line ending"
+        case .badUTF8: "bytes that are no UTF-8"
+        case .badJSON: "the JSON tail is broken, no I-JSON, no object, or has a member of another type (`path`)"
+        case .badAttribute:
+            "an attribute is missing, stands twice, or has a value that it does not take; a word too many"
+        case .badKey: "a key, or a kind, is missing or outside the grammar"
+        case .badPattern: "a pattern is missing or outside the grammar"
+        case .badCursor: "a cursor that no server gave"
+        case .unknownVerb: "this server has no such verb"
+        case .unknownKind: "no such kind is loaded"
+        case .unknownKey: "there is no such activity or control, or this account does not see it"
+        case .unknownSubscription: "this connection has no subscription of that number"
+        case .tooLarge: "attributes and content together would be larger than the limit"
+        case .duplicateMismatch: "this source has used that `eid` for another event"
+        case .machineError: "the machine ran in circles or broke a limit; nothing changed"
+        case .limitActivities: "a person has as many live activities as may be, of this app or in all"
+        case .limitSubscriptions: "this connection has as many subscriptions as may be"
+        case .limitConnections: "the server has as many connections as may be"
+        case .authenticationRequired: "say who you are first"
+        case .authenticationFailed: "who you say you are could not be confirmed"
+        case .forbidden: "this connection may not do that: it has no account, or does not serve the kind"
+        case .staleRev: "the control has changed since the `if=` that was seen"
+        case .unavailable: "nobody serves this control now"
+        case .cooling: "the button was pressed a moment ago"
+        case .badAction: "the key is another kind of thing than the verb is for"
+        case .storageFull: "the disk is full; reading goes on, and writing when there is room again"
+        case .storageFailed: "the disk failed; the server ends"
+        case .shuttingDown: "the server goes down; reconnect, and ask again"
+        case .versionUnsupported: "this server does not speak that version of the protocol"
+        case .internal: "a fault of the server"
+        }
+    }
+}
