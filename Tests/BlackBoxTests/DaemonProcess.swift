@@ -1,0 +1,186 @@
+import Foundation
+import Glibc
+
+/// Where the repository is, from this file's own place in it.
+let repository = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
+
+/// A real `telltaled`, on a free port, with a data folder and a kinds folder of its own that go with it.
+///
+/// Blocking; not for the cooperative pool.
+final class DaemonProcess {
+    struct StartFailure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// What the `ready` line says.
+    let port: UInt16
+    let ready: [String: String]
+    let folder: URL
+    private let program: RunningProgram
+
+    /// - Parameters:
+    ///   - arguments: Beside `--data`, `--kinds` and `--listen`.
+    ///   - folder: That of an earlier daemon, to go on with its data; `nil` = a new one, which is removed afterwards.
+    ///   - port: 0 = any free one.
+    ///   - limits: What a shell is to do before it becomes the daemon.
+    init(_ arguments: [String] = [], in folder: URL? = nil, port wantedPort: UInt16 = 0, limits: String? = nil) throws {
+        self.folder = try folder ?? Self.makeFolder()
+        isFolderOwned = folder == nil
+        program = try Self.launch(
+            [
+                "--data", self.folder.appending(path: "data").path, "--kinds",
+                self.folder.appending(path: "kinds").path, "--listen", "127.0.0.1:\(wantedPort)",
+            ] + arguments, limits: limits)
+        guard let line = program.readLine(), line.hasPrefix("ready ") else {
+            program.kill()
+            throw StartFailure(description: "telltaled did not say ready: \(program.standardError)")
+        }
+        ready = Dictionary(
+            line.split(separator: " ").dropFirst().compactMap { word in
+                let parts = word.split(separator: "=", maxSplits: 1)
+                return parts.count == 2 ? (String(parts[0]), String(parts[1])) : nil
+            }, uniquingKeysWith: { first, _ in first })
+        guard let text = ready["tcp"]?.split(separator: ":").last, let port = UInt16(text) else {
+            program.kill()
+            throw StartFailure(description: "no port in \"\(line)\"")
+        }
+        self.port = port
+    }
+
+    private let isFolderOwned: Bool
+
+    static func launch(_ arguments: [String], limits: String? = nil) throws -> RunningProgram {
+        guard let limits else { return try RunningProgram(executable, arguments) }
+        return try RunningProgram(
+            URL(filePath: "/bin/sh"), ["-c", "\(limits); exec \"$0\" \"$@\"", executable.path] + arguments)
+    }
+
+    deinit {
+        program.kill()
+        if isFolderOwned { try? FileManager.default.removeItem(at: folder) }
+    }
+
+    var standardError: String { program.standardError }
+
+    /// The status with which it ended, or `nil` when it still runs after `seconds`.
+    func waitForExit(seconds: Double = 15) -> Int32? { program.waitForExit(seconds: seconds) }
+
+    func send(_ signal: CInt) { program.send(signal) }
+
+    /// Bytes of memory that it holds.
+    var residentByteCount: Int {
+        let text = (try? String(contentsOfFile: "/proc/\(program.identifier)/statm", encoding: .utf8)) ?? ""
+        let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+        return pages * 4096
+    }
+
+    var openDescriptorCount: Int {
+        ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(program.identifier)/fd")) ?? []).count
+    }
+
+    /// A folder with `kinds` in it: all that ship, and those of the transcripts.
+    static func makeFolder() throws -> URL {
+        let files = FileManager.default
+        let folder = files.temporaryDirectory.appending(path: "telltale-\(UUID().uuidString)")
+        let kinds = folder.appending(path: "kinds")
+        try files.createDirectory(at: kinds, withIntermediateDirectories: true)
+        for source in ["Protocols/Kinds/examples", "Protocols/Line/kinds"] {
+            let source = repository.appending(path: source)
+            for name in try files.contentsOfDirectory(atPath: source.path) where name.hasSuffix(".json") {
+                try files.copyItem(at: source.appending(path: name), to: kinds.appending(path: name))
+            }
+        }
+        return folder
+    }
+
+    /// Beside the test bundle, where the build puts both. `TELLTALED` names another one.
+    static let executable: URL = {
+        if let path = ProcessInfo.processInfo.environment["TELLTALED"] { return URL(filePath: path) }
+        return URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+            .appending(path: "telltaled")
+    }()
+}
+
+/// A program with its output read as it comes.
+final class RunningProgram {
+    private let process = Process()
+    private let output = Pipe()
+    private let errors = Pipe()
+    private let collected = Collected()
+    private let ended = DispatchSemaphore(value: 0)
+    private var buffer: [UInt8] = []
+
+    private final class Collected: @unchecked Sendable {
+        private let lock = NSLock()
+        private var bytes: [UInt8] = []
+
+        func append(_ data: Data) { lock.withLock { bytes += data } }
+        var text: String { lock.withLock { String(decoding: bytes, as: UTF8.self) } }
+    }
+
+    /// - Parameter input: What it reads; `nil` = nothing.
+    init(_ executable: URL, _ arguments: [String], input: String? = nil, environment: [String: String] = [:]) throws {
+        process.executableURL = executable
+        process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { _, own in own }
+        process.standardOutput = output
+        process.standardError = errors
+        let ended = ended
+        process.terminationHandler = { _ in ended.signal() }
+        let collected = collected
+        errors.fileHandleForReading.readabilityHandler = { handle in
+            let data = handle.availableData
+            if data.isEmpty { handle.readabilityHandler = nil } else { collected.append(data) }
+        }
+        if let input {
+            let pipe = Pipe()
+            process.standardInput = pipe
+            try process.run()
+            try pipe.fileHandleForWriting.write(contentsOf: Data(input.utf8))
+            try pipe.fileHandleForWriting.close()
+        } else {
+            process.standardInput = FileHandle.nullDevice
+            try process.run()
+        }
+    }
+
+    var identifier: Int32 { process.processIdentifier }
+    var standardError: String { collected.text }
+
+    /// The next line of its standard output; `nil` at the end, or after 20 s without one.
+    func readLine() -> String? {
+        let descriptor = output.fileHandleForReading.fileDescriptor
+        while true {
+            if let end = buffer.firstIndex(of: UInt8(ascii: "\n")) {
+                defer { buffer.removeSubrange(...end) }
+                return String(decoding: buffer[..<end], as: UTF8.self)
+            }
+            var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            guard unsafe poll(&wanted, 1, 20_000) > 0 else { return nil }
+            let data = output.fileHandleForReading.availableData
+            guard !data.isEmpty else { return nil }
+            buffer += data
+        }
+    }
+
+    func readToEnd() -> [String] {
+        var lines: [String] = []
+        while let line = readLine() { lines.append(line) }
+        return lines
+    }
+
+    func send(_ signal: CInt) { Glibc.kill(process.processIdentifier, signal) }
+
+    func waitForExit(seconds: Double) -> Int32? {
+        guard ended.wait(timeout: .now() + seconds) == .success else { return nil }
+        ended.signal()  // For whoever asks again.
+        return process.terminationStatus
+    }
+
+    func kill() {
+        guard process.isRunning else { return }
+        send(SIGKILL)
+        _ = waitForExit(seconds: 10)
+    }
+}

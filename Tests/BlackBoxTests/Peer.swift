@@ -1,0 +1,76 @@
+import Foundation
+import Glibc
+import Model
+import TestSupport
+import Wire
+
+/// A client of a daemon, line by line. Blocking; not for the cooperative pool.
+final class Peer {
+    enum Incoming: Equatable {
+        case line(String)
+        /// The server shut its side.
+        case end
+        /// The connection broke.
+        case reset
+        case silence
+    }
+
+    let socket: RawSocket
+    private var buffer: [UInt8] = []
+    private var start = 0
+
+    init(port: UInt16) throws {
+        socket = try RawSocket(port: port)
+    }
+
+    func send(_ line: String) throws { try socket.send(line + "\n") }
+
+    /// The next line, waited for at most `seconds`.
+    func next(seconds: Double = 10) -> Incoming {
+        let deadline = Date.now.addingTimeInterval(seconds)
+        while true {
+            if let end = buffer[start...].firstIndex(of: UInt8(ascii: "\n")) {
+                let line = String(decoding: buffer[start..<end], as: UTF8.self)
+                start = end + 1
+                if start == buffer.count {
+                    buffer = []
+                    start = 0
+                }
+                return .line(line)
+            }
+            var wanted = pollfd(fd: socket.descriptor, events: Int16(POLLIN), revents: 0)
+            let milliseconds = max(0, deadline.timeIntervalSinceNow * 1000)
+            guard unsafe poll(&wanted, 1, CInt(milliseconds)) > 0 else { return .silence }
+            guard let piece = try? socket.receive() else { return .reset }
+            guard !piece.isEmpty else { return .end }
+            buffer += piece
+        }
+    }
+
+    /// The next line that is no `MARK` and no comment, understood.
+    func receive(seconds: Double = 10) throws -> ServerLine {
+        while case .line(let text) = next(seconds: seconds) {
+            let line = try ServerLine(Array(text.utf8).span, parser: JSONParser())
+            if line.verb != "MARK", line.verb != "#" { return line }
+        }
+        throw NoLine()
+    }
+
+    struct NoLine: Error {}
+
+    /// Sends a request and returns its reply; pushes in between are dropped.
+    func ask(_ line: String) throws -> ServerLine {
+        try send(line)
+        while true {
+            let reply = try receive()
+            if ["OK", "ERR", "PONG"].contains(reply.verb) { return reply }
+        }
+    }
+
+    /// Everything until the end of the connection.
+    func receiveRest(seconds: Double = 10) -> [String] {
+        var lines: [String] = []
+        while case .line(let line) = next(seconds: seconds) { lines.append(line) }
+        return lines
+    }
+}

@@ -1,0 +1,197 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The daemon as a process: how it begins, is told things, and ends (protocol.md §8).
+@Suite(.serialized)
+struct ProcessTests {
+    @Test func `ready is told once it serves`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            #expect(daemon.ready["entities"] == "3")
+            #expect(daemon.ready["epoch"]?.count == 16)
+            #expect(Int(daemon.ready["recovered_ms"] ?? "") != nil)
+            let peer = try Peer(port: daemon.port)
+            #expect(try peer.receive()["epoch"] == daemon.ready["epoch"])
+        }
+    }
+
+    @Test func `SIGTERM drains: what was sent is answered, BYE is said, the status is 0`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let peer = try Peer(port: daemon.port)
+            _ = try peer.receive()
+            for number in 1...200 { try peer.send("EVT errand/\(number) type=start id=\(number)") }
+            #expect(try peer.receive()["id"] == "1")
+            daemon.send(SIGTERM)
+            let rest = peer.receiveRest()
+            let bye = rest.last ?? ""
+            #expect(bye.wholeMatch(of: /BYE code=shutting_down wait=[0-9]+-[0-9]+/) != nil)
+            #expect(daemon.waitForExit(seconds: 10) == 0)
+
+            // Everything that was acknowledged is there afterwards, in the same history.
+            let again = try DaemonProcess(in: daemon.folder)
+            let reader = try Peer(port: again.port)
+            #expect(try reader.receive()["epoch"] == daemon.ready["epoch"])
+            let acknowledged = 1 + rest.filter { $0.contains("verdict=applied") }.count
+            #expect(again.ready["entities"] == "\(3 + acknowledged)")
+        }
+    }
+
+    @Test func `SIGKILL loses nothing that was acknowledged`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let peer = try Peer(port: daemon.port)
+            _ = try peer.receive()
+            for number in 1...50 {
+                #expect(try peer.ask("EVT errand/\(number) type=start eid=\(number)")["verdict"] == "applied")
+            }
+            daemon.send(SIGKILL)
+            _ = daemon.waitForExit()
+            let again = try DaemonProcess(in: daemon.folder)
+            let reader = try Peer(port: again.port)
+            #expect(try reader.receive()["epoch"] == daemon.ready["epoch"])
+            for number in 1...50 {
+                #expect(try reader.ask("EVT errand/\(number) type=start eid=\(number)")["verdict"] == "duplicate")
+            }
+        }
+    }
+
+    @Test func `SIGHUP reads the kinds again, all or none`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let peer = try Peer(port: daemon.port)
+            _ = try peer.receive()
+            #expect(try peer.ask("EVT walk/1 type=start").errorCode == .unknownKind)
+            let kind =
+                #"{"kind":"walk","type":"activity","version":1,"app":"com.example.walk","title":"Walk","#
+                + #""machine":{"initial":"on","states":{"on":{"on":{"stop":"off"}},"off":{"type":"final"}}}}"#
+            let file = daemon.folder.appending(path: "kinds/walk.json")
+            let broken = daemon.folder.appending(path: "kinds/broken.json")
+            try Data(kind.utf8).write(to: file)
+            try Data("{".utf8).write(to: broken)
+            daemon.send(SIGHUP)
+            try wait(for: "the old ones stay", in: daemon)
+            #expect(try peer.ask("EVT walk/1 type=start").errorCode == .unknownKind)
+            try FileManager.default.removeItem(at: broken)
+            daemon.send(SIGHUP)
+            try wait(for: "kinds reloaded", in: daemon)
+            #expect(try peer.ask("EVT walk/1 type=start")["verdict"] == "applied")
+        }
+    }
+
+    @Test func `a port in use is one clear line`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let folder = try DaemonProcess.makeFolder()
+            defer { try? FileManager.default.removeItem(at: folder) }
+            try refused(
+                [
+                    "--data", folder.path + "/data", "--kinds", folder.path + "/kinds", "--listen",
+                    "127.0.0.1:\(daemon.port)",
+                ],
+                telling: "\(daemon.port)")
+        }
+    }
+
+    @Test func `a data folder in use is one clear line, and its lock dies with the process`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let arguments = ["--data", daemon.folder.path + "/data", "--kinds", daemon.folder.path + "/kinds"]
+            try refused(arguments + ["--listen", "127.0.0.1:0"], telling: "data")
+            daemon.send(SIGKILL)
+            _ = daemon.waitForExit()
+            _ = try DaemonProcess(in: daemon.folder)
+        }
+    }
+
+    @Test func `a bad configuration exits 78 and names every fault`() async throws {
+        try await onOwnThread {
+            let program = try DaemonProcess.launch(
+                ["--listen", "nowhere", "--sync", "maybe", "--pace", "-1", "--clock-speed", "fast"])
+            #expect(program.waitForExit(seconds: 20) == 78)
+            for fault in ["listen", "sync", "pace", "clock-speed", "data", "kinds"] {
+                #expect(program.standardError.contains(fault), "\(fault) is not named")
+            }
+        }
+    }
+
+    @Test func `other than loopback is refused until there is authentication`() async throws {
+        try await onOwnThread {
+            let folder = try DaemonProcess.makeFolder()
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let program = try DaemonProcess.launch(
+                ["--data", folder.path + "/data", "--kinds", folder.path + "/kinds", "--listen", "0.0.0.0:0"])
+            #expect(program.waitForExit(seconds: 20) == 78)
+            #expect(program.standardError.contains("0.0.0.0"))
+        }
+    }
+
+    @Test func `an unknown key of the configuration file is an error`() async throws {
+        try await onOwnThread {
+            let folder = try DaemonProcess.makeFolder()
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let file = folder.appending(path: "telltale.json")
+            try Data(#"{"data":"\#(folder.path)/data","kinds":"\#(folder.path)/kinds","colour":"red"}"#.utf8).write(
+                to: file)
+            let program = try DaemonProcess.launch(["--config", file.path])
+            #expect(program.waitForExit(seconds: 20) == 78)
+            #expect(program.standardError.contains("colour"))
+        }
+    }
+
+    @Test func `a broken kind is named with its file, and nothing is served`() async throws {
+        try await onOwnThread {
+            let folder = try DaemonProcess.makeFolder()
+            defer { try? FileManager.default.removeItem(at: folder) }
+            try Data(#"{"kind":"walk","type":"activity","version":1,"app":"a"}"#.utf8).write(
+                to: folder.appending(path: "kinds/walk.json"))
+            try refused(
+                ["--data", folder.path + "/data", "--kinds", folder.path + "/kinds", "--listen", "127.0.0.1:0"],
+                telling: "walk.json")
+        }
+    }
+
+    @Test func `a connection beyond the limit is told so`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess(limits: "ulimit -n 128")
+            var peers: [Peer] = []
+            var refusal: String?
+            for _ in 0..<128 where refusal == nil {
+                let peer = try Peer(port: daemon.port)
+                guard case .line(let line) = peer.next() else { break }
+                if line.hasPrefix("ERR ") { refusal = line }
+                peers.append(peer)
+            }
+            #expect(refusal?.hasPrefix("ERR code=limit_conns retry=later ") == true)
+            #expect(peers.count == 128 - 64 + 1)
+            #expect(peers.last?.next() == .end)
+            #expect(try peers[0].ask("PING").verb == "PONG")
+
+            // Room is there again as soon as one leaves.
+            peers.removeSubrange(10..<20)
+            #expect(try peers[0].ask("PING").verb == "PONG")
+            let late = try Peer(port: daemon.port)
+            guard case .line(let line) = late.next() else { return #expect(Bool(false), "no greeting") }
+            #expect(line.hasPrefix("TELLTALE "))
+        }
+    }
+
+    /// It ends with a status that is no success, in one line that tells `what`.
+    private func refused(_ arguments: [String], telling what: String) throws {
+        let program = try DaemonProcess.launch(arguments)
+        let status = try #require(program.waitForExit(seconds: 20), "it runs")
+        #expect(status != 0)
+        #expect(program.readToEnd().isEmpty, "it said ready")
+        let errors = program.standardError.split(separator: "\n").filter { !$0.contains(" warning ") }
+        #expect(errors.contains { $0.contains(what) }, "\(errors)")
+    }
+
+    private func wait(for text: String, in daemon: DaemonProcess) throws {
+        let deadline = Date.now.addingTimeInterval(10)
+        while !daemon.standardError.contains(text) {
+            guard Date.now < deadline else { throw Peer.NoLine() }
+            Thread.sleep(forTimeInterval: 0.01)
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import Model
+import TestSupport
+import Testing
+
+/// The two clients of `Protocols/Line`: proof that anyone can write one.
+@Suite(.serialized)
+struct PythonClientTests {
+    @Test("A client is a page", arguments: ["order_system.py", "subscriber.py"])
+    func length(name: String) throws {
+        let text = try String(contentsOf: script(name), encoding: .utf8)
+        #expect(text.split(separator: "\n", omittingEmptySubsequences: false).count - 1 <= 60)
+    }
+
+    @Test func `orders go in, rows come out, and a second run doubles nothing`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let subscriber = try python("subscriber.py", daemon.port, ["coffee-order/*", "carplay"])
+            defer { subscriber.kill() }
+            #expect(subscriber.readLine() == "= 0")
+            let events = """
+                coffee-order/1 start {"attributes":{"item":"Flat white"}}
+                coffee-order/1 CONFIRMED
+                coffee-order/1 brew
+                coffee-order/1 ready {"content-state":{"shelf":"B"}}
+                coffee-order/1 collect
+
+                """
+            for verdict in ["applied", "duplicate"] {
+                let orders = try python("order_system.py", daemon.port, input: events)
+                #expect(
+                    orders.readToEnd()
+                        == ["start", "CONFIRMED", "brew", "ready", "collect"].map { "coffee-order/1 \($0) \(verdict)" })
+                #expect(orders.waitForExit(seconds: 10) == 0)
+            }
+            var titles: [String] = []
+            while let line = subscriber.readLine() {
+                let parts = line.split(separator: " ", maxSplits: 3).map(String.init)
+                guard parts.count == 4, parts[0] == "+" else {
+                    #expect(line.hasPrefix("- coffee-order/1 ") && line.hasSuffix(" hidden"))
+                    break
+                }
+                titles.append(try JSONParser.parse(parts[3])["view"]?["title"]?.string ?? "")
+            }
+            #expect(titles.last == "Ready")
+        }
+    }
+
+    @Test func `an event that is refused is told, and the exit says so`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let orders = try python("order_system.py", daemon.port, input: "nothing/1 start\nerrand/1 start\n")
+            #expect(orders.readToEnd() == ["nothing/1 start unknown_kind", "errand/1 start applied"])
+            #expect(orders.waitForExit(seconds: 10) == 1)
+        }
+    }
+
+    @Test func `both go on where they were when the server is killed and comes back`() async throws {
+        try await onOwnThread {
+            let count = 3000
+            let events = (0..<count).map { "errand/\($0) start {\"attributes\":{\"n\":\($0)}}\n" }.joined()
+            let folder = try DaemonProcess.makeFolder()
+            defer { try? FileManager.default.removeItem(at: folder) }
+            var daemon = try DaemonProcess(in: folder)
+            let port = daemon.port
+            let subscriber = try python("subscriber.py", port, ["errand/*"])
+            defer { subscriber.kill() }
+            #expect(subscriber.readLine() == "= 0")
+            let orders = try python("order_system.py", port, input: events)
+            var verdicts: [String] = []
+            while verdicts.count < 500, let line = orders.readLine() { verdicts.append(line) }
+            daemon.send(SIGKILL)
+            _ = daemon.waitForExit()
+            daemon = try DaemonProcess(in: folder, port: port)
+            verdicts += orders.readToEnd()
+            #expect(orders.waitForExit(seconds: 10) == 0)
+            #expect(verdicts.count == count)
+            #expect(verdicts.allSatisfy { $0.hasSuffix(" applied") || $0.hasSuffix(" duplicate") })
+
+            // Each order once, and each seen by the subscriber.
+            let peer = try Peer(port: port)
+            #expect(try peer.receive().verb == "TELLTALE")
+            try peer.send("LIST errand/*")
+            var listed = 0
+            while try peer.receive().verb == "SNAP" { listed += 1 }
+            #expect(listed == count)
+            var seen: Set<String> = []
+            while seen.count < count, let line = subscriber.readLine() {
+                let parts = line.split(separator: " ")
+                if parts.first == "+" { seen.insert(String(parts[1])) }
+            }
+            #expect(seen.count == count)
+        }
+    }
+
+    private func script(_ name: String) -> URL { repository.appending(path: "Protocols/Line/\(name)") }
+
+    private func python(
+        _ name: String, _ port: UInt16, _ arguments: [String] = [], input: String? = nil
+    ) throws -> RunningProgram {
+        try RunningProgram(
+            URL(filePath: "/usr/bin/env"), ["python3", script(name).path, "127.0.0.1", "\(port)"] + arguments,
+            input: input)
+    }
+}
