@@ -100,7 +100,10 @@ struct ConfigurationSources {
                 faults.append("\(file.name): \(member.name): no such setting; \(Self.suggestion(member.name))")
             }
         }
-        let known = Set(Setting.all.map(\.variable) + ["TELLTALE_CONFIG", "TELLTALE_CONNECT", "TELLTALE_FAILPOINT"])
+        let known = Set(
+            Setting.all.map(\.variable) + [
+                "TELLTALE_CONFIG", "TELLTALE_CONNECT", "TELLTALE_FAILPOINT", "TELLTALE_SNAPSHOT_RECORDS",
+            ])
         for variable in environment.keys.sorted() where variable.hasPrefix("TELLTALE_") && !known.contains(variable) {
             faults.append("environment: \(variable): no such setting")
         }

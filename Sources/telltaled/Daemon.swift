@@ -335,7 +335,7 @@ final class Daemon {
     // MARK: Snapshots
 
     /// A snapshot is due when a recovery would replay more records than this, and more than there are keys.
-    private static let recordsBetweenSnapshots: Int64 = 200_000
+    private static let recordsBetweenSnapshots = FailPoint.recordsBetweenSnapshots ?? 200_000
 
     private func writeSnapshotIfDue() {
         guard case .no = stopping, !isWritingSnapshot, !hub.isCommitting else { return }

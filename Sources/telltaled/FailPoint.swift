@@ -6,6 +6,15 @@ import Foundation
 final class FailPoint: @unchecked Sendable {
     static let shared = FailPoint(ProcessInfo.processInfo.environment["TELLTALE_FAILPOINT"])
 
+    /// `TELLTALE_SNAPSHOT_RECORDS=N`: how many records lie between two snapshots, so that a test meets many.
+    static var recordsBetweenSnapshots: Int64? {
+        #if DEBUG
+            ProcessInfo.processInfo.environment["TELLTALE_SNAPSHOT_RECORDS"].flatMap(Int64.init)
+        #else
+            nil
+        #endif
+    }
+
     private let name: String
     // Guarded by the lock: the journal's thread and the loop's both come by.
     private var rest: Int

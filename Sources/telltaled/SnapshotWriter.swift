@@ -11,6 +11,9 @@ enum SnapshotWriter {
     ) {
         Thread.detachNewThread {
             do throws(JournalError) {
+                // Noted first: the journal takes nothing away before this snapshot is whole, and a crash in between
+                // must not forget it.
+                if pruning != Pruning() { journal.prune(pruning) { _ in } }
                 try perform(.begin(at: snapshot.sequence), on: journal)
                 do throws(JournalError) {
                     try snapshot.forEachChunk { (chunk) throws(JournalError) in try perform(.chunk(chunk), on: journal)
@@ -20,7 +23,6 @@ enum SnapshotWriter {
                     try? perform(.abandon, on: journal)
                     throw error
                 }
-                if pruning != Pruning() { journal.prune(pruning) { _ in } }
                 completion(.success(()))
             } catch {
                 completion(.failure(error))
