@@ -90,12 +90,14 @@ let package = Package(
             swiftSettings: settings),
 
         // Tools.
+        .target(
+            name: "Cards", dependencies: ["Model"], path: "Tools/telltale/Cards", swiftSettings: settings),
         tool(
             "telltale",
             [
                 "Model", "Statechart", "Kinds", "Machines", "Surfaces", "Wire", "Client", "EventLoop", "Journal",
-                "JournalSQLite", argumentParser,
-            ]),
+                "JournalSQLite", "Cards", argumentParser,
+            ], exclude: ["Cards"]),
         .target(
             name: "Simulation",
             dependencies: ["Model", "Wire", "Client", "Kinds", "Machines", "Surfaces", "Hub", "Journal"],
@@ -128,6 +130,7 @@ let package = Package(
         tests("JournalSQLite", ["Model", "Journal", "JournalSQLite", "CFaultVFS"]),
         tests("EventLoop", ["EventLoop"]),
         tests("Client", ["Model", "Wire", "EventLoop", "Client"]),
+        tests("Cards", ["Model", "Cards"]),
         tests("Simulation", ["Model", "Wire", "Simulation"]),
         tests("BlackBox", ["Model", "Wire", "EventLoop", "Client"]),
     ],

@@ -1,0 +1,261 @@
+import Cards
+import Model
+import Testing
+
+/// Rows as the daemon sends them for the shipped kinds, and how they are drawn.
+private enum Example {
+    static let now = Timestamp(milliseconds: 1_795_264_107_880)
+
+    static func card(_ key: String, _ body: String) throws -> Card {
+        Card(key: key, body: try JSONParser.parse(body).object ?? JSONObject())
+    }
+
+    static func coffee(_ extra: String = "", order: Int = 1, lifecycle: String = "active") throws -> Card {
+        try card(
+            "coffee-order/1042",
+            #"""
+            {"presentation":"small","order":\#(order),"interactive":false,"lifecycle":"\#(lifecycle)","stale":false,
+             "app":"com.example.coffee","title":"Coffee order",\#(extra)
+             "view":{"progress":0.6,"timer":1795264407000,"title":"Brewing"}}
+            """#)
+    }
+
+    static func parcel(order: Int = 2) throws -> Card {
+        try card(
+            "parcel/7",
+            #"""
+            {"presentation":"small","order":\#(order),"interactive":false,"lifecycle":"stale","stale":true,
+             "app":"com.example.store","title":"Parcel",
+             "view":{"symbol":"shippingbox.fill","title":"Handed to the carrier","progress":{"segments":4,"value":0.5}}}
+            """#)
+    }
+
+    static func light(_ phase: String = #""phase":"pending","wanted":true"#) throws -> Card {
+        try card(
+            "porch-light/front",
+            #"""
+            {"control":"toggle","value":false,"assumed":false,\#(phase),"shown":true,"available":true,
+             "placement":"controlCenterMedium","symbol":"lightbulb.fill","title":"Porch light","text":"On","tint":"yellow"}
+            """#)
+    }
+}
+
+private func drawing(_ block: Block) -> String {
+    block.text(color: false).map { $0.replacing(/[ ]+$/, with: "") }.joined(separator: "\n")
+}
+
+struct CardsTests {
+    @Test func `a car shows small cards in two columns, and alerts at the bottom`() throws {
+        let block = Screen.draw(
+            [try Example.light(), try Example.parcel(), try Example.coffee()], view: .surface(.carplay),
+            at: Example.now, width: 80,
+            notices: [Notice(title: "Ready", body: "Shelf B")])
+        #expect(
+            drawing(block) == """
+                ┏━ CarPlay ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┓
+                ┃╭──────────────────────────╮ ╭─ stale ──────────────────╮ ┃
+                ┃│ Brewing             5:00 │ │ 📦 Handed to the carrier │ ┃
+                ┃│ ███████████▍░░░░░░░  60% │ │ ████ ████ ░░░░ ░░░░  50% │ ┃
+                ┃╰──────────────────────────╯ ╰──────────────────────────╯ ┃
+                ┃╭──────────────────────────╮                              ┃
+                ┃│ 💡 Porch light     [ ─●] │                              ┃
+                ┃│ On · → on …              │                              ┃
+                ┃╰──────────────────────────╯                              ┃
+                ┃                                                          ┃
+                ┃                                                          ┃
+                ┃ 🔔 Ready Shelf B                                         ┃
+                ┗━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┛
+                """)
+    }
+
+    @Test func `a watch shows them one below the other`() throws {
+        let block = Screen.draw(
+            [try Example.coffee(#""appName":"Coffee","highlighted":true,"#), try Example.parcel()],
+            view: .surface(.watch),
+            at: Example.now, width: 80, label: "alice", notices: [Notice(title: "Ready", body: "Shelf B")])
+        #expect(
+            drawing(block) == """
+                ┏━ Watch · alice ━━━━━━━━━━┓
+                ┃ 🔔 Ready Shelf B         ┃
+                ┃╭─ Coffee ───────────────╮┃
+                ┃│ Brewing           5:00 │┃
+                ┃│ ██████████▎░░░░░░  60% │┃
+                ┃╰────────────────────────╯┃
+                ┃╭─ stale ────────────────╮┃
+                ┃│ 📦 Handed to the carr… │┃
+                ┃│ ████ ████ ░░░ ░░░  50% │┃
+                ┃╰────────────────────────╯┃
+                ┃                          ┃
+                ┃                          ┃
+                ┗━━━━━━━━━━━━━━━━━━━━━━━━━━┛
+                """)
+    }
+
+    @Test func `a desktop shows a menu bar, its items at the right`() throws {
+        let compact = try Example.card(
+            "coffee-order/1042",
+            #"""
+            {"presentation":"compact","order":1,"lifecycle":"active","stale":false,"app":"a",
+             "view":{"leading":{"symbol":"cup.and.saucer.fill"},"trailing":{"timer":1795264407000}}}
+            """#)
+        let minimal = try Example.card(
+            "parcel/7",
+            #"{"presentation":"minimal","order":2,"view":{"symbol":"shippingbox.fill","progress":0.5}}"#)
+        let block = Screen.draw([minimal, compact], view: .surface(.desktop), at: Example.now, width: 80)
+        #expect(
+            drawing(block) == """
+                ┏━ Mac ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┓
+                ┃                                               ☕ 5:00 │ 📦 50% ┃
+                ┃────────────────────────────────────────────────────────────────┃
+                ┃                                                                ┃
+                ┃                                                                ┃
+                ┃                                                                ┃
+                ┗━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┛
+                """)
+    }
+
+    @Test func `a phone shows its island and its Lock Screen`() throws {
+        let card = try Example.card(
+            "coffee-order/1042",
+            #"""
+            {"order":1,"lifecycle":"active","stale":false,"app":"com.example.coffee","title":"Coffee order",
+             "lockScreen":{"presentation":"lockScreen","order":1,"interactive":true,
+               "view":{"buttons":[{"key":"coffee-tip/1042","control":"button","title":"Tip","interactive":true}],
+                       "progress":0.6,"subtitle":"Brewing","title":"Hoegi"}},
+             "island":{"presentation":"compact","order":1,"attached":true,
+               "view":{"leading":{"symbol":"cup.and.saucer.fill"},"trailing":{"timer":1795264407000}}}}
+            """#)
+        let block = Screen.draw([card], view: .surface(.phone), at: Example.now, width: 80)
+        #expect(
+            drawing(block) == """
+                ┏━ iPhone ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┓
+                ┃            (☕  ●  5:00)             ┃
+                ┃                                      ┃
+                ┃╭────────────────────────────────────╮┃
+                ┃│ Hoegi                              │┃
+                ┃│ Brewing                            │┃
+                ┃│ █████████████████▍░░░░░░░░░░░  60% │┃
+                ┃│ [Tip]                              │┃
+                ┃╰────────────────────────────────────╯┃
+                ┃                                      ┃
+                ┃                                      ┃
+                ┃                                      ┃
+                ┃                                      ┃
+                ┃                                      ┃
+                ┃                                      ┃
+                ┃                                      ┃
+                ┃                                      ┃
+                ┃                                      ┃
+                ┃                                      ┃
+                ┗━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┛
+                """)
+    }
+
+    @Test func `the full view shows the state itself`() throws {
+        let card = try Example.card(
+            "coffee-order/1042",
+            #"""
+            {"kind":"coffee-order","state":"brewing","configuration":["brewing"],"lifecycle":"active",
+             "attributes":{"item":"Flat white","shop":"Hoegi"},"content":{"eta":1795264407},"progress":0.6,
+             "startedAt":1795264107880,"updatedAt":1795264108181,"staleAt":1795264348181}
+            """#)
+        let block = Screen.draw([card, try Example.light()], view: .full, at: Example.now, width: 110)
+        #expect(
+            drawing(block) == """
+                ╭─ coffee-order/1042 ────────────────────────────────╮ ╭────────────────────────────────────────────────────╮
+                │ brewing                              stale in 4:01 │ │ 💡 Porch light                               [ ─●] │
+                │ item Flat white · shop Hoegi                       │ │ On · → on …                                        │
+                │ eta 1795264407                                     │ ╰────────────────────────────────────────────────────╯
+                │ ███████████████████████████░░░░░░░░░░░░░░░░░░  60% │
+                ╰────────────────────────────────────────────────────╯
+                """)
+    }
+
+    @Test func `text too long for its place is cut, not wrapped`() throws {
+        let card = try Example.card(
+            "a/b",
+            #"{"presentation":"small","order":1,"view":{"title":"寿司ができました、お受け取りください","subtitle":"A subtitle that is far too long for it"}}"#
+        )
+        let block = Screen.draw([card], view: .surface(.watch), at: Example.now, width: 30)
+        #expect(
+            drawing(block) == """
+                ┏━ Watch ━━━━━━━━━━━━━━━━━━┓
+                ┃╭────────────────────────╮┃
+                ┃│ 寿司ができました、お…  │┃
+                ┃│ A subtitle that is fa… │┃
+                ┃╰────────────────────────╯┃
+                ┃                          ┃
+                ┃                          ┃
+                ┃                          ┃
+                ┃                          ┃
+                ┃                          ┃
+                ┃                          ┃
+                ┃                          ┃
+                ┗━━━━━━━━━━━━━━━━━━━━━━━━━━┛
+                """)
+        #expect(block.lines.allSatisfy { $0.width == block.width })
+    }
+
+    @Test func `nothing in a row can move the cursor or change the colours`() throws {
+        let card = try Example.card(
+            "a/b",
+            #"{"presentation":"small","order":1,"view":{"title":"\u001b[2J\u0007evil\u202e","text":"\u009b31m"}}"#)
+        for view in [ViewName.full, .surface(.watch), .surface(.phone), .surface(.carplay), .surface(.desktop)] {
+            let text = Screen.draw([card], view: view, at: Example.now, width: 80).text(color: false).joined()
+            #expect(
+                !text.unicodeScalars.contains {
+                    $0.value < 0x20 || (0x7F..<0xA0).contains($0.value) || $0.value == 0x202E
+                })
+        }
+    }
+
+    @Test("Every width gives a rectangle", arguments: 0...130)
+    func anyWidth(width: Int) throws {
+        let cards = [try Example.light(), try Example.parcel(), try Example.coffee(), try Example.card("x/y", "{}")]
+        for view in [ViewName.full] + Surface.allCases.map(ViewName.surface) {
+            let block = Screen.draw(cards, view: view, at: Example.now, width: width, label: "a label")
+            #expect(block.lines.allSatisfy { $0.width == block.width })
+            if width >= 24 { #expect(block.width <= width) }
+        }
+    }
+
+    @Test("Colour only where it is asked for")
+    func color() throws {
+        let block = Screen.draw([try Example.coffee()], view: .surface(.watch), at: Example.now, width: 80)
+        #expect(!block.text(color: false).joined().contains("\u{1B}"))
+        #expect(block.text(color: true).joined().contains("\u{1B}[1mBrewing\u{1B}[0m"))
+    }
+
+    @Test(
+        "Time left counts down to nothing",
+        arguments: [
+            (0, "0:00"), (-1, "0:00"), (1, "0:01"), (1000, "0:01"), (1001, "0:02"), (300_000, "5:00"),
+            (3_599_000, "59:59"),
+            (3_600_000, "1:00:00"), (86_400_000, "24:00:00"), (172_800_000, "2 d 0 h"),
+            (Int64.max, "106751991167 d 7 h"),
+            (.min, "0:00"),
+        ] as [(Int64, String)])
+    func countdown(_ example: (left: Int64, text: String)) {
+        let date = Timestamp(milliseconds: 0) + Milliseconds(example.left)
+        #expect(Countdown.text(until: date, at: Timestamp(milliseconds: 0)) == example.text)
+    }
+
+    @Test func `only the lines that changed are written again`() {
+        var painter = Painter()
+        #expect(painter.paint(["a", "b", "c"]).contains("\u{1B}[2;1Hb\u{1B}[K"))
+        #expect(painter.paint(["a", "b", "c"]) == "")
+        #expect(painter.paint(["a", "x", "c"]) == "\u{1B}[?2026h\u{1B}[2;1Hx\u{1B}[K\u{1B}[?2026l")
+        #expect(painter.paint(["a"]) == "\u{1B}[?2026h\u{1B}[2;1H\u{1B}[J\u{1B}[?2026l")
+        #expect(painter.forget() == "\u{1B}[2J")
+        #expect(painter.paint(["a"]).contains("\u{1B}[1;1Ha"))
+    }
+
+    @Test func `surfaces stand side by side`() throws {
+        let watch = Screen.draw([try Example.coffee()], view: .surface(.watch), at: Example.now, width: 80)
+        let desktop = Screen.draw([], view: .surface(.desktop), at: Example.now, width: 80)
+        let both = Block.beside([watch, desktop], gap: 2)
+        #expect(both.width == watch.width + 2 + desktop.width)
+        #expect(both.height == max(watch.height, desktop.height))
+        #expect(both.cut(toHeight: 5).height == 5)
+    }
+}

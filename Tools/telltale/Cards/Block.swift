@@ -1,0 +1,113 @@
+/// A rectangle of lines, all of one width: what drawings are put together from.
+public struct Block: Hashable, Sendable {
+    public private(set) var lines: [Line]
+    public let width: Int
+
+    public var height: Int { lines.count }
+
+    public init(_ lines: [Line], width: Int, centered: Bool = false) {
+        self.width = max(0, width)
+        self.lines = lines.map { $0.fitted(to: max(0, width), centered: centered) }
+    }
+
+    public init(_ lines: [Line]) {
+        self.init(lines, width: lines.map(\.width).max() ?? 0)
+    }
+
+    /// Blocks from left to right, their tops in one line.
+    public static func beside(_ blocks: [Block], gap: Int = 1) -> Block {
+        let height = blocks.map(\.height).max() ?? 0
+        var lines: [Line] = []
+        for row in 0..<height {
+            var line = Line()
+            for (column, block) in blocks.enumerated() {
+                if column > 0 { line.append(String(repeating: " ", count: gap)) }
+                line.append(row < block.height ? block.lines[row] : Line().fitted(to: block.width))
+            }
+            lines.append(line)
+        }
+        return Block(lines)
+    }
+
+    /// Blocks from top to bottom, their left sides in one line.
+    public static func above(_ blocks: [Block], gap: Int = 0) -> Block {
+        let width = blocks.map(\.width).max() ?? 0
+        var lines: [Line] = []
+        for (row, block) in blocks.enumerated() {
+            if row > 0 { lines += Array(repeating: Line(), count: gap) }
+            lines += block.lines
+        }
+        return Block(lines, width: width)
+    }
+
+    /// As many blocks beside each other as fit into `width`, then the next line of them.
+    static func flowing(_ blocks: [Block], width: Int, gap: Int = 1) -> Block {
+        var rows: [[Block]] = []
+        var used = 0
+        for block in blocks {
+            if let last = rows.indices.last, used + gap + block.width <= width {
+                rows[last].append(block)
+                used += gap + block.width
+            } else {
+                rows.append([block])
+                used = block.width
+            }
+        }
+        return above(rows.map { beside($0, gap: gap) })
+    }
+
+    enum Frame {
+        /// A card.
+        case rounded
+        /// A display: heavier than the cards on it.
+        case display
+
+        var parts: (corners: [String], horizontal: String, vertical: String) {
+            switch self {
+            case .rounded: (["╭", "╮", "╰", "╯"], "─", "│")
+            case .display: (["┏", "┓", "┗", "┛"], "━", "┃")
+            }
+        }
+    }
+
+    /// With a line around it, which may carry a title.
+    func framed(_ frame: Frame, title: Line = Line(), ink: Ink = .dim) -> Block {
+        let (corners, horizontal, vertical) = frame.parts
+        var top = Line(corners[0] + horizontal, ink)
+        if title.width > 0 {
+            top.append(" ", ink)
+            top.append(title.fitted(to: min(title.width, max(0, width - 4))))
+            top.append(" ", ink)
+        }
+        top.append(String(repeating: horizontal, count: max(0, width + 1 - top.width)), ink)
+        top.append(corners[1], ink)
+        var framed = [top]
+        for line in lines {
+            var row = Line(vertical, ink)
+            row.append(line)
+            row.append(vertical, ink)
+            framed.append(row)
+        }
+        framed.append(
+            Line(corners[2] + String(repeating: horizontal, count: width) + corners[3], ink))
+        return Block(framed, width: width + 2)
+    }
+
+    /// At least so high, with empty lines below.
+    func filled(toHeight height: Int) -> Block {
+        Block(lines + Array(repeating: Line(), count: max(0, height - lines.count)), width: width)
+    }
+
+    /// At most so high; the last line then says how much is missing.
+    public func cut(toHeight height: Int) -> Block {
+        guard lines.count > height, height > 0 else { return self }
+        let hidden = lines.count - height + 1
+        return Block(Array(lines.prefix(height - 1)) + [Line("… \(hidden) more lines", .dim)], width: width)
+    }
+
+    func inked(_ change: (inout Ink) -> Void) -> Block {
+        Block(lines.map { $0.inked(change) }, width: width)
+    }
+
+    public func text(color: Bool) -> [String] { lines.map { $0.text(color: color) } }
+}

@@ -1,0 +1,153 @@
+public import Model
+
+/// A row to be drawn, as a subscription shows it.
+public struct Card: Hashable, Sendable {
+    public var key: String
+    public var body: JSONObject
+
+    public init(key: String, body: JSONObject) {
+        self.key = key
+        self.body = body
+    }
+
+    var row: JSON { .object(body) }
+    var isControl: Bool { body["control"] != nil }
+    var order: Int64 { body["order"]?.integer ?? .max }
+
+    /// Dimmed, as the surfaces do it, when what is shown may no longer be true or is over.
+    func faded(_ block: Block) -> Block {
+        guard row["stale"]?.bool == true || row["lifecycle"]?.string == "ended" || row["lifecycle"]?.string == "stale"
+        else { return block }
+        return block.inked { $0.isDim = true }
+    }
+
+    /// What a reader must know beside the view: that it is over, or old.
+    private var note: Line {
+        switch row["lifecycle"]?.string {
+        case "ended"?: Line("ended", .dim)
+        case "stale"?: Line("stale", Ink(.yellow))
+        case "pending"?: Line("pending", Ink(.blue))
+        case _: Line()
+        }
+    }
+
+    // MARK: Presentations
+
+    /// One presentation of an activity, in a frame of `width` columns.
+    func presentation(_ name: String, view: JSON?, width: Int, at now: Timestamp) -> Block {
+        let inner = max(8, width - 4)
+        let lines: [Line]
+        switch name {
+        case "compact":
+            let leading = ViewParts(view?["leading"]).inline(at: now)
+            let trailing = ViewParts(view?["trailing"]).inline(at: now)
+            lines = [leading.justified(with: trailing, to: inner)]
+        case "minimal": lines = [ViewParts(view).inline(at: now)]
+        case "expanded":
+            let leading = ViewParts(view?["leading"]).inline(at: now)
+            let trailing = ViewParts(view?["trailing"]).inline(at: now)
+            let center = ViewParts(view?["center"]).stacked(width: inner, at: now)
+            lines =
+                [leading.justified(with: trailing, to: inner)] + center.map { $0.fitted(to: inner, centered: true) }
+                + ViewParts(view?["bottom"]).stacked(width: inner, at: now)
+        case _: lines = ViewParts(view).stacked(width: inner, at: now)
+        }
+        var title = Line(row["appName"]?.string ?? "", .dim)
+        if note.width > 0 {
+            if title.width > 0 { title.append(" · ", .dim) }
+            title.append(note)
+        }
+        let padded = lines.map { line -> Line in
+            var padded = Line(" ")
+            padded.append(line.fitted(to: inner))
+            padded.append(" ")
+            return padded
+        }
+        let isHighlighted = row["highlighted"]?.bool == true
+        return faded(
+            Block(padded, width: inner + 2).framed(
+                .rounded, title: title, ink: isHighlighted ? Ink(.yellow, bold: true) : .dim))
+    }
+
+    /// A row of a surface that shows an activity in one place.
+    func single(width: Int, at now: Timestamp) -> Block {
+        if isControl { return control(width: width) }
+        return presentation(row["presentation"]?.string ?? "", view: row["view"], width: width, at: now)
+    }
+
+    /// A toggle or a button: what is shown, what is wanted, and whether it can be.
+    func control(width: Int) -> Block {
+        let inner = max(8, width - 4)
+        var head = Line(" ")
+        if let symbol = row["symbol"]?.string {
+            head.append(Symbols.glyph(symbol) + " ", Ink(row["tint"]?.string.flatMap { Ink.Color(tint: $0) }))
+        }
+        head.append(row["title"]?.string ?? key, .bold)
+        var lines = [head.justified(with: switchFace, to: inner + 1)]
+        var below = Line(" ")
+        below.append(row["text"]?.string ?? "")
+        let state = controlState
+        if state.width > 0 {
+            if below.width > 1 { below.append(" · ", .dim) }
+            below.append(state)
+        }
+        if below.width > 1 { lines.append(below) }
+        let block = Block(lines, width: inner + 2).framed(.rounded)
+        return row["available"]?.bool == false ? block.inked { $0.isDim = true } : block
+    }
+
+    private var switchFace: Line {
+        switch (row["control"]?.string, row["shown"]) {
+        case ("button"?, _):
+            row["phase"]?.string == "performing" ? Line("( … )", Ink(.yellow)) : Line("(  )", Ink(.cyan))
+        case (_, .bool(true)?): Line("[ ─●]", Ink(.green))
+        case (_, .bool(false)?): Line("[●─ ]")
+        case _: Line("[ ? ]", .dim)
+        }
+    }
+
+    private var controlState: Line {
+        if let status = row["status"]?.string { return Line(status, Ink(.red)) }
+        if row["available"]?.bool == false { return Line("unavailable", .dim) }
+        switch row["phase"]?.string {
+        case "pending"?: return Line("→ \(row["wanted"]?.bool == true ? "on" : "off") …", Ink(.yellow))
+        case "performing"?: return Line("…", Ink(.yellow))
+        case _: return row["assumed"]?.bool == true ? Line("assumed", .dim) : Line()
+        }
+    }
+
+    /// The whole state, for those who look after it rather than at it.
+    func full(width: Int, at now: Timestamp) -> Block {
+        if isControl { return control(width: width) }
+        let inner = max(8, width - 4)
+        var lines: [Line] = []
+        var state = Line(" ")
+        state.append(row["state"]?.string ?? "?", .bold)
+        var clock = Line()
+        if let staleAt = row["staleAt"]?.integer, row["lifecycle"]?.string == "active" {
+            clock.append("stale in \(Countdown.text(until: Timestamp(milliseconds: staleAt), at: now))", .dim)
+        } else if let removeAt = row["removeAt"]?.integer {
+            clock.append("gone in \(Countdown.text(until: Timestamp(milliseconds: removeAt), at: now))", .dim)
+        }
+        lines.append(state.justified(with: clock, to: inner + 1))
+        for name in ["attributes", "content"] {
+            let members = (row[name]?.object ?? JSONObject()).map {
+                "\($0.name) \($0.value.string ?? $0.value.description)"
+            }
+            if !members.isEmpty { lines.append(Line(" " + members.joined(separator: " · "))) }
+        }
+        if let progress = row["progress"]?.double {
+            var line = Line(" ")
+            line.append(ProgressBar.line(progress, width: max(3, inner - 5)))
+            let percent = ProgressBar.percent(progress)
+            line.append(String(repeating: " ", count: 5 - percent.count) + percent)
+            lines.append(line)
+        }
+        var title = Line(key, Ink(.cyan))
+        if note.width > 0 {
+            title.append(" · ", .dim)
+            title.append(note)
+        }
+        return faded(Block(lines, width: inner + 2).framed(.rounded, title: title))
+    }
+}

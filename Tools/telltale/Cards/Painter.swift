@@ -1,0 +1,28 @@
+/// Redraws a picture in a terminal without flicker: only the lines that changed, all in one write.
+public struct Painter: Sendable {
+    private var shown: [String] = []
+
+    public init() {}
+
+    /// Takes over the screen; ``end`` gives it back.
+    public static let begin = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[2J"
+    public static let end = "\u{1B}[?25h\u{1B}[?1049l"
+
+    /// What to write so that the terminal, which shows the last picture, shows this one. Empty when nothing changed.
+    public mutating func paint(_ lines: [String]) -> String {
+        var text = ""
+        for (row, line) in lines.enumerated() where row >= shown.count || shown[row] != line {
+            text += "\u{1B}[\(row + 1);1H\(line)\u{1B}[K"
+        }
+        if lines.count < shown.count { text += "\u{1B}[\(lines.count + 1);1H\u{1B}[J" }
+        shown = lines
+        // A terminal that knows synchronised output shows the whole change at once; others ignore it.
+        return text.isEmpty ? "" : "\u{1B}[?2026h\(text)\u{1B}[?2026l"
+    }
+
+    /// The terminal was resized or written over: the next picture is drawn whole.
+    public mutating func forget() -> String {
+        shown = []
+        return "\u{1B}[2J"
+    }
+}

@@ -1,0 +1,19 @@
+/// A character for the name of an SF Symbol: terminals have none of those.
+enum Symbols {
+    static func glyph(_ name: String) -> String {
+        // `cup.and.saucer.fill` and `cup.and.saucer` are one thing to us.
+        let base = name.replacing(".fill", with: "").replacing(".circle", with: "")
+        return table[base] ?? table[base.split(separator: ".").first.map(String.init) ?? ""] ?? "●"
+    }
+
+    private static let table: [String: String] = [
+        "cup": "☕", "mug": "☕", "takeoutbag": "🥡", "fork": "🍴", "bag": "🛍", "cart": "🛒", "storefront": "🏪",
+        "shippingbox": "📦", "box": "📦", "truck": "🚚", "bicycle": "🚲", "car": "🚗", "bus": "🚌", "tram": "🚋",
+        "airplane": "✈", "airplane.departure": "🛫", "airplane.arrival": "🛬", "ferry": "⛴", "fuelpump": "⛽",
+        "lightbulb": "💡", "lock": "🔒", "lock.open": "🔓", "door": "🚪", "house": "🏠", "power": "⏻", "bolt": "⚡",
+        "washer": "🧺", "drop": "💧", "flame": "🔥", "thermometer": "🌡", "fan": "❉", "bell": "🔔", "timer": "⏲",
+        "clock": "🕑", "hourglass": "⏳", "checkmark": "✓", "xmark": "✗", "exclamationmark": "⚠", "info": "ℹ",
+        "questionmark": "?", "star": "★", "heart": "♥", "flag": "⚑", "mappin": "⌖", "location": "➤", "arrow": "→",
+        "person": "☺", "phone": "☎", "gift": "🎁", "leaf": "❦", "pills": "💊", "sportscourt": "⚽", "trophy": "🏆",
+    ]
+}

@@ -1,0 +1,98 @@
+internal import Model
+
+/// The parts of one view of a row (`symbol title subtitle text timer progress buttons tint`), read for drawing.
+struct ViewParts {
+    var symbol: String?
+    var title: String?
+    var subtitle: String?
+    var text: String?
+    var timer: Timestamp?
+    var progress: Double?
+    var segments = 1
+    var buttons: [Button] = []
+    var tint: Ink.Color?
+
+    struct Button {
+        var label: String
+        var isOn: Bool?
+        var isInteractive: Bool
+    }
+
+    init(_ json: JSON?) {
+        symbol = json?["symbol"]?.string.map(Symbols.glyph)
+        title = Self.text(json?["title"])
+        subtitle = Self.text(json?["subtitle"])
+        text = Self.text(json?["text"])
+        timer = json?["timer"]?.integer.map(Timestamp.init(milliseconds:))
+        progress = json?["progress"]?.double ?? json?["progress"]?["value"]?.double
+        switch json?["progress"]?["segments"] {
+        case .integer(let count)?: segments = Int(clamping: count)
+        case .array(let parts)?: segments = parts.count
+        case .null?, .bool?, .number?, .string?, .object?, nil: break
+        }
+        tint = json?["tint"]?.string.flatMap { Ink.Color(tint: $0) }
+        buttons = (json?["buttons"]?.array ?? []).map(Self.button)
+    }
+
+    private static func text(_ json: JSON?) -> String? {
+        guard let json else { return nil }
+        switch json {
+        case .null: return nil
+        case .string(let text): return text.isEmpty ? nil : text
+        case .bool, .integer, .number, .array, .object: return json.description
+        }
+    }
+
+    private static func button(_ json: JSON) -> Button {
+        if let key = json.string { return Button(label: key, isOn: nil, isInteractive: true) }
+        var label = json["title"]?.string ?? json["key"]?.string ?? "?"
+        if let symbol = json["symbol"]?.string { label = "\(Symbols.glyph(symbol)) \(label)" }
+        return Button(
+            label: label, isOn: json["shown"]?.bool, isInteractive: json["interactive"]?.bool ?? true)
+    }
+
+    /// All in one line: a half of a compact presentation, or a minimal one.
+    func inline(at now: Timestamp) -> Line {
+        var line = Line()
+        func add(_ text: String?, _ ink: Ink) {
+            guard let text else { return }
+            if line.width > 0 { line.append(" ") }
+            line.append(text, ink)
+        }
+        add(symbol, Ink(tint))
+        add(title, .bold)
+        add(subtitle, .plain)
+        add(text, .plain)
+        if let timer { add(Countdown.text(until: timer, at: now), Ink(.yellow)) }
+        if let progress { add(ProgressBar.percent(progress), Ink(.green)) }
+        return line
+    }
+
+    /// One below the other: what a card has room for.
+    func stacked(width: Int, at now: Timestamp) -> [Line] {
+        var lines: [Line] = []
+        var head = Line()
+        if let symbol { head.append(symbol + " ", Ink(tint)) }
+        if let title { head.append(title, .bold) }
+        var clock = Line()
+        if let timer { clock.append(Countdown.text(until: timer, at: now), Ink(.yellow)) }
+        if head.width > 0 || clock.width > 0 { lines.append(head.justified(with: clock, to: width)) }
+        if let subtitle { lines.append(Line(subtitle)) }
+        if let text { lines.append(Line(text)) }
+        if let progress {
+            let percent = ProgressBar.percent(progress)
+            var line = ProgressBar.line(
+                progress, width: max(3, width - 5), segments: segments, ink: Ink(tint ?? .green))
+            line.append(String(repeating: " ", count: 5 - percent.count) + percent)
+            lines.append(line)
+        }
+        var row = Line()
+        for button in buttons {
+            if row.width > 0 { row.append(" ") }
+            let state = button.isOn.map { $0 ? "◉ " : "○ " } ?? ""
+            row.append("[\(state)\(button.label)]", button.isInteractive ? Ink(.cyan) : .dim)
+        }
+        if row.width > 0 { lines.append(row) }
+        return lines
+    }
+}
