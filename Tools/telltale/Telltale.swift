@@ -4,8 +4,32 @@ import ArgumentParser
 @main
 struct Telltale: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "telltale", abstract: "Talks to a Telltale daemon, and looks after its files.",
-        subcommands: [KindsCommand.self, SurfacesCommand.self, JournalCommand.self])
+        commandName: "telltale",
+        abstract: "Live activities and controls, from a shell.",
+        discussion: """
+            Commands that speak to a daemon find it at --connect, else at TELLTALE_CONNECT, else at 127.0.0.1:7878.
+
+              telltale watch --view carplay            what a car shows, live
+              telltale post coffee-order/7 start --data '{"attributes":{"item":"Flat white"}}'
+              telltale post coffee-order/7 ready
+              telltale set porch-light/front on
+              telltale history coffee-order/7 --json | jq .
+
+            Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 69 no daemon there.
+            """,
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Look", subcommands: [WatchCommand.self, GetCommand.self, ListCommand.self, HistoryCommand.self]),
+            CommandGroup(
+                name: "Act",
+                subcommands: [
+                    PostCommand.self, SetCommand.self, PressCommand.self, OpenCommand.self, DismissCommand.self,
+                    ServeCommand.self,
+                ]),
+            CommandGroup(
+                name: "Look after",
+                subcommands: [KindsCommand.self, SurfacesCommand.self, JournalCommand.self]),
+        ])
 
     static func main() {
         do {

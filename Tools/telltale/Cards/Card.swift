@@ -151,3 +151,32 @@ public struct Card: Hashable, Sendable {
         return faded(Block(lines, width: inner + 2).framed(.rounded, title: title))
     }
 }
+
+extension Card {
+    /// The row in one line of plain text.
+    public func summary(at now: Timestamp) -> String {
+        if isControl {
+            let shown =
+                row["shown"]?.bool.map { $0 ? "on" : "off" } ?? (row["control"]?.string == "toggle" ? "unknown" : "")
+            let parts = [
+                row["control"]?.string ?? "", shown, row["phase"]?.string ?? "", controlState.text(color: false),
+            ]
+            return parts.filter { !$0.isEmpty }.joined(separator: " ").harmless
+        }
+        if let state = row["state"]?.string {
+            let progress = row["progress"]?.double.map { " " + ProgressBar.percent($0) } ?? ""
+            return "\(state) \(row["lifecycle"]?.string ?? "")\(progress)".harmless
+        }
+        var texts: [String] = []
+        for place in [row, row["lockScreen"], row["island"]] {
+            guard let place, let presentation = place["presentation"]?.string else { continue }
+            let view = place["view"]
+            let halves = [view?["leading"], view?["trailing"], view?["center"], view].map {
+                ViewParts($0).inline(at: now).text(color: false)
+            }
+            texts.append(presentation + ": " + halves.filter { !$0.isEmpty }.joined(separator: " · "))
+        }
+        let lifecycle = row["lifecycle"]?.string ?? ""
+        return (lifecycle == "active" ? "" : lifecycle + " ") + texts.joined(separator: " | ")
+    }
+}

@@ -1,0 +1,117 @@
+public import ArgumentParser
+import Client
+import EventLoop
+import Glibc
+public import Model
+import Wire
+
+/// Where the daemon is, and as whom to speak to it: what all commands have that need one.
+struct DaemonOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The daemon. Default: TELLTALE_CONNECT, else 127.0.0.1:7878.", valueName: "host:port|unix:path"))
+    var connect: String?
+
+    func validate() throws {
+        _ = try endpoint()
+    }
+
+    func endpoint() throws -> Endpoint {
+        let (text, source) =
+            if let connect {
+                (connect, "--connect")
+            } else if let variable = Output.environment("TELLTALE_CONNECT"), !variable.isEmpty {
+                (variable, "TELLTALE_CONNECT")
+            } else {
+                ("127.0.0.1:7878", "")
+            }
+        guard let endpoint = Endpoint(text) else {
+            throw ValidationError("\(source) is to be HOST:PORT or unix:PATH, not '\(text)'.")
+        }
+        return endpoint
+    }
+
+    static func configuration(account: String? = nil) -> ClientConfiguration {
+        // Another run of this program is another sender of events, so its ids must differ.
+        let run = String(UInt64.random(in: .min ... .max), radix: 36)
+        var configuration = ClientConfiguration(name: "telltale/0.1", eventIDPrefix: "cli-\(run)")
+        configuration.account = account
+        return configuration
+    }
+
+    /// Asks one thing. A refusal and a missing daemon are told on standard error, and end the program.
+    func ask(
+        _ command: Command, account: String? = nil, onItem: (ServerLine) -> Void = { _ in }
+    ) throws -> ServerLine {
+        let endpoint = try endpoint()
+        do throws(ClientFailure) {
+            let client = try BlockingClient(
+                to: endpoint, configuration: Self.configuration(account: account), timeout: .seconds(20))
+            let reply = try client.request(command, onItem: onItem)
+            guard reply.isOK else { throw ClientFailure.refused(Self.describe(reply.line)) }
+            return reply.line
+        } catch {
+            throw Self.exit(after: error)
+        }
+    }
+
+    static func describe(_ error: ServerLine) -> String {
+        let advice =
+            switch error["retry"] {
+            case "now"?: " (try again)"
+            case "later"?: " (try again later)"
+            case "resync"?: " (look again, and then decide again)"
+            case _: ""
+            }
+        return "\(error["code"] ?? "error"): \(error.message ?? "no reason given")\(advice)"
+    }
+
+    /// Says on standard error why there is no answer, and gives the exit code for it.
+    static func exit(after failure: ClientFailure) -> ExitCode {
+        switch failure {
+        case .refused(let reason):
+            StandardError.write("telltale: \(reason)")
+            return .failure
+        case .unreachable(let reason):
+            StandardError.write(
+                "telltale: \(reason). Is telltaled running there? --connect or TELLTALE_CONNECT names it.")
+            return noDaemon
+        case .lost, .timedOut:
+            StandardError.write("telltale: \(failure)")
+            return noDaemon
+        }
+    }
+
+    /// EX_UNAVAILABLE of sysexits.h.
+    static let noDaemon = ExitCode(69)
+}
+
+extension Key: ExpressibleByArgument {
+    public init?(argument: String) {
+        self.init(argument)
+    }
+}
+
+extension Model.Pattern: ExpressibleByArgument {
+    public init?(argument: String) {
+        self.init(argument)
+    }
+}
+
+extension ViewName: ExpressibleByArgument {
+    public init?(argument: String) {
+        self.init(argument)
+    }
+
+    public static var allValueStrings: [String] { ["full"] + Surface.allCases.map(\.rawValue) }
+}
+
+/// Who looks or acts.
+struct AccountOption: ParsableArguments {
+    @Option(help: ArgumentHelp("Whose device this is; without it, everybody's activities are seen.", valueName: "name"))
+    var account: String?
+}
+
+struct JSONFlag: ParsableArguments {
+    @Flag(help: "JSON for programs, one object a line.") var json = false
+}

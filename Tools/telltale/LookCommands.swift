@@ -1,0 +1,128 @@
+import ArgumentParser
+import Cards
+import Foundation
+import Model
+import Wire
+
+/// One row as commands print it.
+private func show(_ line: ServerLine, json: Bool) {
+    let key = line["key"] ?? ""
+    let body = line.tail ?? JSONObject()
+    if json {
+        Output.line("{\"key\":\(JSON.string(key)),\"rev\":\(line.integer("rev") ?? 0),\"row\":\(JSON.object(body))}")
+    } else {
+        Output.line("\(key) rev=\(line["rev"] ?? "0") \(JSON.object(body))")
+    }
+}
+
+struct GetCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "get", abstract: "One activity or control, as it is now.",
+        discussion: "On a terminal it is drawn; into a pipe it is one line, KEY rev=N and the row as JSON.")
+
+    @Argument(help: "kind/id") var key: Key
+    @Option(help: "full, or a surface.") var view: ViewName?
+    @OptionGroup var who: AccountOption
+    @OptionGroup var output: JSONFlag
+    @OptionGroup var daemon: DaemonOptions
+
+    func run() throws {
+        let line = try daemon.ask(.get(key, view: view ?? .full), account: who.account)
+        if Output.isTerminal, !output.json {
+            let card = Card(key: key.text, body: line.tail ?? JSONObject())
+            let now = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+            Output.draw(Screen.draw([card], view: view ?? .full, at: now, width: Output.size.width))
+        } else {
+            show(line, json: output.json)
+        }
+    }
+}
+
+struct ListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "All activities and controls that match a pattern.",
+        discussion: "One line each: KEY rev=N and the row as JSON.")
+
+    @Argument(help: "kind/id, 'kind/*' or '*'") var pattern: Model.Pattern = .all
+    @Option(help: "full, or a surface.") var view: ViewName?
+    @OptionGroup var who: AccountOption
+    @OptionGroup var output: JSONFlag
+    @OptionGroup var daemon: DaemonOptions
+
+    func run() throws {
+        _ = try daemon.ask(.list(pattern, view: view ?? .full), account: who.account) { show($0, json: output.json) }
+    }
+}
+
+struct HistoryCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "history", abstract: "What happened to one key, when, and when we heard of it.",
+        discussion: "Oldest first. `heard` is when the daemon got it; the first column when it happened, in UTC.")
+
+    @Argument(help: "kind/id") var key: Key
+    @OptionGroup var who: AccountOption
+    @OptionGroup var output: JSONFlag
+    @OptionGroup var daemon: DaemonOptions
+
+    func run() throws {
+        _ = try daemon.ask(.history(key), account: who.account) { line in
+            output.json ? Output.line(Self.object(line)) : Output.line(Self.text(line))
+        }
+    }
+
+    private static func object(_ line: ServerLine) -> String {
+        var object = line.tail ?? JSONObject()
+        for name in ["rev", "at", "heard"] { object[name] = line.integer(name).map(JSON.integer) }
+        for name in ["key", "type", "verdict"] { object[name] = line[name].map(JSON.string) }
+        return JSON.object(object).description
+    }
+
+    private static func text(_ line: ServerLine) -> String {
+        let at = line.integer("at") ?? 0
+        let heard = line.integer("heard") ?? at
+        var text =
+            "\(date(at))  \(padded(line["type"] ?? "-", 16)) \(padded(line["verdict"] ?? "-", 9)) rev=\(line["rev"] ?? "-")"
+        if let state = line.tail?["state"]?.string { text += "  \(state)" }
+        if heard != at { text += "  heard \(date(heard))" }
+        if let source = line.tail?["src"]?.string { text += "  from \(source)" }
+        return text
+    }
+
+    private static func date(_ milliseconds: Int64) -> String {
+        Date(timeIntervalSince1970: Double(milliseconds) / 1000)
+            .ISO8601Format(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    }
+
+    private static func padded(_ text: String, _ width: Int) -> String {
+        text + String(repeating: " ", count: max(0, width - text.count))
+    }
+}
+
+/// `telltale kinds`, without more: what the daemon knows.
+struct KindsListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "The kinds that the daemon has loaded. (This is what `telltale kinds` does.)")
+
+    @OptionGroup var output: JSONFlag
+    @OptionGroup var daemon: DaemonOptions
+
+    func run() throws {
+        _ = try daemon.ask(.kinds) { line in
+            let name = line["name"] ?? ""
+            if output.json {
+                var object = line.tail ?? JSONObject()
+                object["name"] = .string(name)
+                object["type"] = line["type"].map(JSON.string)
+                object["version"] = line.integer("version").map(JSON.integer)
+                Output.line(JSON.object(object).description)
+            } else {
+                let columns = [
+                    name, line["type"] ?? "", "v\(line["version"] ?? "")", line.tail?["title"]?.string ?? "",
+                ]
+                Output.line(
+                    zip(columns, [24, 9, 4, 0]).map { $0 + String(repeating: " ", count: max(0, $1 - $0.count)) }
+                        .joined(separator: " "))
+            }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+import ArgumentParser
+import Client
+import EventLoop
+import Model
+import Wire
+
+struct WatchCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "watch", abstract: "Follows activities and controls, and shows them as a surface would.",
+        discussion: """
+            On a terminal the surface is drawn, live; into a pipe each change is a line; with --json each change is an
+            object with event, key, rev and row. A lost connection is made again, and nothing is missed.
+
+              telltale watch                               everything, as it is
+              telltale watch 'coffee-order/*' --view watch --account alice
+              telltale watch --view carplay --trait dashboard=hidden --json
+            """)
+
+    @Argument(help: "kind/id, 'kind/*' or '*'") var pattern: Model.Pattern = .all
+    @Option(help: "full, or a surface.") var view: ViewName = .full
+    @OptionGroup var who: AccountOption
+    @Option(help: ArgumentHelp("A situation of the device, as locked=yes; may be repeated.", valueName: "name=value"))
+    var trait: [String] = []
+    @Option(help: ArgumentHelp("Where a control stands, as menuBar.", valueName: "name")) var placement: String?
+    @Flag(help: "Print what there is now, and end.") var once = false
+    @OptionGroup var output: JSONFlag
+    @OptionGroup var daemon: DaemonOptions
+
+    func validate() throws {
+        _ = try traits()
+    }
+
+    func run() throws {
+        var configuration = DaemonOptions.configuration(account: who.account)
+        if case .surface(let surface) = view { configuration.surface = surface }
+        configuration.traits = try traits()
+        var subscribe = SubscribeCommand(pattern: pattern)
+        subscribe.view = view
+        subscribe.placement = placement
+        let display: any WatchDisplay =
+            if output.json {
+                JSONDisplay()
+            } else if Output.isTerminal, !once {
+                TerminalDisplay(
+                    view: view,
+                    label: [pattern.description, who.account ?? ""].filter { !$0.isEmpty }.joined(separator: " · "))
+            } else {
+                LineDisplay(view: view)
+            }
+        try Watch(
+            endpoint: try daemon.endpoint(), configuration: configuration, subscribe: subscribe, display: display,
+            endsWhenLive: once
+        ).run()
+    }
+
+    private func traits() throws -> [Attribute] {
+        try trait.map { text in
+            guard let equals = text.firstIndex(of: "=") else {
+                throw ValidationError("--trait is to be name=value, as locked=yes, not '\(text)'.")
+            }
+            let (name, value) = (String(text[..<equals]), String(text[text.index(after: equals)...]))
+            guard let known = TraitName(rawValue: name) else {
+                let names = TraitName.allCases.map { "\($0.rawValue)=\($0.values)" }.joined(separator: ", ")
+                throw ValidationError("'\(name)' is no situation that a device reports. There are: \(names).")
+            }
+            guard known.takes(value) else { throw ValidationError("--trait \(name)= takes \(known.values).") }
+            return Attribute(name: name, value: value)
+        }
+    }
+}
+
+/// How `watch` shows what it hears.
+protocol WatchDisplay: AnyObject {
+    func start(on loop: EventLoop, watch: Watch) throws(UVError)
+    func show(_ event: SubscriptionEvent, watch: Watch)
+    func connected(_ greeting: ServerGreeting)
+    func disconnected(_ reason: String, retryAfter: Milliseconds?)
+    func end()
+}
+
+/// The client of `telltale watch`.
+final class Watch {
+    private let endpoint: Endpoint
+    private let display: any WatchDisplay
+    private let configuration: ClientConfiguration
+    private let subscribe: SubscribeCommand
+    private let endsWhenLive: Bool
+
+    private(set) var client: Client?
+    private(set) var subscription: SubscriptionID?
+    private var greeting: ServerGreeting?
+    private var greetedAt: Int64 = 0
+    private var outcome: ExitCode?
+
+    init(
+        endpoint: Endpoint, configuration: ClientConfiguration, subscribe: SubscribeCommand,
+        display: any WatchDisplay, endsWhenLive: Bool
+    ) {
+        self.endpoint = endpoint
+        self.configuration = configuration
+        self.subscribe = subscribe
+        self.display = display
+        self.endsWhenLive = endsWhenLive
+    }
+
+    func run() throws {
+        let loop = try EventLoop()
+        let client = try Client(to: endpoint, configuration: configuration, on: loop) { [unowned self] client, event in
+            handle(event, loop: loop)
+        }
+        self.client = client
+        subscription = client.subscribe(subscribe)
+        let signals = try [SignalHandle.Signal.interrupt, .terminate, .hangUp].map { signal in
+            try SignalHandle(signal, on: loop) { [unowned self] in finish(.success, loop) }
+        }
+        client.start()
+        loop.run()
+        display.end()
+        withExtendedLifetime(signals) {}
+        self.client = nil
+        if let outcome, outcome != .success { throw outcome }
+    }
+
+    /// What the server's clock says now: rows hold dates on it, and it may run faster than ours.
+    var now: Timestamp {
+        guard let start = greeting?.now else { return Timestamp(milliseconds: EventLoop.wallClockMilliseconds()) }
+        let elapsed = Double(EventLoop.monotonicMilliseconds() - greetedAt) * (greeting?.speed ?? 1)
+        return start + Milliseconds(Int64(exactly: elapsed.rounded()) ?? 0)
+    }
+
+    var rows: [Row] {
+        guard let client, let subscription else { return [] }
+        return client.rows(of: subscription)
+    }
+
+    private func finish(_ outcome: ExitCode, _ loop: EventLoop) {
+        if self.outcome == nil { self.outcome = outcome }
+        loop.stop()
+    }
+
+    private func handle(_ event: ClientEvent, loop: EventLoop) {
+        switch event {
+        case .ready(let greeting, _):
+            let isFirst = self.greeting == nil
+            self.greeting = greeting
+            greetedAt = EventLoop.monotonicMilliseconds()
+            do throws(UVError) {
+                if isFirst { try display.start(on: loop, watch: self) }
+                display.connected(greeting)
+            } catch {
+                StandardError.write("telltale: \(error)")
+                finish(.failure, loop)
+            }
+        case .refused(let reason, _):
+            display.end()
+            StandardError.write("telltale: \(reason)")
+            finish(.failure, loop)
+        case .disconnected(let reason, let wait):
+            guard greeting != nil else { return finish(DaemonOptions.exit(after: .unreachable(reason)), loop) }
+            display.disconnected(reason, retryAfter: wait)
+        case .subscription(_, .refused(let line)):
+            display.end()
+            StandardError.write("telltale: \(DaemonOptions.describe(line))")
+            finish(.failure, loop)
+        case .subscription(_, let event):
+            display.show(event, watch: self)
+            if case .live = event, endsWhenLive { finish(.success, loop) }
+        case .violation(let text): display.disconnected("the daemon broke a promise: \(text)", retryAfter: nil)
+        case .item, .reply, .restarted, .lost, .action, .farewell: break
+        }
+    }
+}

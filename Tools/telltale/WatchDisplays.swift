@@ -1,0 +1,148 @@
+import Cards
+import Client
+import EventLoop
+import Model
+
+/// `--json`: one object a change.
+final class JSONDisplay: WatchDisplay {
+    func start(on loop: EventLoop, watch: Watch) {}
+    func end() {}
+
+    func connected(_ greeting: ServerGreeting) {
+        print(["event": "connected", "epoch": .string(greeting.epoch)])
+    }
+
+    func disconnected(_ reason: String, retryAfter: Milliseconds?) {
+        print(["event": "disconnected", "reason": .string(reason)])
+    }
+
+    func show(_ event: SubscriptionEvent, watch: Watch) {
+        switch event {
+        case .snapshot(let row): print("snapshot", row)
+        case .update(let row): print("update", row)
+        case .deletion(let key, let rev, let why):
+            print(["event": "deletion", "key": .string(key.text), "rev": .integer(rev), "why": .string(why)])
+        case .milestone(let key, let rev, let state, let time):
+            print([
+                "event": "milestone", "key": .string(key.text), "rev": .integer(rev), "state": .string(state),
+                "at": .integer(time.milliseconds),
+            ])
+        case .alert(let key, let rev, let body):
+            print(["event": "alert", "key": .string(key.text), "rev": .integer(rev), "alert": .object(body)])
+        case .live: print(["event": "live"])
+        case .reset(let why): print(["event": "reset", "why": .string(why)])
+        case .refused: break
+        }
+    }
+
+    private func print(_ event: String, _ row: Row) {
+        var object: JSON = [
+            "event": .string(event), "key": .string(row.key.text), "rev": .integer(row.rev), "row": .object(row.body),
+        ]
+        if row.skip > 0, var changed = object.object {
+            changed["skip"] = .integer(Int64(row.skip))
+            changed["why"] = row.why.map(JSON.string)
+            object = .object(changed)
+        }
+        print(object)
+    }
+
+    private func print(_ object: JSON) {
+        Output.line(object.description)
+    }
+}
+
+/// Into a pipe: one line a change, for people and grep.
+final class LineDisplay: WatchDisplay {
+    private let view: ViewName
+
+    init(view: ViewName) {
+        self.view = view
+    }
+
+    func start(on loop: EventLoop, watch: Watch) {}
+    func end() {}
+    func connected(_ greeting: ServerGreeting) {}
+
+    func disconnected(_ reason: String, retryAfter: Milliseconds?) {
+        StandardError.write("telltale: \(reason)\(retryAfter == nil ? "" : "; trying again")")
+    }
+
+    func show(_ event: SubscriptionEvent, watch: Watch) {
+        switch event {
+        case .snapshot(let row), .update(let row):
+            let card = Card(key: row.key.text, body: row.body)
+            let skipped = row.skip > 0 ? " skip=\(row.skip)" : ""
+            Output.line("\(row.key) rev=\(row.rev)\(skipped) \(card.summary(at: watch.now))")
+        case .deletion(let key, let rev, let why): Output.line("\(key) rev=\(rev) gone: \(why)")
+        case .milestone(let key, let rev, let state, _): Output.line("\(key) rev=\(rev) milestone: \(state)")
+        case .alert(let key, let rev, let body):
+            Output.line("\(key) rev=\(rev) alert: \(body["title"]?.string ?? "") \(body["body"]?.string ?? "")")
+        case .live, .reset, .refused: break
+        }
+    }
+}
+
+/// On a terminal: the surface itself, redrawn as rows change and time passes.
+final class TerminalDisplay: WatchDisplay {
+    private let view: ViewName
+    private let label: String
+    private var painter = Painter()
+    private var timer: TimerHandle?
+    private var resize: SignalHandle?
+    private var notices: [(notice: Notice, until: Int64)] = []
+    private var status = ""
+    private var hasBegun = false
+
+    /// Often enough that seconds fall when they should, seldom enough to cost nothing.
+    private static let frameMilliseconds: Int64 = 100
+    private static let noticeMilliseconds: Int64 = 8000
+
+    init(view: ViewName, label: String) {
+        self.view = view
+        self.label = label
+    }
+
+    func start(on loop: EventLoop, watch: Watch) throws(UVError) {
+        timer = try TimerHandle(on: loop) { [unowned self, unowned watch] _ in draw(watch) }
+        timer?.scheduleRepeating(everyMilliseconds: Self.frameMilliseconds)
+        resize = try SignalHandle(.windowChanged, on: loop) { [unowned self] in Output.write(painter.forget()) }
+        hasBegun = true
+        Output.write(Painter.begin)
+    }
+
+    func end() {
+        guard hasBegun else { return }
+        hasBegun = false
+        timer = nil
+        Output.write(Painter.end)
+    }
+
+    func connected(_ greeting: ServerGreeting) {
+        status = ""
+    }
+
+    func disconnected(_ reason: String, retryAfter: Milliseconds?) {
+        status = reason
+    }
+
+    func show(_ event: SubscriptionEvent, watch: Watch) {
+        guard case .alert(_, _, let body) = event else { return }
+        let notice = Notice(title: body["title"]?.string ?? "", body: body["body"]?.string ?? "")
+        notices.append((notice, EventLoop.monotonicMilliseconds() + Self.noticeMilliseconds))
+    }
+
+    private func draw(_ watch: Watch) {
+        let now = EventLoop.monotonicMilliseconds()
+        notices.removeAll { $0.until <= now }
+        let size = Output.size
+        let cards = watch.rows.map { Card(key: $0.key.text, body: $0.body) }
+        let picture = Screen.draw(
+            cards, view: view, at: watch.now, width: size.width, label: label, notices: notices.suffix(2).map(\.notice))
+        let foot = Block([
+            status.isEmpty ? Line("ctrl-c ends", .dim) : Line("not connected: \(status)", Ink(.red))
+        ])
+        let lines = picture.cut(toHeight: max(1, size.height - 1)).text(color: Output.hasColor)
+        Output.write(painter.paint(lines + foot.text(color: Output.hasColor)))
+    }
+}
