@@ -4,8 +4,8 @@ import Foundation
 ///
 /// A matcher of its own, so that the published grammar is checked without anything installed: it follows all
 /// alternatives at once, and remembers where each rule ended.
-struct Grammar {
-    indirect enum Node {
+struct Grammar: Sendable {
+    indirect enum Node: Sendable {
         case alternatives([Node])
         case sequence([Node])
         case repetition(ClosedRange<Int>, Node)

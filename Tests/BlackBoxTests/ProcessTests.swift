@@ -1,6 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
+import Wire
 
 /// The daemon as a process: how it begins, is told things, and ends (protocol.md §8).
 @Suite(.serialized)

@@ -2,6 +2,7 @@ import Foundation
 import Model
 import TestSupport
 import Testing
+import Wire
 
 /// The two clients of `Protocols/Line`: proof that anyone can write one.
 @Suite(.serialized)

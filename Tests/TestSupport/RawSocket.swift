@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// A blocking client socket, for the peer's side of a test. Not for the cooperative pool.
-public final class RawSocket {
+public final class RawSocket: Sendable {
     public struct Failure: Error, CustomStringConvertible {
         public let attempt: String
         public let number: CInt

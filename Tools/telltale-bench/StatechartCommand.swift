@@ -70,9 +70,11 @@ struct StatechartCommand: ParsableCommand {
                 name: "flat", statechart: try compile(compound("", "a", [state("a", to: "b"), state("b", to: "a")])),
                 events: ["next"]),
             Shape(name: "nested", statechart: try compile(nested(depth: 4)), events: ["next", "outer"]),
-            Shape(name: "nested, with a timer", statechart: try compile(nested(depth: 4, timer: true)), events: ["next"]),
             Shape(
-                name: "nested, guarded", statechart: try compile(nested(depth: 4, guard: "content.n >= 3 and in(s0.s0)")),
+                name: "nested, with a timer", statechart: try compile(nested(depth: 4, timer: true)), events: ["next"]),
+            Shape(
+                name: "nested, guarded",
+                statechart: try compile(nested(depth: 4, guard: "content.n >= 3 and in(s0.s0)")),
                 events: ["next"], content: ["n": 3]),
             Shape(name: "nested, ignored", statechart: try compile(nested(depth: 4)), events: ["unknown"]),
             Shape(name: "parallel, four regions at once", statechart: try compile(parallel(4)), events: ["next"]),
@@ -125,7 +127,9 @@ struct StatechartCommand: ParsableCommand {
     private static func parallel(_ count: Int) -> StateDescription {
         var root = StateDescription(key: "", kind: .parallel, location: "")
         root.children = (0..<count).map { region in
-            compound("r\(region)", "a\(region)", [state("a\(region)", to: "b\(region)"), state("b\(region)", to: "a\(region)")])
+            compound(
+                "r\(region)", "a\(region)",
+                [state("a\(region)", to: "b\(region)"), state("b\(region)", to: "a\(region)")])
         }
         return root
     }

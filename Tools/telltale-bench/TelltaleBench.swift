@@ -4,5 +4,8 @@ import ArgumentParser
 struct TelltaleBench: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "telltale-bench", abstract: "Measures Telltale, alone and beside others.",
-        subcommands: [ActivityCommand.self, ProjectionCommand.self, JournalBench.self, StatechartCommand.self, StatechartTracesCommand.self])
+        subcommands: [
+            ActivityCommand.self, ProjectionCommand.self, JournalBench.self, StatechartCommand.self,
+            StatechartTracesCommand.self,
+        ])
 }
