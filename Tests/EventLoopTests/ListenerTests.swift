@@ -96,8 +96,7 @@ struct ListenerTests {
                 var options = Listener.Options()
                 options.reservedDescriptorCount = 16
                 options.farewell = { Array("ERR code=limit_conns retry=later\n".utf8) }
-                var limits = rlimit(rlim_cur: 64, rlim_max: 64)
-                unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)
+                try limitDescriptors(toFurther: 64)
                 let greeting = ConnectionHandlers(
                     onData: { _, _ in }, onEnd: { $0.close() }, onWritable: { _ in }, onClosed: { _, _ in })
                 let listener = try Listener(at: .tcp(host: "127.0.0.1", port: 0), on: loop, options: options) {
@@ -134,8 +133,7 @@ struct ListenerTests {
             let answer = try await onLoop { loop in
                 var options = Listener.Options()
                 options.reservedDescriptorCount = 0
-                var limits = rlimit(rlim_cur: 64, rlim_max: 64)
-                unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)
+                try limitDescriptors(toFurther: 64)
                 let listener = try Listener(at: .tcp(host: "127.0.0.1", port: 0), on: loop, options: options) {
                     connection in
                     connection.start(.echo)
@@ -249,4 +247,13 @@ struct ListenerTests {
         try #require(status == 0)
         close(descriptor)
     }
+}
+
+/// Sets how many descriptors this process may have beyond the highest that is open: it may have inherited any.
+private func limitDescriptors(toFurther count: rlim_t) throws {
+    let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { rlim_t($0) }
+    let limit = (open.max() ?? 0) + 1 + count
+    var limits = rlimit(rlim_cur: limit, rlim_max: limit)
+    let status = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)
+    try #require(status == 0)
 }

@@ -3,12 +3,22 @@ internal import Foundation
 
 /// Runs `body` on a thread of its own, and waits for it without blocking one of the cooperative pool.
 ///
-/// A loop that ran on a pool thread would keep it from the very tasks that the test waits for.
-public func onOwnThread<Value: Sendable>(
-    _ body: @escaping @Sendable () throws -> Value
-) async throws -> Value {
-    try await withCheckedThrowingContinuation { continuation in
-        Thread { continuation.resume(with: Result { try body() }) }.start()
+/// A loop that ran on a pool thread would keep it from the very tasks that the test waits for. The thread runs the
+/// test's own task, so that what `body` expects is told of this test: a bare thread has no test, and its issues would be
+/// reported once for every test that runs.
+@concurrent
+public func onOwnThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+    try await withTaskExecutorPreference(OwnThreadExecutor()) { try await run(body) }
+}
+
+@concurrent
+private func run<Value: Sendable>(_ body: @Sendable () throws -> Value) async throws -> Value { try body() }
+
+/// Gives each piece of a task a thread of its own.
+private final class OwnThreadExecutor: TaskExecutor {
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        Thread { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }.start()
     }
 }
 
