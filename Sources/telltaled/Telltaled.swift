@@ -45,10 +45,12 @@ struct Telltaled: ParsableCommand {
             valueName: "full|normal|off"))
     var sync: String?
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "The least time between two writes to screens while busy; 0 = none. (default: 1)", valueName: "MS"))
     var pace: String?
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "How many times as fast as real time the kinds' clock runs, for demos and replays. (default: 1)",
             valueName: "N"))
@@ -99,6 +101,19 @@ struct Telltaled: ParsableCommand {
         @Option(
             help: ArgumentHelp("What OPEN shows on a desktop. (default: lockScreen)", valueName: "lockScreen|expanded"))
         var desktopSelection: String?
+    }
+
+    /// Flags are a source of the configuration like the file and the environment: what is wrong with them is told as what
+    /// is wrong with those is, with the same status.
+    static func main() {
+        do {
+            var command = try parseAsRoot()
+            try command.run()
+        } catch {
+            guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
+            FileHandle.standardError.write(Data((fullMessage(for: error) + "\n").utf8))
+            exit(withError: ExitCode(78))
+        }
     }
 
     private var flags: [String: [String]] {
@@ -161,6 +176,15 @@ struct Telltaled: ParsableCommand {
             try hub.adopt(kinds.kinds)
             try hub.adopt(configuration.hub.decisions)
             hub.restart()
+            // What holds from the start on, kinds, settings and instances, is durable before anybody is served.
+            let now = clock.now
+            if hub.hasWork(at: now) {
+                if try append(hub.decide(at: now), to: journal, logger: logger) {
+                    hub.committed(at: now)
+                } else {
+                    hub.refused(at: now)
+                }
+            }
             _ = DescriptorLimit.raiseToMaximum()
             let recovered = ContinuousClock.now - startedAt
 
@@ -180,6 +204,20 @@ struct Telltaled: ParsableCommand {
         } catch {
             complain("\(error)")
             throw ExitCode(1)
+        }
+    }
+
+    /// - Returns: Whether there was room; without, what is there is served, and the records come again later.
+    private static func append(
+        _ records: [JournalRecord], to journal: any Journal, logger: Logger
+    ) throws -> Bool {
+        do throws(JournalError) {
+            if !records.isEmpty { try journal.append(records) }
+            return true
+        } catch {
+            guard case .full = error else { throw error }
+            logger.error("\(error)")
+            return false
         }
     }
 
