@@ -1,10 +1,11 @@
 import Foundation
+import Testing
 
 /// A grammar in ABNF (RFC 5234 with the case-sensitive strings of RFC 7405), and whether a text is of it.
 ///
 /// A matcher of its own, so that the published grammar is checked without anything installed: it follows all
 /// alternatives at once, and remembers where each rule ended.
-struct Grammar: Sendable {
+struct Grammar: Sendable, CustomTestStringConvertible {
     indirect enum Node: Sendable {
         case alternatives([Node])
         case sequence([Node])
@@ -22,6 +23,9 @@ struct Grammar: Sendable {
         "alpha": .alternatives([.range(0x41...0x5A), .range(0x61...0x7A)]), "digit": .range(0x30...0x39),
         "sp": .range(0x20...0x20), "dquote": .range(0x22...0x22),
     ]
+
+    /// Short: a failed expectation prints it.
+    var testDescription: String { "grammar of \(rules.count) rules" }
 
     init(_ text: String) throws {
         var definition = ""

@@ -96,11 +96,12 @@ struct HostileInputTests {
     @Test func `ten thousand attributes are ignored, and as many as fit are named`() async throws {
         try await withDaemon { daemon in
             let peer = try greeted(daemon)
-            let reply = try peer.ask("PING id=1" + (0..<10_000).map { " a\($0)=" }.joined(separator: "1") + "1")
-            #expect(reply.verb == "ERR" || reply.verb == "PONG")
-            let many = try peer.ask("PING id=2" + (0..<7_000).map { " a\($0)=1" }.joined())
-            #expect(many.verb == "PONG")
-            #expect(many["ignored"]?.hasPrefix("a0,a1,a2,") == true)
+            // Three letters and digits each, so that ten thousand stand in one line.
+            let letters = Array("abcdefghijklmnopqrstuvwxyz0123456789")
+            let attributes = (0..<10_000).map { " \(letters[$0 / 1296])\(letters[$0 / 36 % 36])\(letters[$0 % 36])=1" }
+            let reply = try peer.ask("PING id=1" + attributes.joined())
+            #expect(reply.verb == "PONG")
+            #expect(reply["ignored"]?.hasPrefix("aaa,aab,aac,") == true)
         }
     }
 

@@ -3,7 +3,7 @@ import Model
 
 /// A line of a transcript with placeholders in it.
 ///
-/// `<int>` `<epoch>` `<cursor>` `<word>` match what their names say, `<any>` the rest of the line; `<NAME:TYPE>` remembers
+/// `<int>` `<epoch>` `<cursor>` `<selection>` (the end of a cursor) `<word>` match what their names say, `<any>` the rest of the line; `<NAME:TYPE>` remembers
 /// what it matched, and `<NAME>` stands for it from then on. In JSON, `"<int>"`, `"<text>"` and `"<any>"` match a value,
 /// and `...` in an object allows other members.
 struct LinePattern {
@@ -49,23 +49,30 @@ struct LinePattern {
         tail.replacing(",...}", with: #","...":true}"#).replacing("{...}", with: #"{"...":true}"#)
     }
 
-    /// One word: literal text around at most one placeholder.
+    /// One word: literal text around placeholders, the first of which takes as little as it can.
     private func match(_ pattern: String, _ word: String, _ names: inout [String: String]) -> Bool {
-        guard let open = pattern.firstIndex(of: "<"), let close = pattern.lastIndex(of: ">") else {
+        guard let open = pattern.firstIndex(of: "<"), let close = pattern[open...].firstIndex(of: ">") else {
             return pattern == word
         }
-        let prefix = pattern[..<open]
-        let suffix = pattern[pattern.index(after: close)...]
-        guard word.count >= prefix.count + suffix.count, word.hasPrefix(prefix), word.hasSuffix(suffix) else {
-            return false
-        }
-        let value = String(word.dropFirst(prefix.count).dropLast(suffix.count))
+        guard word.hasPrefix(pattern[..<open]) else { return false }
+        let rest = word.dropFirst(pattern[..<open].count)
+        let patternRest = String(pattern[pattern.index(after: close)...])
         let parts = pattern[pattern.index(after: open)..<close].split(separator: ":", maxSplits: 1).map(String.init)
         let type = parts.last ?? ""
-        if parts.count == 1, let known = names[type] { return known == value }
-        guard Self.isOf(type, value) else { return false }
-        if parts.count == 2, let name = parts.first { names[name] = value }
-        return true
+        for end in rest.indices + [rest.endIndex] {
+            let value = String(rest[..<end])
+            if parts.count == 1, let known = names[type] {
+                guard known == value else { continue }
+            } else {
+                guard Self.isOf(type, value) else { continue }
+            }
+            var found = names
+            if parts.count == 2, let name = parts.first { found[name] = value }
+            guard match(patternRest, String(rest[end...]), &found) else { continue }
+            names = found
+            return true
+        }
+        return false
     }
 
     private static func isOf(_ type: String, _ value: String) -> Bool {
@@ -73,6 +80,7 @@ struct LinePattern {
         case "int": value.wholeMatch(of: /[0-9]{1,19}/) != nil
         case "epoch": value.wholeMatch(of: /[0-9a-f]{16}/) != nil
         case "cursor": value.wholeMatch(of: /[0-9a-f]{16}:[0-9]{1,19}:[0-9a-f]{4}/) != nil
+        case "selection": value.wholeMatch(of: /[0-9a-f]{4}/) != nil
         case "word", "text": !value.isEmpty
         case _: false
         }

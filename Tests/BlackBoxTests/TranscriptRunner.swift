@@ -88,7 +88,6 @@ final class TranscriptRunner {
     }
 }
 
-@Suite(.serialized)
 struct TranscriptTests {
     @Test("Protocols/Line/transcripts", arguments: Transcript.all)
     func transcript(_ transcript: Transcript) async throws {
