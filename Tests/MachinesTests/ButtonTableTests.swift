@@ -66,6 +66,8 @@ struct ButtonScript {
             return .pressed(operation: OperationID(pressCount), isLocked: isLocked)
         case "done": return .done(operation(of: input), by: connection(of: input))
         case "fail": return .failed(operation(of: input), nil, by: connection(of: input))
+        case "refuse":
+            return .raiseRefused(operation(of: input), ProviderFailure(code: "limit_activities", message: nil))
         case "deadline": return .deadlineReached
         case "restart": return .restarted
         case "kind": return .kindChanged

@@ -73,6 +73,12 @@ public struct Button: Hashable, Sendable {
             let reason: OperationResult.Reason = provider == nil ? .unavailable : .timeout
             end(flight.operation, .reverted(reason), key: key, kind: kind, at: time, outcome: &outcome)
             return outcome
+        case .raiseRefused(let operation, let failure):
+            guard last?.operation == operation, last?.result == .confirmed else { return ControlOutcome(.ignored) }
+            // Nothing came of it: that is its result, and it may be tried again at once.
+            var outcome = ControlOutcome(.applied)
+            end(operation, .reverted(.failed), failure: failure, key: key, kind: kind, at: time, outcome: &outcome)
+            return outcome
         case .restarted:
             var outcome = providerChanged(to: nil, kind: kind)
             guard let flight else { return outcome }

@@ -10,6 +10,8 @@ public enum ButtonEvent: Hashable, Sendable {
     case done(OperationID, by: ConnectionNumber)
     /// `FAIL op=`.
     case failed(OperationID, ProviderFailure?, by: ConnectionNumber)
+    /// The event that it raised was not taken, though the operation was called done.
+    case raiseRefused(OperationID, ProviderFailure)
     /// ``Button/deadline`` has come.
     case deadlineReached
     /// The daemon was started again: no connection of before is there any more.
