@@ -32,11 +32,11 @@ extension Hub {
         case .seen(let key, let account, let rev):
             return try applyToActivity(
                 key, ActivityEvent(.seen(account: account, rev: rev)), sequence: sequence, undo: &undo)
-        case .created, .tapped, .reported, .done, .failed, .providerChanged, .restarted:
+        case .created, .tapped, .reported, .done, .failed, .providerChanged, .raiseRefused, .restarted, .kindChanged:
             return try applyToControl(input, sequence: sequence, undo: &undo)
         case .deadline(let key):
             return try fireDeadline(of: key, sequence: sequence, undo: &undo)
-        case .pruned(let key): return try forget(key, undo: &undo)
+        case .pruned(let key): return try forget(key, sequence: sequence, undo: &undo)
         }
     }
 
@@ -171,17 +171,24 @@ extension Hub {
 
     // MARK: Forgetting
 
-    private mutating func forget(_ key: Key, undo: inout [Undo]) throws(WireError) -> Applied {
+    private mutating func forget(_ key: Key, sequence: Int64, undo: inout [Undo]) throws(WireError) -> Applied {
         guard let entity = entities.index(of: key) else { throw unknownKey(key) }
         remember(entity, in: &undo)
         undo.append(.resumeFloor(resumeFloor))
+        var change: Change?
+        if isControl(entity) {
+            // Nobody has been told yet that it goes.
+            entities.revs[entity] = sequence
+            change = Change(entity: entity, commit: sequence)
+            for operation in operations(at: entity) { flights[operation.number] = nil }
+        }
         resumeFloor = max(resumeFloor, entities.revs[entity])
         let rev = entities.revs[entity]
         entities.states[entity] = .none
         entities.dismissedAt[entity] = nil
         entities.armed[entity] = nil
         changes.remove(entity)
-        return Applied(verdict: .applied, entity: entity, rev: rev, description: "pruned")
+        return Applied(verdict: .applied, entity: entity, rev: rev, description: "pruned", change: change)
     }
 
     // MARK: Kinds

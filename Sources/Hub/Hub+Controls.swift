@@ -52,7 +52,7 @@ extension Hub {
             throw unknownKey(key)
         }
         try checkAction(action, on: entity, key: key)
-        let sender = self[id]?.account ?? self[id]?.client ?? "c\(id.number)"
+        let sender = tapSender(of: id)
         if let eid {
             switch taps.answer(to: TapLedger.Identity(sender: sender, eid: eid), on: key, action: action) {
             case .new: break
@@ -74,6 +74,13 @@ extension Hub {
         let applied = try record(
             .tapped(key, action, connection: id.number, sender: sender, eid: eid, isLocked: isLocked), at: now)
         writeTap(applied.operation, applied.verdict, of: entity, request, writer: &writer)
+    }
+
+    /// Among whose taps an eid counts. Numbers of connections are used again after a restart, and ids of taps are not.
+    private func tapSender(of id: SessionID) -> String {
+        if let account = self[id]?.account { return "account:\(account)" }
+        if let client = self[id]?.client { return "client:\(client)" }
+        return "connection:\(firstSequence).\(id.number)"
     }
 
     private func writeTap(
@@ -112,20 +119,32 @@ extension Hub {
             throw WireError(.badAction, "\(kind) is a live activity; SERVE takes a kind of control")
         }
         providers[id.number] = id
-        if self[id]?.served.contains(kind) == false { self[id]?.served.append(kind) }
+        if self[id]?.served.contains(kind) == false {
+            self[id]?.served.append(kind)
+            batch?.undo.append(.serving(kind, id))
+        }
         if rosters[kind, default: ProviderRoster()].serve(id.number) {
-            for key in controls(of: kind) {
-                try record(.providerChanged(key, to: rosters[kind]?.acting), at: now)
-            }
+            for key in controls(of: kind) { align(key, at: now) }
         }
         writer.ok(id: request.id, ignored: request.ignored)
+    }
+
+    /// Tells a control who acts for it, where that is another one than it was told.
+    mutating func align(_ key: Key, at now: HubTime) {
+        let acting = rosters[String(key.kind)]?.acting
+        guard let entity = entities.index(of: key) else { return }
+        switch entities.states[entity] {
+        case .toggle(let toggle) where toggle.provider != acting: break
+        case .button(let button) where button.provider != acting: break
+        case .none, .activity, .toggle, .button: return
+        }
+        _ = try? record(.providerChanged(key, to: acting), at: now)
     }
 
     /// The connection does not serve `kind` any more; whoever is next in line takes over with the next batch.
     mutating func stopServing(_ kind: String, session id: SessionID) {
         providers[id.number] = nil
-        guard rosters[kind]?.leave(id.number) == true else { return }
-        for key in controls(of: kind) { pendingInputs.append(.providerChanged(key, to: rosters[kind]?.acting)) }
+        if rosters[kind]?.leave(id.number) == true { unalignedKinds.insert(kind) }
     }
 
     private mutating func settle(
@@ -167,6 +186,8 @@ extension Hub {
         case (.toggle, _?), (.button, nil): break
         }
         let applied = try record(.reported(key, value: value, observedAt: observedAt, by: id.number), at: now)
+        // A control that did not exist took the reporter for the one that acts.
+        align(key, at: now)
         writer.ok(id: request.id, verdict: applied.verdict, rev: applied.rev, state: nil, ignored: request.ignored)
     }
 
@@ -181,28 +202,48 @@ extension Hub {
         makeReady(id)
     }
 
-    /// An event that a button sends to an activity, in the same commit as what made it.
-    mutating func raise(_ raised: RaisedEvent, at now: HubTime) {
+    /// An event that a button sends to an activity, in the same commit as what made it. Where it is not taken, the press
+    /// came to nothing, and its result says so.
+    mutating func raise(_ raised: RaisedEvent, by button: Key, at now: HubTime) {
         guard let key = Key(kind: raised.kind, id: raised.id) else { return }
         var event = EventCommand(key: key, type: raised.event)
         event.source = "telltaled"
         event.eid = raised.operation.description
         event.tail["content-state"] = raised.content
         if case .object = raised.attributes { event.tail["attributes"] = raised.attributes }
+        let failure: ProviderFailure
         do throws(WireError) {
-            try record(.event(event), at: now)
+            let applied = try record(.event(event), at: now)
+            guard applied.verdict == .ignored else { return }
+            let state = applied.state.isEmpty ? "" : " while it is \(applied.state)"
+            failure = ProviderFailure(code: "ignored", message: "\(key) does not take \(raised.event)\(state)")
         } catch {
             statistics.refusals += 1
+            failure = ProviderFailure(code: error.code.rawValue, message: error.message)
+        }
+        _ = try? record(.raiseRefused(button, raised.operation, failure), at: now)
+    }
+
+    func controls(of kind: String) -> [Key] {
+        entities.existing.compactMap { entity in
+            guard isControl(entity), let key = entities.key(at: entity), key.kind == kind else { return nil }
+            return key
         }
     }
 
-    private func controls(of kind: String) -> [Key] {
-        entities.existing.compactMap { entity in
-            guard let key = entities.key(at: entity), key.kind == kind else { return nil }
-            switch entities.states[entity] {
-            case .toggle, .button: return key
-            case .none, .activity: return nil
-            }
+    func isControl(_ entity: EntityIndex) -> Bool {
+        switch entities.states[entity] {
+        case .toggle, .button: true
+        case .none, .activity: false
+        }
+    }
+
+    /// The operation that a control's provider is at, and the one that waits for it.
+    func operations(at entity: EntityIndex) -> [OperationID] {
+        switch entities.states[entity] {
+        case .toggle(let toggle): [toggle.flight?.operation.id, toggle.queued?.id].compactMap(\.self)
+        case .button(let button): [button.flight?.operation].compactMap(\.self)
+        case .none, .activity: []
         }
     }
 }
@@ -213,16 +254,20 @@ extension Hub {
     mutating func applyToControl(_ input: Input, sequence: Int64, undo: inout [Undo]) throws(WireError) -> Applied {
         guard let key = input.key else { throw WireError(.internal, "no control is named") }
         let entity: EntityIndex
+        var isNew = false
         if let known = entities.index(of: key), exists(known) {
             entity = known
             remember(entity, in: &undo)
             if case .created = input { throw WireError(.internal, "\(key) exists") }
+            if case .kindChanged = input {
+                entities.kinds[entity] = kinds.current[String(key.kind)] ?? entities.kinds[entity]
+            }
         } else {
             entity = try create(key, provider: provider(reporting: input), undo: &undo)
+            isNew = true
         }
         let kind = kinds.versions[entities.kinds[entity]]
         let outcome: ControlOutcome
-        let isNew = entities.revs[entity] == 0
         do throws(ControlRejection) {
             outcome = try step(input, entity: entity, key: key, kind: kind, sequence: sequence)
         } catch {
@@ -324,8 +369,10 @@ extension ToggleEvent {
             self = .failed(operation, failure, by: connection)
         case .providerChanged(_, let provider): self = .providerChanged(to: provider)
         case .restarted: self = .restarted
+        case .kindChanged: self = .kindChanged
         case .deadline: self = .deadlineReached
-        case .created, .tapped, .reported, .settings, .kinds, .event, .dismissed, .seen, .pruned: return nil
+        case .created, .tapped, .reported, .raiseRefused, .settings, .kinds, .event, .dismissed, .seen, .pruned:
+            return nil
         }
     }
 }
@@ -339,7 +386,9 @@ extension ButtonEvent {
         case .failed(_, let operation, let failure, let connection):
             self = .failed(operation, failure, by: connection)
         case .providerChanged(_, let provider): self = .providerChanged(to: provider)
+        case .raiseRefused(_, let operation, let failure): self = .raiseRefused(operation, failure)
         case .restarted: self = .restarted
+        case .kindChanged: self = .kindChanged
         case .deadline: self = .deadlineReached
         case .created, .tapped, .settings, .kinds, .event, .dismissed, .seen, .pruned: return nil
         }

@@ -65,9 +65,9 @@ extension Hub {
                 return writer.bytes
             }
         }
-        if traits != self[id]?.traits {
+        if let old = self[id]?.traits, traits != old {
             self[id]?.traits = traits
-            reproject(id)
+            reproject(id, locked: traits.isLocked != old.isLocked)
         }
         writer.ok(id: request.id, ignored: request.ignored)
         return writer.bytes

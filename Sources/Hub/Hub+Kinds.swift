@@ -24,7 +24,7 @@ extension Hub {
     public mutating func adopt(_ kinds: [Kind]) throws(KindRefusal) {
         let names = Set(kinds.map(\.name))
         var inUse: [String: Int] = [:]
-        for entity in entities.existing where isListed(entity) {
+        for entity in entities.existing where activity(at: entity) != nil && isListed(entity) {
             let name = self.kinds.versions[entities.kinds[entity]].name
             if !names.contains(name) { inUse[name, default: 0] += 1 }
         }
@@ -34,6 +34,12 @@ extension Hub {
                 $0.name == kind.name && $0.version == kind.version && $0.source != kind.source
             }
             if isChanged { throw .changedWithoutVersion(kind: kind.name, version: kind.version) }
+        }
+        let types = Dictionary(kinds.map { ($0.name, $0.typeName) }, uniquingKeysWith: { first, _ in first })
+        for entity in entities.existing {
+            let kind = self.kinds.versions[entities.kinds[entity]]
+            guard let type = types[kind.name], type != kind.typeName else { continue }
+            throw .changedType(kind: kind.name, from: kind.typeName, to: type)
         }
         let sorted = kinds.sorted { $0.name < $1.name }
         let known = self.kinds.inForce
@@ -53,6 +59,7 @@ extension Hub {
 
     /// After a recovery: no connection of before is there any more, so no provider is, and nothing is in flight.
     public mutating func restart() {
+        firstSequence = sequence
         for entity in entities.existing {
             guard let key = entities.key(at: entity) else { continue }
             switch entities.states[entity] {
@@ -74,12 +81,30 @@ extension Hub {
         if let kinds = pendingKinds {
             pendingKinds = nil
             _ = try? record(.kinds(kinds.map(\.source)), at: now)
-            for key in missingInstances() { pendingInputs.append(.created(key)) }
+            pendingInputs += consequencesForControls()
+            unalignedKinds.formUnion(rosters.keys)
         }
         let inputs = pendingInputs
         pendingInputs = []
         batch?.taken = inputs
         for input in inputs { _ = try? record(input, at: now) }
+        for kind in unalignedKinds.sorted() { for key in controls(of: kind) { align(key, at: now) } }
+        unalignedKinds = []
+    }
+
+    /// What new kinds mean for controls, which have no end with which an old version could go: those of a kind that is
+    /// gone go with it, the others live by the new version, and new instances exist.
+    private func consequencesForControls() -> [Input] {
+        var inputs: [Input] = []
+        for entity in entities.existing {
+            guard isControl(entity), let key = entities.key(at: entity) else { continue }
+            switch kinds.current[String(key.kind)] {
+            case nil: inputs.append(.pruned(key))
+            case entities.kinds[entity]?: break
+            case _?: inputs.append(.kindChanged(key))
+            }
+        }
+        return inputs + missingInstances().map { .created($0) }
     }
 
     /// Controls that their kind files name and that do not exist yet.

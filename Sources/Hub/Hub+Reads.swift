@@ -108,18 +108,12 @@ extension Hub {
     private func listKinds(_ request: Request, writer: inout LineWriter) {
         let kinds = self.kinds.inForce
         for kind in kinds {
-            let type: String
-            switch kind.body {
-            case .activity: type = "activity"
-            case .toggle: type = "toggle"
-            case .button: type = "button"
-            }
             var body = JSONWriter()
             body.beginObject()
             body.member("app", kind.app)
             body.member("title", kind.title)
             body.endObject()
-            writer.kind(name: kind.name, type: type, version: kind.version, body: body.bytes)
+            writer.kind(name: kind.name, type: kind.typeName, version: kind.version, body: body.bytes)
         }
         writer.beginOK(id: request.id)
         writer.attribute("count", kinds.count)
@@ -216,6 +210,12 @@ extension Hub {
             tail.member("op", operation.description)
             if let message = failure?.message { tail.member("message", message) }
         case .providerChanged(_, let provider): type = provider == nil ? "provider-left" : "provider-came"
+        case .raiseRefused(_, let operation, let failure):
+            type = "raise-refused"
+            tail.member("op", operation.description)
+            if let code = failure.code { tail.member("code", code) }
+            if let message = failure.message { tail.member("message", message) }
+        case .kindChanged: type = "kind-changed"
         case .created: type = "created"
         case .restarted: type = "restarted"
         case .deadline: type = "deadline"

@@ -62,7 +62,11 @@ extension Hub {
     /// The form in which a subscription shows an entity now, or `nil` when it does not show it.
     func form(of entity: EntityIndex, for terms: SubscriptionTerms, _ index: SubscriptionIndex) -> RowForm? {
         guard isListed(entity), isVisible(entity, to: terms.account) else { return nil }
-        guard case .surface(let surface) = terms.view else { return .full }
+        guard case .surface(let surface) = terms.view else {
+            // A control that is looked at in one place shows what that place shows, on whatever device.
+            guard isControl(entity), terms.placement != nil else { return .full }
+            return controlForm(of: entity, surface: nil, placement: terms.placement, session: terms.session)
+        }
         let traits = self[terms.session]?.traits ?? Traits()
         switch entities.states[entity] {
         case .none: return nil
@@ -72,9 +76,9 @@ extension Hub {
                 ? subscriptions[index]?.placements[entity.rawValue] ?? .hidden
                 : placementAlone(of: activity, at: entity, surface: surface, traits: traits)
             guard placement.isShown else { return nil }
-            return activityForm(of: activity, surface, placement, session: terms.session)
+            return activityForm(of: entity, surface, placement, session: terms.session)
         case .toggle, .button:
-            return controlForm(surface: surface, placement: terms.placement, session: terms.session)
+            return controlForm(of: entity, surface: surface, placement: terms.placement, session: terms.session)
         }
     }
 
@@ -102,23 +106,38 @@ extension Hub {
     }
 
     private func activityForm(
-        of activity: Activity, _ surface: Surface, _ placement: Placement, session id: SessionID
+        of entity: EntityIndex, _ surface: Surface, _ placement: Placement, session id: SessionID
     ) -> RowForm {
         let isLocked = self[id]?.traits.isLocked ?? false
-        let taps = self[id]?.hasTapped == true
         return .activity(
             surface, placement,
-            viewer: ControlViewer(placement: nil, connection: taps ? id.number : nil, isLocked: isLocked))
+            viewer: ControlViewer(placement: nil, connection: tapper(of: entity, id), isLocked: isLocked))
     }
 
-    private func controlForm(surface: Surface, placement: String?, session id: SessionID) -> RowForm? {
+    /// The number of a connection that is shown what it wants of a control, rather than what is confirmed: the few that
+    /// tapped what is in flight. `nil` = it is shown what everybody is, and can share their row.
+    private func tapper(of entity: EntityIndex, _ id: SessionID) -> ConnectionNumber? {
+        guard self[id]?.hasTapped == true else { return nil }
+        switch entities.states[entity] {
+        case .toggle(let toggle): return toggle.isTapped(by: id.number) ? id.number : nil
+        case .none, .button: return nil
+        case .activity:
+            // Not known before it has been drawn.
+            guard embeddings.shows(controlsIn: entity) else { return id.number }
+            let controls = embeddings.controls(in: entity).compactMap { entities.index(of: $0) }
+            return controls.contains { tapper(of: $0, id) != nil } ? id.number : nil
+        }
+    }
+
+    private func controlForm(
+        of entity: EntityIndex, surface: Surface?, placement: String?, session id: SessionID
+    ) -> RowForm? {
         let isLocked = self[id]?.traits.isLocked ?? false
         let place =
             placement.flatMap { ControlPlacement(rawValue: $0) }
-            ?? ControlPlacement.standard(on: surface, isLocked: isLocked)
+            ?? surface.flatMap { ControlPlacement.standard(on: $0, isLocked: isLocked) }
         guard let place else { return nil }
-        let connection = self[id]?.hasTapped == true ? id.number : nil
-        return .control(ControlViewer(placement: place, connection: connection, isLocked: isLocked))
+        return .control(ControlViewer(placement: place, connection: tapper(of: entity, id), isLocked: isLocked))
     }
 
     // MARK: Bodies
@@ -126,16 +145,14 @@ extension Hub {
     /// The encoded row of an entity in a form; encoded once as long as the entity does not change.
     mutating func body(of entity: EntityIndex, _ form: RowForm) -> [UInt8]? {
         let form = resolved(form, of: entity)
-        if let body = rows.body(of: entity, form.withoutViewer) { return body }
+        // A row without controls does not depend on the viewer: sharing is what makes fan-out cheap.
+        let key = embeddings.shows(controlsIn: entity) ? form : form.withoutViewer
+        if let body = rows.body(of: entity, key) { return body }
         var controls: [Key] = []
         guard let body = encode(entity, form, controls: &controls) else { return nil }
-        if controls.isEmpty {
-            // Nothing in it depends on the viewer: sharing is what makes fan-out cheap.
-            rows.keep(body, of: entity, form.withoutViewer)
-        } else {
-            // It changes when its controls do, and with who looks at them.
-            for key in controls { embedders[key, default: []].insert(entity.rawValue) }
-        }
+        // One with controls changes when they do.
+        embeddings.note(controls, in: entity)
+        rows.keep(body, of: entity, controls.isEmpty ? form.withoutViewer : form)
         return body
     }
 
@@ -159,11 +176,12 @@ extension Hub {
             var embedded: [Key] = []
             SurfaceRow.write(
                 activity, kind: kind, placement: placement, surface: surface,
-                control: { text, _, writer in
+                control: { text, isInteractive, writer in
                     guard let key = Key(text) else { return false }
                     embedded.append(key)
                     return writeEmbedded(
-                        key, viewer: viewer ?? ControlViewer(placement: nil), surface: surface, to: &writer)
+                        key, viewer: viewer ?? ControlViewer(placement: nil),
+                        isInteractive: isInteractive && surface != .carplay, to: &writer)
                 }, to: &writer)
             controls = embedded
         case (.toggle(let toggle), .control(let viewer), .toggle(let toggleKind)):
@@ -179,7 +197,7 @@ extension Hub {
 
     /// Writes the control that stands in an activity's view; `false` when there is none of that key.
     private func writeEmbedded(
-        _ key: Key, viewer: ControlViewer, surface: Surface, to writer: inout JSONWriter
+        _ key: Key, viewer: ControlViewer, isInteractive: Bool, to writer: inout JSONWriter
     ) -> Bool {
         guard let entity = entities.index(of: key) else { return false }
         let kindIndex = entities.kinds[entity]
@@ -188,10 +206,12 @@ extension Hub {
         switch (entities.states[entity], kind.body) {
         case (.toggle(let toggle), .toggle(let toggleKind)):
             ControlRow.writeEmbedded(
-                toggle, key: key, kind: toggleKind, title: kind.title, for: viewer, on: surface, to: &writer)
+                toggle, key: key, kind: toggleKind, title: kind.title, for: viewer, isInteractive: isInteractive,
+                to: &writer)
         case (.button(let button), .button(let buttonKind)):
             ControlRow.writeEmbedded(
-                button, key: key, kind: buttonKind, title: kind.title, for: viewer, on: surface, to: &writer)
+                button, key: key, kind: buttonKind, title: kind.title, for: viewer, isInteractive: isInteractive,
+                to: &writer)
         default: return false
         }
         return true
@@ -210,9 +230,11 @@ extension Hub {
         case .activity(let activity):
             let placement = placementAlone(of: activity, at: entity, surface: surface, traits: traits)
             guard placement.isShown else { return nil }
-            return body(of: entity, activityForm(of: activity, surface, placement, session: id))
+            return body(of: entity, activityForm(of: entity, surface, placement, session: id))
         case .toggle, .button:
-            return controlForm(surface: surface, placement: nil, session: id).flatMap { body(of: entity, $0) }
+            return controlForm(of: entity, surface: surface, placement: nil, session: id).flatMap {
+                body(of: entity, $0)
+            }
         }
     }
 
@@ -231,7 +253,7 @@ extension Hub {
     mutating func openedBody(of entity: EntityIndex, session id: SessionID) -> [UInt8]? {
         guard let activity = activity(at: entity), isListed(entity), activity.lifecycle != .pending else { return nil }
         let placement = Projection.opened(settings: configuration.surfaces)
-        return body(of: entity, activityForm(of: activity, .desktop, placement, session: id))
+        return body(of: entity, activityForm(of: entity, .desktop, placement, session: id))
     }
 
     // MARK: Competition
@@ -263,24 +285,13 @@ extension Hub {
         // Before the snapshot or the resume is sent, every row is on its way anyway.
         for entity in candidates where before[entity.rawValue] != shown[entity.rawValue] {
             guard isLive || before[entity.rawValue] != nil else { continue }
-            owe(entity, to: index)
+            oweSurroundings(of: entity, to: index)
         }
+        // Controls do not compete.
         for raw in before.keys.sorted() where shown[raw] == nil {
             guard case .activity = entities.states[EntityIndex(raw)] else { continue }
-            owe(EntityIndex(raw), to: index)
+            oweSurroundings(of: EntityIndex(raw), to: index)
         }
-        // Controls do not compete; a locked device shows less of them.
-        for raw in before.keys.sorted() {
-            switch entities.states[EntityIndex(raw)] {
-            case .toggle, .button: owe(EntityIndex(raw), to: index)
-            case .none, .activity: break
-            }
-        }
-    }
-
-    private mutating func owe(_ entity: EntityIndex, to index: SubscriptionIndex) {
-        let nextCommit = durableSequence + 1
-        enqueue(entity, in: index) { $0.markChangedSurroundings(entity, nextCommit: nextCommit) }
     }
 
     private func followed(by terms: SubscriptionTerms) -> [EntityIndex] {

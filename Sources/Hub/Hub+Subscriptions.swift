@@ -1,4 +1,5 @@
 internal import FanOut
+internal import Kinds
 internal import Machines
 internal import Model
 internal import Surfaces
@@ -16,6 +17,13 @@ extension Hub {
                     .limitSubscriptions,
                     "this connection has \(session.subscriptions.count) subscriptions already; UNSUB one, or open another connection"
                 ), id: request.id)
+            return append(writer.bytes, to: id)
+        }
+        if let place = command.placement, ControlPlacement(rawValue: place) == nil {
+            let places = ControlPlacement.allCases.map(\.rawValue).joined(separator: ", ")
+            writer.error(
+                WireError(.badAttribute, "placement=\(place) is no place of a control; there are \(places)"),
+                id: request.id)
             return append(writer.bytes, to: id)
         }
         let view = command.view ?? defaultView(of: id)
@@ -131,9 +139,34 @@ extension Hub {
                 hub.enqueue(entity, in: index) { $0.markResume(entity, firstCommit: sequence + 1) }
             }
         }
+        fillEmbedders(index, after: sequence)
         subscriptions[index]?.needsProjection = true
         subscriptions[index]?.toldCursor = sequence
         subscriptions[index]?.queue.markLive()
+    }
+
+    /// An activity that did not change looks different when a control in its view did.
+    private mutating func fillEmbedders(_ index: SubscriptionIndex, after sequence: Int64) {
+        guard case .surface? = subscriptions[index]?.terms.view else { return }
+        var changed: Set<String> = []
+        for entity in changes.suffix(while: { entities.revs[$0] > sequence }) where isControl(entity) {
+            if let key = entities.key(at: entity) { changed.insert(key.text) }
+        }
+        guard !changed.isEmpty, kinds.versions.contains(where: \.showsControls) else { return }
+        forEachFollowed(by: index) { hub, entity in
+            guard hub.controlKeys(in: entity).contains(where: { changed.contains($0) }) else { return }
+            hub.enqueue(entity, in: index) { $0.markResume(entity, firstCommit: sequence + 1) }
+        }
+    }
+
+    /// The controls in the views of an activity, in whatever presentation.
+    private func controlKeys(in entity: EntityIndex) -> [String] {
+        guard let activity = activity(at: entity) else { return [] }
+        switch kinds.versions[entities.kinds[entity]].body {
+        case .activity(let kind):
+            return kind.views.showsControls ? kind.views.buttonKeys(in: activity.templateContext) : []
+        case .toggle, .button: return []
+        }
     }
 
     /// Calls `body` for everything that exists, is not dismissed, and that the subscription follows and may see.
@@ -168,29 +201,31 @@ extension Hub {
     mutating func spread(_ change: Change) {
         let entity = change.entity
         rows.forget(entity)
-        guard case .none = entities.states[entity] else {
-            changes.touch(entity)
-            forEachFollower(of: entity) { hub, index in hub.owe(change, to: index) }
-            return spreadToEmbedders(of: entity)
-        }
+        embeddings.forget(entity)
+        if exists(entity) { changes.touch(entity) }
+        forEachFollower(of: entity) { hub, index in hub.owe(change, to: index) }
+        spreadToEmbedders(of: entity)
     }
 
     /// Rows of activities in whose views a control stands come again when it changes.
     private mutating func spreadToEmbedders(of entity: EntityIndex) {
-        guard !embedders.isEmpty, let key = entities.key(at: entity), let activities = embedders[key] else { return }
-        embedders[key] = nil
-        let nextCommit = durableSequence + 1
-        for raw in activities.sorted() {
-            forEachFollower(of: EntityIndex(raw)) { hub, index in
+        guard !embeddings.isEmpty, let key = entities.key(at: entity) else { return }
+        for activity in embeddings.activities(with: key) {
+            rows.forget(activity)
+            forEachFollower(of: activity) { hub, index in
                 guard let terms = hub.subscriptions[index]?.terms, case .surface = terms.view,
-                    hub.subscriptions[index]?.shown[raw] != nil
+                    hub.subscriptions[index]?.shown[activity.rawValue] != nil
                 else { return }
-                hub.enqueue(EntityIndex(raw), in: index) {
-                    $0.markChangedSurroundings(EntityIndex(raw), nextCommit: nextCommit)
-                }
+                hub.oweSurroundings(of: activity, to: index)
                 hub.makeReady(terms.session)
             }
         }
+    }
+
+    /// Owes a subscription a row whose own key did not change, but what is drawn of it did.
+    mutating func oweSurroundings(of entity: EntityIndex, to index: SubscriptionIndex) {
+        let nextCommit = durableSequence + 1
+        enqueue(entity, in: index) { $0.markChangedSurroundings(entity, nextCommit: nextCommit) }
     }
 
     private mutating func forEachFollower(of entity: EntityIndex, _ body: (inout Hub, SubscriptionIndex) -> Void) {
@@ -219,11 +254,19 @@ extension Hub {
     }
 
     /// Lets every surface view of a session be projected anew: its situation changed.
-    mutating func reproject(_ id: SessionID) {
+    ///
+    /// - Parameter locked: The device was locked or unlocked: it shows more or less of its controls now.
+    mutating func reproject(_ id: SessionID, locked: Bool) {
         guard let session = self[id] else { return }
         for (_, index) in session.subscriptions {
             guard case .surface? = subscriptions[index]?.terms.view else { continue }
             subscriptions[index]?.needsProjection = true
+            guard locked, let shown = subscriptions[index]?.shown else { continue }
+            for raw in shown.keys.sorted() {
+                let entity = EntityIndex(raw)
+                guard isControl(entity) || embeddings.shows(controlsIn: entity) else { continue }
+                oweSurroundings(of: entity, to: index)
+            }
         }
         makeReady(id)
     }

@@ -34,8 +34,9 @@ extension Hub {
 
     /// Whether ``decide(at:)`` would find something to do.
     public func hasWork(at now: HubTime) -> Bool {
-        !arrivals.isEmpty || !pendingInputs.isEmpty || pendingKinds != nil || pendingSettings != nil
-            || isDeadlineDue(at: now)
+        !arrivals.isEmpty || pendingKinds != nil || pendingSettings != nil || isDeadlineDue(at: now)
+            // What could not be written is not tried again at once.
+            || (!pendingInputs.isEmpty || !unalignedKinds.isEmpty) && now.monotonic >= storageRetryAt
     }
 
     /// Whether a batch waits for the journal. Nothing is decided and nothing is rendered until it is settled.
@@ -66,9 +67,9 @@ extension Hub {
         durableSequence = sequence
         if !batch.records.isEmpty { statistics.commits += 1 }
         prunedChains += batch.prunedChains
-        for entity in batch.forgotten { entities.freeIfUnused(entity) }
         markAge()
         for change in batch.changes { spread(change) }
+        for entity in batch.forgotten { entities.freeIfUnused(entity) }
         for (key, performance) in batch.performances { ask(performance, key: key) }
         for id in batch.sessions { answer(id, at: now) }
     }
@@ -87,6 +88,7 @@ extension Hub {
         sequence = durableSequence
         flights = flights.filter { $0.key <= durableSequence }
         pendingInputs = batch.taken + pendingInputs
+        unalignedKinds.formUnion(rosters.keys)
         for id in batch.sessions {
             guard let staged = self[id]?.staged else { continue }
             self[id]?.staged = []
@@ -218,7 +220,7 @@ extension Hub {
         if let change = applied.change { batch?.changes.append(change) }
         for performance in applied.performances { batch?.performances.append(performance) }
         statistics.count(applied.verdict)
-        for raised in applied.raised { raise(raised, at: now) }
+        if let key = input.key { for raised in applied.raised { raise(raised, by: key, at: now) } }
         return applied
     }
 
@@ -251,6 +253,9 @@ extension Hub {
             self.settings = settings
             hasSettings = hadSettings
         case .resumeFloor(let floor): resumeFloor = floor
+        case .serving(let kind, let id):
+            self[id]?.served.removeAll { $0 == kind }
+            _ = rosters[kind]?.leave(id.number)
         }
     }
 }

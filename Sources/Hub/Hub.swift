@@ -69,8 +69,12 @@ public struct Hub {
     var rosters: [String: ProviderRoster] = [:]
     /// The session of each connection that serves a kind.
     var providers: [ConnectionNumber: SessionID] = [:]
-    /// What the hub itself wants decided: who acts, after a provider left.
+    /// Kinds of controls for which another connection acts than their controls were told.
+    var unalignedKinds: Set<String> = []
+    /// What the hub itself wants decided.
     var pendingInputs: [Input] = []
+    /// The newest record when this process began: it tells its connections from those of earlier ones.
+    var firstSequence: Int64 = 0
     /// Reused by every walk over a key's followers.
     var followerBuffer: [SubscriptionIndex] = []
     /// The length of the `LIST` that was just completed.
@@ -95,8 +99,7 @@ public struct Hub {
     var prunedChains: [Int64] = []
     var parser = RequestParser()
     var rows = RowCache()
-    /// The activities in whose views a control stands: their rows come again when it changes.
-    var embedders: [Key: Set<Int32>] = [:]
+    var embeddings = Embeddings()
     public var statistics = Statistics()
 
     /// A hub with no past.
@@ -151,6 +154,8 @@ enum Undo: Sendable {
     case kinds(KindTable)
     case settings(DecisionSettings, hadSettings: Bool)
     case resumeFloor(Int64)
+    /// A connection began to serve a kind.
+    case serving(String, SessionID)
 }
 
 /// A moment at which a key has something to do. Old ones stay in the heap and are passed over.

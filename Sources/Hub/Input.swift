@@ -24,8 +24,12 @@ enum Input: Sendable {
     case failed(Key, OperationID, ProviderFailure?, by: ConnectionNumber)
     /// Another connection acts for this control now, or nobody.
     case providerChanged(Key, to: ConnectionNumber?)
+    /// The event that a button raised was not taken, so that nothing came of the press.
+    case raiseRefused(Key, OperationID, ProviderFailure)
     /// The daemon was started again: no connection of before is there any more.
     case restarted(Key)
+    /// A control lives by the version of its kind that is in force from now on.
+    case kindChanged(Key)
     /// The earliest deadline of this key fired.
     case deadline(Key)
     /// Retention is over; the key is forgotten.
@@ -38,7 +42,8 @@ enum Input: Sendable {
         case .event(let event): event.key
         case .dismissed(let key, _), .seen(let key, _, _), .deadline(let key), .pruned(let key), .created(let key),
             .tapped(let key, _, _, _, _, _), .reported(let key, _, _, _), .done(let key, _, _, _),
-            .failed(let key, _, _, _), .providerChanged(let key, _), .restarted(let key):
+            .failed(let key, _, _, _), .providerChanged(let key, _), .raiseRefused(let key, _, _),
+            .restarted(let key), .kindChanged(let key):
             key
         }
     }
@@ -131,6 +136,15 @@ extension RecordBody {
         case .restarted(let key):
             writer.write(UInt8(14))
             writer.write(key.text)
+        case .kindChanged(let key):
+            writer.write(UInt8(15))
+            writer.write(key.text)
+        case .raiseRefused(let key, let operation, let failure):
+            writer.write(UInt8(16))
+            writer.write(key.text)
+            writer.write(operation.number)
+            writer.write(failure.code) { $0.write($1) }
+            writer.write(failure.message) { $0.write($1) }
         }
         return writer.bytes
     }
@@ -178,6 +192,11 @@ extension RecordBody {
                 try reader.readKey(),
                 to: try reader.readOptional { (reader) throws(BinaryError) in try reader.readInt64() })
         case 14: input = .restarted(try reader.readKey())
+        case 15: input = .kindChanged(try reader.readKey())
+        case 16:
+            input = .raiseRefused(
+                try reader.readKey(), OperationID(try reader.readInt64()),
+                ProviderFailure(code: try reader.readOptionalText(), message: try reader.readOptionalText()))
         default: throw reader.failure("unknown input")
         }
         guard reader.isAtEnd else { throw reader.failure("more than a record") }

@@ -61,6 +61,8 @@ public enum KindRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     case stillInUse(kind: String, count: Int)
     /// The same kind and version stands there with another text.
     case changedWithoutVersion(kind: String, version: Int)
+    /// A kind became another type of thing while something of the old type exists.
+    case changedType(kind: String, from: String, to: String)
 
     public var description: String {
         switch self {
@@ -68,6 +70,24 @@ public enum KindRefusal: Error, Hashable, Sendable, CustomStringConvertible {
             "kind \(kind) is gone, but \(count) of it exist; put its file back, or end and dismiss them first"
         case .changedWithoutVersion(let kind, let version):
             "kind \(kind) version \(version) was loaded before with another text; give the new text a new version"
+        case .changedType(let kind, let from, let to):
+            "kind \(kind) was of type \(from) and is of type \(to) now, but some of it exist; give the new one another name"
+        }
+    }
+}
+
+extension Kind {
+    /// Controls stand in its views.
+    var showsControls: Bool {
+        if case .activity(let activity) = body { activity.views.showsControls } else { false }
+    }
+
+    /// Its `type`, as kind files spell it.
+    var typeName: String {
+        switch body {
+        case .activity: "activity"
+        case .toggle: "toggle"
+        case .button: "button"
         }
     }
 }

@@ -87,6 +87,17 @@ public struct ViewTemplate: Sendable {
         writer.endObject()
     }
 
+    /// Whether there is a button in it, regions included.
+    public var showsControls: Bool {
+        parts.contains { member in
+            switch member.part {
+            case .buttons(let keys): !keys.isEmpty
+            case .region(let view): view.showsControls
+            case .text, .timer, .progress, .other: false
+            }
+        }
+    }
+
     /// The filled-in keys of every button, regions included, in the order in which they are written.
     public func buttonKeys(in context: TemplateContext) -> [String] {
         parts.flatMap { member -> [String] in

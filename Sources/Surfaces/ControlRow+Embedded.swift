@@ -8,9 +8,10 @@ extension ControlRow {
     /// - Parameters:
     ///   - key: The control's own.
     ///   - viewer: For whom; its placement does not matter here.
-    ///   - surface: On CarPlay, and on a locked device, it is drawn and takes no taps (apple-domain.md 3.5).
+    ///   - isInteractive: Whether the place where it stands takes taps; CarPlay does not (apple-domain.md 3.5), and on a
+    ///     locked device nothing does.
     public static func writeEmbedded(
-        _ toggle: Toggle, key: Key, kind: ToggleKind, title: String, for viewer: ControlViewer, on surface: Surface?,
+        _ toggle: Toggle, key: Key, kind: ToggleKind, title: String, for viewer: ControlViewer, isInteractive: Bool,
         to writer: inout JSONWriter
     ) {
         let isRedacted = kind.privacySensitive && viewer.isLocked
@@ -24,14 +25,14 @@ extension ControlRow {
         if let shown { writer.value(shown) } else { writer.null() }
         writer.member("phase", toggle.phase.rawValue)
         writer.member("available", toggle.isAvailable)
-        writeEnd(parts, isInteractive: !viewer.isLocked && surface != .carplay, to: &writer)
+        writeEnd(parts, isInteractive: isInteractive && !viewer.isLocked, to: &writer)
     }
 
     /// Appends a button that stands in an activity's view.
     ///
     /// - Parameters: As for a toggle.
     public static func writeEmbedded(
-        _ button: Button, key: Key, kind: ButtonKind, title: String, for viewer: ControlViewer, on surface: Surface?,
+        _ button: Button, key: Key, kind: ButtonKind, title: String, for viewer: ControlViewer, isInteractive: Bool,
         to writer: inout JSONWriter
     ) {
         var parts = ControlParts(button: kind, title: title, placement: .controlCenterMedium)
@@ -41,7 +42,7 @@ extension ControlRow {
         writer.member("control", "button")
         writer.member("phase", button.phase.rawValue)
         writer.member("available", button.isAvailable(kind: kind))
-        writeEnd(parts, isInteractive: !viewer.isLocked && surface != .carplay, to: &writer)
+        writeEnd(parts, isInteractive: isInteractive && !viewer.isLocked, to: &writer)
     }
 
     private static func writeEnd(_ parts: ControlParts, isInteractive: Bool, to writer: inout JSONWriter) {

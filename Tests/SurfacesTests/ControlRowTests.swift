@@ -75,30 +75,32 @@ struct ControlRowTests {
         #expect(try !names(row(toggle, kind, ControlViewer(placement: .lockScreen))).contains("status"))
     }
 
-    @Test func `inside an activity's view a control is drawn, and takes no taps on CarPlay or locked`() throws {
+    @Test func `inside an activity's view a control is drawn, and takes no taps where its place takes none, or locked`()
+        throws
+    {
         let toggle = try settled(true)
         let key = try #require(Key("porch-light/front"))
-        func embedded(on surface: Surface?, isLocked: Bool, _ settings: String = "") throws -> JSON {
+        func embedded(_ isInteractive: Bool = true, isLocked: Bool, _ settings: String = "") throws -> JSON {
             var writer = JSONWriter()
             ControlRow.writeEmbedded(
                 toggle, key: key, kind: .porchLight(settings), title: "Porch light",
-                for: ControlViewer(placement: nil, isLocked: isLocked), on: surface, to: &writer)
+                for: ControlViewer(placement: nil, isLocked: isLocked), isInteractive: isInteractive, to: &writer)
             return try JSONParser.parse(String(decoding: writer.bytes, as: UTF8.self))
         }
-        let phone = try embedded(on: .phone, isLocked: false)
+        let phone = try embedded(isLocked: false)
         #expect(
             phone.description
                 == #"{"available":true,"control":"toggle","interactive":true,"key":"porch-light/front","#
                 + #""phase":"settled","shown":true,"symbol":"lightbulb.fill","text":"On","tint":"blue","#
                 + #""title":"Porch light"}"#)
-        #expect(try embedded(on: .carplay, isLocked: false)["interactive"] == false)
-        #expect(try embedded(on: .phone, isLocked: true)["interactive"] == false)
-        #expect(try embedded(on: .phone, isLocked: true, "private")["shown"] == .null)
+        #expect(try embedded(false, isLocked: false)["interactive"] == false)
+        #expect(try embedded(isLocked: true)["interactive"] == false)
+        #expect(try embedded(isLocked: true, "private")["shown"] == .null)
 
         var writer = JSONWriter()
         ControlRow.writeEmbedded(
             Button(provider: 1), key: key, kind: .logCoffee(""), title: "Log coffee",
-            for: ControlViewer(placement: nil), on: .phone, to: &writer)
+            for: ControlViewer(placement: nil), isInteractive: true, to: &writer)
         #expect(
             String(decoding: writer.bytes, as: UTF8.self)
                 == #"{"key":"porch-light/front","control":"button","phase":"idle","available":true,"#

@@ -90,12 +90,16 @@ public struct Toggle: Hashable, Sendable {
 
     /// What a connection is to draw: the wanted value where it was tapped, the confirmed one elsewhere.
     public func shown(to connection: ConnectionNumber?, kind: ToggleKind) -> Bool? {
-        guard let flight else { return value }
+        guard flight != nil else { return value }
         if kind.optimisticEverywhere { return wanted }
         guard let connection else { return value }
-        let isTapper =
-            flight.operation.tappers.contains(connection) || queued?.tappers.contains(connection) ?? false
-        return isTapper ? wanted : value
+        return isTapped(by: connection) ? wanted : value
+    }
+
+    /// Whether a connection tapped what is in flight, or waits.
+    public func isTapped(by connection: ConnectionNumber) -> Bool {
+        guard let flight else { return false }
+        return flight.operation.tappers.contains(connection) || queued?.tappers.contains(connection) ?? false
     }
 
     /// Takes an event, and says what is to be done. A rejection leaves everything as it was.

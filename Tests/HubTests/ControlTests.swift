@@ -1,0 +1,288 @@
+import Hub
+import Model
+import Testing
+
+/// Toggles and buttons as connections see them; what their machines do is in `Protocols/Machines`.
+struct ControlTests {
+    @Test func `a tap is confirmed on every screen, and the tapped one alone shows the wish meanwhile`() throws {
+        let house = try House(kinds: [House.porchLight()])
+        let (lamp, tapped, other) = (house.connect(), house.connect(), house.connect())
+        house.send("SERVE porch-light", from: lamp)
+        house.send("REPORT porch-light/front value=off", from: lamp)
+        for screen in [tapped, other] { house.send("SUB porch-light/* view=carplay", from: screen) }
+        let reply = house.send("SET porch-light/front value=on", from: tapped)
+        #expect(reply.first?.contains("phase=pending") == true)
+        #expect(try House.tail(reply.last)["shown"] == true)
+        #expect(try House.tail(house.lines(of: other).last)["shown"] == false)
+        let operation = try #require(house.operation(askedOf: lamp))
+        house.send("DONE op=\(operation) value=on", from: lamp)
+        for screen in [tapped, other] {
+            let rows = house.lines(of: screen)
+            #expect(rows.count == 1)
+            let row = try House.tail(rows.first)
+            #expect(row["value"] == true && row["shown"] == true && row["phase"] == "settled")
+            #expect(row["last"] == ["op": .string(operation), "result": "confirmed"])
+        }
+    }
+
+    @Test(
+        "What each placement is shown",
+        arguments: [
+            ("placement=actionButton", "hint"), ("placement=controlCenterSmall", "symbol"),
+            ("placement=controlCenterMedium", "symbol text title"), ("placement=lockScreen", "symbol"),
+            ("placement=menuBar", "symbol"), ("placement=smartStack", "symbol text title"),
+            ("placement=gallery", "symbol text title"), ("view=watch", "symbol text title"),
+            ("view=carplay", "symbol text title"), ("view=desktop", "symbol"), ("view=phone", "symbol text title"),
+            ("view=phone placement=actionButton", "hint"), ("", "hint symbol text title"),
+        ])
+    func placement(terms: String, parts: String) throws {
+        let house = try House(kinds: [House.porchLight()])
+        let (lamp, screen) = (house.connect(), house.connect())
+        house.send("SERVE porch-light", from: lamp)
+        house.send("REPORT porch-light/front value=off", from: lamp)
+        let row = try House.tail(
+            house.send(terms.isEmpty ? "SUB *" : "SUB * \(terms)", from: screen).first { $0.hasPrefix("SNAP") })
+        let names = ["hint", "symbol", "text", "title"].filter { row[$0] != nil }
+        #expect(names.joined(separator: " ") == parts)
+    }
+
+    @Test func `a placement that does not exist is refused with those that do`() throws {
+        let house = try House(kinds: [House.porchLight()])
+        let refused = house.send("SUB * placement=fridge", from: house.connect())
+        #expect(refused.count == 1)
+        #expect(refused.first?.contains("code=bad_attr") == true)
+        #expect(refused.first?.contains("controlCenterSmall") == true)
+    }
+
+    @Test func `a locked device is shown less, may not act, and is shown all again when unlocked`() throws {
+        let house = try House(
+            kinds: [House.porchLight(#""privacySensitive":true,"requiresAuthentication":true"#)])
+        let (lamp, phone) = (house.connect(), house.connect())
+        house.send("SERVE porch-light", from: lamp)
+        house.send("REPORT porch-light/front value=on", from: lamp)
+        house.send("SUB porch-light/* view=phone placement=controlCenterLarge", from: phone)
+        let locked = try House.tail(house.send("TRAIT locked=yes", from: phone).last)
+        #expect(locked["redacted"] == true && locked["unlock"] == true && locked["value"] == .null)
+        #expect(locked["symbol"] == "lightbulb" && locked["title"] == nil)
+        #expect(
+            house.send("SET porch-light/front value=off", from: phone).first?.contains("code=auth_required") == true)
+        let unlocked = try House.tail(house.send("TRAIT locked=no", from: phone).last)
+        #expect(unlocked["value"] == true && unlocked["title"] == "Porch light" && unlocked["unlock"] == nil)
+        // Other traits draw nothing anew.
+        #expect(house.send("TRAIT focus=on", from: phone) == ["OK"])
+    }
+
+    @Test func `controls do not come again when activities beside them change`() throws {
+        let house = try House(kinds: [House.coffee, House.porchLight()])
+        let (lamp, phone) = (house.connect(), house.connect())
+        house.send("SERVE porch-light", from: lamp)
+        house.send("REPORT porch-light/front value=off", from: lamp)
+        house.send("HELLO account=alice surface=phone", from: phone)
+        house.send("SUB *", from: phone)
+        house.send("EVT coffee-order/1 type=start", from: lamp)
+        #expect(house.lines(of: phone).map { House.attribute("key", of: $0) } == ["coffee-order/1"])
+    }
+
+    // MARK: Ids of taps
+
+    @Test func `an id of a tap acts once for an account, on whichever of its devices`() throws {
+        let house = try House(kinds: [House.porchLight()])
+        let (lamp, phone, watch, other) = (house.connect(), house.connect(), house.connect(), house.connect())
+        house.send("SERVE porch-light", from: lamp)
+        house.send("REPORT porch-light/front value=off", from: lamp)
+        house.send("HELLO account=alice", from: phone)
+        house.send("HELLO account=alice", from: watch)
+        // A client of the account's name is somebody else.
+        house.send("HELLO client=alice", from: other)
+        let first = house.send("SET porch-light/front value=on eid=t", from: phone)
+        let operation = try #require(first.first.flatMap { House.attribute("op", of: $0) })
+        let again = house.send("SET porch-light/front value=on eid=t if=1", from: watch)
+        #expect(again.first?.hasPrefix("OK op=\(operation) verdict=duplicate phase=pending") == true)
+        #expect(
+            house.send("SET porch-light/front value=off eid=t", from: watch).first?.contains("dup_mismatch") == true)
+        #expect(house.send("SET porch-light/front value=off eid=t", from: other).first?.contains("verdict=") == false)
+        // A refused tap does not use its id up.
+        #expect(
+            house.send("SET porch-light/front value=on eid=u if=1", from: phone).first?.contains("stale_rev") == true)
+        #expect(house.send("SET porch-light/front value=on eid=u", from: phone).first?.hasPrefix("OK op=") == true)
+    }
+
+    @Test func `the id of a nameless connection means nothing to one of the same number after a restart`() throws {
+        let house = try House(kinds: [House.porchLight()])
+        var (lamp, screen) = (house.connect(), house.connect())
+        house.send("SERVE porch-light", from: lamp)
+        house.send("REPORT porch-light/front value=off", from: lamp)
+        #expect(house.send("SET porch-light/front value=on eid=1", from: screen).first?.contains("op=") == true)
+        try house.restart()
+        (lamp, screen) = (house.connect(), house.connect())
+        house.send("SERVE porch-light", from: lamp)
+        let reply = house.send("SET porch-light/front value=on eid=1", from: screen)
+        #expect(reply.first?.contains("verdict=duplicate") == false)
+        #expect(house.operation(askedOf: lamp) != nil)
+    }
+
+    // MARK: Providers
+
+    @Test func `a provider that dies in mid-action is replaced, and what it says later changes nothing`() throws {
+        let house = try House(kinds: [House.porchLight()])
+        let (first, second, screen) = (house.connect(), house.connect(), house.connect())
+        for lamp in [first, second] { house.send("SERVE porch-light", from: lamp) }
+        house.send("REPORT porch-light/front value=off", from: first)
+        house.send("SET porch-light/front value=on", from: screen)
+        let operation = try #require(house.operation(askedOf: first))
+        #expect(house.operation(askedOf: second) == nil)
+        // One that stands by has not been asked.
+        #expect(
+            house.send("DONE op=\(operation) value=on", from: second).first
+                == "OK verdict=ignored rev=\(try rev(house))")
+        house.disconnect(first)
+        #expect(house.operation(askedOf: second) == operation)
+        #expect(house.send("DONE op=\(operation) value=on", from: second).first?.contains("verdict=applied") == true)
+        #expect(house.send("FAIL op=\(operation)", from: second).first == "OK verdict=ignored")
+        #expect(try row(house)["value"] == true)
+        house.disconnect(second)
+        #expect(try row(house)["available"] == false)
+        #expect(house.send("SET porch-light/front value=off", from: screen).first?.contains("unavailable") == true)
+    }
+
+    @Test func `a control that a provider in waiting reports first is acted on by the one that acts`() throws {
+        let house = try House(kinds: [House.porchLight()])
+        let (first, second) = (house.connect(), house.connect())
+        for lamp in [first, second] { house.send("SERVE porch-light", from: lamp) }
+        house.send("REPORT porch-light/front value=off", from: second)
+        house.send("SET porch-light/front value=on", from: second)
+        #expect(house.operation(askedOf: first) != nil)
+        #expect(house.operation(askedOf: second) == nil)
+    }
+
+    @Test func `only who serves a kind reports it, and answers for it`() throws {
+        let house = try House(kinds: [House.porchLight(), House.logCoffee()])
+        let (lamp, other) = (house.connect(), house.connect())
+        house.send("SERVE porch-light", from: lamp)
+        house.send("SERVE log-coffee", from: other)
+        house.send("REPORT porch-light/front value=off", from: lamp)
+        #expect(house.send("REPORT porch-light/front value=on", from: other).first?.contains("forbidden") == true)
+        house.send("SET porch-light/front value=on", from: other)
+        let operation = try #require(house.operation(askedOf: lamp))
+        #expect(house.send("DONE op=\(operation)", from: other).first?.contains("forbidden") == true)
+        #expect(house.send("DONE op=\(operation)", from: house.connect()).first?.contains("forbidden") == true)
+        #expect(house.send("REPORT log-coffee/1 value=on", from: other).first?.contains("bad_attr") == true)
+        #expect(house.send("REPORT porch-light/front", from: lamp).first?.contains("bad_attr") == true)
+    }
+
+    @Test func `a silent provider costs the time that the kind allows, a lying one is overridden`() throws {
+        let house = try House(kinds: [House.porchLight(#""timeout":"5s""#)])
+        let (lamp, screen) = (house.connect(), house.connect())
+        house.send("SERVE porch-light", from: lamp)
+        house.send("REPORT porch-light/front value=off", from: lamp)
+        house.send("SUB porch-light/* view=watch", from: screen)
+        house.send("SET porch-light/front value=on", from: screen)
+        house.advance(by: .seconds(5))
+        var row = try House.tail(house.lines(of: screen).last)
+        #expect(row["value"] == false && row["shown"] == false && row["phase"] == "settled")
+        #expect(row["last"]?["reason"] == "timeout")
+        house.send("SET porch-light/front value=on", from: screen)
+        let operation = try #require(house.operation(askedOf: lamp))
+        house.send("DONE op=\(operation) value=off", from: lamp)
+        row = try House.tail(house.lines(of: screen).last)
+        #expect(row["last"]?["reason"] == "overridden" && row["shown"] == false)
+    }
+
+    @Test func `what a full disk refused of a provider is taken up when there is room`() throws {
+        let house = try House(kinds: [House.porchLight(#""instances":["front"]"#)])
+        let (first, second) = (house.connect(), house.connect())
+        house.send("SERVE porch-light", from: first)
+        house.isFull = true
+        house.time = house.time + .seconds(5)
+        house.disconnect(first)
+        #expect(house.send("SERVE porch-light", from: second).first?.contains("storage_full") == true)
+        house.isFull = false
+        house.advance(by: .seconds(5))
+        #expect(try row(house)["available"] == false)
+        // It was told that it does not serve.
+        #expect(house.send("REPORT porch-light/front value=on", from: second).first?.contains("forbidden") == true)
+        #expect(house.send("SERVE porch-light", from: second) == ["OK"])
+        #expect(try row(house)["available"] == true)
+    }
+
+    // MARK: Kinds
+
+    @Test func `controls live by the version of their kind that is in force, and leave with the kind`() throws {
+        let house = try House(kinds: [House.porchLight(), House.logCoffee(#""instances":["desk"]"#)])
+        let (lamp, screen) = (house.connect(), house.connect())
+        house.send("SERVE porch-light", from: lamp)
+        house.send("REPORT porch-light/front value=off", from: lamp)
+        house.send("SUB *", from: screen)
+        let second = House.porchLight(version: 2, #""value":{"on":"Lit","off":"Dark"},"instances":["back"]"#)
+        try house.hub.adopt([try House.kind(second)])
+        house.turn()
+        let rows = house.lines(of: screen)
+        #expect(try House.tail(rows.last { $0.contains("porch-light/front") })["text"] == "Dark")
+        #expect(rows.contains { $0.hasPrefix("DEL sub=1 key=log-coffee/desk") && $0.contains("why=removed") })
+        // A new instance of a kind that is served can be acted on at once.
+        #expect(try House.tail(rows.last { $0.contains("porch-light/back") })["available"] == true)
+        #expect(house.send("GET log-coffee/desk", from: screen).first?.contains("unknown_key") == true)
+        #expect(throws: KindRefusal.changedType(kind: "porch-light", from: "toggle", to: "button")) {
+            let button = House.logCoffee().replacing("log-coffee", with: "porch-light")
+            try house.hub.adopt([try House.kind(button.replacing("\"version\":1", with: "\"version\":3"))])
+        }
+        try house.hub.adopt([try House.kind(second), try House.kind(House.logCoffee(#""instances":["desk"]"#))])
+        house.turn()
+        #expect(house.lines(of: screen).contains { $0.hasPrefix("UPD sub=1 key=log-coffee/desk") })
+        _ = try house.recovered()
+    }
+
+    // MARK: Buttons
+
+    @Test func `a press starts an activity, once, and says so when nothing came of it`() throws {
+        let raises = #""raises":{"kind":"coffee-order","event":"brew","id":"{{id}}"}"#
+        let house = try House(kinds: [House.tippedCoffee, House.logCoffee("\(raises),\"instances\":[\"a\"]")])
+        let (finger, screen) = (house.connect(), house.connect())
+        house.send("SUB *", from: screen)
+        // Nobody started that order, and its machine does not let `brew` do so.
+        house.send("PRESS log-coffee/a eid=1", from: finger)
+        var row = try House.tail(house.lines(of: screen).last { $0.contains("key=log-coffee/a") })
+        #expect(row["phase"] == "idle")
+        #expect(row["last"]?["result"] == "reverted" && row["last"]?["code"] == "unknown_key")
+        house.send("EVT coffee-order/a type=start", from: finger)
+        house.send("PRESS log-coffee/a eid=2", from: finger)
+        #expect(house.send("PRESS log-coffee/a eid=2", from: finger).first?.contains("verdict=duplicate") == true)
+        let rows = house.lines(of: screen)
+        row = try House.tail(rows.last { $0.contains("key=log-coffee/a") })
+        #expect(row["last"]?["result"] == "confirmed")
+        #expect(rows.contains { $0.contains("key=coffee-order/a") && $0.contains(#""state":"brewing""#) })
+        house.send("PRESS log-coffee/a eid=3", from: finger)
+        row = try House.tail(house.lines(of: screen).last { $0.contains("key=log-coffee/a") })
+        #expect(row["last"]?["code"] == "ignored")
+        let history = house.send("HISTORY coffee-order/a", from: finger)
+        #expect(history.filter { $0.contains("type=brew verdict=applied") }.count == 1)
+        _ = try house.recovered()
+    }
+
+    @Test func `cool-down refuses a second press and says until when`() throws {
+        let house = try House(kinds: [House.logCoffee(#""cooldown":"5s""#)])
+        let machine = house.connect()
+        house.send("SERVE log-coffee", from: machine)
+        house.send("REPORT log-coffee/desk", from: machine)
+        house.send("PRESS log-coffee/desk", from: machine)
+        house.send("DONE op=o\(house.records.count)", from: machine)
+        let refused = house.send("PRESS log-coffee/desk", from: machine)
+        #expect(refused.last?.hasPrefix("ERR code=cooling retry=later") == true)
+        #expect(try House.tail(refused.last)["until"] == .integer(house.time.milliseconds + 5_000))
+        house.advance(by: .seconds(5))
+        #expect(house.send("PRESS log-coffee/desk", from: machine).last?.contains("phase=performing") == true)
+    }
+
+    // MARK: Helpers
+
+    private func row(_ house: House) throws -> JSON {
+        try House.tail(house.send("GET porch-light/front", from: house.connect()).first)
+    }
+
+    private func rev(_ house: House) throws -> String {
+        try #require(
+            house.send("GET porch-light/front", from: house.connect()).first.flatMap {
+                House.attribute("rev", of: $0)
+            })
+    }
+}

@@ -1,0 +1,82 @@
+import Hub
+import Model
+import Testing
+
+/// Controls that stand in the views of activities.
+struct EmbeddedControlTests {
+    private func house() throws -> (house: House, lamp: House.Client, phone: House.Client) {
+        let house = try House(kinds: [House.tippedCoffee, House.porchLight(), House.logCoffee()])
+        let (lamp, phone) = (house.connect(), house.connect())
+        house.send("EVT coffee-order/1 type=start", from: lamp)
+        house.send("SUB coffee-order/* view=phone", from: phone)
+        house.send("SERVE porch-light", from: lamp)
+        return (house, lamp, phone)
+    }
+
+    private func controls(_ line: String?) throws -> [JSON] {
+        try #require(try House.tail(line)["lockScreen"]?["view"]?["buttons"]?.array)
+    }
+
+    @Test func `a control arrives with its state, and its activity's row comes again whenever that changes`() throws {
+        let (house, lamp, phone) = try house()
+        let first = try controls(house.send("GET coffee-order/1 view=phone", from: phone).last)
+        #expect(first.map { $0["key"] } == ["log-coffee/1", "porch-light/front"])
+        #expect(first[1]["control"] == nil)
+        house.send("REPORT porch-light/front value=off", from: lamp)
+        let rows = house.lines(of: phone)
+        #expect(rows.count == 1)
+        let light = try controls(rows.last)[1]
+        #expect(light["control"] == "toggle" && light["shown"] == false && light["interactive"] == true)
+        #expect(light["available"] == true && light["symbol"] == "lightbulb" && light["title"] == "Porch light")
+
+        // The tapped screen is shown its wish, the other one the truth.
+        let other = house.connect()
+        house.send("SUB coffee-order/* view=phone", from: other)
+        let tapped = house.send("SET porch-light/front value=on", from: phone)
+        #expect(try controls(tapped.last)[1]["shown"] == true)
+        #expect(try controls(tapped.last)[1]["phase"] == "pending")
+        #expect(try controls(house.lines(of: other).last)[1]["shown"] == false)
+        house.send("FAIL op=\(try #require(house.operation(askedOf: lamp)))", from: lamp)
+        for screen in [phone, other] {
+            let rows = house.lines(of: screen)
+            #expect(rows.count == 1)
+            #expect(try controls(rows.last)[1]["shown"] == false)
+            #expect(try controls(rows.last)[1]["phase"] == "settled")
+        }
+        // An activity that is over embeds nothing any more.
+        house.send("EVT coffee-order/1 type=collect", from: lamp)
+    }
+
+    @Test func `what is not interactive where it stands takes no taps`() throws {
+        let (house, lamp, phone) = try house()
+        let car = house.connect()
+        house.send("REPORT porch-light/front value=off", from: lamp)
+        house.send("SERVE log-coffee", from: lamp)
+        house.send("REPORT log-coffee/1", from: lamp)
+        let row = try House.tail(house.lines(of: phone).last)
+        #expect(row["island"]?["view"]?["leading"]?["buttons"]?.array?.first?["interactive"] == false)
+        #expect(row["island"]?["expanded"]?["view"]?["bottom"]?["buttons"]?.array?.first?["interactive"] == true)
+        let carRow = try House.tail(
+            house.send("SUB coffee-order/* view=carplay", from: car).first { $0.hasPrefix("SNAP") })
+        let button = carRow["view"]?["leading"]?["buttons"]?.array?.first
+        #expect(button?["interactive"] == false && button?["control"] == "button")
+        let locked = try controls(house.send("TRAIT locked=yes", from: phone).last)
+        #expect(locked.map { $0["interactive"] } == [false, false])
+        let unlocked = try controls(house.send("TRAIT locked=no", from: phone).last)
+        #expect(unlocked.map { $0["interactive"] } == [true, true])
+    }
+
+    @Test func `a resume brings the rows of activities whose controls changed meanwhile, and no others`() throws {
+        let (house, lamp, phone) = try house()
+        house.send("EVT coffee-order/2 type=start", from: lamp)
+        house.send("SERVE log-coffee", from: lamp)
+        let cursor = try #require(
+            house.send("SUB coffee-order/* view=phone", from: phone).last.flatMap { House.attribute("cur", of: $0) })
+        house.disconnect(phone)
+        house.send("REPORT log-coffee/2", from: lamp)
+        let again = house.connect()
+        let resumed = house.send("SUB coffee-order/* view=phone from=\(cursor)", from: again)
+        #expect(resumed.compactMap { House.attribute("key", of: $0) } == ["coffee-order/2"])
+        #expect(try controls(resumed.first { $0.hasPrefix("UPD") })[0]["control"] == "button")
+    }
+}
