@@ -7,7 +7,8 @@ internal import Model
 enum EntityState: Sendable {
     /// Nothing: a key that somebody follows before it exists, or one whose past has been pruned.
     case none
-    case activity(Activity)
+    /// Behind a reference, because a state is passed on (to be remembered, to be read) far more often than it changes.
+    indirect case activity(Activity)
     case toggle(Toggle)
     case button(Button)
 }

@@ -163,9 +163,10 @@ extension Hub {
             entities.dismissedAt[entity] = nil
         }
         arm(entity)
+        let state = activity.statePath
         return Applied(
-            verdict: outcome.verdict, entity: entity, rev: entities.revs[entity], state: activity.statePath,
-            description: "\(activity.lifecycle.rawValue) \(activity.statePath)", stateHash: activity.stateHash,
+            verdict: outcome.verdict, entity: entity, rev: entities.revs[entity], state: state,
+            description: "\(activity.lifecycle.rawValue) \(state)", stateHash: activity.stateHash,
             isOldEnd: outcome.isOldEnd, change: change)
     }
 

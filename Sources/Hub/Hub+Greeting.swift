@@ -26,8 +26,7 @@ extension Hub {
     private static let heartbeats: ClosedRange<Int64> = 100...3_600_000
 
     mutating func greet(_ hello: Hello, _ request: Request, from id: SessionID, at now: HubTime) -> [UInt8] {
-        guard var session = take(id) else { return [] }
-        defer { put(session) }
+        guard let session = self[id] else { return [] }
         session.client = hello.client ?? session.client
         session.account = hello.account ?? session.account
         session.surface = hello.surface ?? session.surface

@@ -15,7 +15,7 @@ extension Hub {
         openSessionCount += 1
         let slot = freeSessions.popLast() ?? Int32(sessions.count)
         let id = SessionID(slot: slot, number: connectionCount)
-        var session = Session(id: id, limits: configuration.limits, now: now.monotonic)
+        let session = Session(id: id, limits: configuration.limits, now: now.monotonic)
         session.outbox.append(.bytes(greeting(at: now)))
         if Int(slot) == sessions.count { sessions.append(session) } else { sessions[Int(slot)] = session }
         makeReady(id)
@@ -25,21 +25,17 @@ extension Hub {
 
     /// Bytes arrived. Their lines are understood now, and decided in ``decide(at:)``.
     public mutating func received(_ bytes: Span<UInt8>, from id: SessionID, at now: HubTime) {
-        guard var session = take(id) else { return }
+        guard let session = self[id] else { return }
         session.lastReceived = now.monotonic
-        guard !session.isClosing else { return put(session) }
-        var requests: [Request] = []
+        guard !session.isClosing else { return }
+        let count = session.inbox.count
         do {
-            try session.decoder.decode(bytes) { line in requests.append(parser.parse(line)) }
+            try session.decoder.decode(bytes) { line in session.inbox.append(parser.parse(line)) }
         } catch {
-            requests.append(Request(command: .refused(error)))
+            session.inbox.append(Request(command: .refused(error)))
         }
-        for request in requests {
-            session.inbox.append(request)
-            arrivals.append(id)
-        }
-        statistics.requests += requests.count
-        put(session)
+        for _ in count..<session.inbox.count { arrivals.append(id) }
+        statistics.requests += session.inbox.count - count
     }
 
     /// The client has shut its side. That is no disconnect: what is due is still sent (protocol.md §1).
@@ -115,43 +111,20 @@ extension Hub {
 
 extension Hub {
     subscript(id: SessionID) -> Session? {
-        _read {
-            if sessions.indices.contains(Int(id.slot)), sessions[Int(id.slot)]?.id == id {
-                yield sessions[Int(id.slot)]
-            } else {
-                yield nil
-            }
+        guard sessions.indices.contains(Int(id.slot)), let session = sessions[Int(id.slot)], session.id == id else {
+            return nil
         }
-        _modify {
-            if sessions.indices.contains(Int(id.slot)), sessions[Int(id.slot)]?.id == id {
-                yield &sessions[Int(id.slot)]
-            } else {
-                var nothing: Session?
-                yield &nothing
-            }
-        }
-    }
-
-    func isOpen(_ id: SessionID) -> Bool {
-        sessions.indices.contains(Int(id.slot)) && sessions[Int(id.slot)]?.id == id
-    }
-
-    /// Takes a session out of the table, so that changing it copies nothing; ``put(_:)`` brings it back.
-    mutating func take(_ id: SessionID) -> Session? {
-        guard isOpen(id) else { return nil }
-        var session: Session?
-        swap(&session, &sessions[Int(id.slot)])
         return session
     }
 
-    mutating func put(_ session: Session) {
-        sessions[Int(session.id.slot)] = session
+    func isOpen(_ id: SessionID) -> Bool {
+        self[id] != nil
     }
 
     /// Lets ``nextOutput(for:at:into:)`` be asked for this session.
     mutating func makeReady(_ id: SessionID) {
-        guard self[id]?.isReady == false else { return }
-        self[id]?.isReady = true
+        guard let session = self[id], !session.isReady else { return }
+        session.isReady = true
         ready.append(id)
     }
 }

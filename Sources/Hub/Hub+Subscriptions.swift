@@ -192,7 +192,7 @@ extension Hub {
     mutating func enqueue(
         _ entity: EntityIndex, in index: SubscriptionIndex, _ body: (inout DirtyQueue) -> Bool
     ) {
-        if subscriptions[index].change({ body(&$0.queue) }) == true { entities.retain(entity) }
+        if let subscription = subscriptions[index], body(&subscription.queue) { entities.retain(entity) }
     }
 
     // MARK: Changes
@@ -313,13 +313,4 @@ extension PatternIndex.Selector {
 extension Subscription {
     /// The subscriber has the key's row, or is about to get one.
     func knows(_ entity: EntityIndex) -> Bool { shown[entity.rawValue] != nil || queue.contains(entity) }
-}
-
-extension Optional {
-    /// Changes what is there, in place; `nil` when nothing is.
-    fileprivate mutating func change<Result>(_ body: (inout Wrapped) -> Result) -> Result? {
-        guard var value = take() else { return nil }
-        defer { self = .some(value) }
-        return body(&value)
-    }
 }

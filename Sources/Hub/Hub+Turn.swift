@@ -202,8 +202,7 @@ extension Hub {
     /// Applies one input and, unless it was refused, makes it the batch's next record.
     @discardableResult
     mutating func record(_ input: Input, at now: HubTime) throws(WireError) -> Applied {
-        var undo: [Undo] = []
-        let applied = try apply(input, sequence: sequence + 1, undo: &undo)
+        let applied = try applyRememberingHow(input)
         sequence += 1
         let body = RecordBody(
             input: input, wall: wall, verdict: applied.verdict, rev: applied.rev, state: applied.description,
@@ -212,7 +211,6 @@ extension Hub {
             sequence: sequence, time: time, entity: input.key?.text ?? "", previous: link(applied.entity),
             body: body.encoded())
         batch?.records.append(record)
-        batch?.undo.append(contentsOf: undo)
         if case .pruned = input, let entity = applied.entity {
             batch?.prunedChains.append(sequence)
             batch?.forgotten.append(entity)
@@ -222,6 +220,20 @@ extension Hub {
         statistics.count(applied.verdict)
         if let key = input.key { for raised in applied.raised { raise(raised, by: key, at: now) } }
         return applied
+    }
+
+    /// Applies an input, with the way back noted in the batch; when it is refused there is nothing to note.
+    private mutating func applyRememberingHow(_ input: Input) throws(WireError) -> Applied {
+        // Moved out and in again, because the batch is a part of what is changed meanwhile.
+        var undo = batch?.takeUndo() ?? []
+        let count = undo.count
+        defer { batch?.undo = undo }
+        do {
+            return try apply(input, sequence: sequence + 1, undo: &undo)
+        } catch {
+            undo.removeLast(undo.count - count)
+            throw error
+        }
     }
 
     /// Makes the record being written the newest of its entity, and gives the one before it.

@@ -136,6 +136,13 @@ struct Batch: Sendable {
     var performances: [(key: Key, ControlPerformance)] = []
     /// Sessions that have replies in it, in the order of their first.
     var sessions: [SessionID] = []
+
+    /// Leaves none: whoever adds to it holds it alone.
+    mutating func takeUndo() -> [Undo] {
+        var taken: [Undo] = []
+        swap(&taken, &undo)
+        return taken
+    }
 }
 
 /// A key that a commit changed.

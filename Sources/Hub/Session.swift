@@ -35,7 +35,8 @@ enum StagedReply: Sendable {
     case read(Request)
 }
 
-struct Session: Sendable {
+/// One connection. An object, so that looking at a part of it touches nothing else; only its hub holds it.
+final class Session {
     let id: SessionID
     var decoder: LineDecoder
     /// Requests that wait to be decided.
@@ -118,10 +119,8 @@ final class SubscriptionTerms: Sendable {
     }
 }
 
-/// One subscription of one session.
-///
-/// Keep no copy of it while it changes: its queue would be copied too. ``terms`` is for looking.
-struct Subscription: Sendable {
+/// One subscription of one session. An object for the same reason as ``Session``.
+final class Subscription {
     let terms: SubscriptionTerms
     var queue = DirtyQueue()
     /// The snapshot, or the resume, has been sent.

@@ -71,11 +71,14 @@ public struct BinaryWriter: Sendable {
     }
 
     /// `nil` as one byte, else a byte and what `body` writes.
+    // Inlinable: made for each type where it is called, instead of asking for its metadata at run time.
+    @inlinable
     public mutating func write<Value>(_ value: Value?, _ body: (inout BinaryWriter, Value) -> Void) {
         write(value != nil)
         if let value { body(&self, value) }
     }
 
+    @inlinable
     public mutating func write<Element>(_ elements: [Element], _ body: (inout BinaryWriter, Element) -> Void) {
         write(UInt64(elements.count))
         for element in elements { body(&self, element) }
@@ -188,12 +191,14 @@ public struct BinaryReader: Sendable {
         }
     }
 
+    @inlinable
     public mutating func readOptional<Value>(
         _ body: (inout BinaryReader) throws(BinaryError) -> Value
     ) throws(BinaryError) -> Value? {
         try readBool() ? try body(&self) : nil
     }
 
+    @inlinable
     public mutating func readArray<Element>(
         _ body: (inout BinaryReader) throws(BinaryError) -> Element
     ) throws(BinaryError) -> [Element] {
@@ -203,7 +208,8 @@ public struct BinaryReader: Sendable {
     }
 
     /// A number of things that take a byte each at least, so a broken count cannot ask for all memory.
-    private mutating func readCount() throws(BinaryError) -> Int {
+    @usableFromInline
+    mutating func readCount() throws(BinaryError) -> Int {
         let count = try readUInt64()
         guard count <= UInt64(bytes.count - offset) else { throw failure("count \(count) is past the end") }
         return Int(count)

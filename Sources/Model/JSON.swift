@@ -86,7 +86,7 @@ extension JSON: Hashable {
         case (.bool(let left), .bool(let right)): left == right
         case (.integer(let left), .integer(let right)): left == right
         case (.number(let left), .number(let right)): left == right
-        case (.string(let left), .string(let right)): left.utf8.elementsEqual(right.utf8)
+        case (.string(let left), .string(let right)): left.hasSameBytes(as: right)
         case (.array(let left), .array(let right)): left == right
         case (.object(let left), .object(let right)): left == right
         case (.null, _), (.bool, _), (.integer, _), (.number, _), (.string, _), (.array, _), (.object, _): false
@@ -133,7 +133,7 @@ public struct JSONObject: Hashable, Sendable, RandomAccessCollection {
         public var value: JSON
 
         public static func == (left: Member, right: Member) -> Bool {
-            left.name.utf8.elementsEqual(right.name.utf8) && left.value == right.value
+            left.name.hasSameBytes(as: right.name) && left.value == right.value
         }
 
         public func hash(into hasher: inout Hasher) {
@@ -145,6 +145,8 @@ public struct JSONObject: Hashable, Sendable, RandomAccessCollection {
     private var members: [Member] = []
 
     public init() {}
+
+    init(capacity: Int) { members.reserveCapacity(capacity) }
 
     public var startIndex: Int { 0 }
     public var endIndex: Int { members.count }
@@ -170,22 +172,22 @@ public struct JSONObject: Hashable, Sendable, RandomAccessCollection {
 
     /// Adds a member behind all others. Returns `false`, and adds nothing, unless its name comes after theirs.
     mutating func append(_ name: String, _ value: JSON) -> Bool {
-        if let last = members.last, !last.name.utf8.lexicographicallyPrecedes(name.utf8) { return false }
+        if let last = members.last, !last.name.precedesInBytes(name) { return false }
         members.append(Member(name: name, value: value))
         return true
     }
 
     /// An object of members in any order. `nil` when two have the same name.
     init?(unordered members: [Member]) {
-        self.members = members.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+        self.members = members.sorted { $0.name.precedesInBytes($1.name) }
         for index in self.members.indices.dropFirst()
-        where self.members[index].name.utf8.elementsEqual(self.members[index - 1].name.utf8) {
+        where self.members[index].name.hasSameBytes(as: self.members[index - 1].name) {
             return nil
         }
     }
 
     private func isName(_ name: String, at position: Int) -> Bool {
-        position < members.count && members[position].name.utf8.elementsEqual(name.utf8)
+        position < members.count && members[position].name.hasSameBytes(as: name)
     }
 
     /// Where `name` is, or where it would have to be inserted.
@@ -194,7 +196,7 @@ public struct JSONObject: Hashable, Sendable, RandomAccessCollection {
         var high = members.count
         while low < high {
             let middle = (low + high) / 2
-            if members[middle].name.utf8.lexicographicallyPrecedes(name.utf8) {
+            if members[middle].name.precedesInBytes(name) {
                 low = middle + 1
             } else {
                 high = middle

@@ -101,6 +101,7 @@ private indirect enum Path {
             return JSON(number)
         case UInt8(ascii: "["):
             var elements: [JSON] = []
+            unsafe elements.reserveCapacity(Self.count(in: word))
             while unsafe UInt8(truncatingIfNeeded: tape[index] >> 56) != UInt8(ascii: "]") {
                 let position = elements.count
                 elements.append(try unsafe value(path: .element(position, of: path())))
@@ -108,13 +109,16 @@ private indirect enum Path {
             unsafe index += 1
             return .array(elements)
         case UInt8(ascii: "{"):
-            return .object(try unsafe object(path: path()))
+            return .object(try unsafe object(count: Self.count(in: word), path: path()))
         default: throw .malformed("unknown type on simdjson's tape")
         }
     }
 
-    private mutating func object(path: @autoclosure () -> Path) throws(JSONError) -> JSONObject {
-        var object = JSONObject()
+    /// How many elements or members there are; 2^24 − 1 stands for that many or more.
+    private static func count(in word: UInt64) -> Int { Int((word >> 32) & 0xFF_FFFF) }
+
+    private mutating func object(count: Int, path: @autoclosure () -> Path) throws(JSONError) -> JSONObject {
+        var object = JSONObject(capacity: count)
         var unordered: [JSONObject.Member]?
         while unsafe UInt8(truncatingIfNeeded: tape[index] >> 56) != UInt8(ascii: "}") {
             let name = unsafe string(at: tape[index])

@@ -113,7 +113,7 @@ public struct JSONWriter: Sendable {
     static func append(quoted text: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
         // Most texts need no escape; those are copied as a whole.
-        if text.utf8.allSatisfy({ !needsEscape($0) }) {
+        if escapedByteCount(of: text) == text.utf8.count {
             bytes.append(contentsOf: text.utf8)
         } else {
             for byte in text.utf8 { append(escaping: byte, to: &bytes) }
@@ -143,16 +143,15 @@ public struct JSONWriter: Sendable {
     }
 
     /// How many bytes ``append(quoted:to:)`` would append.
-    static func byteCount(quoted text: String) -> Int {
-        var count = 2
-        for byte in text.utf8 {
-            guard needsEscape(byte) else {
-                count += 1
-                continue
-            }
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"), 0x0A, 0x0D, 0x09: count += 2
-            default: count += 6
+    static func byteCount(quoted text: String) -> Int { escapedByteCount(of: text) + 2 }
+
+    private static func escapedByteCount(of text: String) -> Int {
+        let bytes = text.utf8.span
+        var count = bytes.count
+        for index in bytes.indices where needsEscape(bytes[index]) {
+            switch bytes[index] {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"), 0x0A, 0x0D, 0x09: count += 1
+            default: count += 5
             }
         }
         return count

@@ -49,7 +49,7 @@ public struct Key: Hashable, Comparable, Sendable, CustomStringConvertible {
     }
 
     public static func < (left: Key, right: Key) -> Bool {
-        left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+        left.text.precedesInBytes(right.text)
     }
 
     private static func isSegmentByte(_ byte: UInt8) -> Bool {

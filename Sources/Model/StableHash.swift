@@ -16,19 +16,25 @@ public struct StableHash: Sendable {
 
     /// Length first, so that `"ab" + "c"` and `"a" + "bc"` differ.
     public mutating func combine(_ bytes: Span<UInt8>) {
-        combine(UInt64(bytes.count))
-        var word: UInt64 = 0
-        var filled = 0
-        for index in bytes.indices {
-            word |= UInt64(bytes[index]) << UInt64(8 * filled)
-            filled += 1
-            if filled == 8 {
-                combine(word)
-                word = 0
-                filled = 0
-            }
+        let count = bytes.count
+        combine(UInt64(count))
+        var index = 0
+        while count - index >= 8 {
+            var word = UInt64(bytes[index]) | UInt64(bytes[index + 1]) << 8 | UInt64(bytes[index + 2]) << 16
+            word |= UInt64(bytes[index + 3]) << 24 | UInt64(bytes[index + 4]) << 32 | UInt64(bytes[index + 5]) << 40
+            word |= UInt64(bytes[index + 6]) << 48 | UInt64(bytes[index + 7]) << 56
+            combine(word)
+            index += 8
         }
-        if filled > 0 { combine(word) }
+        guard index < count else { return }
+        var word: UInt64 = 0
+        var shift: UInt64 = 0
+        while index < count {
+            word |= UInt64(bytes[index]) << shift
+            shift += 8
+            index += 1
+        }
+        combine(word)
     }
 
     public mutating func combine(_ text: String) {

@@ -157,7 +157,7 @@ struct EventNames: Sendable {
         var slot = Self.hash(name) & (slots.count - 1)
         while slots[slot] >= 0 {
             // Bytes, not characters: Swift's own == takes two different byte strings for one.
-            if names[Int(slots[slot])].utf8.elementsEqual(name.utf8) { return Int(slots[slot]) }
+            if names[Int(slots[slot])].hasSameBytes(as: name) { return Int(slots[slot]) }
             slot = (slot + 1) & (slots.count - 1)
         }
         return -1
