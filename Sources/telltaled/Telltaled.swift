@@ -78,7 +78,9 @@ struct Telltaled: ParsableCommand {
         var activitiesPerAccount: String?
         @Option(help: ArgumentHelp("How long event ids are remembered. (default: 604800)", valueName: "S"))
         var eventIDAge: String?
+        // The name that would be made of it would be "event-i-ds-per-source".
         @Option(
+            name: .customLong("event-ids-per-source"),
             help: ArgumentHelp("How many event ids of one source are remembered. (default: 1000000)", valueName: "N"))
         var eventIDsPerSource: String?
         @Option(help: ArgumentHelp("How long a dismissed activity can be asked for. (default: 604800)", valueName: "S"))
