@@ -1,0 +1,158 @@
+import Hub
+import Journal
+import Model
+import Testing
+
+/// What a crash, a restart and a full disk leave of taps and of what was in flight.
+struct ControlRecoveryTests {
+    enum Restart: CaseIterable {
+        case fromJournal, fromSnapshot
+    }
+
+    private func restart(_ house: House, _ how: Restart) throws {
+        switch how {
+        case .fromJournal: try house.restart()
+        case .fromSnapshot: try house.restartFromSnapshot()
+        }
+    }
+
+    private func house(_ more: String = "") throws -> (house: House, lamp: House.Client, screen: House.Client) {
+        let house = try House(kinds: [House.porchLight(more)])
+        let (lamp, screen) = (house.connect(), house.connect())
+        house.send("SERVE porch-light", from: lamp)
+        house.send("REPORT porch-light/front value=off", from: lamp)
+        house.send("HELLO account=alice", from: screen)
+        return (house, lamp, screen)
+    }
+
+    private func row(_ house: House) throws -> JSON {
+        try House.tail(house.send("GET porch-light/front", from: house.connect()).first)
+    }
+
+    @Test("A tap that is retried after a crash acts once", arguments: Restart.allCases)
+    func retry(_ how: Restart) throws {
+        let (house, lamp, screen) = try house()
+        let first = house.send("SET porch-light/front value=on eid=t", from: screen)
+        let operation = try #require(first.first.flatMap { House.attribute("op", of: $0) })
+        house.send("DONE op=\(operation) value=on", from: lamp)
+        try restart(house, how)
+        let (newLamp, newScreen) = (house.connect(), house.connect())
+        house.send("SERVE porch-light", from: newLamp)
+        house.advance(by: .seconds(2))
+        house.send("REPORT porch-light/front value=off", from: newLamp)
+        house.send("HELLO account=alice", from: newScreen)
+        let again = house.send("SET porch-light/front value=on eid=t", from: newScreen)
+        #expect(again.first?.hasPrefix("OK op=\(operation) verdict=duplicate phase=settled") == true)
+        #expect(house.operation(askedOf: newLamp) == nil)
+        #expect(try row(house)["value"] == false)
+    }
+
+    @Test("What is in flight at a crash is given up, where the kind says so", arguments: Restart.allCases)
+    func reported(_ how: Restart) throws {
+        let (house, _, screen) = try house()
+        let first = house.send("SET porch-light/front value=on eid=t", from: screen)
+        let operation = try #require(first.first.flatMap { House.attribute("op", of: $0) })
+        house.send("SET porch-light/front value=off eid=u", from: screen)
+        try restart(house, how)
+        let after = try row(house)
+        #expect(after["phase"] == "settled" && after["value"] == false && after["shown"] == false)
+        #expect(after["available"] == false && after["wanted"] == nil)
+        #expect(after["last"]?["result"] == "reverted" && after["last"]?["reason"] == "unavailable")
+        // The provider comes back with the answer to a question that nobody asks any more.
+        let lamp = house.connect()
+        #expect(house.send("SERVE porch-light", from: lamp) == ["OK"])
+        #expect(house.send("DONE op=\(operation) value=on", from: lamp) == ["OK verdict=ignored"])
+        #expect(try row(house)["value"] == false)
+    }
+
+    @Test("What is in flight at a crash is asked for again, where the kind says so", arguments: Restart.allCases)
+    func reissue(_ how: Restart) throws {
+        let (house, _, screen) = try house(#""restore":"reissue""#)
+        let first = house.send("SET porch-light/front value=on eid=t", from: screen)
+        let operation = try #require(first.first.flatMap { House.attribute("op", of: $0) })
+        try restart(house, how)
+        #expect(try row(house)["phase"] == "pending")
+        let lamp = house.connect()
+        house.advance(by: .seconds(29))
+        let asked = house.send("SERVE porch-light", from: lamp).first { $0.hasPrefix("DO ") }
+        #expect(asked.flatMap { House.attribute("op", of: $0) } == operation)
+        #expect(house.send("DONE op=\(operation) value=on", from: lamp).first?.contains("verdict=applied") == true)
+        #expect(try row(house)["last"] == ["op": .string(operation), "result": "confirmed"])
+        try restart(house, how)
+        // Once more, and nobody comes back.
+        let lampAgain = house.connect()
+        house.send("SERVE porch-light", from: lampAgain)
+        house.send("SET porch-light/front value=off", from: lampAgain)
+        try restart(house, how)
+        house.advance(by: .seconds(30))
+        #expect(try row(house)["last"]?["reason"] == "unavailable")
+        #expect(try row(house)["value"] == true)
+    }
+
+    @Test("A press is never asked for again: it may have been done", arguments: Restart.allCases)
+    func press(_ how: Restart) throws {
+        let house = try House(kinds: [House.logCoffee()])
+        let machine = house.connect()
+        house.send("SERVE log-coffee", from: machine)
+        house.send("REPORT log-coffee/desk", from: machine)
+        house.send("PRESS log-coffee/desk", from: machine)
+        try restart(house, how)
+        let again = house.connect()
+        #expect(house.send("SERVE log-coffee", from: again) == ["OK"])
+        let row = try House.tail(house.send("GET log-coffee/desk", from: again).last)
+        #expect(row["phase"] == "idle" && row["last"]?["reason"] == "unavailable")
+    }
+
+    @Test func `a tap that was not durable at the crash was shown to nobody, asked of nobody, and may come again`()
+        throws
+    {
+        let (house, lamp, screen) = try house()
+        house.send("SUB *", from: lamp)
+        house.post("SET porch-light/front value=on eid=t", from: screen)
+        #expect(house.hub.decide(at: house.now).count == 1)
+        #expect(house.hub.nextReady() == nil)
+        #expect(house.lines(of: lamp).isEmpty && house.lines(of: screen).isEmpty)
+        try house.restart()
+        #expect(try row(house)["phase"] == "settled")
+        let (newLamp, newScreen) = (house.connect(), house.connect())
+        house.send("SERVE porch-light", from: newLamp)
+        house.send("HELLO account=alice", from: newScreen)
+        let reply = house.send("SET porch-light/front value=on eid=t", from: newScreen)
+        #expect(reply.first?.contains("phase=pending") == true)
+        #expect(reply.first?.contains("duplicate") == false)
+        #expect(house.operation(askedOf: newLamp) != nil)
+    }
+
+    @Test func `a crash in the midst of a restart is a restart`() throws {
+        let (house, _, screen) = try house()
+        house.send("SET porch-light/front value=on", from: screen)
+        house.hub = try house.recovered()
+        house.hub.restart()
+        #expect(house.hub.decide(at: house.now).count == 1)
+        try house.restart()
+        #expect(try row(house)["last"]?["reason"] == "unavailable")
+        let count = house.records.count
+        try house.restart()
+        #expect(house.records.count == count)
+    }
+
+    @Test func `a tap that a full disk refused has not acted, and acts when it is retried`() throws {
+        let (house, lamp, screen) = try house()
+        house.isFull = true
+        let refused = house.send("SET porch-light/front value=on eid=t", from: screen)
+        #expect(refused.first?.hasPrefix("ERR code=storage_full retry=later") == true)
+        #expect(house.operation(askedOf: lamp) == nil)
+        #expect(try row(house)["phase"] == "settled")
+        house.isFull = false
+        let reply = house.send("SET porch-light/front value=on eid=t", from: screen)
+        let operation = try #require(reply.first.flatMap { House.attribute("op", of: $0) })
+        #expect(house.operation(askedOf: lamp) == operation)
+        // The answer is lost with the disk, and comes again.
+        house.isFull = true
+        #expect(house.send("DONE op=\(operation) value=on", from: lamp).first?.contains("storage_full") == true)
+        #expect(try row(house)["phase"] == "pending")
+        house.isFull = false
+        #expect(house.send("DONE op=\(operation) value=on", from: lamp).first?.contains("verdict=applied") == true)
+        _ = try house.recovered()
+    }
+}
