@@ -152,16 +152,15 @@ public struct ClientProtocol {
 
     /// The next moment at which ``deadlineReached(at:)`` is to be told.
     public var deadline: Timestamp? {
+        // Given up already: what is left to happen is the close.
+        if wantsClose { return nil }
         switch phase {
-        case .idle, .connecting, .over: nil
-        case .waiting(let until): until
-        case .greeting(let deadline), .introducing(let deadline): deadline
+        case .idle, .connecting, .over: return nil
+        case .waiting(let until): return until
+        case .greeting(let deadline), .introducing(let deadline): return deadline
         case .ready:
-            if let heartbeat = configuration.heartbeat {
-                min(silenceDeadline, lastSent + Milliseconds(Int64(heartbeat)))
-            } else {
-                silenceDeadline
-            }
+            guard let heartbeat = configuration.heartbeat else { return silenceDeadline }
+            return min(silenceDeadline, lastSent + Milliseconds(Int64(heartbeat)))
         }
     }
 

@@ -4,6 +4,7 @@ internal import CLibuv
 @safe public final class TimerHandle {
     private let handle: OwnedHandle
     private let onExpiry: (TimerHandle) -> Void
+    private var isExpiring = false
 
     /// - Parameter onExpiry: Is given the timer, so that it need not capture it (and so leak both).
     public init(on loop: EventLoop, onExpiry: @escaping (TimerHandle) -> Void) throws(UVError) {
@@ -39,12 +40,17 @@ internal import CLibuv
     public var isScheduled: Bool { unsafe uv_is_active(handle.raw) != 0 }
 
     private func start(delay: Int64, interval: Int64) {
+        // A timer that is due again when it expires would expire in the same turn, for ever: libuv 1.44 runs timers
+        // until none is due.
+        let delay = max(isExpiring ? 1 : 0, delay)
         // libuv adds the delay to its own clock in 64 unsigned bits and saturates.
         unsafe uv_timer_start(
             handle.pointer(as: uv_timer_t.self),
             { raw in
                 guard let timer = unsafe owner(of: raw, as: TimerHandle.self) else { return }
+                timer.isExpiring = true
                 timer.onExpiry(timer)
-            }, UInt64(max(0, delay)), UInt64(interval))
+                timer.isExpiring = false
+            }, UInt64(delay), UInt64(interval))
     }
 }

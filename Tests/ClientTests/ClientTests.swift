@@ -118,11 +118,11 @@ struct BlockingClientTests {
 
     /// Runs `body` against a fake server, each on a thread of its own.
     private func withServer<Value: Sendable>(
-        answer: @escaping @Sendable (FakeServer.Session, Request) -> Void,
+        greets: Bool = true, answer: @escaping @Sendable (FakeServer.Session, Request) -> Void,
         _ body: @escaping @Sendable (Endpoint) throws -> Value
     ) async throws -> Value {
         try await onLoop { loop in
-            let server = try FakeServer(on: loop, answer: answer)
+            let server = try FakeServer(on: loop, greets: greets, answer: answer)
             let endpoint = server.endpoint
             let mailbox = try Mailbox<Void>(on: loop) { _ in loop.stop() }
             let sender = mailbox.sender
@@ -187,6 +187,21 @@ struct BlockingClientTests {
             }
         }
         #expect(failure == .timedOut)
+    }
+
+    @Test func `somebody who never greets is no daemon`() async throws {
+        let failure = try await withServer(greets: false) { _, _ in
+        } _: { endpoint -> ClientFailure? in
+            var configuration = Self.configuration
+            configuration.greetingTimeout = Milliseconds(20)
+            do {
+                _ = try BlockingClient(to: endpoint, configuration: configuration)
+                return nil
+            } catch let failure as ClientFailure {
+                return failure
+            }
+        }
+        #expect(failure == .unreachable("no greeting came: is this a telltale daemon?"))
     }
 
     @Test func `nobody there is unreachable`() async throws {

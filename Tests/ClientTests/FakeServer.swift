@@ -35,9 +35,11 @@ final class FakeServer {
     /// Of all connections so far, the closed ones too.
     var connectionCount: Int { sessions.value.count }
 
-    /// - Parameter answer: Is given each request but `HELLO`, which is answered.
+    /// - Parameters:
+    ///   - answer: Is given each request but `HELLO`, which is answered.
+    ///   - greets: Whether it says anything before it is spoken to.
     init(
-        on loop: EventLoop, at endpoint: Endpoint = .tcp(host: "127.0.0.1", port: 0),
+        on loop: EventLoop, at endpoint: Endpoint = .tcp(host: "127.0.0.1", port: 0), greets: Bool = true,
         answer: @escaping (Session, Request) -> Void
     ) throws {
         let parser = RequestParser()
@@ -59,7 +61,7 @@ final class FakeServer {
             connection.tag = sessions.value.count
             let session = Session(connection)
             sessions.value.append(session)
-            session.send(Script.greeting)
+            if greets { session.send(Script.greeting) }
             connection.start(handlers)
         }
         self.sessions = sessions

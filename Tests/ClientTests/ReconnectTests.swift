@@ -215,6 +215,7 @@ struct ReconnectTests {
         #expect(!script.client.wantsClose)
         script.pass(Milliseconds(1))
         #expect(script.client.wantsClose)
+        #expect(script.client.deadline == nil, "all that is left to happen is the close")
         script.dropAndWait()
         script.client.connected(at: script.now)
         #expect(!script.client.wantsClose)

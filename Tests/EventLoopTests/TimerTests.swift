@@ -72,6 +72,21 @@ struct TimerTests {
         #expect(count == 3)
     }
 
+    @Test func `a timer that is always due again does not keep the loop from its turn`() async throws {
+        let count = try await onLoop { loop in
+            let count = Box(0)
+            let timer = try TimerHandle(on: loop) { timer in
+                count.value += 1
+                // Far more often than one turn could: then it is the timer's own doing.
+                if count.value < 1000 { timer.schedule(atMonotonicMilliseconds: 0) }
+            }
+            timer.schedule(atMonotonicMilliseconds: 0)
+            let check = try CheckHandle(on: loop) { if count.value > 0 { loop.stop() } }
+            return { withExtendedLifetime((timer, check)) { count.value } }
+        }
+        #expect(count < 10)
+    }
+
     @Test func `a turn is: idle, prepare, the sockets, check`() async throws {
         let order = try await onLoop { loop in
             let order = Box<[String]>([])
