@@ -23,7 +23,7 @@ struct ReplayPlanTests {
                 "40000 k/a two a-2 2", "40000 k/a three a-3 3",
             ])
         #expect(plan.start == Timestamp(iso8601: "2018-01-01T00:00:00"))
-        #expect(plan.caseCount == 2)
+        #expect(plan.cases.map(\.key.text) == ["k/a", "k/b"])
     }
 
     @Test(

@@ -26,6 +26,10 @@ struct ReplayCommand: ParsableCommand {
         help: ArgumentHelp(
             "How many times as fast as it was, or max: as fast as the daemon takes it.", valueName: "N|max"))
     var speed: String = "max"
+    @Flag(help: "Compare each case's state with what the data says became of it.")
+    var check = false
+    @Option(help: ArgumentHelp("Misbehave, by this seed (any number). Nothing is paced then.", valueName: "SEED"))
+    var rough: UInt64?
     @Option(
         help: ArgumentHelp(
             "Where the daemon listens; else TELLTALE_CONNECT, else 127.0.0.1:7878.", valueName: "HOST:PORT|unix:PATH"))
@@ -59,13 +63,24 @@ struct ReplayCommand: ParsableCommand {
             complain("\(file) cannot be read: \(error.localizedDescription)")
             throw ExitCode.failure
         }
-        let outcome = try Replayer.run(plan, speed: speed, endpoint: endpoint)
-        if let failure = outcome.connectionFailure {
+        let loop = try EventLoop()
+        defer { loop.shutDown() }
+        let replayer = try Replayer(
+            plan, speed: speed, roughness: rough.map { Roughness(seed: $0) }, isChecked: check, endpoint: endpoint,
+            on: loop
+        ) { if case .finished = $0 { loop.stop() } }
+        defer { replayer.end() }
+        let progress = try ReplayProgress(on: loop) { [unowned replayer] in replayer.progressText }
+        try replayer.start()
+        loop.run()
+        progress.clear()
+        if let failure = replayer.connectionFailure {
             complain("no daemon at \(endpoint): \(failure)")
             throw ExitCode.noDaemon
         }
-        print(json ? outcome.summary.json.description : outcome.summary.text)
-        if !outcome.summary.isClean { throw ExitCode.failure }
+        let summary = replayer.summary
+        print(json ? summary.json.description : summary.text)
+        if !summary.isClean { throw ExitCode.failure }
     }
 
     private func bytes() throws -> [UInt8] {

@@ -1,6 +1,8 @@
 import EventLoop
 import Foundation
 import Glibc
+import Model
+import Simulation
 
 /// One line on standard error that is drawn over and over, where standard error is a terminal.
 final class ReplayProgress {
@@ -24,5 +26,20 @@ final class ReplayProgress {
 
     private static func write(_ text: String) {
         FileHandle.standardError.write(Data(text.utf8))
+    }
+}
+
+extension Replayer {
+    /// Where the replay is, in the trace's own calendar.
+    var progressText: String {
+        let summary = summary
+        let count = plan.posts.count
+        let date = Date(timeIntervalSince1970: Double((plan.start + reached).milliseconds) / 1000)
+        let width = 24
+        let filled = count == 0 ? width : min(width, tally.answered * width / count)
+        let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
+        let absent = connectionFailure == nil ? "" : "  waiting for the daemon"
+        return "\(bar) \(tally.answered)/\(count) events  \(date.ISO8601Format().prefix(10))  "
+            + "\(summary.eventsPerSecond)/s\(absent)"
     }
 }

@@ -9,10 +9,12 @@ import Wire
 ///
 /// A lost connection is made again, and what was not answered is posted again, with the same ids.
 final class Replayer {
-    struct Outcome {
-        var summary: ReplaySummary
-        /// Why there was no daemon, or is none any more.
-        var connectionFailure: String?
+    enum Event {
+        /// Of the plan's posts, the one of this index was handed to its connection.
+        case posted(Int)
+        case answered(Int, ServerLine)
+        /// Everything was answered, and the ends were looked at where that was wanted.
+        case finished
     }
 
     /// Events that wait for their answers at a time: as many as a server reads ahead, twice, so that it never waits.
@@ -20,100 +22,182 @@ final class Replayer {
     /// How long a daemon that went away is waited for.
     private static let absenceLimit = Milliseconds.seconds(60)
 
-    private let plan: ReplayPlan
+    let plan: ReplayPlan
     private let speed: ReplaySpeed
+    private let roughness: Roughness?
+    private let isChecked: Bool
+    private let endpoint: Endpoint
     private let loop: EventLoop
-    private var client: Client?
+    private let onEvent: (Event) -> Void
+    private var producers: [Producer] = []
     private var pace: TimerHandle?
     private var absence: TimerHandle?
-    private let startedAt: Int64
+    private var startedAt: Int64
+    private var finishedAt: Int64?
 
-    private var next = 0
-    private var waiting: [RequestID: Int] = [:]
-    private var tally = ReplayTally()
-    private var wasReady = false
-    private var connectionFailure: String?
+    private(set) var tally = ReplayTally()
+    private var check: OutcomeCheck?
+    private var looks: [RequestID: Int] = [:]
+    private var hasLooked = false
+    private(set) var connectionFailure: String?
+    /// Up to which time of the trace everything was posted.
+    private(set) var reached = Milliseconds.zero
 
-    static func run(_ plan: ReplayPlan, speed: ReplaySpeed, endpoint: Endpoint) throws -> Outcome {
-        let loop = try EventLoop()
-        defer { loop.shutDown() }
-        let replayer = Replayer(plan, speed: speed, loop: loop)
-        try replayer.begin(endpoint)
-        defer { replayer.end() }
-        let progress = try ReplayProgress(on: loop) { [unowned replayer] in replayer.progressText }
-        loop.run()
-        progress.clear()
-        let elapsed = Milliseconds(loop.monotonicMilliseconds - replayer.startedAt)
-        return Outcome(
-            summary: ReplaySummary(plan: plan, tally: replayer.tally, elapsed: elapsed),
-            connectionFailure: replayer.connectionFailure)
-    }
+    /// One connection of the order system.
+    private final class Producer {
+        var client: Client?
+        /// Of the plan's posts, those that are this connection's to make, in their order.
+        var posts: [Int] = []
+        var next = 0
+        var again: [Int] = []
+        var repeats: [Int] = []
+        var waiting: [RequestID: Waiting] = [:]
+        var wasReady = false
+        /// Cut on purpose.
+        var isCut = false
 
-    private init(_ plan: ReplayPlan, speed: ReplaySpeed, loop: EventLoop) {
-        self.plan = plan
-        self.speed = speed
-        self.loop = loop
-        startedAt = loop.monotonicMilliseconds
-    }
-
-    private func begin(_ endpoint: Endpoint) throws {
-        var configuration = ClientConfiguration(name: "telltale-sim", eventIDPrefix: "sim")
-        configuration.keepsRows = false
-        pace = try TimerHandle(on: loop) { [weak self] _ in self?.post() }
-        absence = try TimerHandle(on: loop) { [weak self] _ in self?.loop.stop() }
-        client = try Client(to: endpoint, configuration: configuration, on: loop) { [weak self] _, event in
-            self?.heard(event)
+        struct Waiting {
+            var post: Int
+            var isRepeat: Bool
         }
-        client?.start()
+
+        var isDone: Bool { !isCut && next == posts.count && again.isEmpty && repeats.isEmpty && waiting.isEmpty }
     }
 
-    private func end() {
+    /// - Parameters:
+    ///   - roughness: How to misbehave; nothing is paced then.
+    ///   - isChecked: Whether each case's end is compared with the data's when all is posted.
+    init(
+        _ plan: ReplayPlan, speed: ReplaySpeed, roughness: Roughness? = nil, isChecked: Bool, endpoint: Endpoint,
+        on loop: EventLoop, onEvent: @escaping (Event) -> Void
+    ) throws {
+        self.plan = roughness?.mix(plan) ?? plan
+        self.speed = speed
+        self.roughness = roughness
+        self.isChecked = isChecked
+        self.endpoint = endpoint
+        self.loop = loop
+        self.onEvent = onEvent
+        startedAt = loop.monotonicMilliseconds
+        assignPosts()
+        pace = try TimerHandle(on: loop) { [weak self] _ in self?.post() }
+        absence = try TimerHandle(on: loop) { [weak self] _ in self?.finish() }
+    }
+
+    func start() throws {
+        startedAt = loop.monotonicMilliseconds
+        for producer in producers { try connect(producer) }
+    }
+
+    func end() {
         pace?.cancel()
         absence?.cancel()
-        client?.close()
-        client = nil
+        for producer in producers {
+            producer.client?.close()
+            producer.client = nil
+        }
+    }
+
+    var summary: ReplaySummary {
+        let elapsed = (finishedAt ?? loop.monotonicMilliseconds) - startedAt
+        return ReplaySummary(plan: plan, tally: tally, elapsed: Milliseconds(elapsed), check: check)
+    }
+
+    private func assignPosts() {
+        producers = (0..<max(1, roughness?.connectionCount ?? 1)).map { _ in Producer() }
+        var connections: [Key: Int] = [:]
+        for (index, each) in plan.cases.enumerated() {
+            connections[each.key] = roughness?.connection(ofCase: index) ?? 0
+        }
+        for (index, post) in plan.posts.enumerated() {
+            producers[connections[post.command.key] ?? 0].posts.append(index)
+        }
+    }
+
+    private func connect(_ producer: Producer) throws {
+        var configuration = ClientConfiguration(name: "telltale-sim", eventIDPrefix: "sim")
+        configuration.keepsRows = false
+        producer.client = try Client(to: endpoint, configuration: configuration, on: loop) {
+            [weak self, weak producer] _, event in
+            if let producer { self?.heard(event, producer) }
+        }
+        producer.client?.start()
+    }
+
+    // MARK: Posting
+
+    private func post() {
+        for producer in producers { post(producer) }
+        let isDone = producers.allSatisfy(\.isDone)
+        if isDone { isChecked && !hasLooked ? look() : looks.isEmpty ? finish() : () }
     }
 
     /// Posts what is due, as far as the window goes.
-    private func post() {
-        guard let client, wasReady else { return }
-        let elapsed = Milliseconds(loop.monotonicMilliseconds - startedAt)
-        while next < plan.posts.count, waiting.count < Self.windowCount {
-            let post = plan.posts[next]
-            let delay = speed.delay(until: post.due)
-            guard delay <= elapsed else {
-                pace?.schedule(afterMilliseconds: delay.count - elapsed.count)
-                break
-            }
-            waiting[client.post(post.command)] = next
-            next += 1
+    private func post(_ producer: Producer) {
+        guard let client = producer.client, producer.wasReady, !producer.isCut else { return }
+        func send(_ index: Int, isRepeat: Bool) {
+            let id = client.post(plan.posts[index].command)
+            producer.waiting[id] = Producer.Waiting(post: index, isRepeat: isRepeat)
         }
-        if next == plan.posts.count, waiting.isEmpty { loop.stop() }
+        while producer.waiting.count < Self.windowCount {
+            if !producer.again.isEmpty {
+                send(producer.again.removeFirst(), isRepeat: false)
+            } else if let index = producer.repeats.popLast() {
+                send(index, isRepeat: true)
+            } else if producer.next < producer.posts.count {
+                let index = producer.posts[producer.next]
+                let elapsed = Milliseconds(loop.monotonicMilliseconds - startedAt)
+                let delay = speed.delay(until: plan.posts[index].due)
+                guard delay <= elapsed else {
+                    pace?.schedule(afterMilliseconds: delay.count - elapsed.count)
+                    return
+                }
+                producer.next += 1
+                reached = max(reached, plan.posts[index].due)
+                onEvent(.posted(index))
+                send(index, isRepeat: false)
+            } else {
+                return
+            }
+        }
     }
 
-    private func heard(_ event: ClientEvent) {
+    private func heard(_ event: ClientEvent, _ producer: Producer) {
         switch event {
         case .ready:
             absence?.cancel()
             connectionFailure = nil
-            wasReady = true
+            producer.wasReady = true
             post()
         case .reply(let id, let reply):
-            guard let index = waiting.removeValue(forKey: id) else { return }
-            answered(index, reply.line)
-            // Refilled by halves: one write for many events.
-            if waiting.count <= Self.windowCount / 2 { post() }
+            if let index = looks.removeValue(forKey: id) {
+                looked(index, reply)
+            } else if let waiting = producer.waiting.removeValue(forKey: id) {
+                answered(waiting, reply.line, producer)
+                // Refilled by halves: one write for many events.
+                if producer.waiting.count <= Self.windowCount / 2 { post() }
+            }
         case .lost(let id):
-            guard let index = waiting.removeValue(forKey: id) else { return }
-            let command = plan.posts[index].command
+            guard let waiting = producer.waiting.removeValue(forKey: id) else { return }
+            if producer.wasReady, connectionFailure == nil {
+                tally.willRetry()
+                if waiting.isRepeat {
+                    producer.repeats.append(waiting.post)
+                } else {
+                    producer.again.append(waiting.post)
+                }
+                return
+            }
+            let command = plan.posts[waiting.post].command
             tally.refused("lost", key: command.key, event: command.type, message: "the connection went away")
         case .refused(let reason, _):
             connectionFailure = reason
-            loop.stop()
+            finish()
         case .disconnected(let reason, let retryAfter):
+            if producer.isCut { return comeBack(producer) }
             connectionFailure = reason
-            if retryAfter == nil || !wasReady {
-                loop.stop()
+            if retryAfter == nil || !producer.wasReady {
+                finish()
             } else if absence?.isScheduled == false {
                 absence?.schedule(afterMilliseconds: Self.absenceLimit.count)
             }
@@ -122,28 +206,74 @@ final class Replayer {
         }
     }
 
-    private func answered(_ index: Int, _ line: ServerLine) {
-        if line.verb == "OK" {
-            tally.accepted(line["verdict"] ?? "applied")
+    private func answered(_ waiting: Producer.Waiting, _ line: ServerLine, _ producer: Producer) {
+        let command = plan.posts[waiting.post].command
+        let verdict = line["verdict"] ?? "applied"
+        if line.verb == "OK", waiting.isRepeat, verdict != Verdict.duplicate.rawValue {
+            tally.refused(verdict, key: command.key, event: command.type, message: "posted twice, and taken twice")
+        } else if line.verb == "OK" {
+            tally.accepted(verdict)
         } else {
-            let command = plan.posts[index].command
             tally.refused(
                 line["code"] ?? "unknown", key: command.key, event: command.type, message: line.message ?? "")
         }
+        if let roughness, !waiting.isRepeat {
+            if let other = roughness.repetition(ofPost: waiting.post) {
+                tally.willRepeat()
+                producers[other].repeats.append(waiting.post)
+            }
+            cutIfDue(roughness)
+        }
+        onEvent(.answered(waiting.post, line))
     }
 
-    /// Where the replay is, in the trace's own calendar.
-    private var progressText: String {
-        let count = plan.posts.count
-        let due = next > 0 ? plan.posts[next - 1].due : .zero
-        let date = Date(timeIntervalSince1970: Double((plan.start + due).milliseconds) / 1000)
-        let width = 24
-        let filled = count == 0 ? width : tally.answered * width / count
-        let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
-        let rate = ReplaySummary(
-            plan: plan, tally: tally, elapsed: Milliseconds(loop.monotonicMilliseconds - startedAt)
-        ).eventsPerSecond
-        let absent = connectionFailure == nil ? "" : "  waiting for the daemon"
-        return "\(bar) \(tally.answered)/\(count) events  \(date.ISO8601Format().prefix(10))  \(rate)/s\(absent)"
+    // MARK: Cutting connections
+
+    private func cutIfDue(_ roughness: Roughness) {
+        guard tally.cuts < roughness.cutCount else { return }
+        let cut = roughness.cut(tally.cuts, ofPosts: plan.posts.count)
+        let producer = producers[cut.connection]
+        guard tally.answered >= cut.afterAnswers, producer.wasReady, !producer.isCut else { return }
+        tally.wasCut()
+        producer.isCut = true
+        producer.client?.close()
+    }
+
+    /// What was not answered is told as lost right after this, and posted again before anything else.
+    private func comeBack(_ producer: Producer) {
+        producer.isCut = false
+        producer.wasReady = true
+        do {
+            try connect(producer)
+        } catch {
+            connectionFailure = "\(error)"
+            finish()
+        }
+    }
+
+    // MARK: The end
+
+    /// Asks for every case: `GET` knows the dismissed ones too, which no list holds any more.
+    private func look() {
+        guard let client = producers.first?.client else { return finish() }
+        hasLooked = true
+        check = OutcomeCheck()
+        for (index, each) in plan.cases.enumerated() {
+            looks[client.request(.get(each.key, view: .full))] = index
+        }
+        if looks.isEmpty { finish() }
+    }
+
+    private func looked(_ index: Int, _ reply: Reply) {
+        let each = plan.cases[index]
+        let state = reply.isOK ? reply.line.tail?["state"]?.string : nil
+        check?.compare(each.key, expected: each.expectedState, found: [("the daemon", state)])
+        if looks.isEmpty { finish() }
+    }
+
+    private func finish() {
+        guard finishedAt == nil else { return }
+        finishedAt = loop.monotonicMilliseconds
+        onEvent(.finished)
     }
 }

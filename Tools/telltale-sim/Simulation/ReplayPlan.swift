@@ -13,9 +13,16 @@ public struct ReplayPlan: Sendable {
         public var due: Milliseconds
     }
 
+    public struct Case: Sendable {
+        public var key: Key
+        /// What the data says became of it (``Trace/Case/expectedState``).
+        public var expectedState: String
+    }
+
     /// By `due`; those that are due at once in the file's order.
     public let posts: [Post]
-    public let caseCount: Int
+    /// In the order of their first rows.
+    public let cases: [Case]
     /// The first event's time, where any has one: what the trace's calendar shows.
     public let start: Timestamp
 
@@ -25,10 +32,12 @@ public struct ReplayPlan: Sendable {
     public init(_ trace: Trace, kind: String) throws(TraceError) {
         var posts: [(post: Post, line: Int, row: Int)] = []
         let start = trace.cases.lazy.flatMap(\.rows).compactMap(\.time).min() ?? Timestamp(milliseconds: 0)
+        var cases: [Case] = []
         for each in trace.cases {
             guard let key = Key(kind: kind, id: each.id) else {
                 throw TraceError(line: 1, "\(kind)/\(each.id) is no key")
             }
+            cases.append(Case(key: key, expectedState: each.expectedState ?? ""))
             var due = Milliseconds.zero
             var line = 0
             for (index, row) in each.rows.enumerated() {
@@ -46,10 +55,17 @@ public struct ReplayPlan: Sendable {
         }
         // Swift's sort is stable in practice and not by promise, so the order is made total.
         posts.sort { ($0.post.due, $0.line, $0.row) < ($1.post.due, $1.line, $1.row) }
-        self.posts = posts.map(\.post)
-        self.start = start
-        caseCount = trace.cases.count
+        self.init(posts: posts.map(\.post), cases: cases, start: start)
     }
+
+    init(posts: [Post], cases: [Case], start: Timestamp) {
+        self.posts = posts
+        self.cases = cases
+        self.start = start
+    }
+
+    /// The same cases, posted in another way.
+    func with(_ posts: [Post]) -> ReplayPlan { ReplayPlan(posts: posts, cases: cases, start: start) }
 
     /// `src=sim eid=CASE-ROW ver=ROW`, and no `at`: the daemon hears it when it is told.
     private static func post(
