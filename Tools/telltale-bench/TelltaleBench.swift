@@ -5,7 +5,7 @@ struct TelltaleBench: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "telltale-bench", abstract: "Measures Telltale, alone and beside others.",
         subcommands: [
-            ActivityCommand.self, ProjectionCommand.self, JournalBench.self, StatechartCommand.self,
+            ActivityCommand.self, IngestCommand.self, JournalBench.self, ProjectionCommand.self, StatechartCommand.self,
             StatechartTracesCommand.self,
         ])
 }

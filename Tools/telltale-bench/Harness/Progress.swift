@@ -1,0 +1,16 @@
+import Foundation
+import Glibc
+
+/// One line on standard error that is drawn over and over, where standard error is a terminal.
+struct Progress {
+    private let isShown = isatty(STDERR_FILENO) == 1
+
+    func show(_ text: String) {
+        if isShown { FileHandle.standardError.write(Data("\r\(text)\u{1B}[K".utf8)) }
+    }
+
+    /// Takes the line away.
+    func clear() {
+        show("")
+    }
+}

@@ -1,0 +1,38 @@
+import EventLoop
+
+/// Our own daemon, with activities of one small machine.
+final class TelltaleTarget: IngestTarget {
+    let name: String
+    private let folder: BenchFolder
+    private let daemon: BenchDaemon
+    private let event: IngestEvent
+
+    /// An activity that anything starts, and that takes every event.
+    static let kind = """
+        {"kind": "tally", "type": "activity", "version": 1, "app": "com.example.bench", "title": "Tally",
+         "startsOn": ["tick"], "maxActive": "365d",
+         "machine": {"initial": "counting", "states": {
+            "counting": {"on": {"tick": {}, "stop": "stopped"}}, "stopped": {"type": "final"}}}}
+        """
+
+    init(_ event: IngestEvent, data: String, sync: String, arguments: [String] = []) throws {
+        name = sync == "full" ? "telltale" : "telltale --sync \(sync)"
+        self.event = event
+        folder = try BenchFolder(data, kinds: ["tally.json": Self.kind])
+        daemon = try BenchDaemon(["--sync", sync] + arguments, in: folder)
+    }
+
+    var process: ServerProcess { daemon.process }
+    var endpoint: Endpoint { daemon.endpoint }
+
+    func opening(_ connection: Int) -> [UInt8] { [] }
+
+    func append(_ number: Int, connection: Int, to bytes: inout [UInt8]) {
+        event.append(number, connection: connection, to: &bytes)
+    }
+
+    func meaning(of line: Span<UInt8>) -> IngestAnswer {
+        if line.has("OK verdict=applied ", at: 0) { return .acknowledged }
+        return line.has("MARK ", at: 0) ? .nothing : .refused
+    }
+}
