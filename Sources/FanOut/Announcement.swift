@@ -4,7 +4,7 @@ public import Model
 public enum Announcement: Hashable, Sendable {
     /// A state that the definition marks as one was entered.
     case milestone(rev: Int64, state: String, at: Timestamp)
-    /// The alert's JSON object, as this subscription's surface shows it.
+    /// The alert's JSON object, as this subscription's surface shows it; empty where its row alone does.
     case alert(rev: Int64, json: [UInt8])
 
     /// The commit that it belongs to.

@@ -162,6 +162,7 @@ extension Hub {
         } else {
             entities.dismissedAt[entity] = nil
         }
+        list(entity)
         arm(entity)
         let state = activity.statePath
         return Applied(
@@ -185,6 +186,7 @@ extension Hub {
         }
         resumeFloor = max(resumeFloor, entities.revs[entity])
         let rev = entities.revs[entity]
+        unlist(entity)
         entities.states[entity] = .none
         entities.dismissedAt[entity] = nil
         entities.armed[entity] = nil
@@ -224,6 +226,24 @@ extension Hub {
                 activityCounts.remove(app: app, account: account)
             }
         }
+    }
+
+    /// Brings the list of what there is to be shown in line with what stands at `entity`.
+    mutating func list(_ entity: EntityIndex) {
+        let isListed = isListed(entity)
+        guard isListed != audience.contains(entity) else { return }
+        let numbers = (activity(at: entity)?.accounts ?? []).map { accounts.number(of: $0) }
+        if isListed {
+            audience.insert(entity, kind: entities.kindNames[entity], accounts: numbers)
+        } else {
+            audience.remove(entity, kind: entities.kindNames[entity], accounts: numbers)
+        }
+    }
+
+    /// Takes what stands at `entity` off that list, before something else is put there.
+    mutating func unlist(_ entity: EntityIndex) {
+        let numbers = (activity(at: entity)?.accounts ?? []).map { accounts.number(of: $0) }
+        audience.remove(entity, kind: entities.kindNames[entity], accounts: numbers)
     }
 
     func remember(_ entity: EntityIndex, in undo: inout [Undo]) {

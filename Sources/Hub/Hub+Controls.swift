@@ -339,6 +339,7 @@ extension Hub {
         case .button: entities.states[entity] = .button(Button(provider: provider))
         case .activity: throw WireError(.badAction, "\(name) is a live activity, not a control")
         }
+        list(entity)
         return entity
     }
 

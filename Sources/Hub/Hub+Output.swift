@@ -177,8 +177,10 @@ extension Hub {
 
         // Before a deletion too, or where there is no row at all: a milestone is told to each subscription, and on CarPlay
         // an alert is a notification exactly when the dashboard, and so the row, is hidden.
-        announce(entry, of: entity, key: key, terms, to: &writer)
-        guard let form = form(of: entity, for: terms, index), let body = body(of: entity, form) else {
+        let isAlerted = announce(entry, of: entity, key: key, terms, to: &writer)
+        guard let form = form(of: entity, for: terms, index),
+            let body = body(of: entity, isAlerted ? form : form.withoutAlert)
+        else {
             let wasShown = subscriptions[index]?.shown.removeValue(forKey: entity.rawValue) != nil
             let knowsByItself = !terms.tracksRows
             guard wasShown || entry.tellsDeletion || knowsByItself, !entry.isSnapshot else { return }
@@ -194,10 +196,15 @@ extension Hub {
         }
     }
 
+    /// Writes what goes before a row.
+    ///
+    /// - Returns: Whether the row comes with an alert. It is the only one that does: a row that comes again, to a device
+    ///   that has reconnected or whose situation changed, must not alert again.
     private func announce(
         _ entry: DirtyQueue.Entry, of entity: EntityIndex, key: Key, _ terms: SubscriptionTerms,
         to writer: inout LineWriter
-    ) {
+    ) -> Bool {
+        var isAlerted = false
         for announcement in entry.announcements {
             switch announcement {
             case .milestone(let rev, let state, let time):
@@ -209,9 +216,11 @@ extension Hub {
                 {
                     continue
                 }
-                writer.alert(subscription: terms.number, key: key, rev: rev, body: json)
+                isAlerted = true
+                if !json.isEmpty { writer.alert(subscription: terms.number, key: key, rev: rev, body: json) }
             }
         }
+        return isAlerted
     }
 
     private func deletionReason(of entity: EntityIndex, for terms: SubscriptionTerms) -> DeletionReason {
@@ -232,7 +241,8 @@ extension Hub {
         let oldest = subscriptions[index]?.queue.oldestMissingCommit ?? .max
         let told = subscriptions[index]?.toldCursor ?? 0
         return Cursor(
-            epoch: epoch, sequence: max(min(durableSequence, oldest - 1), told), selection: terms.selection)
+            epoch: epoch, sequence: max(min(durableSequence, oldest - 1), told),
+            selection: terms.selection(isSituated: subscriptions[index]?.isSituated == true))
     }
 
     /// The cursor, if it has advanced since it was told; it counts as told then.

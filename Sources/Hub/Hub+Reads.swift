@@ -71,14 +71,16 @@ extension Hub {
         _ key: Key, view: ViewName?, _ request: Request, from id: SessionID, writer: inout LineWriter
     ) {
         let view = view ?? defaultView(of: id)
-        guard let entity = entities.index(of: key), exists(entity), isVisible(entity, to: self[id]?.account) else {
+        guard let entity = entities.index(of: key), exists(entity), isAddressed(entity, to: self[id]?.account)
+        else {
             return writer.error(unknownKey(key), id: request.id)
         }
         writer.beginOK(id: request.id)
         writer.attribute("key", key)
         writer.attribute("rev", entities.revs[entity])
         writer.ignored(request.ignored)
-        if let body = loneBody(of: entity, view: view, session: id) {
+        let isShown = view == .full || isVisible(entity, to: self[id]?.account)
+        if isShown, let body = loneBody(of: entity, view: view, session: id) {
             writer.tail(body)
         } else {
             // The surface shows nothing of it; GET says so instead of calling the key unknown.
@@ -130,7 +132,8 @@ extension Hub {
 
 extension Hub {
     private mutating func requestHistory(of key: Key, _ request: Request, from id: SessionID) {
-        guard let entity = entities.index(of: key), exists(entity), isVisible(entity, to: self[id]?.account) else {
+        guard let entity = entities.index(of: key), exists(entity), isAddressed(entity, to: self[id]?.account)
+        else {
             var writer = LineWriter()
             writer.error(unknownKey(key), id: request.id)
             return append(writer.bytes, to: id)

@@ -20,11 +20,20 @@ enum RowForm: Hashable, Sendable {
         }
     }
 
-    /// What a subscription remembers of having shown it.
+    /// What a subscription remembers of having shown it. The moment of an alert is no part of it, so its end sends nothing.
     var placement: Placement {
         switch self {
-        case .activity(_, let placement, _): placement
+        case .activity(_, let placement, _): placement.withoutAlert
         case .full, .control: Placement(nil, order: 0)
+        }
+    }
+
+    /// The form of a row that comes without an alert.
+    var withoutAlert: RowForm {
+        if case .activity(let surface, let placement, let viewer) = self {
+            .activity(surface, placement.withoutAlert, viewer: viewer)
+        } else {
+            self
         }
     }
 }
@@ -230,7 +239,7 @@ extension Hub {
         case .activity(let activity):
             let placement = placementAlone(of: activity, at: entity, surface: surface, traits: traits)
             guard placement.isShown else { return nil }
-            return body(of: entity, activityForm(of: entity, surface, placement, session: id))
+            return body(of: entity, activityForm(of: entity, surface, placement.withoutAlert, session: id))
         case .toggle, .button:
             return controlForm(of: entity, surface: surface, placement: nil, session: id).flatMap {
                 body(of: entity, $0)
@@ -266,9 +275,7 @@ extension Hub {
         var candidates: [EntityIndex] = []
         var visible: [VisibleActivity] = []
         for entity in followed(by: terms) {
-            guard let activity = activity(at: entity), isListed(entity),
-                isVisible(entity, to: terms.account)
-            else { continue }
+            guard let activity = activity(at: entity) else { continue }
             candidates.append(entity)
             visible.append(visibleActivity(activity, at: entity))
         }
@@ -282,6 +289,7 @@ extension Hub {
         let before = subscriptions[index]?.shown ?? [:]
         let isLive = subscriptions[index]?.isLive == true
         if terms.competes { subscriptions[index]?.placements = shown }
+        shown = shown.mapValues(\.withoutAlert)
         // Before the snapshot or the resume is sent, every row is on its way anyway.
         for entity in candidates where before[entity.rawValue] != shown[entity.rawValue] {
             guard isLive || before[entity.rawValue] != nil else { continue }
@@ -292,19 +300,6 @@ extension Hub {
             guard case .activity = entities.states[EntityIndex(raw)] else { continue }
             oweSurroundings(of: EntityIndex(raw), to: index)
         }
-    }
-
-    private func followed(by terms: SubscriptionTerms) -> [EntityIndex] {
-        if case .key(let entity) = terms.selector { return [entity] }
-        var found: [EntityIndex] = []
-        for position in entities.states.indices {
-            let entity = EntityIndex(Int32(position))
-            guard case .activity = entities.states[position],
-                terms.selector.follows(entity, kind: entities.kindNames[entity])
-            else { continue }
-            found.append(entity)
-        }
-        return found
     }
 
     // MARK: Alerts

@@ -34,6 +34,7 @@ extension Hub {
             selection: selection(command.pattern, view, account, command.placement),
             rateInterval: command.rate.map { Int64(1_000 / max(1, $0)) })
         let index = insert(terms)
+        if case .surface = view { subscriptions[index]?.isSituated = session.traits != Traits() }
         self[id]?.subscriptions.append((terms.number, index))
         self[id]?.nextSubscriptionNumber += 1
 
@@ -48,6 +49,7 @@ extension Hub {
             fillSnapshot(index)
         } else if let cursor = command.from {
             append(writer.bytes, to: id)
+            if cursor.selection != terms.selection { subscriptions[index]?.isSituated = true }
             fillResume(index, after: cursor.sequence)
         } else {
             append(writer.bytes, to: id)
@@ -110,7 +112,8 @@ extension Hub {
 
     private func refusal(of cursor: Cursor, for terms: SubscriptionTerms) -> ResetReason? {
         if cursor.epoch != epoch { return .epoch }
-        if cursor.selection != terms.selection { return .selection }
+        let isKnown = [false, true].contains { terms.selection(isSituated: $0) == cursor.selection }
+        guard isKnown else { return .selection }
         if cursor.sequence > durableSequence { return .future }
         if cursor.sequence < resumeFloor { return .expired }
         return nil
@@ -119,11 +122,12 @@ extension Hub {
     // MARK: Snapshots and resumes
 
     private mutating func fillSnapshot(_ index: SubscriptionIndex) {
+        guard let terms = subscriptions[index]?.terms else { return }
         let nextCommit = durableSequence + 1
         forEachFollowed(by: index) { hub, entity in
             hub.enqueue(entity, in: index) { $0.markSnapshot(entity, firstCommit: nextCommit) }
         }
-        subscriptions[index]?.needsProjection = true
+        subscriptions[index]?.needsProjection = terms.competes
         subscriptions[index]?.queue.markLive()
     }
 
@@ -133,14 +137,15 @@ extension Hub {
         where terms.selector.follows(entity, kind: entities.kindNames[entity]) {
             enqueue(entity, in: index) { $0.markResume(entity, firstCommit: sequence + 1) }
         }
-        if terms.competes {
-            // What surrounds an unchanged activity may have changed what is shown of it.
+        if terms.competes || subscriptions[index]?.isSituated == true {
+            // What surrounds an unchanged activity, or the device, may have changed what is shown of it.
             forEachFollowed(by: index) { hub, entity in
                 hub.enqueue(entity, in: index) { $0.markResume(entity, firstCommit: sequence + 1) }
             }
         }
         fillEmbedders(index, after: sequence)
-        subscriptions[index]?.needsProjection = true
+        assumeShown(by: index)
+        subscriptions[index]?.needsProjection = terms.competes
         subscriptions[index]?.toldCursor = sequence
         subscriptions[index]?.queue.markLive()
     }
@@ -169,22 +174,40 @@ extension Hub {
         }
     }
 
+    /// Notes what a subscriber has kept that is not sent again on its resume, so that its end will be told.
+    private mutating func assumeShown(by index: SubscriptionIndex) {
+        guard let terms = subscriptions[index]?.terms, terms.tracksRows, !terms.competes,
+            subscriptions[index]?.isSituated == false
+        else { return }
+        for entity in followed(by: terms) where subscriptions[index]?.queue.contains(entity) == false {
+            // Its last row was of the usual situation, which is this session's still.
+            let placement = form(of: entity, for: terms, index)?.placement
+            subscriptions[index]?.shown[entity.rawValue] = placement
+        }
+    }
+
     /// Calls `body` for everything that exists, is not dismissed, and that the subscription follows and may see.
     private mutating func forEachFollowed(
         by index: SubscriptionIndex, _ body: (inout Hub, EntityIndex) -> Void
     ) {
         guard let terms = subscriptions[index]?.terms else { return }
-        switch terms.selector {
-        case .key(let entity):
-            if isListed(entity), isVisible(entity, to: terms.account) { body(&self, entity) }
-        case .all, .kind:
-            for position in entities.states.indices {
-                let entity = EntityIndex(Int32(position))
-                guard isListed(entity), terms.selector.follows(entity, kind: entities.kindNames[entity]),
-                    isVisible(entity, to: terms.account)
-                else { continue }
-                body(&self, entity)
-            }
+        for entity in followed(by: terms) { body(&self, entity) }
+    }
+
+    /// What exists, is not dismissed, and a subscription follows and may see, in the order of the table.
+    ///
+    /// - Complexity: Of an account, what it can see; without one, everything there is.
+    func followed(by terms: SubscriptionTerms) -> [EntityIndex] {
+        let candidates: [EntityIndex]
+        switch (terms.selector, terms.account) {
+        case (.key(let entity), _): candidates = [entity]
+        case (.all, let account?): candidates = audience.visible(to: accounts.known(account), kind: nil)
+        case (.kind(let kind), let account?): candidates = audience.visible(to: accounts.known(account), kind: kind)
+        case (.all, nil), (.kind, nil): candidates = entities.states.indices.map { EntityIndex(Int32($0)) }
+        }
+        return candidates.filter { entity in
+            isListed(entity) && terms.selector.follows(entity, kind: entities.kindNames[entity])
+                && isVisible(entity, to: terms.account)
         }
     }
 
@@ -241,12 +264,17 @@ extension Hub {
         guard let terms = subscriptions[index]?.terms else { return }
         let entity = change.entity
         let sees = terms.account.map { isVisible(entity, to: $0) } ?? true
+        if terms.competes, sees || isAddressed(entity, to: terms.account) {
+            // Even one that was not shown may have kept others from their places, and leave now.
+            subscriptions[index]?.needsProjection = true
+            makeReady(terms.session)
+        }
         guard sees || subscriptions[index]?.knows(entity) == true else { return }
         enqueue(entity, in: index) { $0.mark(entity, commit: change.commit) }
-        if terms.competes { subscriptions[index]?.needsProjection = true }
         if sees {
             for milestone in change.milestones { subscriptions[index]?.queue.announce(milestone, before: entity) }
-            if let alert = change.alert, let json = alertBody(alert, of: entity, for: terms) {
+            if let alert = change.alert, case .surface = terms.view {
+                let json = alertBody(alert, of: entity, for: terms) ?? []
                 subscriptions[index]?.queue.announce(.alert(rev: change.commit, json: json), before: entity)
             }
         }
@@ -261,6 +289,11 @@ extension Hub {
         for (_, index) in session.subscriptions {
             guard case .surface? = subscriptions[index]?.terms.view else { continue }
             subscriptions[index]?.needsProjection = true
+            if subscriptions[index]?.terms.competes == false, subscriptions[index]?.isSituated == false {
+                // The first row that looks different brings a cursor that says so.
+                subscriptions[index]?.isSituated = true
+                subscriptions[index]?.toldCursor = 0
+            }
             guard locked, let shown = subscriptions[index]?.shown else { continue }
             for raw in shown.keys.sorted() {
                 let entity = EntityIndex(raw)
@@ -291,6 +324,12 @@ extension Hub {
         case .activity(let activity): activity.lifecycle != .dismissed
         case .toggle, .button: true
         }
+    }
+
+    /// Whether the people of `account` may ask what became of it, dismissed or not.
+    func isAddressed(_ entity: EntityIndex, to account: String?) -> Bool {
+        guard let account, case .activity(let activity) = entities.states[entity] else { return true }
+        return activity.isAddressed(to: account)
     }
 
     /// Whether the devices of `account` may show it; without an account everything is visible.

@@ -111,7 +111,10 @@ extension Hub {
         // A timer that is due by now comes before an event of now (definitions.md).
         fireDeadlines(at: now)
         switch request.command {
-        case .hello(let hello): stage(.bytes(greet(hello, request, from: id, at: now)), for: id)
+        case .hello(let hello):
+            let traits = self[id]?.traits
+            stage(.bytes(greet(hello, request, from: id, at: now)), for: id)
+            if self[id]?.traits != traits { reproject(id, locked: false) }
         case .traits(let attributes): stage(.bytes(change(attributes, request, of: id)), for: id)
         case .event(var event):
             event.source = event.source ?? self[id]?.client ?? "-"
@@ -248,12 +251,14 @@ extension Hub {
         switch undo {
         case .entity(let entity, let state, let kind, let rev, let lastRecord, let dismissedAt):
             countActivity(at: entity, by: -1)
+            unlist(entity)
             entities.states[entity] = state
             entities.kinds[entity] = kind
             entities.revs[entity] = rev
             entities.lastRecords[entity] = lastRecord
             entities.dismissedAt[entity] = dismissedAt
             countActivity(at: entity, by: 1)
+            list(entity)
             rows.forget(entity)
             noteFlight(at: entity)
             arm(entity)

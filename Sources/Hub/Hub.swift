@@ -33,6 +33,8 @@ public struct Hub {
     var entities = EntityTable()
     var eventIDs = EventIDs()
     var activityCounts = ActivityCounts()
+    /// What there is to be shown, by whose devices may show it.
+    var audience = AudienceIndex()
     var accounts = Interner()
     var apps = Interner()
     var taps = TapLedger()

@@ -145,6 +145,7 @@ extension Hub {
         for entity in existing {
             changes.touch(entity)
             countActivity(at: entity, by: 1)
+            list(entity)
             noteFlight(at: entity)
             arm(entity)
         }

@@ -113,6 +113,11 @@ final class SubscriptionTerms: Sendable {
         if case .surface = view { account != nil } else { false }
     }
 
+    /// What its cursors are good for, in the usual situation and in another.
+    ///
+    /// A competing view sends every row on a resume, so there it makes no difference.
+    func selection(isSituated: Bool) -> UInt16 { isSituated && !competes ? selection ^ 1 : selection }
+
     /// Whether what it shows of a key depends on more than the key, so that what was shown must be remembered.
     var tracksRows: Bool {
         if case .surface = view { true } else { account != nil }
@@ -131,6 +136,8 @@ final class Subscription {
     var shown: [Int32: Placement] = [:]
     /// Of a competing one: where each activity stands now.
     var placements: [Int32: Placement] = [:]
+    /// The subscriber's rows are, or were, of another situation than the usual, and may be other than its cursors tell.
+    var isSituated = false
     /// What surrounds its activities changed: the projection is due.
     var needsProjection = false
     /// When the last row of a key left, for `rate=`.

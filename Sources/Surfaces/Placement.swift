@@ -115,6 +115,13 @@ public struct Placement: Hashable, Sendable {
 
     public static let hidden = Placement(nil, order: 0)
 
+    /// The same as long as no alert draws the eye to it: what is shown before and after the moment of one.
+    public var withoutAlert: Placement {
+        var placement = self
+        placement.options.subtract([.highlighted, .banner])
+        return placement
+    }
+
     public var isShown: Bool { presentation != nil }
     public var isInteractive: Bool { options.contains(.interactive) }
 }

@@ -119,6 +119,15 @@ final class House {
         return text.split(separator: "\n").map(String.init)
     }
 
+    /// The process dies and begins again: the journal is read, every connection is gone.
+    func restart(kinds: [String]) throws {
+        hub = try recovered()
+        try hub.adopt(try kinds.map { try Self.kind($0) })
+        hub.restart()
+        clients = [:]
+        turn()
+    }
+
     /// Another hub that has read the same journal.
     func recovered() throws -> Hub {
         var hub = Hub(configuration: HubConfiguration(), epoch: self.hub.epoch)

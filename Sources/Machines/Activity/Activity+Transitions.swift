@@ -287,7 +287,8 @@ extension Activity {
 // MARK: Accounts
 
 extension Activity {
-    private func isAddressed(to account: String) -> Bool {
+    /// Whether it was meant for `account`, which may have dismissed it since.
+    public func isAddressed(to account: String) -> Bool {
         accounts.isEmpty || accounts.contains { $0.utf8.elementsEqual(account.utf8) }
     }
 

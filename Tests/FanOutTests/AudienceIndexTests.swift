@@ -1,0 +1,44 @@
+import FanOut
+import TestSupport
+import Testing
+
+struct AudienceIndexTests {
+    @Test func `an account sees what is for it and what is for everybody, in the order of the table`() {
+        var index = AudienceIndex()
+        index.insert(EntityIndex(5), kind: 1, accounts: [])
+        index.insert(EntityIndex(3), kind: 2, accounts: [])
+        index.insert(EntityIndex(4), kind: 1, accounts: [7, 8])
+        #expect(index.visible(to: 7, kind: nil).map(\.rawValue) == [3, 4, 5])
+        #expect(index.visible(to: 8, kind: 2).map(\.rawValue) == [3, 4])
+        #expect(index.visible(to: 9, kind: nil).map(\.rawValue) == [3, 5])
+        #expect(index.visible(to: nil, kind: 1).map(\.rawValue) == [5])
+        #expect(!index.contains(EntityIndex(0)) && !index.contains(EntityIndex(6)) && index.contains(EntityIndex(4)))
+    }
+
+    @Test func `whatever comes and goes, it finds what a look at everything finds`() {
+        for seed in 0..<50 as Range<UInt64> {
+            var random = SeededGenerator(seed: seed)
+            var index = AudienceIndex()
+            var all: [Int32: (kind: Int, accounts: [Int32])] = [:]
+            for _ in 0..<200 {
+                let raw = Int32(random.below(24))
+                if let known = all.removeValue(forKey: raw) {
+                    index.remove(EntityIndex(raw), kind: known.kind, accounts: known.accounts)
+                    index.remove(EntityIndex(raw), kind: known.kind, accounts: known.accounts)
+                } else {
+                    let accounts = (0..<3 as Range<Int32>).filter { _ in random.chance(40) }
+                    all[raw] = (Int(random.below(3)), accounts)
+                    index.insert(EntityIndex(raw), kind: all[raw]?.kind ?? 0, accounts: accounts)
+                }
+                let account = Int32(random.below(3))
+                let kind = random.chance(50) ? Int(random.below(3)) : nil
+                let expected = all.filter { _, value in
+                    value.accounts.isEmpty ? kind == nil || kind == value.kind : value.accounts.contains(account)
+                }
+                expect(
+                    index.visible(to: account, kind: kind).map(\.rawValue) == expected.keys.sorted(), "seed \(seed)")
+                expect(index.contains(EntityIndex(raw)) == (all[raw] != nil), "seed \(seed)")
+            }
+        }
+    }
+}

@@ -1,0 +1,198 @@
+import Model
+import Testing
+
+/// A line of the server, taken apart.
+struct ServerText {
+    var verb: String
+    var attributes: [String: String] = [:]
+    var body: JSON?
+
+    init(_ line: String) throws {
+        var head = line[...]
+        if let brace = line.firstRange(of: " {") {
+            head = line[..<brace.lowerBound]
+            body = try JSONParser.parse(String(line[line.index(after: brace.lowerBound)...]))
+        }
+        let words = head.split(separator: " ")
+        verb = String(words[0])
+        for word in words.dropFirst() {
+            guard let equals = word.firstIndex(of: "=") else { continue }
+            attributes[String(word[..<equals])] = String(word[word.index(after: equals)...])
+        }
+    }
+
+    var key: String { attributes["key"] ?? "" }
+    var rev: Int64 { attributes["rev"].flatMap { Int64($0) } ?? 0 }
+}
+
+/// A device that draws what it is told: it connects, follows, keeps the rows it has, and resumes after a break.
+///
+/// It holds the server to what no device must ever see; `faults` says what it saw.
+final class Screen {
+    struct Row {
+        var rev: Int64
+        var body: JSON
+    }
+
+    let surface: String
+    let account: String?
+    var pattern = "*"
+    var traits: [String: String] = [:]
+    private(set) var rows: [String: Row] = [:]
+    /// Every alert, as `key rev`, in the order of arrival.
+    private(set) var alerts: [String] = []
+    private(set) var styles: [String] = []
+    private(set) var deletions: [String] = []
+    private(set) var faults: [String] = []
+    private(set) var cursor: String?
+    private(set) var client: House.Client?
+    private var flashed: Set<String> = []
+    /// Rows since the last `SUB`, while its snapshot or its resume is under way.
+    private var snapshot: Set<String>?
+    private var isReset = false
+    private var isLive = false
+    private let house: House
+
+    init(_ surface: String, account: String?, in house: House) {
+        self.surface = surface
+        self.account = account
+        self.house = house
+    }
+
+    /// Connects, tells who and how it is, and follows; resumes where it has a cursor.
+    @discardableResult
+    func connect(fresh: Bool = false) throws -> Screen {
+        let client = house.connect()
+        self.client = client
+        house.send("HELLO surface=\(surface)" + (account.map { " account=\($0)" } ?? ""), from: client)
+        for (name, value) in traits.sorted(by: { $0.key < $1.key }) {
+            house.send("TRAIT \(name)=\(value)", from: client)
+        }
+        if fresh { cursor = nil }
+        if cursor == nil { rows = [:] }
+        snapshot = []
+        isReset = cursor == nil
+        isLive = false
+        house.post("SUB \(pattern)" + (cursor.map { " from=\($0)" } ?? ""), from: client)
+        house.turn()
+        try look()
+        return self
+    }
+
+    func disconnect() {
+        if let client { house.disconnect(client) }
+        client = nil
+    }
+
+    /// The connection broke without anybody's doing: the server is gone.
+    func lose() { client = nil }
+
+    func say(_ line: String) throws {
+        guard let client else { return }
+        house.post(line, from: client)
+        house.turn()
+        try look()
+    }
+
+    func set(_ name: String, to value: String) throws {
+        traits[name] = value
+        try say("TRAIT \(name)=\(value)")
+    }
+
+    /// Takes in what has arrived.
+    func look() throws {
+        guard let client else { return }
+        for line in house.lines(of: client) { try take(try ServerText(line)) }
+    }
+
+    private func take(_ line: ServerText) throws {
+        if let told = line.attributes["cur"] { cursor = told }
+        let key = line.key
+        switch line.verb {
+        case "SNAP", "UPD": show(line)
+        case "DEL":
+            deletions.append("\(key) \(line.attributes["why"] ?? "")")
+            if rows.removeValue(forKey: key) == nil, isLive { faults.append("DEL of \(key), which it never had") }
+        case "LIVE":
+            if isReset { for key in rows.keys where snapshot?.contains(key) != true { rows[key] = nil } }
+            snapshot = nil
+            isLive = true
+        case "RESET": isReset = true
+        case "ALERT":
+            let alert = "\(key) \(line.rev)"
+            if alerts.contains(alert) { faults.append("alerted twice of \(alert)") }
+            alerts.append(alert)
+            styles.append(line.body?["style"]?.string ?? "")
+        default: break
+        }
+    }
+
+    private func show(_ line: ServerText) {
+        let (key, body) = (line.key, line.body ?? .null)
+        let isComing = snapshot?.insert(key).inserted
+        if isComing == false { faults.append("\(key) twice in one snapshot") }
+        if let old = rows[key] {
+            if line.rev < old.rev { faults.append("\(key) went back to \(line.rev) from \(old.rev)") }
+            if isLive, line.rev == old.rev, Self.atRest(body) == Self.atRest(old.body) {
+                faults.append("\(key) came again at \(line.rev), and looks the same")
+            }
+        }
+        if Self.atRest(body) != body, !flashed.insert("\(key) \(line.rev)").inserted {
+            faults.append("\(key) drew the eye twice at \(line.rev)")
+        }
+        let isEnded = body["lifecycle"]?.string == "ended"
+        if isEnded, surface == "carplay" { faults.append("\(key) is ended and on CarPlay") }
+        if isEnded, body["island"] != nil { faults.append("\(key) is ended and on the island") }
+        if surface == "carplay", body["interactive"] != .bool(false) { faults.append("\(key) can be tapped in a car") }
+        rows[key] = Row(rev: line.rev, body: body)
+    }
+
+    /// What it shows, at rest, sorted: two devices of one person in one situation show the same.
+    var picture: [String] {
+        rows.map { "\($0.key) \($0.value.rev) \(Self.atRest($0.value.body))" }.sorted()
+    }
+
+    func presentation(of key: String) -> String? { rows[key]?.body["presentation"]?.string }
+    func order(of key: String) -> Int64? { rows[key]?.body["order"]?.integer }
+    subscript(key: String) -> JSON? { rows[key]?.body }
+
+    /// Without what belongs to the moment of an alert.
+    static func atRest(_ body: JSON) -> JSON {
+        guard let object = body.object else { return body }
+        var rest = JSONObject()
+        for member in object where member.name != "banner" && member.name != "highlighted" {
+            rest[member.name] = member.name == "lockScreen" ? atRest(member.value) : member.value
+        }
+        return .object(rest)
+    }
+}
+
+extension House {
+    static let kindsOfSurfaces = [coffee, errand, taxi]
+
+    /// Another app, without a small family.
+    static let errand = """
+        {"kind":"errand","type":"activity","version":1,"app":"com.example.errands","title":"Errand","maxActive":"2h",
+         "machine":{"initial":"open","on":{"call":"open"},"states":{"open":{"title":"Open","on":{"finish":"done"}},
+                    "done":{"type":"final"}}},
+         "views":{"compact":{"leading":{"symbol":"bag"},"trailing":{"text":"{{attributes.what}}"}},
+                  "minimal":{"symbol":"bag","text":"{{attributes.what}}"},
+                  "lockScreen":{"title":"{{attributes.what}}","subtitle":"{{state.title}}","timer":"{{content.eta}}"}},
+         "url":"https://example.com/errands/{{id}}"}
+        """
+    /// A third, with alerts of its own.
+    static let taxi = """
+        {"kind":"taxi","type":"activity","version":1,"app":"com.example.taxi","title":"Taxi","stale":"10m",
+         "supplementalFamilies":["small"],"dismiss":"30m",
+         "machine":{"initial":"called","states":{"called":{"on":{"near":"near"}},
+            "near":{"alert":{"title":"Near","body":"Go down"},"on":{"near":{"target":"near","reenter":true},"arrive":"there"}},
+            "there":{"type":"final","alert":{"title":"There","body":"It waits"}}}},
+         "views":{"small":{"title":"{{state.title}}"}}}
+        """
+
+    /// Posts an event, and gives its reply.
+    @discardableResult
+    func event(_ key: String, _ words: String, from client: Client) throws -> ServerText {
+        try ServerText(try #require(send("EVT \(key) \(words)", from: client).last))
+    }
+}
