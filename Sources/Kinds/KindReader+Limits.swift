@@ -7,6 +7,8 @@ extension KindReader {
         static let textSize = 11.0
         /// Symbols side by side in the small family, glyph buttons included (J6).
         static let symbols = 3
+        /// Buttons with text side by side on a watch (J6). A control's button has its title.
+        static let textButtons = 2
         /// A compact half is 52 to 62 pt wide: eleven narrow letters at 11 pt. A minimal view is 45 at most.
         static let compactLetters = 11
         static let minimalLetters = 8
@@ -25,6 +27,11 @@ extension KindReader {
                 advice: "add \"supplementalFamilies\": [\"small\"]")
         }
         lintTextSizes(small, at: "views.small")
+        if case .buttons(let keys)? = small.part(named: "buttons"), keys.count > Limit.textButtons {
+            return warn(
+                "views.small.buttons", "\(keys.count) buttons do not fit side by side on a watch",
+                advice: "show at most \(Limit.textButtons)")
+        }
         let symbols = Self.symbolCount(small)
         if symbols > Limit.symbols {
             warn(

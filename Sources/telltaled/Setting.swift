@@ -71,6 +71,10 @@ extension Setting {
         choice("desktop-selection", ["lockScreen", "expanded"]) {
             $0.surfaces.desktopSelection = .init(rawValue: $1) ?? .lockScreen
         },
+        choice("desktop-panel", ["yes", "no"]) { $0.surfaces.opensDesktopPanel = $1 == "yes" },
+        choice("standby-alert", ["yes", "no"]) { $0.surfaces.fillsStandBy = $1 == "yes" },
+        choice("standby-ended", ["yes", "no"]) { $0.surfaces.keepsEndedInStandBy = $1 == "yes" },
+        choice("hide-stale-start", ["yes", "no"]) { $0.surfaces.hidesStaleFromStart = $1 == "yes" },
     ]
 
     private static func number(

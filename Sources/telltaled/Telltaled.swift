@@ -103,6 +103,17 @@ struct Telltaled: ParsableCommand {
         @Option(
             help: ArgumentHelp("What OPEN shows on a desktop. (default: lockScreen)", valueName: "lockScreen|expanded"))
         var desktopSelection: String?
+        @Option(help: ArgumentHelp("An alert opens a desktop's panel. (default: yes)", valueName: "yes|no"))
+        var desktopPanel: String?
+        @Option(help: ArgumentHelp("An alert fills a display in StandBy. (default: yes)", valueName: "yes|no"))
+        var standbyAlert: String?
+        @Option(help: ArgumentHelp("What has ended stays in StandBy. (default: yes)", valueName: "yes|no"))
+        var standbyEnded: String?
+        @Option(
+            help: ArgumentHelp(
+                "What is stale from its start is shown nowhere before its next update. (default: yes)",
+                valueName: "yes|no"))
+        var hideStaleStart: String?
     }
 
     /// Flags are a source of the configuration like the file and the environment: what is wrong with them is told as what
@@ -128,6 +139,8 @@ struct Telltaled: ParsableCommand {
             "retention": fine.retention, "accept-old-end": fine.acceptOldEnd, "order": fine.order,
             "lock-screen-order": fine.lockScreenOrder, "island-order": fine.islandOrder,
             "carplay-fallback": fine.carplayFallback, "desktop-selection": fine.desktopSelection,
+            "desktop-panel": fine.desktopPanel, "standby-alert": fine.standbyAlert,
+            "standby-ended": fine.standbyEnded, "hide-stale-start": fine.hideStaleStart,
         ]
         var flags = single.compactMapValues { $0.map { [$0] } }
         flags["listen"] = listen

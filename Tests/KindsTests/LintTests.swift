@@ -38,6 +38,37 @@ struct LintTests {
         #expect((kind == nil) == (rule.severity == .error))
     }
 
+    @Test(
+        "What is passed through is counted and measured all the same",
+        arguments: [
+            (#"{"small":{"row":{"symbols":["a","b","c","d"]}}}"#, "views.small", "4 symbols"),
+            (#"{"small":{"symbol":"a","row":{"symbols":["b","c"]},"buttons":["a/1"]}}"#, "views.small", "4 symbols"),
+            (#"{"lockScreen":{"fontSize":10.5}}"#, "views.lockScreen.fontSize", "10.5 pt cannot be read"),
+            (#"{"expanded":{"bottom":{"note":{"size":9}}}}"#, "views.expanded.bottom.note.size", "9 pt"),
+            (#"{"small":{"notes":[{"textSize":8}]}}"#, "views.small.notes[0].textSize", "8 pt"),
+        ])
+    func limits(views: String, path: String, says: String) throws {
+        let kind = goodKind.merging(try json(#"{"supplementalFamilies":["small"],"views":{"small":{"title":"x"}}}"#))
+        let (_, diagnostics) = Kind.read(kind.merging(["views": try json(views)]), file: "a.json")
+        let found = diagnostics.filter { !$0.message.contains("passed through") }
+        #expect(found.map(\.path) == [path], "\(diagnostics)")
+        #expect(found.first?.message.contains(says) == true)
+        #expect(found.first?.severity == .warning)
+    }
+
+    @Test(
+        "What just fits is no fault",
+        arguments: [
+            #"{"small":{"symbol":"a","buttons":["a/1","a/2"]}}"#, #"{"lockScreen":{"fontSize":11}}"#,
+            #"{"compact":{"leading":{"text":"Eleven wide"},"trailing":{"text":"{{content.eta}} min"}}}"#,
+            #"{"minimal":{"text":"12345678"}}"#,
+        ])
+    func fits(views: String) throws {
+        let kind = goodKind.merging(try json(#"{"supplementalFamilies":["small"],"views":{"small":{"title":"x"}}}"#))
+        let (_, diagnostics) = Kind.read(kind.merging(["views": try json(views)]), file: "a.json")
+        #expect(diagnostics.filter { !$0.message.contains("passed through") } == [])
+    }
+
     @Test func `all faults are told at once, errors first`() throws {
         let patch = """
             {"version":"one","app":null,"colour":1,"stale":"soon","machine":{"states":{"placed":{"on":{"confirm":"nowhere"}}}},
@@ -288,9 +319,9 @@ let warningCases: [LintCase] = [
         name: "life-cycle event", patch: #"{"machine":{"states":{"placed":{"on":{"update":"brewing"}}}}}"#,
         severity: .warning, path: "\(machine).placed.on.update", says: "life-cycle"),
     LintCase(
-        name: "four symbols in the small family",
+        name: "three buttons in the small family",
         patch: #"{"supplementalFamilies":["small"],"views":{"small":{"symbol":"a","buttons":["a/1","a/2","a/3"]}}}"#,
-        severity: .warning, path: "views.small", says: "4 symbols"),
+        severity: .warning, path: "views.small.buttons", says: "3 buttons"),
 ]
 
 let controlCases: [LintCase] = [

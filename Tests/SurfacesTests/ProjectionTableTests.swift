@@ -24,16 +24,26 @@ struct ProjectionTableTests {
     @Test func `every situation of table 3.3 and every vector about projection has its rows`() throws {
         let table = try TableFile("Surfaces/projection.table")
         let covered = Set(table.rows.map { $0[0] }).union(table.skipped.keys)
-        var wanted = Set(["visionOS", "pending", "dismissed", "DI-landscape", "watch-limited", "watch-tapped", "tvOS"])
+        var wanted = Set([
+            "visionOS", "CPultra", "pending", "dismissed", "DI-landscape", "watch-limited", "watch-tapped", "tvOS",
+        ])
         for (surface, columns) in [
-            ("DI", "1 N A F St E Lk"), ("noDI", "1 N A F St E Lk"), ("LS", "1 N A St E"), ("AO", "1 N E"),
-            ("SB", "1 N A St E tapped"), ("SBnight", "1 N"), ("watch", "1 N A St E"), ("watchApp", "1 N A"),
-            ("wristDown", "1 N E"), ("CP", "1 N A St E"), ("CPother", "1 N A St E"), ("Mac", "1 N A St E selected"),
+            ("DI", "1 N A F St E Lk"), ("noDI", "1 N A F St E Lk"), ("LS", "1 N A St E"), ("AO", "1 N A St E"),
+            ("SB", "1 N A St E tapped"), ("SBnight", "1 N A St E"), ("watch", "1 N A St E"), ("watchApp", "1 N A"),
+            ("wristDown", "1 N A St E"), ("CP", "1 N A St E"), ("CPother", "1 N A St E"),
+            ("Mac", "1 N A St E selected"),
         ] {
             for column in columns.split(separator: " ") { wanted.insert("\(surface)-\(column)") }
         }
         for vector in [1, 2, 3, 4, 9, 15, 16, 17, 18, 19, 20, 21, 22, 25] { wanted.insert("V\(vector)") }
         #expect(wanted.subtracting(covered).sorted() == [])
+        for reason in table.skipped.values { #expect(!reason.isEmpty) }
+    }
+
+    @Test func `no vector of section 12 about live activities is in neither table`() throws {
+        let tables = try ["Surfaces/projection.table", "Machines/activity.table"].map { try TableFile($0) }
+        let covered = Set(tables.flatMap { table in table.rows.map { $0[0] } + table.skipped.keys })
+        #expect((1...25).map { "V\($0)" }.filter { !covered.contains($0) } == [])
     }
 
     @Test func `the settings of section 13 change what is open`() throws {
