@@ -121,16 +121,16 @@ extension Hub {
     private mutating func writeRows(
         of index: SubscriptionIndex, limit: Int, at now: HubTime, to writer: inout LineWriter
     ) -> Bool {
-        guard subscriptions[index] != nil else { return true }
-        subscriptions[index]?.queue.release(at: now.monotonic)
-        if subscriptions[index]?.needsProjection == true { project(index) }
-        while subscriptions[index]?.queue.isEmpty == false {
+        guard let subscription = subscriptions[index] else { return true }
+        subscription.queue.release(at: now.monotonic)
+        if subscription.needsProjection { project(index) }
+        while !subscription.queue.isEmpty {
             guard writer.bytes.count < limit else { return false }
-            switch subscriptions[index]?.queue.popFirst() {
-            case .live: writeLive(index, to: &writer)
+            switch subscription.queue.popFirst() {
+            case .live: writeLive(subscription, to: &writer)
             case .row(let entity, let entry):
-                if !hold(entity, entry, in: index, at: now) {
-                    write(entity, entry, in: index, to: &writer)
+                if !hold(entity, entry, in: subscription, at: now) {
+                    write(entity, entry, in: index, subscription, to: &writer)
                     entities.release(entity)
                 }
             case nil: break
@@ -139,60 +139,65 @@ extension Hub {
         return true
     }
 
-    private mutating func writeLive(_ index: SubscriptionIndex, to writer: inout LineWriter) {
-        guard let terms = subscriptions[index]?.terms else { return }
-        let cursor = cursor(of: index, terms)
-        subscriptions[index]?.isLive = true
-        subscriptions[index]?.toldCursor = cursor.sequence
-        writer.live(subscription: terms.number, cursor: cursor)
+    private func writeLive(_ subscription: Subscription, to writer: inout LineWriter) {
+        let cursor = cursor(of: subscription)
+        subscription.isLive = true
+        subscription.toldCursor = cursor.sequence
+        writer.live(subscription: subscription.terms.number, cursor: cursor)
     }
 
     /// Holds a row back whose key has used up its rate.
     private mutating func hold(
-        _ entity: EntityIndex, _ entry: DirtyQueue.Entry, in index: SubscriptionIndex, at now: HubTime
+        _ entity: EntityIndex, _ entry: DirtyQueue.Entry, in subscription: Subscription, at now: HubTime
     ) -> Bool {
-        guard let interval = subscriptions[index]?.terms.rateInterval, subscriptions[index]?.isLive == true else {
-            return false
-        }
-        if let last = subscriptions[index]?.lastSent[entity.rawValue], now.monotonic - last < interval {
-            subscriptions[index]?.queue.delay(entity, entry, until: last + interval)
-            if let session = subscriptions[index]?.terms.session { watch(session, at: last + interval) }
+        guard let interval = subscription.terms.rateInterval, subscription.isLive else { return false }
+        if let last = subscription.lastSent[entity.rawValue], now.monotonic - last < interval {
+            subscription.queue.delay(entity, entry, until: last + interval)
+            watch(subscription.terms.session, at: last + interval)
             return true
         }
-        subscriptions[index]?.lastSent[entity.rawValue] = now.monotonic
+        subscription.lastSent[entity.rawValue] = now.monotonic
         return false
     }
 
     /// Writes one key's announcements and its row, deletion, or nothing where the subscriber never had it.
     private mutating func write(
-        _ entity: EntityIndex, _ entry: DirtyQueue.Entry, in index: SubscriptionIndex, to writer: inout LineWriter
+        _ entity: EntityIndex, _ entry: DirtyQueue.Entry, in index: SubscriptionIndex, _ subscription: Subscription,
+        to writer: inout LineWriter
     ) {
-        guard let terms = subscriptions[index]?.terms, let key = entities.key(at: entity) else { return }
+        let terms = subscription.terms
+        guard let key = entities.key(at: entity) else { return }
         statistics.rows += 1
         statistics.count(entry.cause)
-        var head = RowHead(subscription: terms.number, key: key, rev: entities.revs[entity])
-        head.skip = Int(clamping: entry.foldedCount)
-        head.why = entry.cause.map { RowHead.Fold($0) }
-        head.missed = entry.missed
 
         // Before a deletion too, or where there is no row at all: a milestone is told to each subscription, and on CarPlay
         // an alert is a notification exactly when the dashboard, and so the row, is hidden.
         let isAlerted = announce(entry, of: entity, key: key, terms, to: &writer)
-        guard let form = form(of: entity, for: terms, index),
-            let body = body(of: entity, isAlerted ? form : form.withoutAlert)
-        else {
-            let wasShown = subscriptions[index]?.shown.removeValue(forKey: entity.rawValue) != nil
+        var head = RowHead(subscription: terms.number, key: key, rev: entities.revs[entity])
+        head.skip = Int(clamping: entry.foldedCount)
+        head.why = entry.cause.map { RowHead.Fold($0) }
+        head.missed = entry.missed
+        let placed = form(of: entity, for: terms, index)
+        let form = isAlerted ? placed : placed?.withoutAlert
+        guard let form, let body = body(of: entity, form) else {
+            let wasShown = subscription.shown.removeValue(forKey: entity.rawValue) != nil
             let knowsByItself = !terms.tracksRows
             guard wasShown || entry.tellsDeletion || knowsByItself, !entry.isSnapshot else { return }
-            head.cursor = advancedCursor(index)
+            head.cursor = advancedCursor(subscription)
             return writer.deletion(head, why: deletionReason(of: entity, for: terms))
         }
-        if terms.tracksRows { subscriptions[index]?.shown[entity.rawValue] = form.placement }
-        if entry.isSnapshot, subscriptions[index]?.isLive == false {
-            writer.snapshot(head, body: body)
+        if terms.tracksRows { subscription.shown[entity.rawValue] = form.placement }
+        if entry.isSnapshot, !subscription.isLive { return writer.snapshot(head, body: body) }
+        head.cursor = advancedCursor(subscription)
+        guard head.isPlain else { return writer.update(head, body: body) }
+        // Most subscribers of a key are sent the very same line.
+        let name = RowCache.LineName(head, shared(form, of: entity))
+        if let line = rows.line(name, of: entity) {
+            writer.bytes.append(contentsOf: line)
         } else {
-            head.cursor = advancedCursor(index)
+            let start = writer.bytes.count
             writer.update(head, body: body)
+            rows.keep(line: Array(writer.bytes[start...]), name, of: entity)
         }
     }
 
@@ -237,20 +242,19 @@ extension Hub {
     // MARK: Cursors
 
     /// Where a subscription may resume: below the oldest commit that it still lacks.
-    private func cursor(of index: SubscriptionIndex, _ terms: SubscriptionTerms) -> Cursor {
-        let oldest = subscriptions[index]?.queue.oldestMissingCommit ?? .max
-        let told = subscriptions[index]?.toldCursor ?? 0
+    private func cursor(of subscription: Subscription) -> Cursor {
+        let oldest = subscription.queue.oldestMissingCommit ?? .max
         return Cursor(
-            epoch: epoch, sequence: max(min(durableSequence, oldest - 1), told),
-            selection: terms.selection(isSituated: subscriptions[index]?.isSituated == true))
+            epoch: epoch, sequence: max(min(durableSequence, oldest - 1), subscription.toldCursor),
+            selection: subscription.terms.selection(isSituated: subscription.isSituated))
     }
 
     /// The cursor, if it has advanced since it was told; it counts as told then.
-    private mutating func advancedCursor(_ index: SubscriptionIndex) -> Cursor? {
-        guard let terms = subscriptions[index]?.terms, subscriptions[index]?.isLive == true else { return nil }
-        let cursor = cursor(of: index, terms)
-        guard cursor.sequence > subscriptions[index]?.toldCursor ?? .max else { return nil }
-        subscriptions[index]?.toldCursor = cursor.sequence
+    private func advancedCursor(_ subscription: Subscription) -> Cursor? {
+        guard subscription.isLive else { return nil }
+        let cursor = cursor(of: subscription)
+        guard cursor.sequence > subscription.toldCursor else { return nil }
+        subscription.toldCursor = cursor.sequence
         return cursor
     }
 
@@ -259,7 +263,7 @@ extension Hub {
         guard let session = self[id] else { return }
         var writer = LineWriter()
         for (number, index) in session.subscriptions {
-            guard let cursor = advancedCursor(index) else { continue }
+            guard let subscription = subscriptions[index], let cursor = advancedCursor(subscription) else { continue }
             writer.mark(now: max(time, now.time), subscription: number, cursor: cursor)
         }
         if writer.bytes.isEmpty { writer.mark(now: max(time, now.time)) }

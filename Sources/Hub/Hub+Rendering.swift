@@ -42,6 +42,27 @@ enum RowForm: Hashable, Sendable {
 struct RowCache: Sendable {
     private var bodies: [Int32: [(form: RowForm, body: [UInt8])]] = [:]
     private var byteCount = 0
+    /// Lines of the key that was written last, so that a thousand subscribers of one key cost one line and its copies.
+    private var lines: [(name: LineName, line: [UInt8])] = []
+    private var lineEntity: EntityIndex?
+
+    /// What a plain line depends on beside the key's newest state.
+    struct LineName: Hashable {
+        let subscription: Int
+        let rev: Int64
+        let cursor: Cursor?
+        let form: RowForm
+
+        init(_ head: RowHead, _ form: RowForm) {
+            subscription = head.subscription
+            rev = head.rev
+            cursor = head.cursor
+            self.form = form
+        }
+    }
+
+    /// Surfaces, and the numbers that subscriptions have, differ in few ways; more would only be searched.
+    private static let lineLimit = 8
 
     /// More than this is not worth keeping: the next turn encodes what it needs.
     private static let byteLimit = 16 << 20
@@ -59,10 +80,27 @@ struct RowCache: Sendable {
         bodies[entity.rawValue, default: []].append((form, body))
     }
 
+    func line(_ name: LineName, of entity: EntityIndex) -> [UInt8]? {
+        guard lineEntity == entity else { return nil }
+        return lines.first { $0.name == name }?.line
+    }
+
+    mutating func keep(line: [UInt8], _ name: LineName, of entity: EntityIndex) {
+        if lineEntity != entity || lines.count == Self.lineLimit { lines.removeAll(keepingCapacity: true) }
+        lineEntity = entity
+        lines.append((name, line))
+    }
+
     mutating func forget(_ entity: EntityIndex) {
+        if lineEntity == entity { lineEntity = nil }
         guard let old = bodies.removeValue(forKey: entity.rawValue) else { return }
         for (_, body) in old { byteCount -= body.count }
     }
+}
+
+extension RowHead {
+    /// It says nothing but where the key and the subscription stand.
+    var isPlain: Bool { skip == 0 && why == nil && missed.isEmpty }
 }
 
 extension Hub {
@@ -153,16 +191,20 @@ extension Hub {
 
     /// The encoded row of an entity in a form; encoded once as long as the entity does not change.
     mutating func body(of entity: EntityIndex, _ form: RowForm) -> [UInt8]? {
+        if let body = rows.body(of: entity, shared(form, of: entity)) { return body }
         let form = resolved(form, of: entity)
-        // A row without controls does not depend on the viewer: sharing is what makes fan-out cheap.
-        let key = embeddings.shows(controlsIn: entity) ? form : form.withoutViewer
-        if let body = rows.body(of: entity, key) { return body }
         var controls: [Key] = []
         guard let body = encode(entity, form, controls: &controls) else { return nil }
         // One with controls changes when they do.
         embeddings.note(controls, in: entity)
         rows.keep(body, of: entity, controls.isEmpty ? form.withoutViewer : form)
         return body
+    }
+
+    /// The form under which an encoded row is shared: one without controls does not depend on who looks at it.
+    func shared(_ form: RowForm, of entity: EntityIndex) -> RowForm {
+        let form = resolved(form, of: entity)
+        return embeddings.shows(controlsIn: entity) ? form : form.withoutViewer
     }
 
     /// The full view of a control depends on nobody, so it is one form.

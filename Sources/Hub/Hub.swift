@@ -15,8 +15,9 @@ internal import Wire
 /// them, and ``nextOutput(for:limit:at:)`` renders what a writable session is due. Between a decision and its commit
 /// nothing is rendered, so nobody can be shown what is not durable (architecture.md, *A turn*).
 ///
-/// It asks no clock and does no IO: the same calls give the same bytes.
-public struct Hub {
+/// It asks no clock and does no IO: the same calls give the same bytes. There is one of it at a time: a copy would share
+/// its sessions, and copying the rest would be costly by accident.
+public struct Hub: ~Copyable {
     let configuration: HubConfiguration
 
     // MARK: What is true (rebuilt from the journal)

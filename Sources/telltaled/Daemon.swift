@@ -56,12 +56,12 @@ final class Daemon {
 
     /// - Parameter exit: Is told the exit status, once, when everything is done.
     init(
-        loop: EventLoop, hub: Hub, journal: sending any Journal, clock: Clock, configuration: Configuration,
+        loop: EventLoop, hub: consuming Hub, journal: sending any Journal, clock: Clock, configuration: Configuration,
         logger: Logger, exit: @escaping (Int32) -> Void
     ) throws(UVError) {
         self.loop = loop
-        self.hub = hub
         snapshotSequence = hub.durableSequence
+        self.hub = hub
         self.clock = clock
         self.configuration = configuration
         self.logger = logger
