@@ -191,7 +191,7 @@ final class Demo {
     private func draw() {
         let wall = Wall(
             title: title, carplay: display(0), watch: display(1), desktop: display(2), control: light?.card,
-            controlTitle: "Porch light", controlNote: light?.note ?? "", progress: fraction,
+            controlTitle: "Home", controlNote: light?.note ?? "", progress: fraction,
             progressText: progressText, foot: footText)
         let size = Terminal.size
         let block = wall.draw(at: screens[0].now(), width: size.width, height: size.height)
