@@ -162,7 +162,7 @@ extension Hub {
         } else {
             entities.dismissedAt[entity] = nil
         }
-        list(entity)
+        list(entity, isListed: activity.lifecycle != .dismissed)
         arm(entity)
         let state = activity.statePath
         return Applied(
@@ -229,8 +229,9 @@ extension Hub {
     }
 
     /// Brings the list of what there is to be shown in line with what stands at `entity`.
-    mutating func list(_ entity: EntityIndex) {
-        let isListed = isListed(entity)
+    mutating func list(_ entity: EntityIndex) { list(entity, isListed: isListed(entity)) }
+
+    private mutating func list(_ entity: EntityIndex, isListed: Bool) {
         guard isListed != audience.contains(entity) else { return }
         let numbers = (activity(at: entity)?.accounts ?? []).map { accounts.number(of: $0) }
         if isListed {
