@@ -103,7 +103,7 @@ let package = Package(
             dependencies: ["Model", "Wire", "Client", "Kinds", "Machines", "Surfaces", "Hub", "Journal"],
             path: "Tools/telltale-sim/Simulation", swiftSettings: settings),
         tool(
-            "telltale-sim", ["Simulation", "Model", "Wire", "Client", "EventLoop", argumentParser, histogram],
+            "telltale-sim", ["Simulation", "Cards", "Model", "Wire", "Client", "EventLoop", argumentParser, histogram],
             exclude: ["Simulation", "Scenarios"]),
         tool(
             "telltale-bench",

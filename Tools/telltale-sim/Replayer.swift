@@ -40,6 +40,8 @@ final class Replayer {
     private var looks: [RequestID: Int] = [:]
     private var hasLooked = false
     private(set) var connectionFailure: String?
+    /// What the daemon said of each case when it was asked in the end.
+    private(set) var states: [String: String] = [:]
     /// Up to which time of the trace everything was posted.
     private(set) var reached = Milliseconds.zero
 
@@ -267,6 +269,7 @@ final class Replayer {
     private func looked(_ index: Int, _ reply: Reply) {
         let each = plan.cases[index]
         let state = reply.isOK ? reply.line.tail?["state"]?.string : nil
+        states[each.key.text] = state
         check?.compare(each.key, expected: each.expectedState, found: [("the daemon", state)])
         if looks.isEmpty { finish() }
     }

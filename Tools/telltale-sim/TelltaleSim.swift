@@ -5,7 +5,7 @@ import Foundation
 struct TelltaleSim: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "telltale-sim", abstract: "Worlds to develop against: replays of real orders, and made-up ones.",
-        subcommands: [ReplayCommand.self])
+        subcommands: [ReplayCommand.self, DemoCommand.self])
 
     static func main() {
         do {

@@ -55,9 +55,22 @@ struct PostCommand: ParsableCommand {
         show(try daemon.ask(.event(try command())), key: key, json: output.json)
     }
 
+    private static func isNameByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        case UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: ":"), UInt8(ascii: "-"): true
+        case _: false
+        }
+    }
+
     private func command() throws -> EventCommand {
         var command = EventCommand(key: key, type: event)
-        for (name, value) in [("EVENT", event), ("--eid", eid), ("--src", src), ("--for", accounts)] {
+        guard (1...64).contains(event.utf8.count), event.utf8.allSatisfy(Self.isNameByte) else {
+            throw ValidationError("EVENT is to be 1 to 64 of [A-Za-z0-9_.:-], not '\(event)'.")
+        }
+        for (name, value) in [("--eid", eid), ("--src", src), ("--for", accounts)] {
             guard let value else { continue }
             guard !value.isEmpty, value.utf8.count <= WireLimits.valueLength,
                 value.utf8.allSatisfy({ (0x21...0x7E).contains($0) })

@@ -43,27 +43,36 @@ struct DaemonOptions: ParsableArguments {
     func ask(
         _ command: Command, account: String? = nil, onItem: (ServerLine) -> Void = { _ in }
     ) throws -> ServerLine {
+        try answer(to: command, account: account, onItem: onItem).line
+    }
+
+    /// The same, with what the daemon said first: its clock, for one.
+    func answer(
+        to command: Command, account: String?, onItem: (ServerLine) -> Void = { _ in }
+    ) throws -> (line: ServerLine, greeting: ServerGreeting?) {
         let endpoint = try endpoint()
         do throws(ClientFailure) {
             let client = try BlockingClient(
                 to: endpoint, configuration: Self.configuration(account: account), timeout: .seconds(20))
             let reply = try client.request(command, onItem: onItem)
             guard reply.isOK else { throw ClientFailure.refused(Self.describe(reply.line)) }
-            return reply.line
+            return (reply.line, client.greeting)
         } catch {
             throw Self.exit(after: error)
         }
     }
 
     static func describe(_ error: ServerLine) -> String {
+        let message = error.message ?? "no reason given"
+        // Many messages say themselves what to do.
         let advice =
-            switch error["retry"] {
+            switch message.contains("again") ? nil : error["retry"] {
             case "now"?: " (try again)"
             case "later"?: " (try again later)"
             case "resync"?: " (look again, and then decide again)"
             case _: ""
             }
-        return "\(error["code"] ?? "error"): \(error.message ?? "no reason given")\(advice)"
+        return "\(error["code"] ?? "error"): \(message)\(advice)"
     }
 
     /// Says on standard error why there is no answer, and gives the exit code for it.

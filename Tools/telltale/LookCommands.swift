@@ -1,5 +1,6 @@
 import ArgumentParser
 import Cards
+import Client
 import Foundation
 import Model
 import Wire
@@ -27,10 +28,11 @@ struct GetCommand: ParsableCommand {
     @OptionGroup var daemon: DaemonOptions
 
     func run() throws {
-        let line = try daemon.ask(.get(key, view: view ?? .full), account: who.account)
+        let (line, greeting) = try daemon.answer(to: .get(key, view: view ?? .full), account: who.account)
         if Output.isTerminal, !output.json {
             let card = Card(key: key.text, body: line.tail ?? JSONObject())
-            let now = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+            // On the daemon's clock, which the row's dates are on.
+            let now = greeting?.now ?? Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
             Output.draw(Screen.draw([card], view: view ?? .full, at: now, width: Output.size.width))
         } else {
             show(line, json: output.json)

@@ -14,6 +14,7 @@ struct WatchCommand: ParsableCommand {
               telltale watch                               everything, as it is
               telltale watch 'coffee-order/*' --view watch --account alice
               telltale watch --view carplay --trait dashboard=hidden --json
+              telltale watch coffee-order/7 --count 1      what is there now, or else the next change
             """)
 
     @Argument(help: "kind/id, 'kind/*' or '*'") var pattern: Model.Pattern = .all
@@ -23,11 +24,14 @@ struct WatchCommand: ParsableCommand {
     var trait: [String] = []
     @Option(help: ArgumentHelp("Where a control stands, as menuBar.", valueName: "name")) var placement: String?
     @Flag(help: "Print what there is now, and end.") var once = false
+    @Option(help: ArgumentHelp("End after so many changes; what there is now counts too.", valueName: "n"))
+    var count: Int?
     @OptionGroup var output: JSONFlag
     @OptionGroup var daemon: DaemonOptions
 
     func validate() throws {
         _ = try traits()
+        if let count, count < 1 { throw ValidationError("--count is to be 1 or more.") }
     }
 
     func run() throws {
@@ -40,7 +44,7 @@ struct WatchCommand: ParsableCommand {
         let display: any WatchDisplay =
             if output.json {
                 JSONDisplay()
-            } else if Output.isTerminal, !once {
+            } else if Output.isTerminal, !once, count == nil {
                 TerminalDisplay(
                     view: view,
                     label: [pattern.description, who.account ?? ""].filter { !$0.isEmpty }.joined(separator: " · "))
@@ -49,7 +53,7 @@ struct WatchCommand: ParsableCommand {
             }
         try Watch(
             endpoint: try daemon.endpoint(), configuration: configuration, subscribe: subscribe, display: display,
-            endsWhenLive: once
+            endsWhenLive: once, countLimit: count
         ).run()
     }
 
@@ -85,6 +89,8 @@ final class Watch {
     private let configuration: ClientConfiguration
     private let subscribe: SubscribeCommand
     private let endsWhenLive: Bool
+    private let countLimit: Int?
+    private var shownCount = 0
 
     private(set) var client: Client?
     private(set) var subscription: SubscriptionID?
@@ -94,13 +100,14 @@ final class Watch {
 
     init(
         endpoint: Endpoint, configuration: ClientConfiguration, subscribe: SubscribeCommand,
-        display: any WatchDisplay, endsWhenLive: Bool
+        display: any WatchDisplay, endsWhenLive: Bool, countLimit: Int?
     ) {
         self.endpoint = endpoint
         self.configuration = configuration
         self.subscribe = subscribe
         self.display = display
         self.endsWhenLive = endsWhenLive
+        self.countLimit = countLimit
     }
 
     func run() throws {
@@ -138,6 +145,13 @@ final class Watch {
         loop.stop()
     }
 
+    private static func isChange(_ event: SubscriptionEvent) -> Bool {
+        switch event {
+        case .snapshot, .update, .deletion, .milestone, .alert: true
+        case .live, .reset, .refused: false
+        }
+    }
+
     private func handle(_ event: ClientEvent, loop: EventLoop) {
         switch event {
         case .ready(let greeting, _):
@@ -163,7 +177,11 @@ final class Watch {
             StandardError.write("telltale: \(DaemonOptions.describe(line))")
             finish(.failure, loop)
         case .subscription(_, let event):
+            // One turn may bring more than is wanted.
+            if let countLimit, shownCount >= countLimit { return }
             display.show(event, watch: self)
+            shownCount += Self.isChange(event) ? 1 : 0
+            if shownCount == countLimit { finish(.success, loop) }
             if case .live = event, endsWhenLive { finish(.success, loop) }
         case .violation(let text): display.disconnected("the daemon broke a promise: \(text)", retryAfter: nil)
         case .item, .reply, .restarted, .lost, .action, .farewell: break

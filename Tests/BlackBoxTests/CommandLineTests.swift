@@ -1,0 +1,233 @@
+import Foundation
+import Model
+import TestSupport
+import Testing
+
+/// `telltale` as people and scripts use it: the real program against the real daemon.
+@Suite(.serialized)
+struct CommandLineTests {
+    @Test func `an order's whole life, from the shell`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let shell = Shell(daemon)
+            _ = try shell.run("post", "coffee-order/6", "start")
+            let watch = try shell.start("watch", "coffee-order/*", "--view", "carplay", "--count", "3")
+            #expect(watch.readLine()?.hasPrefix("coffee-order/6 rev=") == true)
+            let order = #"{"attributes":{"item":"Flat white","shop":"Hoegi"}}"#
+            let started = try shell.run("post", "coffee-order/7", "start", "--data", order, "--for", "alice")
+            #expect(started.lines.count == 1)
+            #expect(started.lines.first?.hasPrefix("applied rev=") == true)
+            #expect(started.lines.first?.hasSuffix(" state=placed") == true)
+            #expect(watch.readLine()?.contains(" small: Order placed") == true)
+            #expect(try shell.run("post", "coffee-order/7", "CONFIRMED", "--eid", "e1").text.hasPrefix("applied "))
+            #expect(watch.readLine()?.contains(" small: In the queue") == true)
+            #expect(try shell.run("post", "coffee-order/7", "CONFIRMED", "--eid", "e1").text.hasPrefix("duplicate "))
+            #expect(watch.readLine() == nil, "three were wanted")
+            #expect(watch.waitForExit(seconds: 10) == 0)
+
+            let row = try shell.run("get", "coffee-order/7")
+            #expect(row.text.hasPrefix("coffee-order/7 rev="))
+            let body = try JSONParser.parse(String(row.text.drop { $0 != "{" }))
+            #expect(body["attributes"]?["item"] == "Flat white")
+            let json = try JSONParser.parse(try shell.run("get", "coffee-order/7", "--view", "watch", "--json").text)
+            #expect(json["key"] == "coffee-order/7")
+            #expect(json["row"]?["presentation"] == "small")
+
+            let listed = try shell.run("list", "coffee-order/*").lines.map { String($0.prefix(15)) }
+            #expect(listed == ["coffee-order/6 ", "coffee-order/7 "])
+            #expect(try shell.run("list", "parcel/*").lines == [])
+            #expect(try shell.run("watch", "coffee-order/*", "--once").lines.count == 2)
+            #expect(try shell.run("watch", "coffee-order/7", "--count", "1").lines.count == 1)
+
+            let past = try shell.run("history", "coffee-order/7", "--json").lines.map { try JSONParser.parse($0) }
+            #expect(past.map { $0["type"] } == ["start", "CONFIRMED"])
+            #expect(past.allSatisfy { $0["verdict"] == "applied" })
+            #expect(try shell.run("history", "coffee-order/7").lines.allSatisfy { $0.contains("  from telltale/") })
+
+            let opened = try JSONParser.parse(
+                try shell.run("open", "coffee-order/7", "--account", "alice", "--json").text)
+            #expect(opened["row"]?["presentation"] == "lockScreen")
+            let dismissed = try shell.run("dismiss", "coffee-order/7", "--account", "alice")
+            #expect(dismissed.text.hasPrefix("applied rev="))
+            #expect(try shell.run("list", "coffee-order/7").lines == [])
+        }
+    }
+
+    @Test func `a light is served, switched, and switched in vain`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let shell = Shell(daemon)
+            let unserved = try shell.run("set", "porch-light/front", "on")
+            #expect(unserved.status == 1)
+            #expect(unserved.error.hasPrefix("telltale: unavailable: "))
+            let watch = try shell.start("watch", "porch-light/front", "--json")
+            defer { watch.kill() }
+            let provider = try shell.start(
+                "serve", "porch-light", "--report", "front=off", "--exec", #"[ "$TELLTALE_VALUE" = on ]"#)
+            func nextRow(_ isWanted: (JSON) -> Bool) throws -> JSON? {
+                while let line = watch.readLine() {
+                    if let row = try JSONParser.parse(line)["row"], isWanted(row) { return row }
+                }
+                return nil
+            }
+            #expect(try nextRow { $0["value"] == false && $0["available"] == true } != nil)
+            #expect(try shell.run("set", "porch-light/front", "on").text.contains(" phase=pending "))
+            #expect(try nextRow { $0["last"]?["result"] == "confirmed" }?["value"] == true)
+            #expect(try shell.run("set", "porch-light/front", "off").status == 0)
+            let reverted = try nextRow { $0["last"]?["result"] == "reverted" }
+            #expect(reverted?["value"] == true)
+            #expect(reverted?["last"]?["reason"] == "failed")
+            let late = try shell.run("set", "porch-light/front", "off", "--if", "1")
+            #expect(late.status == 1)
+            #expect(late.error.hasPrefix("telltale: stale_rev: "))
+            provider.send(SIGINT)
+            #expect(provider.waitForExit(seconds: 10) == 0)
+            #expect(provider.standardError.hasPrefix("telltale: serving porch-light"))
+            // A button that a press raises an event from needs nobody.
+            #expect(try shell.run("press", "log-coffee/espresso").text.hasPrefix("op="))
+            #expect(try shell.run("list", "coffee-order/*").lines.count == 1)
+            watch.send(SIGINT)
+            #expect(watch.waitForExit(seconds: 10) == 0)
+        }
+    }
+
+    @Test func `a refusal is one line on standard error, and exit 1`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let shell = Shell(daemon)
+            for (arguments, code) in [
+                (["get", "coffee-order/none"], "unknown_key"), (["post", "nothing/1", "start"], "unknown_kind"),
+                (["post", "coffee-order/none", "brew"], "unknown_key"), (["press", "porch-light/front"], "bad_action"),
+                (["dismiss", "coffee-order/none"], "forbidden"), (["history", "coffee-order/none"], "unknown_key"),
+                (["serve", "parcel", "--exec", "true"], "bad_action"), (["open", "coffee-order/none"], "unknown_key"),
+            ] {
+                let result = try shell.run(arguments)
+                #expect(result.status == 1, "\(arguments)")
+                #expect(result.lines == [], "\(arguments)")
+                #expect(result.error.hasPrefix("telltale: \(code): "), "\(arguments): \(result.error)")
+                #expect(result.error.split(separator: "\n").count == 1, "\(arguments): \(result.error)")
+            }
+        }
+    }
+
+    @Test(
+        "A wrong usage is told, and exit 2",
+        arguments: [
+            ["get"], ["get", "no-slash"], ["list", "a/b/c"], ["post", "coffee-order/1"],
+            ["post", "coffee-order/1", "two words"], ["post", "coffee-order/1", "start", "--data", "{"],
+            ["post", "coffee-order/1", "start", "--data", "[]"], ["post", "coffee-order/1", "start", "--at", "-1"],
+            ["set", "porch-light/front", "maybe"], ["watch", "--view", "sofa"], ["watch", "--trait", "foo=bar"],
+            ["watch", "--trait", "locked=maybe"], ["watch", "--count", "0"], ["serve", "porch-light"],
+            ["serve", "a b", "--exec", "true"], ["list", "--connect", "nowhere"], ["sing"],
+        ])
+    func usage(arguments: [String]) async throws {
+        try await onOwnThread {
+            let result = try Shell("127.0.0.1:1").run(arguments)
+            #expect(result.status == 2)
+            #expect(result.lines == [])
+            #expect(result.error.hasPrefix("Error: "))
+            #expect(result.error.contains("Usage: telltale "))
+        }
+    }
+
+    @Test(
+        "Where no daemon is, that is said, and exit 69",
+        arguments: [
+            ["get", "a/b"], ["list"], ["history", "a/b"], ["kinds"], ["watch"], ["watch", "--once"],
+            ["post", "a/b", "start"], ["set", "a/b", "on"], ["press", "a/b"], ["open", "a/b"], ["dismiss", "a/b"],
+            ["serve", "a", "--exec", "true"],
+        ])
+    func noDaemon(arguments: [String]) async throws {
+        try await onOwnThread {
+            let result = try Shell("unix:/nonexistent/telltale.sock").run(arguments)
+            #expect(result.status == 69)
+            #expect(result.lines == [])
+            #expect(
+                result.error
+                    == """
+                    telltale: cannot connect to unix:/nonexistent/telltale.sock: no such file or directory (ENOENT). \
+                    Is telltaled running there? --connect or TELLTALE_CONNECT names it.
+
+                    """)
+        }
+    }
+
+    @Test func `what needs no daemon works without one, and help is no failure`() async throws {
+        try await onOwnThread {
+            let shell = Shell("127.0.0.1:1")
+            #expect(try JSONParser.parse(try shell.run("surfaces", "--json").text)["devices"] != nil)
+            let kinds = repository.appending(path: "Protocols/Kinds/examples").path
+            #expect(try shell.run("kinds", "check", kinds).status == 0)
+            for arguments in [["--help"], ["watch", "--help"], ["post", "--help"]] {
+                let help = try shell.run(arguments)
+                #expect(help.status == 0)
+                #expect(help.text.contains("USAGE: telltale"))
+            }
+        }
+    }
+
+    @Test func `a reader that has enough ends the program quietly`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let shell = Shell(daemon)
+            for id in 1...3 { _ = try shell.run("post", "coffee-order/\(id)", "start") }
+            let pipeline = try RunningProgram(
+                URL(filePath: "/bin/sh"),
+                [
+                    "-c", "\"$0\" watch 'coffee-order/*' | head -n 2 && \"$0\" list | head -n 1",
+                    program("telltale").path,
+                ],
+                environment: ["TELLTALE_CONNECT": "127.0.0.1:\(daemon.port)"])
+            var lines: [String] = []
+            while lines.count < 2, let line = pipeline.readLine() { lines.append(line) }
+            // It hears that nobody reads when there is something to say.
+            _ = try shell.run("post", "coffee-order/1", "CONFIRMED")
+            lines += pipeline.readToEnd()
+            #expect(lines.count == 3)
+            #expect(pipeline.waitForExit(seconds: 10) == 0)
+            #expect(pipeline.standardError == "")
+        }
+    }
+}
+
+/// Runs `telltale` as a shell would, and waits for it.
+private struct Shell {
+    struct Result {
+        var status: Int32
+        var lines: [String]
+        var error: String
+        var text: String { lines.joined(separator: "\n") }
+    }
+
+    let address: String
+
+    init(_ address: String) { self.address = address }
+    init(_ daemon: DaemonProcess) { address = "127.0.0.1:\(daemon.port)" }
+
+    func start(_ arguments: String...) throws -> RunningProgram { try start(arguments) }
+
+    func start(_ arguments: [String]) throws -> RunningProgram {
+        try RunningProgram(program("telltale"), arguments, environment: ["TELLTALE_CONNECT": address])
+    }
+
+    func run(_ arguments: String...) throws -> Result { try run(arguments) }
+
+    func run(_ arguments: [String]) throws -> Result {
+        let process = Process()
+        let (output, errors) = (Pipe(), Pipe())
+        process.executableURL = program("telltale")
+        process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(["TELLTALE_CONNECT": address]) { $1 }
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = output
+        process.standardError = errors
+        try process.run()
+        let text = try output.fileHandleForReading.readToEnd() ?? Data()
+        let error = try errors.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        return Result(
+            status: process.terminationStatus,
+            lines: String(decoding: text, as: UTF8.self).split(separator: "\n").map(String.init),
+            error: String(decoding: error, as: UTF8.self))
+    }
+}

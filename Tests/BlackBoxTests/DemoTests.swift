@@ -1,0 +1,61 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What `Tools/demo` runs, against a real daemon and faster than for eyes.
+@Suite(.serialized)
+struct DemoTests {
+    @Test func `every case ends as the data says, on the server and on three screens`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess(["--clock-speed", "2400"])
+            let demo = try Self.demo(["--seconds", "4"], daemon)
+            let lines = demo.readToEnd()
+            #expect(demo.waitForExit(seconds: 20) == 0, "\(lines) \(demo.standardError)")
+            #expect(lines.first == "Telltale: 500 real orders and 500 real flights, on three screens")
+            #expect(
+                lines.contains(
+                    "  cases          1000 of 1000 ended as the data says, on the server and on all three screens"))
+            #expect(lines.contains { $0.hasPrefix("  events         3471 posted: 3471 applied; ") })
+            #expect(lines.contains { $0.hasPrefix("  porch light    ") && $0.contains(" confirmed, ") })
+            #expect(lines.contains { $0.hasPrefix("100%  3471/3471 events, ") })
+            #expect(lines.last == "Everything agrees.")
+            #expect(lines.allSatisfy { !$0.contains("\u{1B}") }, "no terminal, no codes for one")
+        }
+    }
+
+    @Test func `a daemon with a past of its own does not agree, and the exit says so`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let peer = try Peer(port: daemon.port)
+            _ = try peer.receive()
+            // An order that was delivered, taken back by somebody else with a newer version.
+            let key = "parcel/b9a6c5f5df52c7226ac85aee7524c27f"
+            _ = try peer.ask("EVT \(key) type=start ver=99")
+            let demo = try Self.demo(["--seconds", "1"], daemon)
+            let lines = demo.readToEnd()
+            #expect(lines.contains("  ✗ \(key): the data says delivered, the daemon says announced"))
+            #expect(lines.last == "Something disagrees.")
+            #expect(demo.waitForExit(seconds: 20) == 1)
+        }
+    }
+
+    @Test func `without a daemon it says so`() async throws {
+        try await onOwnThread {
+            let demo = try RunningProgram(
+                program("telltale-sim"), ["demo"] + Self.files + ["--connect", "127.0.0.1:1"])
+            #expect(demo.readToEnd() == [])
+            #expect(demo.waitForExit(seconds: 20) == 69)
+            #expect(demo.standardError.hasPrefix("no daemon at 127.0.0.1:1: "))
+        }
+    }
+
+    private static let files = [
+        "--data", repository.appending(path: "Tools/telltale-sim/Scenarios/data").path, "--kinds",
+        repository.appending(path: "Protocols/Kinds/examples").path,
+    ]
+
+    private static func demo(_ arguments: [String], _ daemon: DaemonProcess) throws -> RunningProgram {
+        try RunningProgram(
+            program("telltale-sim"), ["demo", "--connect", "127.0.0.1:\(daemon.port)"] + files + arguments)
+    }
+}

@@ -1,0 +1,120 @@
+import ArgumentParser
+import EventLoop
+import Foundation
+import Model
+import Simulation
+import Wire
+
+/// What `Tools/demo` does once a daemon runs.
+struct DemoCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "demo",
+        abstract: "Replays orders and flights, and shows a car, a watch and a desktop side by side.",
+        discussion: """
+            The daemon should be a new one that knows the kinds parcel, flight and porch-light; Tools/demo starts one. \
+            Each case keeps its own order of events; how fast they come is the demo's. In the end every case is \
+            compared with what the data says became of it, on the server and on each of the three screens. Exit code 1 \
+            tells a difference.
+            """)
+
+    @Option(help: ArgumentHelp("A folder of CSV files; default: those that ship.", valueName: "DIR"))
+    var data = "Tools/telltale-sim/Scenarios/data"
+    @Option(help: ArgumentHelp("The kind files that the daemon has loaded.", valueName: "DIR"))
+    var kinds = "Protocols/Kinds/examples"
+    @Option(help: ArgumentHelp("How long it shall take. Default: 75 on a terminal, else 12.", valueName: "N"))
+    var seconds: Int64?
+    @Flag(help: "Plain lines, on a terminal too.")
+    var plain = false
+    @Option(
+        help: ArgumentHelp(
+            "Where the daemon listens; else TELLTALE_CONNECT, else 127.0.0.1:7878.", valueName: "HOST:PORT|unix:PATH"))
+    var connect: String?
+
+    private var endpointText: String {
+        connect ?? ProcessInfo.processInfo.environment["TELLTALE_CONNECT"] ?? "127.0.0.1:7878"
+    }
+
+    func validate() throws {
+        guard Endpoint(endpointText) != nil else {
+            throw ValidationError("--connect \(endpointText): write HOST:PORT or unix:PATH")
+        }
+        if let seconds, !(1...3600).contains(seconds) { throw ValidationError("--seconds takes 1 to 3600") }
+    }
+
+    func run() throws {
+        guard let endpoint = Endpoint(endpointText) else { return }
+        let isDrawn = Terminal.isPresent && !plain
+        let span = Milliseconds.seconds(seconds ?? (isDrawn ? 75 : 12))
+        let orders: DemoTrace
+        let flights: DemoTrace
+        let titles: StateTitles
+        do {
+            orders = try DemoTrace("\(data)/olist_orders_500.csv", kind: "parcel", slowed: 3, over: span)
+            flights = try DemoTrace("\(data)/nycflights13_500.csv", kind: "flight", slowed: 18, over: span)
+            titles = try StateTitles(folder: kinds, kinds: ["parcel", "flight"])
+        } catch let error as DemoFault {
+            complain(error.description)
+            throw ExitCode.failure
+        }
+        let demo = try Demo(
+            orders: orders, flights: flights, titles: titles, span: span, endpoint: endpoint, isDrawn: isDrawn)
+        switch try demo.run() {
+        case .agreed: return
+        case .disagreed: throw ExitCode.failure
+        case .interrupted: throw ExitCode(130)
+        case .noDaemon(let reason):
+            complain("no daemon at \(endpoint): \(reason)")
+            throw ExitCode.noDaemon
+        case .failed(let reason):
+            complain(reason)
+            throw ExitCode.failure
+        }
+    }
+}
+
+/// Something that the demo needs is not there, or not as it should be.
+struct DemoFault: Error, CustomStringConvertible {
+    let description: String
+}
+
+/// One of the demo's files, paced.
+struct DemoTrace {
+    let plan: ReplayPlan
+    /// When the events happened, in the source's calendar.
+    let dates: [String: Timestamp]
+
+    init(_ path: String, kind: String, slowed factor: Int64, over span: Milliseconds) throws {
+        let original: ReplayPlan
+        do {
+            original = try ReplayPlan(
+                Trace(csv: Array(try Data(contentsOf: URL(filePath: path)))), kind: kind)
+        } catch let error as TraceError {
+            throw DemoFault(description: "\(path): \(error)")
+        } catch {
+            throw DemoFault(description: "\(path) cannot be read: \(error.localizedDescription)")
+        }
+        plan = original.slowed(by: factor).paced(over: span)
+        var dates: [String: Timestamp] = [:]
+        for post in original.posts { dates[post.command.eid ?? ""] = original.start + post.due }
+        self.dates = dates
+    }
+}
+
+/// The titles under which screens show the states of the demo's kinds, by their own files.
+struct StateTitles {
+    private var titles: [String: String] = [:]
+
+    init(folder: String, kinds: [String]) throws {
+        for kind in kinds {
+            let path = "\(folder)/\(kind).json"
+            guard let text = try? String(contentsOf: URL(filePath: path), encoding: .utf8),
+                let states = (try? JSONParser.parse(text))?["machine"]?["states"]?.object
+            else { throw DemoFault(description: "\(path): no kind file with a machine") }
+            for state in states {
+                titles["\(kind).\(state.name)"] = state.value["title"]?.string ?? state.name
+            }
+        }
+    }
+
+    func title(of state: String, kind: Substring) -> String { titles["\(kind).\(state)"] ?? state }
+}

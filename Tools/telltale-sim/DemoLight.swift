@@ -1,0 +1,167 @@
+import Cards
+import Client
+import EventLoop
+import Model
+import Wire
+
+/// The porch light of the demo: somebody who taps, a lamp that is slow and sometimes fails, and what the screen says.
+final class DemoLight {
+    private enum Behaviour {
+        case works(afterMilliseconds: Int64)
+        case fails(afterMilliseconds: Int64)
+
+        /// Quick, slow, broken, quick: over and over.
+        static func ofAction(_ number: Int) -> Behaviour {
+            switch number % 4 {
+            case 1: .works(afterMilliseconds: 1800)
+            case 2: .fails(afterMilliseconds: 1200)
+            case _: .works(afterMilliseconds: 500)
+            }
+        }
+    }
+
+    private static let pauseMilliseconds: Int64 = 2500
+
+    private let loop: EventLoop
+    private let key: Key
+    private var lamp: Client?
+    private var person: Client?
+    private var subscription: SubscriptionID?
+    private var tap: TimerHandle?
+    private var work: TimerHandle?
+    private var working: (action: ProviderAction, fails: Bool)?
+    private var actionCount = 0
+    /// How each operation should end, by the lamp.
+    private var wanted: [String: String] = [:]
+    /// How each ended, on the screen.
+    private var ended: [String: String] = [:]
+    private(set) var tapCount = 0
+    private(set) var refusal: String?
+    private var isEnding = false
+
+    init?(on loop: EventLoop) {
+        guard let key = Key("porch-light/front") else { return nil }
+        self.loop = loop
+        self.key = key
+    }
+
+    func connect(to endpoint: Endpoint) throws {
+        func configuration(_ name: String) -> ClientConfiguration {
+            var configuration = ClientConfiguration(name: name, eventIDPrefix: name)
+            configuration.reconnects = false
+            return configuration
+        }
+        let lamp = try Client(to: endpoint, configuration: configuration("demo-lamp"), on: loop) {
+            [weak self] _, event in
+            switch event {
+            case .action(let action): self?.asked(action)
+            case .reply(_, let reply) where !reply.isOK: self?.refusal = reply.line.message ?? "refused"
+            case _: break
+            }
+        }
+        lamp.request(.serve(kind: String(key.kind)))
+        lamp.request(.report(key, value: false, at: nil))
+        lamp.start()
+        self.lamp = lamp
+        var carConfiguration = configuration("demo-car")
+        carConfiguration.surface = .carplay
+        let person = try Client(to: endpoint, configuration: carConfiguration, on: loop) { [weak self] _, event in
+            self?.heard(event)
+        }
+        subscription = person.subscribe(SubscribeCommand(pattern: .key(key)))
+        person.start()
+        self.person = person
+        tap = try TimerHandle(on: loop) { [weak self] _ in self?.tapNow() }
+        work = try TimerHandle(on: loop) { [weak self] _ in self?.answer() }
+        tap?.schedule(afterMilliseconds: 1000)
+    }
+
+    func close() {
+        tap?.cancel()
+        work?.cancel()
+        lamp?.close()
+        person?.close()
+    }
+
+    // MARK: The lamp
+
+    private func asked(_ action: ProviderAction) {
+        let behaviour = Behaviour.ofAction(actionCount)
+        actionCount += 1
+        switch behaviour {
+        case .works(let delay):
+            working = (action, false)
+            wanted[action.operation] = "confirmed"
+            work?.schedule(afterMilliseconds: delay)
+        case .fails(let delay):
+            working = (action, true)
+            wanted[action.operation] = "reverted"
+            work?.schedule(afterMilliseconds: delay)
+        }
+    }
+
+    private func answer() {
+        guard let (action, fails) = working else { return }
+        working = nil
+        lamp?.request(
+            fails
+                ? .fail(op: action.operation, code: "no-answer", message: "the lamp is off the net")
+                : .done(op: action.operation, value: action.value))
+    }
+
+    // MARK: The person
+
+    private var row: JSONObject? {
+        guard let person, let subscription else { return nil }
+        return person.row(of: key, in: subscription)?.body
+    }
+
+    private func tapNow() {
+        guard !isEnding, let person else { return }
+        guard let row, row["available"]?.bool == true, row["phase"]?.string == "settled" else {
+            tap?.schedule(afterMilliseconds: 200)
+            return
+        }
+        tapCount += 1
+        person.request(.set(SetCommand(key: key, value: row["value"]?.bool != true)))
+    }
+
+    private func heard(_ event: ClientEvent) {
+        switch event {
+        case .reply(_, let reply) where !reply.isOK: refusal = reply.line.message ?? "refused"
+        case .subscription(_, .update(let row)):
+            guard row.body["phase"]?.string == "settled", let last = row.body["last"], let op = last["op"]?.string,
+                let result = last["result"]?.string, ended[op] == nil
+            else { return }
+            ended[op] = result
+            tap?.schedule(afterMilliseconds: Self.pauseMilliseconds)
+        case _: break
+        }
+    }
+
+    // MARK: What is shown
+
+    /// No more taps. What is pending still ends.
+    func stopTapping() {
+        isEnding = true
+        tap?.cancel()
+    }
+
+    var isSettled: Bool { refusal != nil || tapCount == ended.count }
+
+    var card: Card? { row.map { Card(key: key.text, body: $0) } }
+
+    private func count(_ result: String) -> Int { ended.values.count { $0 == result } }
+
+    var note: String { "\(tapCount) \(tapCount == 1 ? "tap" : "taps"), \(count("reverted")) failed" }
+
+    /// Whether each tap ended on the screen as it did at the lamp.
+    var isRight: Bool { refusal == nil && tapCount == ended.count && ended == wanted }
+
+    var summary: String {
+        if let refusal { return "refused: \(refusal)" }
+        let text =
+            "\(tapCount) taps, \(count("confirmed")) confirmed, \(count("reverted")) reverted when the lamp failed"
+        return isRight ? text : text + "; the lamp says otherwise: \(wanted.count) operations"
+    }
+}

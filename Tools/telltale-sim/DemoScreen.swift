@@ -1,0 +1,160 @@
+import Cards
+import Client
+import EventLoop
+import Foundation
+import Histogram
+import Model
+import Wire
+
+/// One screen of the demo: a connection of its own, which follows everything as its surface shows it.
+final class DemoScreen {
+    /// What it showed of one case last.
+    struct Shown {
+        var rev: Int64
+        /// `nil` when it took the case away.
+        var body: JSONObject?
+        /// The body before that.
+        var lastBody: JSONObject?
+    }
+
+    /// `nil` for the whole state.
+    let surface: Surface?
+    private(set) var shown: [String: Shown] = [:]
+    /// From an event's leaving its sender to its view on this screen, in µs; events that were folded have no row.
+    private(set) var latency = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
+    /// Of all that it shows, what changed last.
+    private(set) var latestKey: String?
+    private(set) var isLive = false
+    private(set) var now: () -> Timestamp = { Timestamp(milliseconds: 0) }
+    private var orders: Shelf
+    private var flights: Shelf
+    private var client: Client?
+    private var notice: (key: String, notice: Notice, until: Int64)?
+    /// When each commit got here, and when its event was sent.
+    private var arrivals: [Int64: UInt64] = [:]
+    private var sends: [Int64: UInt64] = [:]
+    private let onTrouble: (String) -> Void
+
+    init(_ surface: Surface?, orders: Int, flights: Int, onTrouble: @escaping (String) -> Void) {
+        self.surface = surface
+        let patience = Milliseconds.seconds(6)
+        let over = Milliseconds(1500)
+        self.orders = Shelf(places: orders, patience: patience, patienceWhenOver: over)
+        self.flights = Shelf(places: flights, patience: patience, patienceWhenOver: over)
+        self.onTrouble = onTrouble
+    }
+
+    var name: String { surface?.rawValue ?? "the full view" }
+
+    func connect(to endpoint: Endpoint, on loop: EventLoop, onLive: @escaping () -> Void) throws {
+        var configuration = ClientConfiguration(name: "demo-\(surface?.rawValue ?? "full")", eventIDPrefix: "demo")
+        configuration.surface = surface
+        configuration.keepsRows = false
+        configuration.reconnects = false
+        let client = try Client(to: endpoint, configuration: configuration, on: loop) { [weak self] _, event in
+            self?.heard(event, onLive)
+        }
+        for kind in ["parcel", "flight"] {
+            if let pattern = Pattern("\(kind)/*") { _ = client.subscribe(SubscribeCommand(pattern: pattern)) }
+        }
+        client.start()
+        self.client = client
+    }
+
+    func close() {
+        client?.close()
+        client = nil
+    }
+
+    private var liveCount = 0
+
+    private func heard(_ event: ClientEvent, _ onLive: () -> Void) {
+        switch event {
+        case .ready(let greeting, _):
+            let (start, greetedAt) = (greeting.now, EventLoop.monotonicMilliseconds())
+            now = {
+                let elapsed = Double(EventLoop.monotonicMilliseconds() - greetedAt) * greeting.speed
+                return (start ?? Timestamp(milliseconds: 0)) + Milliseconds(Int64(elapsed))
+            }
+        case .subscription(_, let event):
+            if case .live = event {
+                liveCount += 1
+                isLive = liveCount >= 2
+                if isLive { onLive() }
+            }
+            heard(event)
+        case .refused(let reason, _): onTrouble(reason)
+        case .disconnected(let reason, _): onTrouble(reason)
+        case .violation(let text): onTrouble("the daemon broke the protocol: \(text)")
+        case .item, .reply, .restarted, .lost, .action, .farewell: break
+        }
+    }
+
+    private func heard(_ event: SubscriptionEvent) {
+        switch event {
+        case .snapshot(let row), .update(let row):
+            arrived(row.rev)
+            latestKey = row.key.text
+            shown[row.key.text] = Shown(rev: row.rev, body: row.body, lastBody: row.body)
+            let isOver = row.body["lifecycle"]?.string == "ended"
+            let now = Milliseconds(EventLoop.monotonicMilliseconds())
+            if row.key.kind == "parcel" {
+                orders.changed(row.key.text, isOver: isOver, at: now)
+            } else {
+                flights.changed(row.key.text, isOver: isOver, at: now)
+            }
+        case .deletion(let key, let rev, _):
+            arrived(rev)
+            shown[key.text] = Shown(rev: rev, body: nil, lastBody: shown[key.text]?.lastBody)
+            orders.removed(key.text)
+            flights.removed(key.text)
+        case .alert(let key, _, let body):
+            let now = EventLoop.monotonicMilliseconds()
+            guard notice.map({ $0.until <= now }) ?? true else { return }
+            let text = Notice(title: body["title"]?.string ?? "", body: body["body"]?.string ?? "")
+            notice = (key.text, text, now + 1500)
+        case .refused(let line): onTrouble(line.message ?? "a subscription was refused")
+        case .milestone, .live, .reset: break
+        }
+    }
+
+    // MARK: Event to view
+
+    static func clock() -> UInt64 { DispatchTime.now().uptimeNanoseconds }
+
+    private func arrived(_ rev: Int64) {
+        guard arrivals[rev] == nil else { return }
+        let now = Self.clock()
+        arrivals[rev] = now
+        if let sentAt = sends[rev] { record(sentAt, now) }
+    }
+
+    /// An event whose commit is `rev` was sent at `time`. Told when its reply is there; the view may be there before it.
+    func sent(_ rev: Int64, at time: UInt64) {
+        sends[rev] = time
+        if let arrivedAt = arrivals[rev] { record(time, arrivedAt) }
+    }
+
+    private func record(_ sentAt: UInt64, _ arrivedAt: UInt64) {
+        latency.record((arrivedAt > sentAt ? arrivedAt - sentAt : 0) / 1000)
+    }
+
+    // MARK: Drawing
+
+    /// What the display has room for.
+    func cards() -> [Card] {
+        let now = Milliseconds(EventLoop.monotonicMilliseconds())
+        let keys = orders.arranged(at: now) + flights.arranged(at: now)
+        return keys.enumerated().compactMap { place, key in
+            guard let key, var body = shown[key]?.body else { return nil }
+            // Where a card stands on the demo's small display is the shelf's to say.
+            body["order"] = .integer(Int64(place))
+            return Card(key: key, body: body)
+        }
+    }
+
+    var notices: [Notice] {
+        guard let notice, notice.until > EventLoop.monotonicMilliseconds() else { return [] }
+        return [notice.notice]
+    }
+}

@@ -1,0 +1,38 @@
+import Foundation
+import Glibc
+
+/// Standard output, where a person looks at it.
+enum Terminal {
+    static let isPresent = isatty(STDOUT_FILENO) == 1 && environment["TERM"] != "dumb"
+
+    /// On a terminal whose person wants colours (https://no-color.org).
+    static let hasColor = isPresent && (environment["NO_COLOR"] ?? "").isEmpty
+
+    private static let environment = ProcessInfo.processInfo.environment
+
+    /// Columns and lines; 80 × 24 where nobody knows.
+    static var size: (width: Int, height: Int) {
+        var size = winsize()
+        guard unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
+            return (80, 24)
+        }
+        return (Int(size.ws_col), Int(size.ws_row))
+    }
+
+    /// Writes at once. When nobody reads any more, the program ends.
+    static func write(_ text: String) {
+        var bytes = Array(text.utf8)[...]
+        while !bytes.isEmpty {
+            let count = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+            if count > 0 {
+                bytes.removeFirst(count)
+            } else if errno != EINTR && errno != EAGAIN {
+                exit(1)
+            }
+        }
+    }
+
+    static func line(_ text: String) {
+        write(text + "\n")
+    }
+}
