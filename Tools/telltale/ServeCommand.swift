@@ -12,6 +12,11 @@ struct ServeCommand: ParsableCommand {
             The command runs in a shell with TELLTALE_KEY, TELLTALE_ACTION (set or press), TELLTALE_VALUE (on, off or
             empty), TELLTALE_OP and TELLTALE_DEADLINE (Unix ms). Exit status 0 is done, anything else failed.
 
+            A toggle's command may print what the thing is now, on or off, as its last line; without that the value is
+            taken for what was asked, and told as assumed. What a failing command prints last on standard error is told
+            to whoever tapped. A command that is still at it when its deadline comes, or when the same control is to do
+            something else, is terminated.
+
               telltale serve porch-light --exec 'gpioset 17=$([ $TELLTALE_VALUE = on ] && echo 1 || echo 0)'
               telltale serve porch-light --report front=off --exec true
             """)
@@ -63,11 +68,21 @@ private final class Provider {
     private var serving: RequestID?
     private var hasServed = false
     private var outcome: ExitCode?
+    /// The command that is at each control.
+    private var running: [Key: Action] = [:]
+
+    private struct Action {
+        var operation: String
+        var process: Process
+        var deadline: TimerHandle?
+    }
 
     /// What a finished command tells the loop.
     private struct Outcome: Sendable {
         var operation: String
         var status: Int32
+        /// The last line that it printed.
+        var said: String?
         /// Why it could not even be run.
         var failure: String?
     }
@@ -86,14 +101,17 @@ private final class Provider {
             [unowned self] client, event in
             handle(event, client, loop, mailbox?.sender)
         }
-        mailbox = try Mailbox<Outcome>(on: loop) { [unowned client] outcomes in
+        mailbox = try Mailbox<Outcome>(on: loop) { [unowned self, unowned client] outcomes in
             for outcome in outcomes {
+                running = running.filter { $0.value.operation != outcome.operation }
                 client.request(
                     outcome.status == 0
-                        ? .done(op: outcome.operation, value: nil)
+                        ? .done(
+                            op: outcome.operation,
+                            value: outcome.said == "on" ? true : outcome.said == "off" ? false : nil)
                         : .fail(
                             op: outcome.operation, code: "failed",
-                            message: outcome.failure ?? "exit status \(outcome.status)"))
+                            message: outcome.failure ?? outcome.said ?? "exit status \(outcome.status)"))
             }
         }
         let signals = try [SignalHandle.Signal.interrupt, .terminate, .hangUp].map { signal in
@@ -126,7 +144,7 @@ private final class Provider {
         case .disconnected(let reason, _):
             guard hasServed else { return finish(DaemonOptions.exit(after: .unreachable(reason)), loop) }
             StandardError.write("telltale: \(reason); trying again")
-        case .action(let action): perform(action, sender)
+        case .action(let action): perform(action, loop, sender)
         case .lost: StandardError.write("telltale: an answer was lost with the connection")
         case .violation(let text): StandardError.write("telltale: the daemon broke a promise: \(text)")
         case .ready, .item, .reply, .restarted, .subscription, .farewell: break
@@ -138,7 +156,9 @@ private final class Provider {
         finish(.failure, loop)
     }
 
-    private func perform(_ action: ProviderAction, _ sender: Mailbox<Outcome>.Sender?) {
+    private func perform(_ action: ProviderAction, _ loop: EventLoop, _ sender: Mailbox<Outcome>.Sender?) {
+        // An older command would set the thing back, when it comes to its end.
+        running.removeValue(forKey: action.key)?.process.terminate()
         let process = Process()
         process.executableURL = URL(filePath: "/bin/sh")
         process.arguments = ["-c", command]
@@ -150,14 +170,50 @@ private final class Provider {
         environment["TELLTALE_DEADLINE"] = "\(action.deadline.milliseconds)"
         process.environment = environment
         process.standardInput = FileHandle.nullDevice
+        let (output, errors) = (Pipe(), Pipe())
+        process.standardOutput = output
+        process.standardError = errors
         let operation = action.operation
-        process.terminationHandler = { finished in
-            sender?.post(Outcome(operation: operation, status: finished.terminationStatus))
-        }
         do {
             try process.run()
         } catch {
-            sender?.post(Outcome(operation: operation, status: -1, failure: "\(error)"))
+            _ = sender?.post(Outcome(operation: operation, status: -1, failure: "\(error)"))
+            return
         }
+        let (outputEnd, errorEnd) = (output.fileHandleForReading, errors.fileHandleForReading)
+        Thread.detachNewThread {
+            // Both are read, so that a talkative command does not wait for its reader.
+            let complaint = Task.detached { LastLine.read(from: errorEnd, echo: true) }
+            let value = LastLine.read(from: outputEnd, echo: false)
+            process.waitUntilExit()
+            let status = process.terminationStatus
+            Task.detached {
+                let said = status == 0 ? value : await complaint.value
+                _ = sender?.post(Outcome(operation: operation, status: status, said: said))
+            }
+        }
+        let deadline = try? TimerHandle(on: loop) { [unowned self] _ in
+            guard running[action.key]?.operation == operation else { return }
+            running.removeValue(forKey: action.key)?.process.terminate()
+        }
+        let now = Timestamp(milliseconds: EventLoop.wallClockMilliseconds())
+        deadline?.schedule(afterMilliseconds: max(0, (action.deadline - now).count))
+        running[action.key] = Action(operation: operation, process: process, deadline: deadline)
+    }
+}
+
+/// The last line of what a command prints.
+private enum LastLine {
+    /// - Parameter echo: Show all of it on standard error too.
+    static func read(from handle: FileHandle, echo: Bool) -> String? {
+        var bytes: [UInt8] = []
+        while true {
+            let data = handle.availableData
+            guard !data.isEmpty else { break }
+            if echo { FileHandle.standardError.write(data) }
+            bytes = Array((bytes + data).suffix(4_096))
+        }
+        let line = bytes.split(separator: UInt8(ascii: "\n")).last.map { String(decoding: $0, as: UTF8.self) }
+        return line?.trimmingCharacters(in: .whitespaces)
     }
 }
