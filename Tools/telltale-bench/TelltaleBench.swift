@@ -5,7 +5,8 @@ struct TelltaleBench: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "telltale-bench", abstract: "Measures Telltale, alone and beside others.",
         subcommands: [
-            ActivityCommand.self, IngestCommand.self, JournalBench.self, ProjectionCommand.self, StatechartCommand.self,
+            ActivityCommand.self, ControlCommand.self, IngestCommand.self, JournalBench.self, ProjectionCommand.self,
+            StatechartCommand.self,
             StatechartTracesCommand.self,
         ])
 }

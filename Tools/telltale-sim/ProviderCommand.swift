@@ -99,7 +99,7 @@ private final class SimulatedProviderClient {
         for kind in kinds { serving.insert(client.request(.serve(kind: kind))) }
         let whim = try TimerHandle(on: loop) { [unowned self, unowned client] _ in
             guard client.isReady, let (key, value) = thing.useSwitch() else { return }
-            print("\(key) was switched \(value ? "on" : "off") by hand")
+            tell("\(key) was switched \(value ? "on" : "off") by hand")
             client.request(.report(key, value: value, at: nil))
         }
         if let whims { whim.scheduleRepeating(everyMilliseconds: Int64(whims) * 1_000) }
@@ -126,10 +126,9 @@ private final class SimulatedProviderClient {
         case .refused(let reason, _): fail(reason, client)
         case .disconnected(let reason, _):
             timers = [:]
-            guard hasServed else {
-                failure = .noDaemon
-                return fail("no daemon: \(reason)", client)
-            }
+            if hasServed { return complain("telltale-sim: \(reason); trying again") }
+            failure = .noDaemon
+            fail("no daemon: \(reason)", client)
         case .action(let action): perform(action, client)
         case .violation(let text): complain("telltale-sim: the daemon broke a promise: \(text)")
         case .item, .reply, .restarted, .lost, .subscription, .farewell: break
@@ -154,14 +153,19 @@ private final class SimulatedProviderClient {
             thing.finish(answer, on: action.key)
             switch answer {
             case .done(let value):
-                print("\(action.key) \(wish): done after \(delay.count) ms")
+                tell("\(action.key) \(wish): done after \(delay.count) ms")
                 client.request(.done(op: action.operation, value: value))
             case .failed(let code, let message):
-                print("\(action.key) \(wish): \(message), after \(delay.count) ms")
+                tell("\(action.key) \(wish): \(message), after \(delay.count) ms")
                 client.request(.fail(op: action.operation, code: code, message: message))
-            case .silence: print("\(action.key) \(wish): says nothing")
+            case .silence: tell("\(action.key) \(wish): says nothing")
             }
         }
         timers[action.operation]?.schedule(afterMilliseconds: delay.count)
     }
+}
+
+/// One line on standard output, at once: whoever reads along wants it now.
+private func tell(_ text: String) {
+    FileHandle.standardOutput.write(Data("\(text)\n".utf8))
 }
