@@ -26,8 +26,7 @@ final class Daemon {
     private var timer: TimerHandle?
     private var stallTimer: TimerHandle?
     private var signals: [SignalHandle] = []
-    /// By the monotonic clock, which is well past 0.
-    private var lastFlush: Int64 = 0
+    private var pace: FlushPace
     private var output: [UInt8] = []
     private var snapshotSequence: Int64
     private var isWritingSnapshot = false
@@ -64,6 +63,7 @@ final class Daemon {
         self.hub = hub
         self.clock = clock
         self.configuration = configuration
+        pace = FlushPace(interval: Int64(configuration.pace))
         self.logger = logger
         self.exit = exit
         let box = Box()
@@ -172,9 +172,9 @@ final class Daemon {
 
     private static let decisionsPerTurn = 4
 
-    /// Paced: at once when idle, at most one flush per `pace` when busy. Batching is worth more than any other trick.
+    /// Paced: at once when idle, at most one flush per `pace` when busy.
     private func isFlushDue(at now: HubTime) -> Bool {
-        now.monotonic - lastFlush >= Int64(configuration.pace)
+        pace.isDue(at: now.monotonic)
     }
 
     private func commit(_ records: [JournalRecord]) {
@@ -219,7 +219,7 @@ final class Daemon {
 
     /// Writes to every session that is due something and can take it: one write each.
     private func flush(at now: HubTime) {
-        lastFlush = now.monotonic
+        pace.flushed(at: now.monotonic)
         var passed: [SessionID] = []
         while let id = hub.nextReady() {
             guard let connection = connections[id], connection.isOpen else { continue }
@@ -248,7 +248,7 @@ final class Daemon {
         func consider(_ milliseconds: Int64) { wait = min(wait ?? .max, max(0, milliseconds)) }
         if !hub.isCommitting {
             if hub.hasWork(at: now) || hub.hasReadySessions {
-                consider(lastFlush + Int64(configuration.pace) - now.monotonic)
+                consider(pace.nextFlush - now.monotonic)
             }
             if let time = hub.nextDeadline { consider(clock.milliseconds(untilKindsTime: time, from: now)) }
             if let time = hub.nextWallDeadline { consider((time - now.wall).count) }
