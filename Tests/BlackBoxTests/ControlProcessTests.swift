@@ -1,0 +1,99 @@
+import Foundation
+import TestSupport
+import Testing
+import Wire
+
+/// Controls and the real daemon's death: what was acknowledged is not done twice, and nothing stays pending.
+@Suite(.serialized)
+struct ControlProcessTests {
+    @Test func `after SIGKILL a retried tap acts once, and what was in flight is reverted or asked for again`()
+        async throws
+    {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let (provider, phone) = (try Peer(port: daemon.port), try Peer(port: daemon.port))
+            for kind in ["porch-light", "store-open"] { #expect(try provider.ask("SERVE \(kind)").verb == "OK") }
+            for key in ["porch-light/front", "porch-light/back", "store-open/main"] {
+                #expect(try provider.ask("REPORT \(key) value=off").verb == "OK")
+            }
+            #expect(try phone.ask("HELLO account=alice").verb == "OK")
+            // One is confirmed; two are in flight, of kinds that say otherwise what becomes of them.
+            let confirmed = try #require(try phone.ask("SET porch-light/back value=on eid=1")["op"])
+            #expect(try provider.receive()["op"] == confirmed)
+            #expect(try provider.ask("DONE op=\(confirmed) value=on")["verdict"] == "applied")
+            let reverted = try #require(try phone.ask("SET porch-light/front value=on eid=2")["op"])
+            let reissued = try #require(try phone.ask("SET store-open/main value=on eid=3")["op"])
+            #expect(try provider.receive()["op"] == reverted)
+            #expect(try provider.receive()["op"] == reissued)
+            daemon.send(SIGKILL)
+            _ = daemon.waitForExit()
+
+            let again = try DaemonProcess(in: daemon.folder)
+            let (newProvider, newPhone) = (try Peer(port: again.port), try Peer(port: again.port))
+            #expect(try newPhone.ask("HELLO account=alice").verb == "OK")
+            var row = try newPhone.ask("GET porch-light/front")
+            #expect(row.tail?["phase"] == "settled" && row.tail?["value"] == false)
+            #expect(row.tail?["last"]?["op"] == .string(reverted) && row.tail?["last"]?["reason"] == "unavailable")
+            #expect(try newPhone.ask("GET store-open/main").tail?["phase"] == "pending")
+
+            try newProvider.send("SERVE porch-light")
+            try newProvider.send("SERVE store-open")
+            var asked: [String?] = []
+            for _ in 0..<4 {
+                let line = try newProvider.receive()
+                if line.verb == "DO" { asked.append(line["op"]) }
+                if asked.count == 1, line.verb == "OK" { break }
+            }
+            #expect(asked == [reissued])
+            for (key, eid, operation) in [
+                ("porch-light/back", "1", confirmed), ("porch-light/front", "2", reverted),
+                ("store-open/main", "3", reissued),
+            ] {
+                let reply = try newPhone.ask("SET \(key) value=on eid=\(eid)")
+                #expect(reply["op"] == operation && reply["verdict"] == "duplicate")
+            }
+            // Answers to what the dead daemon asked, and nobody asks any more, change nothing.
+            try newProvider.send("DONE op=\(reverted) value=on id=late")
+            try newProvider.send("DONE op=\(reissued) value=on id=now")
+            var answers: [String: String] = [:]
+            while answers.count < 2 {
+                let line = try newProvider.receive()
+                if let id = line["id"] { answers[id] = line["verdict"] }
+            }
+            #expect(answers == ["late": "ignored", "now": "applied"])
+            #expect(try newPhone.ask("GET porch-light/front").tail?["value"] == false)
+            row = try newPhone.ask("GET store-open/main")
+            #expect(row.tail?["value"] == true && row.tail?["last"]?["result"] == "confirmed")
+        }
+    }
+
+    @Test func `telltale serve does what it is asked by a command, and tells what came of it`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let telltale = DaemonProcess.executable.deletingLastPathComponent().appending(path: "telltale")
+            let program = try RunningProgram(
+                telltale,
+                [
+                    "serve", "porch-light", "--connect", "127.0.0.1:\(daemon.port)", "--report", "front=off", "--exec",
+                    #"case $TELLTALE_VALUE in on) echo on;; *) echo "stuck at $TELLTALE_KEY" >&2; exit 3;; esac"#,
+                ])
+            defer { program.kill() }
+            let phone = try Peer(port: daemon.port)
+            _ = try phone.receive()
+            try phone.send("SUB porch-light/front")
+            func settled(_ operation: String?) throws -> ServerLine {
+                while true {
+                    let line = try phone.receive(seconds: 20)
+                    guard line.verb == "UPD" || line.verb == "SNAP" else { continue }
+                    if line.tail?["phase"] != "settled" { continue }
+                    if operation == nil || line.tail?["last"]?["op"]?.string == operation { return line }
+                }
+            }
+            _ = try settled(nil)
+            var row = try settled(try phone.ask("SET porch-light/front value=on")["op"])
+            #expect(row.tail?["value"] == true && row.tail?["assumed"] == false)
+            row = try settled(try phone.ask("SET porch-light/front value=off")["op"])
+            #expect(row.tail?["value"] == true && row.tail?["last"]?["message"] == "stuck at porch-light/front")
+        }
+    }
+}
