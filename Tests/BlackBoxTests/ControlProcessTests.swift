@@ -1,4 +1,5 @@
 import Foundation
+import Model
 import TestSupport
 import Testing
 import Wire
@@ -94,6 +95,26 @@ struct ControlProcessTests {
             #expect(row.tail?["value"] == true && row.tail?["assumed"] == false)
             row = try settled(try phone.ask("SET porch-light/front value=off")["op"])
             #expect(row.tail?["value"] == true && row.tail?["last"]?["message"] == "stuck at porch-light/front")
+        }
+    }
+
+    @Test func `the lamp of the documentation is a provider`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let file = daemon.folder.appending(path: "lamp")
+            let script = repository.appending(path: "Protocols/Controls/lamp.py")
+            let lamp = try RunningProgram(
+                URL(filePath: "/usr/bin/env"), ["python3", script.path, "127.0.0.1:\(daemon.port)", file.path])
+            defer { lamp.kill() }
+            let phone = try Peer(port: daemon.port)
+            _ = try phone.receive()
+            try phone.send("SUB porch-light/front")
+            // It is there from its kind file on, and known when the lamp has said what it is.
+            while try phone.receive(seconds: 20).tail?["value"] != false {}
+            let operation = try #require(try phone.ask("SET porch-light/front value=on")["op"])
+            while try phone.receive(seconds: 20).tail?["last"]?["op"]?.string != operation {}
+            #expect(try phone.ask("GET porch-light/front").tail?["value"] == true)
+            #expect(try String(contentsOf: file, encoding: .utf8) == "on\n")
         }
     }
 }
