@@ -119,9 +119,18 @@ final class House {
         return text.split(separator: "\n").map(String.init)
     }
 
-    /// The process dies and begins again: the journal is read, every connection is gone.
-    func restart(kinds: [String]) throws {
-        hub = try recovered()
+    /// The process dies and begins again: the journal, or a snapshot of its state, is read, every connection is gone.
+    func restart(kinds: [String], fromSnapshot: Bool = false) throws {
+        if fromSnapshot {
+            var chunks: [[UInt8]] = []
+            hub.snapshot().forEachChunk { chunks.append($0) }
+            var loaded = Hub(configuration: HubConfiguration(), epoch: hub.epoch)
+            for chunk in chunks { try loaded.load(chunk) }
+            loaded.finishLoading()
+            hub = loaded
+        } else {
+            hub = try recovered()
+        }
         try hub.adopt(try kinds.map { try Self.kind($0) })
         hub.restart()
         clients = [:]

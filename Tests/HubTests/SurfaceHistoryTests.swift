@@ -155,7 +155,7 @@ private struct SurfaceHistory {
 
     private mutating func restart() throws {
         blocked = []
-        try house.restart(kinds: House.kindsOfSurfaces)
+        try house.restart(kinds: House.kindsOfSurfaces, fromSnapshot: random.chance(50))
         shop = house.connect()
         for screen in screens {
             screen.lose()

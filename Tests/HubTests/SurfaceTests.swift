@@ -271,6 +271,29 @@ struct SurfaceTests {
         #expect(try house.event("taxi/21", "type=start for=alice", from: shop).attributes["verdict"] == "applied")
     }
 
+    @Test func `a full disk takes nothing off a person's screens and puts nothing on them`() throws {
+        let (phone, car) = (try screen("phone"), try screen("carplay"))
+        try house.event("coffee-order/1", "type=start for=alice", from: shop)
+        try house.event("errand/1", "type=start for=alice", from: shop)
+        try look(phone, car)
+        let before = (phone.picture, car.picture)
+        house.isFull = true
+        #expect(
+            try house.event("errand/1", #"type=end {"dismissal-date":1}"#, from: shop).attributes["code"]
+                == "storage_full")
+        try house.event("taxi/1", "type=start for=alice", from: shop)
+        try phone.say("DISMISS coffee-order/1")
+        house.isFull = false
+        try look(phone, car)
+        #expect((phone.picture, car.picture) == before)
+        #expect(try screen("phone").picture == before.0)
+        // A key that was another person's is one again.
+        house.time = house.time + .seconds(2)
+        try house.event("taxi/1", "type=start for=bob", from: shop)
+        #expect(try screen("phone").picture == before.0)
+        #expect(try screen("phone", "bob").rows.count == 1)
+    }
+
     // MARK: Alerts
 
     @Test func `an alert is drawn as each surface draws it, once, and before its row`() throws {
