@@ -3,9 +3,7 @@ extension Catalogue {
     public static let areas: [Area] = [
         area("island", .compact, "430x932", 62.33, 36.67),
         area("island", .compact, "393x852", 52.33, 36.67),
-        Area(
-            place: "island", presentation: .minimal,
-            extent: Extent(width: 36.67...45, height: 36.67...36.67)),
+        area("island", .minimal, 36.67...45, 36.67...36.67),
         tall("island", .expanded, "430x932", 408),
         tall("island", .expanded, "393x852", 371),
         tall("phone", .lockScreen, "430x932", 408),
@@ -23,6 +21,11 @@ extension Catalogue {
         area("watch", .small, "44mm", 173, 76.5),
         area("watch", .small, "45mm", 184, 80.5),
         area("watch", .small, "49mm", 191, 81.5),
+        // The menu bar draws what the phone does, in the phone's sizes.
+        area("desktop", .compact, 52.33...62.33, 36.67...36.67),
+        area("desktop", .minimal, 36.67...45, 36.67...36.67),
+        area("desktop", .expanded, 371...408, 84...160),
+        area("desktop", .lockScreen, 371...408, 84...160),
     ]
 
     /// Margins, smallest texts, safe zones, and what may stand in a row.
@@ -61,6 +64,12 @@ extension Catalogue {
         _ place: String, _ presentation: Presentation, _ screen: String?, _ width: Double, _ height: Double
     ) -> Area {
         Area(place: place, presentation: presentation, screen: screen, extent: extent(width, height))
+    }
+
+    private static func area(
+        _ place: String, _ presentation: Presentation, _ width: ClosedRange<Double>, _ height: ClosedRange<Double>
+    ) -> Area {
+        Area(place: place, presentation: presentation, extent: Extent(width: width, height: height))
     }
 
     private static func tall(
