@@ -69,6 +69,17 @@ struct EntityTable: Sendable {
         return index
     }
 
+    /// More than this is not made room for at once, whatever a snapshot says.
+    static let reserveLimit = 1 << 22
+
+    /// Makes room for what a snapshot holds.
+    mutating func reserve(_ count: Int) {
+        let count = min(max(0, count), Self.reserveLimit)
+        byKey.reserveCapacity(count)
+        keys.reserveCapacity(count)
+        states.reserveCapacity(count)
+    }
+
     mutating func retain(_ index: EntityIndex) { references[index] += 1 }
 
     /// Gives up one reference, and the index with it when nothing is left behind it.

@@ -45,6 +45,18 @@ struct EventIDs: Sendable {
         }
     }
 
+    /// How many ids there are of each source, in the order of their names.
+    var counts: [(name: String, count: Int)] {
+        sources.keys.sorted().map { ($0, sources[$0]?.entries.count ?? 0) }
+    }
+
+    /// Makes room for what a snapshot holds.
+    mutating func reserve(_ count: Int, source: String) {
+        let count = min(max(0, count), EntityTable.reserveLimit)
+        sources[source, default: Source()].entries.reserveCapacity(count)
+        sources[source]?.order.reserveCapacity(count)
+    }
+
     var count: Int { sources.values.reduce(0) { $0 + $1.entries.count } }
 }
 

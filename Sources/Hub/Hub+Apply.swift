@@ -34,8 +34,8 @@ extension Hub {
                 key, ActivityEvent(.seen(account: account, rev: rev)), sequence: sequence, undo: &undo)
         case .created, .tapped, .reported, .done, .failed, .providerChanged, .raiseRefused, .restarted, .kindChanged:
             return try applyToControl(input, sequence: sequence, undo: &undo)
-        case .deadline(let key):
-            return try fireDeadline(of: key, sequence: sequence, undo: &undo)
+        case .deadline(let key, _):
+            return try fireDeadline(input, of: key, sequence: sequence, undo: &undo)
         case .pruned(let key): return try forget(key, sequence: sequence, undo: &undo)
         }
     }
@@ -127,11 +127,11 @@ extension Hub {
     }
 
     private mutating func fireDeadline(
-        of key: Key, sequence: Int64, undo: inout [Undo]
+        _ input: Input, of key: Key, sequence: Int64, undo: inout [Undo]
     ) throws(WireError) -> Applied {
         guard let entity = entities.index(of: key) else { throw unknownKey(key) }
         guard var activity = activity(at: entity) else {
-            return try applyToControl(.deadline(key), sequence: sequence, undo: &undo)
+            return try applyToControl(input, sequence: sequence, undo: &undo)
         }
         guard let outcome = activity.deadlineReached(by: time, settings: settings.activities) else {
             throw WireError(.internal, "no deadline of \(key) is due")
@@ -216,7 +216,7 @@ extension Hub {
 
     /// Counts what the state at `entity` takes up of its people's room, `difference` times.
     mutating func countActivity(at entity: EntityIndex, by difference: Int) {
-        guard let activity = activity(at: entity) else { return }
+        guard let activity = activity(at: entity), !activity.accounts.isEmpty else { return }
         let app = apps.number(of: kinds.versions[entities.kinds[entity]].app)
         for account in activity.occupiedAccounts {
             let account = accounts.number(of: account)

@@ -28,7 +28,7 @@ extension Hub {
                 arm(next.entity)
                 continue
             }
-            fire(next.entity, at: now)
+            fire(next.entity, due: next.time, at: now)
         }
         while let next = wallDeadlines.min, next.time <= wall, batchHasRoom {
             _ = wallDeadlines.popMin()
@@ -38,15 +38,15 @@ extension Hub {
                 arm(next.entity)
                 continue
             }
-            fire(next.entity, at: now)
+            fire(next.entity, due: next.time, at: now)
         }
     }
 
-    private mutating func fire(_ entity: EntityIndex, at now: HubTime) {
+    private mutating func fire(_ entity: EntityIndex, due: Timestamp, at now: HubTime) {
         guard let key = entities.key(at: entity) else { return }
         statistics.deadlinesFired += 1
         // One that is refused is not armed again before something changes, or it would be due for ever.
-        _ = try? record(entities.dismissedAt[entity] == nil ? .deadline(key) : .pruned(key), at: now)
+        _ = try? record(entities.dismissedAt[entity] == nil ? .deadline(key, due: due) : .pruned(key), at: now)
     }
 
     /// Notes the next moments of an entity, after anything about it changed.

@@ -221,7 +221,9 @@ extension Hub {
         case .kindChanged: type = "kind-changed"
         case .created: type = "created"
         case .restarted: type = "restarted"
-        case .deadline: type = "deadline"
+        case .deadline(_, let due):
+            type = "deadline"
+            happenedAt = due
         case .pruned: type = "pruned"
         case .settings, .kinds: type = "settings"
         }

@@ -45,7 +45,11 @@ extension Hub {
         durableSequence = record.sequence
         _ = link(applied.entity)
         if let change = applied.change { changes.touch(change.entity) }
-        if case .pruned = body.input, let entity = applied.entity { entities.freeIfUnused(entity) }
+        if case .pruned = body.input, let entity = applied.entity {
+            // Whether the journal had heard of it is not known; asked for twice it does no harm.
+            prunedChains.append(record.sequence)
+            entities.freeIfUnused(entity)
+        }
         markAge()
         guard applied.verdict == body.verdict, applied.rev == body.rev, applied.stateHash == body.stateHash else {
             throw .diverged(

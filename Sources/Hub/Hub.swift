@@ -50,6 +50,8 @@ public struct Hub: ~Copyable {
     var resumeFloor: Int64 = 0
     /// When the journal was how long.
     var ageMarks: Deque<AgeMark> = []
+    /// While a snapshot is loaded: the number of each kind version's name.
+    var kindNames: [Int] = []
 
     // MARK: Who follows it (lost with the process)
 

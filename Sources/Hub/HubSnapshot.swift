@@ -20,7 +20,7 @@ public struct HubSnapshot: Sendable {
     let taps: TapLedger
     let marks: Deque<AgeMark>
 
-    static let formVersion: UInt8 = 1
+    static let formVersion: UInt8 = 2
     /// Chunks are about this long, in bytes: a batch waits for the chunk before it.
     private static let chunkByteCount = 512 * 1024
 
@@ -79,7 +79,39 @@ public struct HubSnapshot: Sendable {
             writer.write(mark.sequence)
             writer.write(mark.wall)
         }
+        writer.write(entities.count)
+        writer.write(eventIDs.counts) { writer, source in
+            writer.write(source.name)
+            writer.write(source.count)
+        }
         return writer.bytes
+    }
+
+    /// A hash of all of it that does not depend on the order in which keys were met: a recovery from the first record
+    /// gives the same as one from a later snapshot.
+    var stateHash: UInt64 {
+        var hash = StableHash()
+        hash.combine(UInt64(bitPattern: sequence))
+        hash.combine(UInt64(bitPattern: time.milliseconds))
+        hash.combine(UInt64(bitPattern: wall.milliseconds))
+        for kind in kinds.inForce { hash.combine(json: kind.source) }
+        let keys = entities.existing.compactMap { index in entities.key(at: index).map { (key: $0, index: index) } }
+        for (_, index) in keys.sorted(by: { $0.key < $1.key }) {
+            var writer = BinaryWriter()
+            encode(index, to: &writer)
+            hash.combine(writer.bytes.span)
+        }
+        for (source, eid, entry, wall) in eventIDs.all {
+            hash.combine(source)
+            hash.combine(eid)
+            hash.combine(entry.digest)
+            hash.combine(UInt64(bitPattern: entry.rev))
+            hash.combine(UInt64(bitPattern: wall.milliseconds))
+        }
+        var writer = BinaryWriter()
+        taps.encode(to: &writer)
+        hash.combine(writer.bytes.span)
+        return hash.finalize()
     }
 
     private func encode(_ entity: EntityIndex, to writer: inout BinaryWriter) {
@@ -121,6 +153,11 @@ extension Hub {
             settings: hasSettings ? settings : nil, kinds: kinds, entities: entities, eventIDs: eventIDs, taps: taps,
             marks: ageMarks)
     }
+
+    /// A hash of everything that a recovery rebuilds: the same journal gives the same one, in every process.
+    ///
+    /// - Precondition: No batch is being committed.
+    public var stateHash: UInt64 { snapshot().stateHash }
 
     /// Takes the next chunk of a snapshot, into a hub without a past.
     public mutating func load(_ chunk: [UInt8]) throws(RecoveryError) {
@@ -179,13 +216,19 @@ extension Hub {
             AgeMark(sequence: try reader.readInt64(), wall: try reader.readTimestamp())
         }
         ageMarks = Deque(marks)
+        kindNames = versions.map { kinds.intern(name: $0.name) }
+        entities.reserve(try reader.readInt())
+        let counts = try reader.readArray { (reader) throws(BinaryError) in
+            (name: try reader.readString(), count: try reader.readInt())
+        }
+        for source in counts { eventIDs.reserve(source.count, source: source.name) }
     }
 
     private mutating func loadEntity(_ reader: inout BinaryReader) throws(BinaryError) {
         let key = try reader.readKey()
         let kind = try reader.readInt()
         guard kinds.versions.indices.contains(kind) else { throw reader.failure("the kind of \(key) is missing") }
-        let entity = entities.intern(key, kindName: kinds.intern(name: String(key.kind)))
+        let entity = entities.intern(key, kindName: kindNames[kind])
         entities.kinds[entity] = kind
         entities.revs[entity] = try reader.readInt64()
         entities.lastRecords[entity] = try reader.readInt64()

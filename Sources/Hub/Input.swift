@@ -31,7 +31,9 @@ enum Input: Sendable {
     /// A control lives by the version of its kind that is in force from now on.
     case kindChanged(Key)
     /// The earliest deadline of this key fired.
-    case deadline(Key)
+    ///
+    /// Which one it was and what it did is the key's own state; `due` is when it should have fired, for the history.
+    case deadline(Key, due: Timestamp)
     /// Retention is over; the key is forgotten.
     case pruned(Key)
 
@@ -40,7 +42,7 @@ enum Input: Sendable {
         switch self {
         case .settings, .kinds: nil
         case .event(let event): event.key
-        case .dismissed(let key, _), .seen(let key, _, _), .deadline(let key), .pruned(let key), .created(let key),
+        case .dismissed(let key, _), .seen(let key, _, _), .deadline(let key, _), .pruned(let key), .created(let key),
             .tapped(let key, _, _, _, _, _), .reported(let key, _, _, _), .done(let key, _, _, _),
             .failed(let key, _, _, _), .providerChanged(let key, _), .raiseRefused(let key, _, _),
             .restarted(let key), .kindChanged(let key):
@@ -93,9 +95,10 @@ extension RecordBody {
             writer.write(key.text)
             writer.write(account)
             writer.write(rev)
-        case .deadline(let key):
+        case .deadline(let key, let due):
             writer.write(UInt8(6))
             writer.write(key.text)
+            writer.write(due)
         case .pruned(let key):
             writer.write(UInt8(7))
             writer.write(key.text)
@@ -165,7 +168,7 @@ extension RecordBody {
         case 3: input = .event(try EventCommand(from: &reader))
         case 4: input = .dismissed(try reader.readKey(), account: try reader.readString())
         case 5: input = .seen(try reader.readKey(), account: try reader.readString(), rev: try reader.readInt64())
-        case 6: input = .deadline(try reader.readKey())
+        case 6: input = .deadline(try reader.readKey(), due: try reader.readTimestamp())
         case 7: input = .pruned(try reader.readKey())
         case 8: input = .created(try reader.readKey())
         case 9:

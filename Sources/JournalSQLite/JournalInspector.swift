@@ -82,6 +82,33 @@ public final class JournalInspector {
         }
     }
 
+    /// What a recovery reads: the newest snapshot chunk by chunk, then the records after it, all of one moment.
+    ///
+    /// - Parameter record: Is called with `nil` between the last chunk and the first record.
+    public func recover(
+        chunk: ([UInt8]) throws -> Void, record: (JournalRecord?) throws -> Void
+    ) throws {
+        try connection.execute("BEGIN", "could not read \(folder.database)")
+        defer { connection.rollBack() }
+        let head = try Head(reading: connection, folder: folder)
+        let snapshot = try SQLiteJournal.readSnapshot(of: connection, folder, head)
+        let first = head.snapshot * JournalSchema.chunkLimit
+        let statement = try connection.prepare("SELECT body FROM chunk WHERE id BETWEEN ?1 AND ?2 ORDER BY id")
+        statement.bind(first, 1)
+        statement.bind(first + Int64(snapshot?.chunkCount ?? 0) - 1, 2)
+        while try statement.step() {
+            try chunk(unsafe statement.withBytes(0) { unsafe Array($0) })
+        }
+        try record(nil)
+        var last = snapshot?.sequence ?? 0
+        while true {
+            let portion = try readRecords(after: last, limit: 4_096)
+            guard let newest = portion.last else { return }
+            for next in portion { try record(next) }
+            last = newest.sequence
+        }
+    }
+
     /// The records that follow `sequence`, oldest first, at most `limit` of them; none at the end.
     public func readRecords(after sequence: Int64, limit: Int) throws(JournalError) -> [JournalRecord] {
         let statement = try connection.prepare("SELECT * FROM record WHERE sequence > ?1 ORDER BY sequence LIMIT ?2")

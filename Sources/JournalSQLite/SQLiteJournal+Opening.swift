@@ -73,6 +73,9 @@ extension SQLiteJournal {
         }
         try connection.checkpoint(.truncating)
         try folder.adoptDraft()
+        // The draft's log is empty, and of no use under the new name.
+        folder.remove(folder.draft + "-wal")
+        folder.remove(folder.draft + "-shm")
         return true
     }
 

@@ -160,11 +160,15 @@ public struct BinaryReader: Sendable {
 
     public mutating func readString() throws(BinaryError) -> String {
         let count = try readCount()
-        guard let string = String(validating: bytes[offset..<offset + count], as: UTF8.self) else {
-            throw failure("not UTF-8")
-        }
+        guard let text = text(in: offset..<offset + count) else { throw failure("not UTF-8") }
         offset += count
-        return string
+        return text
+    }
+
+    /// Not by `String(validating:as:)`, which asks for generic metadata each time.
+    private func text(in range: Range<Int>) -> String? {
+        guard let text = try? UTF8Span(validating: bytes.span.extracting(range)) else { return nil }
+        return String(copying: text)
     }
 
     public mutating func readJSON(depth: Int = 0) throws(BinaryError) -> JSON {

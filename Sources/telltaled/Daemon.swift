@@ -30,6 +30,8 @@ final class Daemon {
     private var output: [UInt8] = []
     private var snapshotSequence: Int64
     private var isWritingSnapshot = false
+    /// What the journal was asked to prune with a snapshot that it has not finished.
+    private var unprunedYet = Pruning()
     private var stopping: Stopping = .no
     private let exit: (Int32) -> Void
 
@@ -59,7 +61,8 @@ final class Daemon {
         logger: Logger, exit: @escaping (Int32) -> Void
     ) throws(UVError) {
         self.loop = loop
-        snapshotSequence = hub.durableSequence
+        // After a crash the tail is replayed again and again until a snapshot has it.
+        snapshotSequence = journal.snapshot?.sequence ?? 0
         self.hub = hub
         self.clock = clock
         self.configuration = configuration
@@ -210,7 +213,10 @@ final class Daemon {
             hub.historyRead(result, for: request)
         case .snapshotWritten(let result):
             isWritingSnapshot = false
-            if case .failure(let error) = result { logger.warning("the snapshot was given up: \(error)") }
+            switch result {
+            case .success: unprunedYet = Pruning()
+            case .failure(let error): logger.warning("the snapshot was given up: \(error)")
+            }
             if case .writingSnapshot = stopping { closeJournal() }
         case .journalClosed(let result):
             if case .failure(let error) = result { fail(error) } else { leave(0) }
@@ -347,7 +353,10 @@ final class Daemon {
     private func writeSnapshot() {
         isWritingSnapshot = true
         snapshotSequence = hub.durableSequence
-        let pruning = Pruning(through: hub.takePrunableSequence(), chains: hub.takePrunedChains())
+        let pruning = Pruning(
+            through: max(unprunedYet.through, hub.takePrunableSequence()),
+            chains: unprunedYet.chains + hub.takePrunedChains())
+        unprunedYet = pruning
         let sender = mailbox.sender
         SnapshotWriter.write(hub.snapshot(), to: journal, pruning: pruning) { result in
             _ = sender.post(.snapshotWritten(result))

@@ -10,12 +10,23 @@ enum Recovery {
 
     static func recover(_ journal: any Journal, configuration: HubConfiguration, logger: Logger) throws -> sending Hub {
         var hub = Hub(configuration: configuration, epoch: journal.epoch)
+        var told = ContinuousClock.now
         if let snapshot = journal.snapshot {
-            for index in 0..<snapshot.chunkCount { try hub.load(try journal.readChunk(index)) }
+            for index in 0..<snapshot.chunkCount {
+                try hub.load(try journal.readChunk(index))
+                if ContinuousClock.now - told > .seconds(1) {
+                    told = ContinuousClock.now
+                    logger.info(
+                        "recovering",
+                        metadata: [
+                            "snapshot": "\(index + 1) of \(snapshot.chunkCount) chunks",
+                            "percent": "\(100 * (index + 1) / snapshot.chunkCount)",
+                        ])
+                }
+            }
             hub.finishLoading()
         }
         let first = hub.lastRecordSequence
-        var told = ContinuousClock.now
         while true {
             let records = try journal.readRecords(after: hub.lastRecordSequence, limit: portion)
             guard !records.isEmpty else { break }
