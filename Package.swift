@@ -99,7 +99,7 @@ let package = Package(
             "telltale",
             [
                 "Model", "Statechart", "Kinds", "Machines", "Surfaces", "Wire", "Client", "EventLoop", "Journal",
-                "JournalSQLite", "Cards", argumentParser,
+                "JournalSQLite", "Hub", "Cards", argumentParser,
             ], exclude: ["Cards"]),
         .target(
             name: "Simulation",

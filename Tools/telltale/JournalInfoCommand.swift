@@ -62,7 +62,7 @@ struct JournalInfoCommand: ParsableCommand {
             """
     }
 
-    private static func hex(_ epoch: UInt64) -> String {
+    static func hex(_ epoch: UInt64) -> String {
         let digits = String(epoch, radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Hub
 import Journal
 import JournalSQLite
 import Model
@@ -6,11 +7,19 @@ import Model
 struct JournalVerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify", abstract: "Reads all of a journal and compares it with its checksums.",
-        discussion: "Exit status 1 when anything is not as it was written; the place is named.")
+        discussion: """
+            Exit status 1 when anything is not as it was written; the place is named.
+
+            --replay does what a starting daemon does: it computes the state again, compares what every event since \
+            the snapshot gives with what it gave then, and prints a hash of the whole. The same journal gives the same \
+            hash, here and on any machine.
+            """)
 
     @OptionGroup var folder: JournalFolderArgument
     @Flag(help: "One JSON object.")
     var json = false
+    @Flag(help: "Compute the state again too, and print its hash.")
+    var replay = false
 
     func run() throws {
         let progress = JournalProgress("verifying")
@@ -19,18 +28,40 @@ struct JournalVerifyCommand: ParsableCommand {
             try inspector.verify { progress.show($0, of: $1) }
             progress.end()
             let summary = try inspector.summary()
-            let object: JSON = [
-                "ok": true, "records": .integer(summary.recordCount), "last": .integer(summary.lastSequence),
-            ]
-            print(
-                json
-                    ? object.description
-                    : "\(summary.recordCount) records up to \(summary.lastSequence): all is as it was written")
+            var object = JSONObject()
+            object["ok"] = true
+            object["records"] = .integer(summary.recordCount)
+            object["last"] = .integer(summary.lastSequence)
+            var text = "\(summary.recordCount) records up to \(summary.lastSequence): all is as it was written"
+            if replay {
+                let hub = try Self.recover(inspector, epoch: summary.epoch)
+                let hash = JournalInfoCommand.hex(hub.stateHash)
+                object["replayed"] = .integer(hub.lastRecordSequence)
+                object["state"] = .string(hash)
+                text += "\nreplayed up to \(hub.lastRecordSequence), \(hub.entityCount) keys: state \(hash)"
+            }
+            print(json ? JSON.object(object).description : text)
         } catch {
             progress.end()
             guard json else { throw error }
             print(["ok": false, "error": .string("\(error)")] as JSON)
             throw ExitCode.failure
         }
+    }
+
+    private static func recover(_ inspector: JournalInspector, epoch: UInt64) throws -> Hub {
+        var hub = Hub(configuration: HubConfiguration(), epoch: epoch)
+        var hasSnapshot = false
+        try inspector.recover {
+            hasSnapshot = true
+            try hub.load($0)
+        } record: { record in
+            if let record {
+                try hub.replay(record)
+            } else if hasSnapshot {
+                hub.finishLoading()
+            }
+        }
+        return hub
     }
 }
