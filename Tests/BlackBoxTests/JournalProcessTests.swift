@@ -1,0 +1,182 @@
+import Foundation
+import Glibc
+import Model
+import TestSupport
+import Testing
+import Wire
+
+/// What the journal makes the daemon promise, seen from outside (promises P1, P6, P8, P9, P10).
+@Suite(.serialized, .timeLimit(.minutes(5)))
+struct JournalProcessTests {
+    @Test(
+        "A repeated event is a duplicate with its first rev, and another one under its id is refused, after a restart",
+        arguments: [SIGKILL, SIGTERM])
+    func repeats(signal: CInt) async throws {
+        try await onOwnThread {
+            var daemon = try DaemonProcess()
+            let folder = daemon.folder
+            var peer = try greeted(daemon)
+            let first = try peer.ask(#"EVT errand/1 type=start src=pos eid=a {"attributes":{"n":1,"m":2}}"#)
+            #expect(first["verdict"] == "applied")
+            #expect(
+                try peer.ask(#"EVT errand/1 type=update src=pos eid=b {"content-state":{"x":1}}"#)["rev"]
+                    != first["rev"])
+            daemon.send(signal)
+            _ = daemon.waitForExit()
+            let again = try DaemonProcess(in: folder)
+            peer = try greeted(again)
+            // The order of names is no difference.
+            let repeated = try peer.ask(#"EVT errand/1 type=start src=pos eid=a {"attributes":{"m":2,"n":1}}"#)
+            #expect(repeated["verdict"] == "duplicate")
+            #expect(repeated["rev"] == first["rev"])
+            for other in [
+                #"EVT errand/1 type=start src=pos eid=a {"attributes":{"n":1}}"#,
+                "EVT errand/2 type=start src=pos eid=a",
+                #"EVT errand/1 type=end src=pos eid=a {"attributes":{"n":1,"m":2}}"#,
+            ] {
+                let refused = try peer.ask(other)
+                #expect(refused.verb == "ERR" && refused["code"] == "dup_mismatch")
+            }
+            #expect(try peer.ask("EVT errand/2 type=start src=till eid=a")["verdict"] == "applied")
+            daemon = again
+        }
+    }
+
+    @Test func `ids are forgotten beyond the newest of a source, and by age`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess(["--event-ids-per-source", "3"])
+            let peer = try greeted(daemon)
+            for number in 1...5 { _ = try peer.ask("EVT errand/\(number) type=start src=pos eid=\(number)") }
+            #expect(try peer.ask("EVT errand/3 type=start src=pos eid=3")["verdict"] == "duplicate")
+            #expect(try peer.ask("EVT errand/2 type=start src=pos eid=2")["verdict"] == "ignored")
+        }
+    }
+
+    @Test func `a failed sync ends the daemon at once, with a clear message, and nothing is acknowledged after it`()
+        async throws
+    {
+        try await onOwnThread {
+            let library = try TemporaryFolder()
+            let shim = library.path("failing_sync.so")
+            let compiler = try RunningProgram(
+                URL(filePath: "/usr/bin/env"),
+                [
+                    "clang", "-shared", "-fPIC", "-O1", "-o", shim,
+                    repository.appending(path: "Tests/FailingSync/failing_sync.c").path,
+                ])
+            try #require(compiler.waitForExit(seconds: 60) == 0, "\(compiler.standardError)")
+            let flag = library.path("fail")
+            let folder = try DaemonProcess.makeFolder()
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let daemon = try DaemonProcess(in: folder, limits: "export LD_PRELOAD='\(shim)' FAILING_SYNC='\(flag)'")
+            let (peer, screen) = (try greeted(daemon), try greeted(daemon))
+            try screen.send("SUB errand/* view=full")
+            for number in 1...5 { #expect(try peer.ask("EVT errand/\(number) type=start")["verdict"] == "applied") }
+            try Data().write(to: URL(filePath: flag))
+            try peer.send("EVT errand/6 type=start")
+            #expect(daemon.waitForExit() == 1)
+            #expect(peer.receiveRest().allSatisfy { !$0.hasPrefix("OK") })
+            #expect(screen.receiveRest().allSatisfy { !$0.contains("errand/6") })
+            #expect(daemon.standardError.contains("nothing more is acknowledged; check the disk, then start again"))
+            let again = try DaemonProcess(in: folder)
+            let reader = try greeted(again)
+            for number in 1...5 { #expect(try reader.ask("GET errand/\(number) view=full").verb == "OK") }
+        }
+    }
+
+    @Test("The epoch tells whether history is whole", arguments: ["full", "normal", "off"])
+    func epoch(sync: String) async throws {
+        try await onOwnThread {
+            let folder = try DaemonProcess.makeFolder()
+            defer { try? FileManager.default.removeItem(at: folder) }
+            var epochs: [String] = []
+            for signal in [SIGTERM, SIGKILL, SIGTERM] {
+                let daemon = try DaemonProcess(["--sync", sync], in: folder)
+                epochs.append(daemon.ready["epoch"] ?? "")
+                #expect(try greeted(daemon).ask("EVT errand/1 type=update").verb != "")
+                daemon.send(signal)
+                _ = daemon.waitForExit()
+            }
+            #expect(epochs[1] == epochs[0])
+            // Without full syncs a daemon that did not stop in order may have lost what it acknowledged.
+            #expect((epochs[2] == epochs[1]) == (sync == "full"))
+        }
+    }
+
+    @Test func `a backup of a running daemon, and a repair, begin another epoch with the same state`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let peer = try greeted(daemon)
+            for number in 1...20 { _ = try peer.ask("EVT errand/\(number) type=start src=pos eid=\(number)") }
+            let cursor = try peer.ask("SUB errand/*")
+            #expect(cursor.verb == "OK")
+            let restored = try DaemonProcess.makeFolder()
+            defer { try? FileManager.default.removeItem(at: restored) }
+            let (data, copy) = (daemon.folder.path + "/data", restored.path + "/data")
+            try journal(["backup", data, copy])
+            _ = try peer.ask("EVT errand/21 type=start")
+
+            // The same journal gives the same state, whoever computes it and however often.
+            let hashes = try (0..<2).map { _ in try journal(["verify", copy, "--replay", "--json"]) }
+            #expect(hashes[0].contains("\"state\""))
+            #expect(hashes[0] == hashes[1])
+
+            let second = try DaemonProcess(in: restored)
+            let epoch = second.ready["epoch"]
+            #expect(epoch != daemon.ready["epoch"])
+            let reader = try greeted(second)
+            #expect(try reader.ask("EVT errand/20 type=start src=pos eid=20")["verdict"] == "duplicate")
+            #expect(try reader.ask("GET errand/21 view=full")["code"] == "unknown_key")
+            second.send(SIGTERM)
+            #expect(second.waitForExit() == 0)
+
+            try journal(["repair", copy])
+            let third = try DaemonProcess(in: restored)
+            #expect(third.ready["epoch"] != epoch)
+            #expect(third.ready["entities"] == second.ready["entities"])
+        }
+    }
+
+    @Test func `under steady load the files stop growing`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess(
+                ["--retention", "1", "--event-id-age", "1"], limits: "export TELLTALE_SNAPSHOT_RECORDS=300")
+            let peer = try greeted(daemon)
+            var sizes: [Int] = []
+            let filler = String(repeating: "x", count: 1_000)
+            for round in 0..<7 {
+                let end = Date.now.addingTimeInterval(1.1)
+                for number in 0..<200 {
+                    let key = "errand/\(round)-\(number)"
+                    try peer.send("EVT \(key) type=start {\"attributes\":{\"f\":\"\(filler)\"}}")
+                    try peer.send("EVT \(key) type=end {\"dismissal-date\":1}")
+                }
+                for _ in 0..<400 { #expect(try peer.receive()["verdict"] == "applied") }
+                // The retention is over by the next round, which writes the snapshot that lets the records go.
+                while Date.now < end { _ = try peer.ask("PING") }
+                sizes.append(size(of: daemon.folder.appending(path: "data/journal.sqlite")))
+            }
+            // 200 KB came in each round; without pruning four rounds are 800.
+            #expect(sizes[6] < sizes[2] + 400_000, "\(sizes)")
+        }
+    }
+
+    private func greeted(_ daemon: DaemonProcess) throws -> Peer {
+        let peer = try Peer(port: daemon.port)
+        #expect(try peer.receive().verb == "TELLTALE")
+        return peer
+    }
+
+    @discardableResult
+    private func journal(_ arguments: [String]) throws -> String {
+        let tool = try RunningProgram(
+            DaemonProcess.executable.deletingLastPathComponent().appending(path: "telltale"), ["journal"] + arguments)
+        let output = tool.readToEnd().joined(separator: "\n")
+        #expect(tool.waitForExit(seconds: 30) == 0, "\(arguments): \(tool.standardError)")
+        return output
+    }
+
+    private func size(of file: URL) -> Int {
+        (try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int) ?? 0
+    }
+}
