@@ -6,7 +6,6 @@ struct TelltaleBench: ParsableCommand {
         commandName: "telltale-bench", abstract: "Measures Telltale, alone and beside others.",
         subcommands: [
             ActivityCommand.self, ControlCommand.self, IngestCommand.self, JournalBench.self, ProjectionCommand.self,
-            StatechartCommand.self,
-            StatechartTracesCommand.self,
+            RecoveryCommand.self, StatechartCommand.self, StatechartTracesCommand.self,
         ])
 }

@@ -3,18 +3,18 @@ import Foundation
 
 /// The `telltaled` that was built beside the bench, on a free port.
 struct BenchDaemon {
+    /// Stays as long as the daemon does.
+    let folder: BenchFolder
     let process: ServerProcess
     let endpoint: Endpoint
     /// The attributes of its `ready` line.
     let ready: [String: String]
-    /// How long it took from its start to its `ready` line.
-    let startDuration: Duration
 
     /// - Parameters:
     ///   - arguments: Beside `--data`, `--kinds` and `--listen`.
-    ///   - folder: Holds `data` and `kinds`; ``makeFolder(_:kinds:)`` makes one.
+    ///   - folder: Holds `data` and `kinds`; both are made with it.
     init(_ arguments: [String] = [], in folder: BenchFolder, environment: [String: String] = [:]) throws {
-        let start = ContinuousClock.now
+        self.folder = folder
         process = try ServerProcess(
             Self.executable,
             ["--data", folder.path + "/data", "--kinds", folder.path + "/kinds", "--listen", "127.0.0.1:0"]
@@ -24,7 +24,6 @@ struct BenchDaemon {
             let log = (try? String(contentsOfFile: folder.path + "/log", encoding: .utf8)) ?? ""
             throw ServerProcess.StartFailure(description: "telltaled did not say ready: \(log)")
         }
-        startDuration = .now - start
         ready = Dictionary(
             line.split(separator: " ").dropFirst().compactMap { word in
                 let parts = word.split(separator: "=", maxSplits: 1)

@@ -46,7 +46,9 @@ struct IngestCommand: ParsableCommand {
     func run() throws {
         let event = IngestEvent(byteCount: bytes, keyCount: keys)
         var contestants = [
-            Contestant(name: "telltale") { try TelltaleTarget(event, data: data, sync: sync) }
+            Contestant(name: "telltale") {
+                try TelltaleTarget(event, in: try TelltaleTarget.makeFolder(data), sync: sync)
+            }
         ]
         if peers || nats != nil {
             guard let server = NATSTarget.find(nats) else {

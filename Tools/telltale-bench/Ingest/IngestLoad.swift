@@ -22,13 +22,17 @@ final class IngestLoad {
         /// Events without an answer, over all connections.
         var pending: Int
         var warmUpMilliseconds: Int64 = 1_000
-        var milliseconds: Int64
+        var milliseconds: Int64 = .max
+        /// Ends when each connection has sent so many and has its answers; without it, by time.
+        var eventsPerConnection = Int.max
+        /// The number of each connection's first event.
+        var first = 0
     }
 
     private final class Lane {
         let number: Int
         var connection: Connection?
-        var next = 0
+        var next: Int
         /// When the events that wait for their answer left, in the order of their answers.
         var sentAt: [UInt64]
         var oldest = 0
@@ -37,8 +41,9 @@ final class IngestLoad {
         var rest: [UInt8] = []
         var isGreeted = false
 
-        init(_ number: Int, limit: Int) {
+        init(_ number: Int, first: Int, limit: Int) {
             self.number = number
+            next = first
             sentAt = Array(repeating: 0, count: limit)
         }
     }
@@ -66,7 +71,9 @@ final class IngestLoad {
         self.plan = plan
         self.target = target
         loop = try EventLoop()
-        lanes = (0..<plan.connections).map { Lane($0, limit: max(1, plan.pending / plan.connections)) }
+        lanes = (0..<plan.connections).map {
+            Lane($0, first: plan.first, limit: max(1, plan.pending / plan.connections))
+        }
     }
 
     private func run(_ progress: Progress) throws -> IngestResult {
@@ -75,7 +82,8 @@ final class IngestLoad {
         var cpu = ServerProcess.CPU()
         var start = clock.now
         let second = try TimerHandle(on: loop) { [unowned self] _ in
-            let text = isCounting ? "\(Int(Double(acknowledged) / seconds(since: start))) events/s" : "warming up"
+            let done = acknowledged
+            let text = isCounting ? "\(Int(Double(done) / seconds(since: start))) events/s" : "warming up"
             progress.show("\(target.name), \(plan.connections) connections: \(text)")
         }
         second.scheduleRepeating(everyMilliseconds: 500)
@@ -170,7 +178,9 @@ final class IngestLoad {
 
     private func fill(_ lane: Lane) {
         guard lane.isGreeted, let connection = lane.connection, connection.isWritable else { return }
-        let room = lane.sentAt.count - lane.pending
+        let rest = plan.eventsPerConnection - (lane.next - plan.first)
+        if rest == 0, lanes.allSatisfy({ $0.pending == 0 }) { loop.stop() }
+        let room = min(lane.sentAt.count - lane.pending, rest)
         guard room > 0 else { return }
         let now = now
         bytes.removeAll(keepingCapacity: true)

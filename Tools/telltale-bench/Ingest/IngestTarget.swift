@@ -36,6 +36,13 @@ struct IngestEvent {
     private static let sourceDigits = 3
     private static let eidDigits = 10
 
+    /// With content of `contentByteCount` bytes instead.
+    init(contentByteCount: Int, keyCount: Int) {
+        let empty = IngestEvent(byteCount: 0, keyCount: keyCount)
+        let emptyContent = #"{"n":10000000000,"note":""}"#.utf8.count
+        self.init(byteCount: empty.byteCount + contentByteCount - emptyContent, keyCount: keyCount)
+    }
+
     init(byteCount: Int, keyCount: Int) {
         self.keyCount = keyCount
         func zeros(_ count: Int) -> String { String(repeating: "0", count: count) }

@@ -3,7 +3,6 @@ import EventLoop
 /// Our own daemon, with activities of one small machine.
 final class TelltaleTarget: IngestTarget {
     let name: String
-    private let folder: BenchFolder
     private let daemon: BenchDaemon
     private let event: IngestEvent
 
@@ -15,12 +14,19 @@ final class TelltaleTarget: IngestTarget {
             "counting": {"on": {"tick": {}, "stop": "stopped"}}, "stopped": {"type": "final"}}}}
         """
 
-    init(_ event: IngestEvent, data: String, sync: String, arguments: [String] = []) throws {
+    /// - Parameter folder: With ``kind`` in it, and the data of an earlier daemon or none.
+    init(_ event: IngestEvent, in folder: BenchFolder, sync: String) throws {
         name = sync == "full" ? "telltale" : "telltale --sync \(sync)"
         self.event = event
-        folder = try BenchFolder(data, kinds: ["tally.json": Self.kind])
-        daemon = try BenchDaemon(["--sync", sync] + arguments, in: folder)
+        daemon = try BenchDaemon(["--sync", sync], in: folder)
     }
+
+    static func makeFolder(_ path: String) throws -> BenchFolder {
+        try BenchFolder(path, kinds: ["tally.json": kind])
+    }
+
+    /// The attributes of the daemon's `ready` line.
+    var ready: [String: String] { daemon.ready }
 
     var process: ServerProcess { daemon.process }
     var endpoint: Endpoint { daemon.endpoint }
