@@ -151,6 +151,35 @@ struct CardsTests {
                 """)
     }
 
+    @Test func `controls inside an activity show their state, below each other where they do not fit`() throws {
+        let card = try Example.card(
+            "coffee-order/1042",
+            #"""
+            {"presentation":"lockScreen","order":1,"lifecycle":"active","view":{"title":"Hoegi","buttons":[
+              {"key":"porch-light/front","control":"toggle","title":"Porch light","symbol":"lightbulb.fill",
+               "shown":true,"phase":"settled","available":true,"interactive":true},
+              {"key":"store/main","control":"toggle","title":"Store","shown":false,"phase":"pending","wanted":true,
+               "available":true,"interactive":true},
+              {"key":"log-coffee/a","control":"button","title":"Log","phase":"idle","available":false,"interactive":true},
+              {"key":"coffee-tip/1042","interactive":true}]}}
+            """#)
+        let block = Screen.draw([card], view: .surface(.standby), at: Example.now, width: 44)
+        #expect(
+            drawing(block).hasPrefix(
+                """
+                ┏━ StandBy ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┓
+                ┃╭────────────────────────────────────────╮┃
+                ┃│ Hoegi                                  │┃
+                ┃│ [◉ 💡 Porch light] [◌ Store] [Log]     │┃
+                ┃│ [coffee-tip/1042]                      │┃
+                ┃╰────────────────────────────────────────╯┃
+                """))
+        let line = try #require(block.text(color: true).first { $0.contains("Porch light") })
+        #expect(line.contains("\u{1B}[36m[◉ 💡 Porch light]"))
+        #expect(line.contains("\u{1B}[33m[◌ Store]"))
+        #expect(line.contains("\u{1B}[2m[Log]"), "nobody would act on it")
+    }
+
     @Test func `the full view shows the state itself`() throws {
         let card = try Example.card(
             "coffee-order/1042",

@@ -15,7 +15,14 @@ struct ViewParts {
     struct Button {
         var label: String
         var isOn: Bool?
-        var isInteractive: Bool
+        /// It can be tapped here, and somebody would act.
+        var isLive: Bool
+        var isPending = false
+
+        var line: Line {
+            let state = isPending ? "◌ " : isOn.map { $0 ? "◉ " : "○ " } ?? ""
+            return Line("[\(state)\(label)]", isLive ? Ink(isPending ? .yellow : .cyan) : .dim)
+        }
     }
 
     init(_ json: JSON?) {
@@ -44,11 +51,16 @@ struct ViewParts {
     }
 
     private static func button(_ json: JSON) -> Button {
-        if let key = json.string { return Button(label: key, isOn: nil, isInteractive: true) }
+        if let key = json.string { return Button(label: key, isOn: nil, isLive: false) }
         var label = json["title"]?.string ?? json["key"]?.string ?? "?"
         if let symbol = json["symbol"]?.string { label = "\(Symbols.glyph(symbol)) \(label)" }
+        // A key without a control behind it is a name for something that is not there (yet).
+        let isLive =
+            json["interactive"]?.bool ?? true && json["control"] != nil && json["available"]?.bool ?? true
+        let phase = json["phase"]?.string
         return Button(
-            label: label, isOn: json["shown"]?.bool, isInteractive: json["interactive"]?.bool ?? true)
+            label: label, isOn: json["shown"]?.bool, isLive: isLive,
+            isPending: phase == "pending" || phase == "performing")
     }
 
     /// All in one line: a half of a compact presentation, or a minimal one.
@@ -86,13 +98,22 @@ struct ViewParts {
             line.append(String(repeating: " ", count: 5 - percent.count) + percent)
             lines.append(line)
         }
-        var row = Line()
-        for button in buttons {
-            if row.width > 0 { row.append(" ") }
-            let state = button.isOn.map { $0 ? "◉ " : "○ " } ?? ""
-            row.append("[\(state)\(button.label)]", button.isInteractive ? Ink(.cyan) : .dim)
-        }
-        if row.width > 0 { lines.append(row) }
+        lines += buttonRows(width: width)
         return lines
+    }
+
+    /// Beside each other as far as they fit, then below.
+    private func buttonRows(width: Int) -> [Line] {
+        var rows: [Line] = []
+        for button in buttons {
+            let line = button.line
+            if let last = rows.indices.last, rows[last].width + 1 + line.width <= width {
+                rows[last].append(" ")
+                rows[last].append(line)
+            } else {
+                rows.append(line)
+            }
+        }
+        return rows
     }
 }
