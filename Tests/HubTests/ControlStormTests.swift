@@ -180,6 +180,8 @@ private struct ControlStorm {
         else { return }
         let client = house.connect()
         let replies = house.send("SERVE \(kind)", from: client)
+        // On a full disk it is told that it does not serve.
+        guard replies.contains(where: { $0.hasPrefix("OK") }) else { return house.disconnect(client) }
         providers.append((client, kind, []))
         take(replies, by: providers.count - 1)
     }
@@ -255,6 +257,11 @@ private struct ControlStorm {
         for screen in screens { for line in house.lines(of: screen) { check(line) } }
         read(house.lines(of: watcher))
         guard !house.isFull else { return }
+        for key in Self.toggles {
+            let isServed = providers.contains { key.hasPrefix($0.kind) }
+            guard let available = rows[key]?.body["available"]?.bool, available != isServed else { continue }
+            fault("\(key) is available: \(available), with \(providers.map(\.kind)) there")
+        }
         for key in Self.toggles + [Self.button] where isPending(key) {
             guard let since = progress[key], house.time - since > Self.timeout else { continue }
             fault("\(key) has been pending for \(house.time - since): \(rows[key]?.body ?? .null)")
