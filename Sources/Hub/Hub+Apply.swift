@@ -146,7 +146,7 @@ extension Hub {
     private mutating func settle(
         _ entity: EntityIndex, _ activity: Activity, _ outcome: ActivityOutcome, sequence: Int64
     ) -> Applied {
-        statistics.guardErrors += outcome.guardErrorCount
+        noteFaults(of: outcome, at: entity)
         countActivity(at: entity, by: 1)
         var change: Change?
         if outcome.effects.contains(.publish) || outcome.effects.contains(.retire) {
@@ -254,13 +254,15 @@ extension Hub {
                 lastRecord: entities.lastRecords[entity], dismissedAt: entities.dismissedAt[entity]))
     }
 
-    private func wireError(_ rejection: ActivityRejection, key: Key) -> WireError {
+    private mutating func wireError(_ rejection: ActivityRejection, key: Key) -> WireError {
         let code: ErrorCode
         switch rejection {
         case .notStarted: code = .unknownKey
         case .badTail, .alertMissing: code = .badJSON
         case .tooLarge: code = .tooLarge
-        case .machine: code = .machineError
+        case .machine:
+            noteRefusedStep(of: key, rejection)
+            code = .machineError
         case .appLimit, .accountLimit, .markLimit: code = .limitActivities
         }
         return WireError(code, "\(key): \(rejection)")

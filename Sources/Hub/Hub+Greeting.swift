@@ -99,6 +99,7 @@ extension Hub {
         body.endObject()
         body.member("refusals", statistics.refusals)
         body.member("guardErrors", statistics.guardErrors)
+        body.member("machineErrors", statistics.machineErrors)
         body.member("stuckReadersCut", statistics.stuckReadersCut)
         body.member("storageFull", statistics.storageFullBatches)
         body.member("eventIDs", eventIDs.count)

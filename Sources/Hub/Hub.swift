@@ -82,6 +82,8 @@ public struct Hub: ~Copyable {
     var firstSequence: Int64 = 0
     /// Reused by every walk over a key's followers.
     var followerBuffer: [SubscriptionIndex] = []
+    /// What the log has not been told yet.
+    var machineFaults: [String] = []
     /// The length of the `LIST` that was just completed.
     var listCount = 0
 

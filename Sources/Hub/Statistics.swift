@@ -14,6 +14,8 @@ public struct Statistics: Sendable {
     public var commits = 0
     public var deadlinesFired = 0
     public var guardErrors = 0
+    /// Steps of machines that were refused, timers' included.
+    public var machineErrors = 0
     public var refusals = 0
     public var verdicts = [Int](repeating: 0, count: Verdict.allCases.count)
     public var stuckReadersCut = 0

@@ -157,6 +157,7 @@ final class Daemon {
         for _ in 0..<Self.decisionsPerTurn where !hub.isCommitting && hub.hasWork(at: now) {
             guard isFlushDue(at: now) else { break }
             let records = hub.decide(at: now)
+            for fault in hub.takeMachineFaults() { logger.warning("\(fault)") }
             guard records.isEmpty else {
                 commit(records)
                 break

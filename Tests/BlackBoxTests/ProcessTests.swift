@@ -78,6 +78,11 @@ struct ProcessTests {
             daemon.send(SIGHUP)
             try wait(for: "kinds reloaded", in: daemon)
             #expect(try peer.ask("EVT walk/1 type=start")["verdict"] == "applied")
+            // While one of it lives, its kind cannot leave.
+            try FileManager.default.removeItem(at: file)
+            daemon.send(SIGHUP)
+            try wait(for: "kind walk is gone, but 1 of it exist", in: daemon)
+            #expect(try peer.ask("EVT walk/1 type=stop")["state"] == "off")
         }
     }
 

@@ -25,6 +25,8 @@ public struct ActivityOutcome: Hashable, Sendable {
     public var isOldEnd = false
     /// Guards that failed to evaluate, and were false.
     public var guardErrorCount = 0
+    /// Where the first of them stands in the kind's file.
+    public var guardErrorLocation: String?
     /// A timer whose step was refused; the timer is gone, nothing else changed.
     public var failure: MachineError?
 

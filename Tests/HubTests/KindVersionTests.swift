@@ -1,0 +1,110 @@
+import Hub
+import Kinds
+import Model
+import Testing
+
+/// Instances and the versions of their kinds (definitions.md: "An instance keeps the definition version it began with").
+struct KindVersionTests {
+    private static let second = House.coffee
+        .replacing("\"version\":1", with: "\"version\":2")
+        .replacing(#""on":{"confirm":"queued"}"#, with: #""on":{"confirm":"brewing"}"#)
+
+    @Test func `an instance keeps the definition that it began with, a new one takes the new, a restart included`()
+        throws
+    {
+        let house = try House()
+        var client = house.connect()
+        house.send("EVT coffee-order/old type=start", from: client)
+        try house.hub.adopt([try House.kind(Self.second)])
+        house.turn()
+        house.send("EVT coffee-order/new type=start", from: client)
+        #expect(house.send("EVT coffee-order/old type=confirm", from: client).contains { $0.hasSuffix("state=queued") })
+        #expect(
+            house.send("EVT coffee-order/new type=confirm", from: client).contains { $0.hasSuffix("state=brewing") })
+
+        try house.restart(kinds: [Self.second])
+        client = house.connect()
+        #expect(house.send("EVT coffee-order/old type=ready", from: client).contains { $0.contains("verdict=ignored") })
+        #expect(house.send("EVT coffee-order/old type=brew", from: client).contains { $0.hasSuffix("state=brewing") })
+        #expect(house.send("EVT coffee-order/new type=ready", from: client).contains { $0.hasSuffix("state=ready") })
+    }
+
+    @Test func `a kind that disappears while instances live is refused with their number`() throws {
+        let house = try House()
+        let client = house.connect()
+        house.send("EVT coffee-order/1 type=start", from: client)
+        house.send("EVT coffee-order/2 type=start", from: client)
+        let refusal = KindRefusal.stillInUse(kind: "coffee-order", count: 2)
+        #expect(throws: refusal) { try house.hub.adopt([]) }
+        #expect(refusal.description.contains("2 of it exist"))
+        // The old ones stay in force.
+        house.turn()
+        #expect(house.send("EVT coffee-order/3 type=start", from: client).contains { $0.contains("verdict=applied") })
+
+        for id in 1...3 { house.send("EVT coffee-order/\(id) type=cancel", from: client) }
+        #expect(throws: KindRefusal.stillInUse(kind: "coffee-order", count: 3)) { try house.hub.adopt([]) }
+        house.advance(by: .hours(1))
+        try house.hub.adopt([])
+        house.turn()
+        #expect(house.send("EVT coffee-order/4 type=start", from: client).contains { $0.contains("unknown_kind") })
+    }
+
+    @Test func `another text under the same version is refused`() throws {
+        let house = try House()
+        let changed = Self.second.replacing("\"version\":2", with: "\"version\":1")
+        #expect(throws: KindRefusal.changedWithoutVersion(kind: "coffee-order", version: 1)) {
+            try house.hub.adopt([try House.kind(changed)])
+        }
+    }
+}
+
+/// What machines do wrong is counted, and told for the log.
+struct MachineFaultTests {
+    private static let circling = """
+        {"kind":"circle","type":"activity","version":1,"app":"com.example.circle","title":"Circle",
+         "machine":{"initial":"a","on":{"guarded":{"target":"a","guard":"content.missing > 3","reenter":true}},"states":{
+           "a":{"on":{"spin":"b","wait":"c"}},
+           "b":{"entry":[{"raise":"again"}],"on":{"again":{"target":"b","reenter":true}}},
+           "c":{"after":{"5m":"b"}}}}}
+        """
+
+    @Test func `a refused step changes nothing, is counted and told`() throws {
+        let house = try House(kinds: [Self.circling])
+        let client = house.connect()
+        house.send("EVT circle/1 type=start", from: client)
+        #expect(house.send("EVT circle/1 type=spin", from: client).contains { $0.contains("code=machine_error") })
+        #expect(house.hub.takeMachineFaults().contains { $0.hasPrefix("machine_error, circle/1:") })
+        #expect(house.hub.takeMachineFaults().isEmpty)
+        #expect(house.send("GET circle/1", from: client).contains { $0.contains(#""state":"a""#) })
+        #expect(house.send("STATS", from: client).contains { $0.contains(#""machineErrors":1"#) })
+    }
+
+    @Test func `a timer whose step is refused is dropped, counted and told`() throws {
+        let house = try House(kinds: [Self.circling])
+        let client = house.connect()
+        house.send("EVT circle/1 type=start", from: client)
+        house.send("EVT circle/1 type=wait", from: client)
+        house.advance(by: .minutes(5))
+        #expect(house.hub.takeMachineFaults().contains { $0.contains("a timer was dropped") })
+        #expect(house.send("GET circle/1", from: client).contains { $0.contains(#""state":"c""#) })
+        #expect(house.send("STATS", from: client).contains { $0.contains(#""machineErrors":1"#) })
+    }
+
+    @Test func `a guard that cannot be evaluated is false, counted, and told with its place`() throws {
+        let house = try House(kinds: [Self.circling])
+        let client = house.connect()
+        house.send("EVT circle/1 type=start", from: client)
+        #expect(house.send("EVT circle/1 type=guarded", from: client).contains { $0.contains("verdict=ignored") })
+        #expect(house.hub.takeMachineFaults().contains { $0.contains("machine.on.guarded") })
+        #expect(house.send("STATS", from: client).contains { $0.contains(#""guardErrors":1"#) })
+    }
+
+    @Test func `what a recovery repeats is not told again`() throws {
+        let house = try House(kinds: [Self.circling])
+        let client = house.connect()
+        house.send("EVT circle/1 type=start", from: client)
+        house.send("EVT circle/1 type=guarded", from: client)
+        try house.restart(kinds: [Self.circling])
+        #expect(house.hub.takeMachineFaults().isEmpty)
+    }
+}
