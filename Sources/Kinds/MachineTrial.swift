@@ -28,7 +28,7 @@ public struct MachineTrial: Sendable {
     private var rest: [UInt8] = []
     private var lineNumber = 0
     private var events: [[UInt8]: KnownEvent] = [:]
-    private var tails: [[StateIndex]: [UInt8]] = [:]
+    private var tails: [StateList: [UInt8]] = [:]
     private var isDone: Bool
 
     /// An event's name, once it has been looked at.

@@ -99,25 +99,34 @@ public struct JSONWriter: Sendable {
     }
 
     static func append(_ value: Int64, to bytes: inout [UInt8]) {
-        guard value != 0 else { return bytes.append(UInt8(ascii: "0")) }
-        if value < 0 { bytes.append(UInt8(ascii: "-")) }
+        var digits: [20 of UInt8] = InlineArray(repeating: 0)
+        var start = digits.count
         var rest = value.magnitude
-        let start = bytes.count
-        while rest > 0 {
-            bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
+        repeat {
+            start -= 1
+            digits[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
             rest /= 10
+        } while rest > 0
+        bytes.append(addingCapacity: digits.count + 1) { output in
+            if value < 0 { output.append(UInt8(ascii: "-")) }
+            for index in start..<digits.count { output.append(digits[index]) }
         }
-        bytes[start...].reverse()
     }
 
     static func append(quoted text: String, to bytes: inout [UInt8]) {
-        bytes.append(UInt8(ascii: "\""))
-        // Most texts need no escape; those are copied as a whole.
-        if escapedByteCount(of: text) == text.utf8.count {
-            bytes.append(contentsOf: text.utf8)
-        } else {
-            for byte in text.utf8 { append(escaping: byte, to: &bytes) }
+        let source = text.utf8.span
+        var copied = 0
+        // Most texts need no escape, and are done here.
+        bytes.append(addingCapacity: source.count + 2) { output in
+            output.append(UInt8(ascii: "\""))
+            while copied < source.count, !needsEscape(source[copied]) {
+                output.append(source[copied])
+                copied += 1
+            }
+            if copied == source.count { output.append(UInt8(ascii: "\"")) }
         }
+        guard copied < source.count else { return }
+        for index in copied..<source.count { append(escaping: source[index], to: &bytes) }
         bytes.append(UInt8(ascii: "\""))
     }
 

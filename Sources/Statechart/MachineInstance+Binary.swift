@@ -5,7 +5,8 @@ extension MachineInstance {
     public func encode(to writer: inout BinaryWriter) {
         Self.write(configuration, to: &writer)
         writer.write(history) { Self.write($1, to: &$0) }
-        writer.write(timers) { writer, timer in
+        writer.write(UInt64(timers.count))
+        for timer in timers {
             writer.write(timer.deadline)
             switch timer.cause {
             case .after(let index):
@@ -63,7 +64,7 @@ extension MachineInstance {
         }
         self.init(configuration: configuration)
         self.history = history
-        self.timers = timers
+        self.timers = TimerList(sorted: timers)
         self.parked = parked
     }
 

@@ -8,8 +8,7 @@ public struct MachineInstance: Hashable, Sendable {
     var configuration: StateSet
     /// By history state; no element at all until something is remembered.
     var history: [StateSet] = []
-    /// By deadline; equal ones in the order in which they were armed.
-    var timers: [Timer] = []
+    var timers = TimerList()
     /// In the order of their arrival.
     var parked: [ParkedEvent] = []
 
@@ -40,8 +39,7 @@ public struct MachineInstance: Hashable, Sendable {
     /// Behind every timer that is due no later.
     mutating func arm(_ timer: Timer) throws(MachineError) {
         guard timers.count < Self.pendingLimit else { throw .tooManyPending(limit: Self.pendingLimit) }
-        let position = timers.firstIndex { $0.deadline > timer.deadline } ?? timers.count
-        timers.insert(timer, at: position)
+        timers.insert(timer)
     }
 }
 
@@ -51,17 +49,22 @@ extension MachineInstance {
 
     /// Drops every timer and every delayed event: the activity ended.
     public mutating func cancelDeadlines() {
-        timers = []
+        timers.removeAll()
     }
 
     /// Every active state but the root, outermost first, regions in their order.
-    public func configuration(in statechart: Statechart) -> [StateIndex] {
-        configuration.dropFirst().map { StateIndex(rawValue: $0) }
+    public func configuration(in statechart: Statechart) -> StateList {
+        StateList(configuration, from: 1)
     }
 
     /// The active states that have no active child, in the order of regions.
-    public func leaves(in statechart: Statechart) -> [StateIndex] {
-        configuration.intersection(statechart.tables.leaves).map { StateIndex(rawValue: $0) }
+    public func leaves(in statechart: Statechart) -> StateList {
+        StateList(configuration.intersection(statechart.tables.leaves), from: 0)
+    }
+
+    /// The first of ``leaves(in:)``.
+    public func firstLeaf(in statechart: Statechart) -> StateIndex? {
+        configuration.intersection(statechart.tables.leaves).first(from: 0).map { StateIndex(rawValue: $0) }
     }
 
     /// Whether `state` is active.

@@ -17,6 +17,15 @@ public struct StateList: Hashable, Sendable, RandomAccessCollection, Expressible
         for element in elements { append(element) }
     }
 
+    /// The members of `set` at or behind `index`.
+    init(_ set: StateSet, from index: Int) {
+        var index = index
+        while let state = set.first(from: index) {
+            append(StateIndex(rawValue: state))
+            index = state + 1
+        }
+    }
+
     public var startIndex: Int { 0 }
     public var endIndex: Int { Int(packedCount) + more.count }
 

@@ -196,7 +196,9 @@ extension Statechart {
         return event >= 0 && tables.triggers.contains { $0.event == event }
     }
 
-    private static func isReserved(_ name: String) -> Bool { name.utf8.starts(with: donePrefix.utf8) }
+    private static func isReserved(_ name: String) -> Bool {
+        name.utf8.first == UInt8(ascii: "d") && name.utf8.starts(with: donePrefix.utf8)
+    }
 
     func isDone(_ configuration: StateSet) -> Bool {
         if configuration.intersects(tables.topLevelFinals) { return true }

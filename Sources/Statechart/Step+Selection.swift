@@ -1,22 +1,30 @@
 internal import Model
 
-/// The transitions of one microstep: nearly always one, which costs no memory.
+/// The transitions of one microstep, each once: up to four, and mostly it is one, cost no memory.
 struct TransitionList: Sequence {
-    private var first = -1
+    private var head: [4 of Int32] = [-1, -1, -1, -1]
+    private var headCount = 0
     private var more: [Int] = []
 
     init() {}
-    init(_ transition: Int) { first = transition }
+    init(_ transition: Int) { insert(transition) }
 
-    var isEmpty: Bool { first < 0 }
-    var hasSeveral: Bool { !more.isEmpty }
+    var isEmpty: Bool { headCount == 0 }
+    var hasSeveral: Bool { headCount > 1 }
 
     mutating func insert(_ transition: Int) {
-        if first < 0 {
-            first = transition
-        } else if first != transition, !more.contains(transition) {
+        guard !contains(transition) else { return }
+        if headCount < 4, let index = Int32(exactly: transition) {
+            head[headCount] = index
+            headCount += 1
+        } else {
             more.append(transition)
         }
+    }
+
+    func contains(_ transition: Int) -> Bool {
+        for position in 0..<headCount where Int(head[position]) == transition { return true }
+        return more.contains(transition)
     }
 
     mutating func removeAll(where isRemoved: (Int) -> Bool) {
@@ -27,12 +35,13 @@ struct TransitionList: Sequence {
 
     struct Iterator: IteratorProtocol {
         fileprivate let list: TransitionList
-        fileprivate var position = -1
+        fileprivate var position = 0
 
         mutating func next() -> Int? {
             defer { position += 1 }
-            if position < 0 { return list.first < 0 ? nil : list.first }
-            return position < list.more.count ? list.more[position] : nil
+            if position < list.headCount { return Int(list.head[position]) }
+            let rest = position - list.headCount
+            return rest < list.more.count ? list.more[rest] : nil
         }
     }
 

@@ -186,7 +186,7 @@ struct Step {
 
     /// A machine that is done hears of nothing any more.
     private mutating func forgetWaiting() {
-        if !instance.timers.isEmpty { instance.timers = [] }
+        if !instance.timers.isEmpty { instance.timers.removeAll() }
         if !instance.parked.isEmpty { instance.parked = [] }
     }
 

@@ -260,5 +260,5 @@ struct GeneratedRun {
     var isTimer = false
 
     var configuration: [String] { paths(instance.configuration(in: statechart)) }
-    func paths(_ states: [StateIndex]) -> [String] { states.map { statechart.states[$0.rawValue].path } }
+    func paths(_ states: some Sequence<StateIndex>) -> [String] { states.map { statechart.states[$0.rawValue].path } }
 }

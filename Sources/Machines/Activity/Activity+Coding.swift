@@ -59,6 +59,7 @@ extension Activity {
         self.lifecycle = lifecycle
         accounts = try reader.readArray { reader throws(BinaryError) in try reader.readString() }
         attributes = try reader.readJSON()
+        attributesByteCount = attributes.textByteCount
         content = try reader.readJSON()
         score = try reader.readOptional { reader throws(BinaryError) in try reader.readDouble() }
         progress = try reader.readOptional { reader throws(BinaryError) in try reader.readDouble() }

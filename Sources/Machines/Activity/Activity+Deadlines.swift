@@ -43,7 +43,7 @@ extension Activity {
                 remove(at: time, &outcome)
                 break
             }
-            let entered = StateList(machine.configuration(in: kind.statechart))
+            let entered = machine.configuration(in: kind.statechart)
             let alert = scheduledAlert
             scheduledAlert = nil
             begin(entered: entered, alert: alert, at: time, &outcome)
@@ -89,6 +89,7 @@ extension Activity {
         content = values.content
         updateProgress()
         outcome.guardErrorCount = step.guardErrorCount
+        outcome.guardErrorLocation = step.guardErrorLocation
         if lifecycle == .active, !step.entries.isEmpty { rearm(at: time) }
         announce(entered: step.entries, alert: stateAlert(of: step.entries), at: time, &outcome)
         finish(isChanged: isChanged, staleAtChanged: staleAt != staleAtBefore, at: time, &outcome)

@@ -10,11 +10,15 @@ extension Activity {
     public var statePaths: [String] { machine.leaves(in: kind.statechart).compactMap { path(of: $0) } }
 
     /// `state=` of a reply, and of the full row: the innermost active path, several joined by a comma.
-    public var statePath: String { statePaths.joined(separator: ",") }
+    public var statePath: String {
+        let leaves = machine.leaves(in: kind.statechart)
+        guard leaves.count == 1, let path = path(of: leaves[0]) else { return statePaths.joined(separator: ",") }
+        return path
+    }
 
     /// What templates can read of it.
     public var templateContext: TemplateContext {
-        let leaf = machine.leaves(in: kind.statechart).first
+        let leaf = machine.firstLeaf(in: kind.statechart)
         let states = kind.statechart.states
         let state = leaf.flatMap { states.indices.contains($0.rawValue) ? states[$0.rawValue].key : nil } ?? ""
         return TemplateContext(
@@ -31,7 +35,9 @@ extension Activity {
         writer.member("state", statePath)
         writer.name("configuration")
         writer.beginArray()
-        for path in configuration { writer.value(path) }
+        for state in machine.configuration(in: kind.statechart) {
+            if let path = path(of: state) { writer.value(path) }
+        }
         writer.endArray()
         writer.member("lifecycle", lifecycle.rawValue)
         writer.member("attributes", attributes)

@@ -2,7 +2,8 @@ internal import Kinds
 internal import Model
 internal import Statechart
 
-// What each event does. Everything here runs on a copy: a refusal leaves the activity as it was.
+// What each event does. Whatever may be refused is asked before anything is changed: a refusal leaves the activity as it
+// was, without a copy of it.
 extension Activity {
     /// Becomes visible: by a `start`, or when its scheduled start comes.
     mutating func begin(
@@ -20,10 +21,12 @@ extension Activity {
         _ event: ActivityEvent, settings: ActivitySettings, at now: Timestamp
     ) throws(ActivityRejection) -> ActivityOutcome {
         let details = event.details
+        if let replaced = details.content {
+            try Self.checkSize(replaced, attributesByteCount: attributesByteCount, settings: settings)
+        }
         let before = (content, score, lifecycle, staleAt)
         let staleDateChanged = details.staleDate != staleDate
         content = details.content ?? content
-        try Self.checkSize(content, attributes: attributes, settings: settings)
         score = details.score
         staleDate = details.staleDate
         remember(event, at: now)
@@ -43,8 +46,10 @@ extension Activity {
         _ event: ActivityEvent, isOld: Bool, settings: ActivitySettings, at now: Timestamp
     ) throws(ActivityRejection) -> ActivityOutcome {
         let details = event.details
-        content = details.content ?? content
-        try Self.checkSize(content, attributes: attributes, settings: settings)
+        if let replaced = details.content {
+            try Self.checkSize(replaced, attributesByteCount: attributesByteCount, settings: settings)
+            content = replaced
+        }
         score = details.score ?? score
         remember(event, at: now)
 
@@ -67,8 +72,9 @@ extension Activity {
     ) throws(ActivityRejection) -> ActivityOutcome {
         let details = event.details
         let patch = details.content ?? [:]
-        var values = MachineValues(attributes: attributes, content: content.merging(patch))
-        try Self.checkSize(values.content, attributes: attributes, settings: settings)
+        var values = MachineValues(
+            attributes: attributes, content: details.content == nil ? content : content.merging(patch))
+        try Self.checkSize(values.content, attributesByteCount: attributesByteCount, settings: settings)
         let limit = settings.byteCountLimit
 
         let step: StepResult
@@ -93,6 +99,7 @@ extension Activity {
         }
         var outcome = ActivityOutcome(step.verdict)
         outcome.guardErrorCount = step.guardErrorCount
+        outcome.guardErrorLocation = step.guardErrorLocation
         guard step.verdict != .ignored else { return outcome }
         remember(event, at: now)
         // A parked event's content comes with it, when the machine takes it up.

@@ -34,6 +34,8 @@ public struct Activity: Sendable {
     public let accounts: [String]
     /// The static data, an object.
     public let attributes: JSON
+    /// As compact JSON. It never changes, and every event asks for it.
+    let attributesByteCount: Int
 
     public internal(set) var lifecycle: Lifecycle
     /// The content state, an object.
@@ -104,7 +106,7 @@ extension Activity {
         if isScheduled, details.alert == nil { throw .alertMissing }
 
         var values = MachineValues(attributes: details.attributes ?? [:], content: details.content ?? [:])
-        try checkSize(values.content, attributes: values.attributes, settings: settings)
+        try checkSize(values.content, attributesByteCount: values.attributes.textByteCount, settings: settings)
         let limit = settings.byteCountLimit
         var entered: StateList
         var outcome = ActivityOutcome(.applied, .publish)
@@ -115,6 +117,7 @@ extension Activity {
             isDone = start.result.isDone
             entered = start.result.entries
             outcome.guardErrorCount = start.result.guardErrorCount
+            outcome.guardErrorLocation = start.result.guardErrorLocation
             if let domainEvent, !isDone {
                 let step = try kind.statechart.handle(
                     event: domainEvent, content: details.content ?? [:], at: now, instance: &machine, values: &values,
@@ -122,6 +125,7 @@ extension Activity {
                 isDone = step.isDone
                 for state in step.entries { entered.append(state) }
                 outcome.guardErrorCount += step.guardErrorCount
+                outcome.guardErrorLocation = outcome.guardErrorLocation ?? step.guardErrorLocation
             }
         } catch {
             throw .machine(error)
@@ -129,7 +133,8 @@ extension Activity {
 
         var activity = Activity(
             key: key, kind: kind, accounts: sortedUnique(accounts), attributes: values.attributes,
-            lifecycle: isScheduled ? .pending : .active, content: values.content, score: details.score,
+            attributesByteCount: values.attributes.textByteCount, lifecycle: isScheduled ? .pending : .active,
+            content: values.content, score: details.score,
             startedAt: isScheduled ? details.startDate ?? now : now, updatedAt: now, machine: machine,
             scheduledAt: isScheduled ? now : nil, scheduledAlert: isScheduled ? details.alert : nil,
             staleDate: details.staleDate, freshAt: now, newestVersion: event.version,
@@ -153,18 +158,7 @@ extension Activity {
     public mutating func apply(
         _ event: ActivityEvent, settings: ActivitySettings, at now: Timestamp
     ) throws(ActivityRejection) -> ActivityOutcome {
-        var next = self
-        let outcome = try next.take(event, settings: settings, at: now)
-        self = next
-        return outcome
-    }
-
-    /// Whether this event begins a new activity in the place of this one.
-    public func isReplaced(by event: ActivityEvent) -> Bool { lifecycle == .dismissed && event.change == .started }
-
-    private mutating func take(
-        _ event: ActivityEvent, settings: ActivitySettings, at now: Timestamp
-    ) throws(ActivityRejection) -> ActivityOutcome {
+        // What may throw does so before anything is changed: no copy is needed to go back to.
         switch event.change {
         case .dismissed(let account): return try dismiss(account: account, settings: settings, at: now)
         case .seen(let account, let rev): return try see(account: account, rev: rev, settings: settings)
@@ -190,6 +184,9 @@ extension Activity {
             return ActivityOutcome(.ignored)  // Taken above.
         }
     }
+
+    /// Whether this event begins a new activity in the place of this one.
+    public func isReplaced(by event: ActivityEvent) -> Bool { lifecycle == .dismissed && event.change == .started }
 }
 
 // MARK: Ordering and size
@@ -211,8 +208,10 @@ extension Activity {
         if let version = event.version { newestVersion = newestVersion.map { max($0, version) } ?? version }
     }
 
-    static func checkSize(_ content: JSON, attributes: JSON, settings: ActivitySettings) throws(ActivityRejection) {
-        let byteCount = content.textByteCount + attributes.textByteCount
+    static func checkSize(
+        _ content: JSON, attributesByteCount: Int, settings: ActivitySettings
+    ) throws(ActivityRejection) {
+        let byteCount = content.textByteCount + attributesByteCount
         guard byteCount <= settings.byteCountLimit else {
             throw .tooLarge(byteCount: byteCount, limit: settings.byteCountLimit)
         }
