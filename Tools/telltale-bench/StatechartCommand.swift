@@ -8,6 +8,7 @@ struct StatechartCommand: ParsableCommand {
         commandName: "statechart", abstract: "The cost of an event in machines of several shapes.")
 
     @Option(help: "Events of each measurement.") var events = 1_000_000
+    @Option(help: "This machine alone, by its name in the output.") var shape: String?
     @Flag(help: "Print one JSON object.") var json = false
 
     func validate() throws {
@@ -16,7 +17,7 @@ struct StatechartCommand: ParsableCommand {
 
     func run() throws {
         var results = JSONObject()
-        for shape in try Self.shapes() {
+        for shape in try Self.shapes() where self.shape ?? shape.name == shape.name {
             let nanoseconds = try measure(shape)
             if json {
                 results[shape.name] = JSON((nanoseconds * 10).rounded() / 10)

@@ -1,0 +1,126 @@
+import Kinds
+import Model
+import Statechart
+import TestSupport
+import Testing
+
+/// Nothing that stands in a kind file may trap, whatever it is; and what is accepted must run.
+struct HostileKindTests {
+    @Test("Files with bytes changed, cut and doubled are read or refused", arguments: 0..<8)
+    func bytes(seed: Int) throws {
+        var random = SeededGenerator(seed: UInt64(seed) + 1)
+        let files = try Shipped.files()
+        for _ in 0..<100 {
+            guard var bytes = files.randomElement(using: &random)?.bytes else { continue }
+            for _ in 0..<Int.random(in: 1...3, using: &random) { mutate(&bytes, &random) }
+            let (kind, diagnostics) = KindSet.read(bytes, file: "hostile.json")
+            #expect(kind != nil || diagnostics.contains { $0.severity == .error })
+            try exercise(kind, &random)
+        }
+    }
+
+    @Test("Files with values in each other's place are read or refused", arguments: 0..<8)
+    func values(seed: Int) throws {
+        var random = SeededGenerator(seed: UInt64(seed) + 100)
+        let kinds =
+            try Shipped.files().map { try JSONParser().parse($0.bytes.span) } + [goodKind, goodToggle, goodButton]
+        let pool = kinds.flatMap { values(in: $0) } + Self.odd
+        for _ in 0..<100 {
+            guard var source = kinds.randomElement(using: &random) else { continue }
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                source = replacing(source, with: pool.randomElement(using: &random) ?? .null, &random)
+            }
+            let (kind, diagnostics) = Kind.read(source, file: "hostile.json")
+            #expect(kind != nil || diagnostics.contains { $0.severity == .error })
+            try exercise(kind, &random)
+        }
+    }
+
+    @Test("Guards and templates of random pieces parse or are refused", arguments: 0..<4)
+    func texts(seed: Int) throws {
+        var random = SeededGenerator(seed: UInt64(seed) + 200)
+        let context = context(attributes: ["a": "x"], content: ["n": 3, "list": [1, ["b": "c"]], "late": .null])
+        for _ in 0..<2_000 {
+            let count = Int.random(in: 0...10, using: &random)
+            let text = (0..<count).map { _ in Self.pieces.randomElement(using: &random) ?? "" }.joined()
+            _ = try? Guard(text)
+            _ = (try? Template(text))?.rendered(in: context)
+            _ = (try? Template("{{content.n | \(text)}}"))?.rendered(in: context)
+            _ = Milliseconds(duration: text)
+        }
+        #expect(throws: GuardSyntaxError.self) { try Guard(String(repeating: "(", count: 100_000)) }
+        #expect(throws: GuardSyntaxError.self) { try Guard(String(repeating: "not ", count: 100_000)) }
+        _ = Milliseconds(duration: String(repeating: "9", count: 400) + "d")
+    }
+
+    // MARK: What is done to a file
+
+    private static let odd: [JSON] = [
+        .null, true, 0, -1, 1.5, .init(9.007199254740991e15), .init(1e300), "", "*", "..", "a.b", ".", "{{", "\u{0}",
+        "9999999999999999999999d", "PT", "P999999999999W", [], [[]], [:], ["": ""], ["target": "*"], ["on": ["*": "*"]],
+        ["type": "history"], ["type": "final", "states": [:]], ["regions": [[:]]],
+        ["initial": [], "states": ["a": [:]]],
+        ["after": ["0ms": "a"]], ["always": [["actions": [["raise": "x"]]]]],
+        ["entry": [["send": "x", "delay": "0s"]]], ["guard": "in(", "target": "x"], ["rank": .init(-9.0e15)],
+    ]
+
+    private static let pieces = [
+        "content.n", "content.list.1.b", "content.list.99999999999999999999", "attributes.a", "event",
+        "event.content.x",
+        "state", " ", " and ", " or ", "not ", "==", "!=", "<", "<=", ">", ">=", " in ", "[", "]", "(", ")", ",", "in(",
+        "\"", "'", "\\", "1", "-", "1e999", "1e", ".", "true", "null", "{{", "}}", "|", "truncate:", "round:", "time:",
+        "+25:99", "default:", "percent", "date", "99999999999999999999", "é", "\u{0}", "P", "T", "D", "m", "ms",
+    ]
+
+    private func mutate(_ bytes: inout [UInt8], _ random: inout SeededGenerator) {
+        guard !bytes.isEmpty else { return }
+        let position = Int.random(in: 0..<bytes.count, using: &random)
+        let end = min(bytes.count, position + Int.random(in: 1...40, using: &random))
+        switch Int.random(in: 0..<5, using: &random) {
+        case 0: bytes[position] = UInt8.random(in: 0...255, using: &random)
+        case 1: bytes.removeSubrange(position..<end)
+        case 2: bytes.insert(contentsOf: bytes[position..<end], at: position)
+        case 3: bytes.removeSubrange(position...)
+        default: bytes.insert(Array("\"{}[]:,0-\\".utf8).randomElement(using: &random) ?? 0, at: position)
+        }
+    }
+
+    private func values(in value: JSON) -> [JSON] {
+        switch value {
+        case .object(let object): [value] + object.flatMap { values(in: $0.value) }
+        case .array(let elements): [value] + elements.flatMap { values(in: $0) }
+        case .null, .bool, .integer, .number, .string: [value]
+        }
+    }
+
+    /// One value somewhere in `value` becomes another.
+    private func replacing(_ value: JSON, with other: JSON, _ random: inout SeededGenerator) -> JSON {
+        if Int.random(in: 0..<6, using: &random) == 0 { return other }
+        switch value {
+        case .object(var object):
+            guard let member = object.randomElement(using: &random) else { return other }
+            object[member.name] = replacing(member.value, with: other, &random)
+            return .object(object)
+        case .array(var elements):
+            guard let index = elements.indices.randomElement(using: &random) else { return other }
+            elements[index] = replacing(elements[index], with: other, &random)
+            return .array(elements)
+        case .null, .bool, .integer, .number, .string: return other
+        }
+    }
+
+    // MARK: What is done with what was accepted
+
+    private func exercise(_ kind: Kind?, _ random: inout SeededGenerator) throws {
+        guard let kind, case .activity(let activity) = kind.body else { return }
+        let drawing = MachineDrawing(kind)
+        _ = (drawing?.dot(), drawing?.mermaid(), drawing?.text())
+        guard var trial = try? MachineTrial(activity, format: .json) else { return }
+        let names = ["confirm", "brew", "ready", "collect", "cancel", "depart", "x", "", "done.a"]
+        for _ in 0..<8 {
+            let name = names.randomElement(using: &random) ?? ""
+            trial.feed(Array("\(name) {\"shelf\":\"B\",\"n\":3}\nafter 6m\n".utf8)[...])
+        }
+        #expect(!trial.output.isEmpty)
+    }
+}
