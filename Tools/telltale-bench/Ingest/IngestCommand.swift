@@ -21,6 +21,7 @@ struct IngestCommand: ParsableCommand {
 
     @Option(help: "Connections; may be repeated.") var connections: [Int] = [1, 16]
     @Option(help: "Events without an answer, over all connections.") var pending = 2_000
+    @Option(help: "Connections that follow everything meanwhile; the peers have none.") var subscribers = 0
     @Option(help: "Seconds of each measurement, after one to warm up.") var seconds = 5
     @Option(help: "Measurements of each figure, by turns.") var rounds: Int?
     @Option(help: "Bytes of an event, with everything.") var bytes = 300
@@ -33,6 +34,7 @@ struct IngestCommand: ParsableCommand {
 
     func validate() throws {
         guard connections.allSatisfy({ (1...1_000).contains($0) }), pending > 0, seconds > 0, keys > 0,
+            (0...1_000).contains(subscribers),
             rounds ?? 1 > 0, (120...4_000).contains(bytes)
         else { throw ValidationError("numbers must be above 0, connections at most 1000, bytes from 120 to 4000") }
     }
@@ -74,11 +76,12 @@ struct IngestCommand: ParsableCommand {
         _ contestants: [Contestant], connections: Int
     ) throws -> [(name: String, results: [IngestResult])] {
         var results = contestants.map { (name: $0.name, results: [IngestResult]()) }
-        let plan = IngestLoad.Plan(
+        var plan = IngestLoad.Plan(
             connections: connections, pending: max(pending, connections), milliseconds: Int64(seconds) * 1_000)
         for _ in 0..<(rounds ?? (contestants.count > 1 ? 3 : 1)) {
             for index in contestants.indices {
                 let target = try contestants[index].make()
+                plan.subscribers = index == 0 ? subscribers : 0
                 results[index].results.append(try IngestLoad.run(plan, against: target, progress: Progress()))
                 target.process.kill()
             }
@@ -108,6 +111,8 @@ struct IngestCommand: ParsableCommand {
             entry["cpu_user_us"] = JSON((user * 100).rounded() / 100)
             entry["cpu_system_us"] = JSON((system * 100).rounded() / 100)
             entry["refused"] = .integer(Int64(refused))
+            let rows = median(results.map(\.rowRate))
+            if subscribers > 0, name == "telltale" { entry["rows_per_second"] = JSON(rows.rounded()) }
             if name != "telltale", rate > 0 { entry["telltale_is"] = JSON((own / rate * 100).rounded() / 100) }
             object[name] = .object(entry)
             guard !json else { continue }
@@ -116,10 +121,13 @@ struct IngestCommand: ParsableCommand {
             }.joined(separator: ", ")
             let ratio =
                 name == "telltale" || rate == 0 ? "" : ", telltale is \(String(format: "%.2f", own / rate)) times that"
+            let followed =
+                subscribers > 0 && name == "telltale"
+                ? ", \(Int(rows)) rows/s to \(subscribers) subscriber\(subscribers == 1 ? "" : "s") of everything" : ""
             let failures = refused == 0 ? "" : ", \(refused) REFUSED"
             print(
                 """
-                  \(name): \(Int(rate)) events/s\(ratio)\(failures)
+                  \(name): \(Int(rate)) events/s\(ratio)\(followed)\(failures)
                     \(percentiles), longest \(milliseconds(latency.max)) ms; \
                 CPU \(String(format: "%.1f", user)) user + \(String(format: "%.1f", system)) system us/event
                 """)

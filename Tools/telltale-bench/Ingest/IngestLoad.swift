@@ -11,6 +11,8 @@ struct IngestResult {
     /// Of the server, for each acknowledged event, in microseconds.
     var cpu: ServerProcess.CPU
     var refused: Int
+    /// Rows that reached the subscribers, a second.
+    var rowRate = 0.0
 }
 
 /// Keeps a bounded number of events pending on each of some connections, and counts what is acknowledged.
@@ -27,10 +29,13 @@ final class IngestLoad {
         var eventsPerConnection = Int.max
         /// The number of each connection's first event.
         var first = 0
+        /// More connections, which follow everything and read as fast as they can.
+        var subscribers = 0
     }
 
     private final class Lane {
         let number: Int
+        let isSubscriber: Bool
         var connection: Connection?
         var next: Int
         /// When the events that wait for their answer left, in the order of their answers.
@@ -41,8 +46,9 @@ final class IngestLoad {
         var rest: [UInt8] = []
         var isGreeted = false
 
-        init(_ number: Int, first: Int, limit: Int) {
+        init(_ number: Int, first: Int, limit: Int, isSubscriber: Bool) {
             self.number = number
+            self.isSubscriber = isSubscriber
             next = first
             sentAt = Array(repeating: 0, count: limit)
         }
@@ -56,6 +62,7 @@ final class IngestLoad {
     private var latency = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
     private var acknowledged = 0
     private var refused = 0
+    private var rows = 0
     private var isCounting = false
     private var failure: String?
     private var bytes: [UInt8] = []
@@ -71,8 +78,10 @@ final class IngestLoad {
         self.plan = plan
         self.target = target
         loop = try EventLoop()
-        lanes = (0..<plan.connections).map {
-            Lane($0, first: plan.first, limit: max(1, plan.pending / plan.connections))
+        lanes = (0..<plan.connections + plan.subscribers).map {
+            Lane(
+                $0, first: plan.first, limit: max(1, plan.pending / plan.connections),
+                isSubscriber: $0 >= plan.connections)
         }
     }
 
@@ -104,7 +113,8 @@ final class IngestLoad {
         let count = Double(max(1, acknowledged))
         return IngestResult(
             rate: Double(acknowledged) / seconds(since: start), latency: latency,
-            cpu: .init(user: used.user / count * 1e6, system: used.system / count * 1e6), refused: refused)
+            cpu: .init(user: used.user / count * 1e6, system: used.system / count * 1e6), refused: refused,
+            rowRate: Double(rows) / seconds(since: start))
     }
 
     private func seconds(since start: ContinuousClock.Instant) -> Double { (clock.now - start) / .seconds(1) }
@@ -155,7 +165,11 @@ final class IngestLoad {
     private func take(_ line: Span<UInt8>, _ lane: Lane, at now: UInt64) {
         guard lane.isGreeted else {
             lane.isGreeted = true
-            _ = lane.connection?.write(target.opening(lane.number))
+            _ = lane.connection?.write(lane.isSubscriber ? Array("SUB *\n".utf8) : target.opening(lane.number))
+            return
+        }
+        if lane.isSubscriber {
+            if isCounting, line.has("UPD ", at: 0) { rows += 1 }
             return
         }
         switch target.meaning(of: line) {
@@ -177,7 +191,9 @@ final class IngestLoad {
     }
 
     private func fill(_ lane: Lane) {
-        guard lane.isGreeted, let connection = lane.connection, connection.isWritable else { return }
+        guard !lane.isSubscriber, lane.isGreeted, let connection = lane.connection, connection.isWritable else {
+            return
+        }
         let rest = plan.eventsPerConnection - (lane.next - plan.first)
         if rest == 0, lanes.allSatisfy({ $0.pending == 0 }) { loop.stop() }
         let room = min(lane.sentAt.count - lane.pending, rest)
