@@ -16,9 +16,9 @@ extension Hub {
         return false
     }
 
-    /// Fires what is due by the hub's time, in the order of its dates.
+    /// Fires what is due by the hub's time, in the order of its dates: after a full disk too, because an event that is
+    /// tried again must not overtake a timer that was due before it.
     mutating func fireDeadlines(at now: HubTime) {
-        guard now.monotonic >= storageRetryAt else { return }
         while let next = deadlines.min, next.time <= time, batchHasRoom {
             _ = deadlines.popMin()
             // Another entry took this one's place.

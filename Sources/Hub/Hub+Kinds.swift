@@ -76,10 +76,12 @@ extension Hub {
     mutating func takeEffect(at now: HubTime) {
         if let settings = pendingSettings {
             pendingSettings = nil
+            batch?.adoptedSettings = settings
             _ = try? record(.settings(settings.json), at: now)
         }
         if let kinds = pendingKinds {
             pendingKinds = nil
+            batch?.adoptedKinds = kinds
             _ = try? record(.kinds(kinds.map(\.source)), at: now)
             pendingInputs += consequencesForControls()
             unalignedKinds.formUnion(rosters.keys)

@@ -34,10 +34,16 @@ extension Hub {
 
     /// Whether ``decide(at:)`` would find something to do.
     public func hasWork(at now: HubTime) -> Bool {
-        !arrivals.isEmpty || pendingKinds != nil || pendingSettings != nil || isDeadlineDue(at: now)
-            // What could not be written is not tried again at once.
-            || (!pendingInputs.isEmpty || !unalignedKinds.isEmpty) && now.monotonic >= storageRetryAt
+        if !arrivals.isEmpty { return true }
+        // What could not be written is not tried again at once.
+        guard now.monotonic >= storageRetryAt else { return false }
+        return !pendingInputs.isEmpty || !unalignedKinds.isEmpty || pendingKinds != nil || pendingSettings != nil
+            || isDeadlineDue(at: now)
     }
+
+    /// After a full disk: nothing but a request makes the hub try again before this moment of the monotonic clock, lest it
+    /// spin.
+    public var decisionsPausedUntil: Int64 { storageRetryAt }
 
     /// Whether a batch waits for the journal. Nothing is decided and nothing is rendered until it is settled.
     public var isCommitting: Bool { batch != nil }
@@ -88,6 +94,8 @@ extension Hub {
         sequence = durableSequence
         flights = flights.filter { $0.key <= durableSequence }
         pendingInputs = batch.taken + pendingInputs
+        pendingKinds = pendingKinds ?? batch.adoptedKinds
+        pendingSettings = pendingSettings ?? batch.adoptedSettings
         unalignedKinds.formUnion(rosters.keys)
         for id in batch.sessions {
             guard let staged = self[id]?.staged else { continue }

@@ -97,7 +97,7 @@ public struct Hub: ~Copyable {
     var sessionDeadlines = Heap<SessionDeadline>()
     var armedCount: Int64 = 0
     /// After a full disk, no deadline fires before this moment of the monotonic clock.
-    var storageRetryAt: Int64 = .min
+    var storageRetryAt: Int64 = 0
     /// Kinds that wait to take effect with the next batch.
     var pendingKinds: [Kind]?
     var pendingSettings: DecisionSettings?
@@ -135,6 +135,9 @@ struct Batch: Sendable {
     var prunedChains: [Int64] = []
     /// The hub's own inputs in it; they come again when it cannot be written.
     var taken: [Input] = []
+    /// What takes effect with it, and else must come again.
+    var adoptedKinds: [Kind]?
+    var adoptedSettings: DecisionSettings?
     /// What each record changed for those who follow its key.
     var changes: [Change] = []
     /// How to take it all back, newest last.

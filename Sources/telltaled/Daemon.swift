@@ -257,8 +257,11 @@ final class Daemon {
             if hub.hasWork(at: now) || hub.hasReadySessions {
                 consider(pace.nextFlush - now.monotonic)
             }
-            if let time = hub.nextDeadline { consider(clock.milliseconds(untilKindsTime: time, from: now)) }
-            if let time = hub.nextWallDeadline { consider((time - now.wall).count) }
+            // Deadlines that are due wait with the rest after a full disk.
+            let pause = hub.decisionsPausedUntil - now.monotonic
+            if pause > 0 { consider(pause) }
+            if pause <= 0, let time = hub.nextDeadline { consider(clock.milliseconds(untilKindsTime: time, from: now)) }
+            if pause <= 0, let time = hub.nextWallDeadline { consider((time - now.wall).count) }
         }
         if let time = hub.nextSessionDeadline { consider(time - now.monotonic) }
         // A clock that is set back must not let a deadline sleep for ever.

@@ -1,0 +1,106 @@
+import Hub
+import Model
+import Testing
+
+/// What the simulation found in the hub, each as the shortest conversation that shows it.
+struct FoundBySimulationTests {
+    @Test func `after a resume a screen is told when a row goes that had not changed`() throws {
+        let house = try House()
+        let shop = house.connect()
+        for id in [1, 2] {
+            for event in ["start", "confirm", "brew", "ready"] {
+                house.send("EVT coffee-order/\(id) type=\(event)", from: shop)
+            }
+        }
+        let before = house.send("SUB * view=carplay", from: house.connect())
+        let cursor = try #require(before.last?.split(separator: " ").last?.dropFirst(4))
+        let screen = house.connect()
+        #expect(house.send("SUB * view=carplay from=\(cursor)", from: screen).last?.hasPrefix("LIVE") == true)
+        house.send("EVT coffee-order/1 type=collect", from: shop)
+        #expect(house.lines(of: screen).contains { $0.hasPrefix("DEL sub=1 key=coffee-order/1 ") })
+    }
+
+    @Test func `after a resume a person's dashboard is told when an order is swiped away`() throws {
+        let house = try House()
+        let (shop, phone) = (house.connect(), house.connect())
+        house.send("HELLO account=alice", from: phone)
+        house.send("EVT coffee-order/1 type=start for=alice,bob", from: shop)
+        let cursor = try #require(
+            house.send("SUB * for=alice", from: house.connect()).last?.split(separator: " ").last?.dropFirst(4))
+        let screen = house.connect()
+        house.send("SUB * for=alice from=\(cursor)", from: screen)
+        house.send("DISMISS coffee-order/1", from: phone)
+        #expect(house.lines(of: screen).contains { $0.hasPrefix("DEL ") && $0.hasSuffix("why=dismissed") })
+    }
+
+    @Test func `kinds that a full disk refused take effect when there is room`() throws {
+        let house = try House(kinds: [])
+        let shop = house.connect()
+        house.isFull = true
+        try house.hub.adopt([try House.kind(House.coffee)])
+        house.turn()
+        #expect(house.send("EVT coffee-order/1 type=start", from: shop).first?.contains("storage_full") == true)
+        house.isFull = false
+        house.advance(by: .seconds(2))
+        #expect(house.send("EVT coffee-order/1 type=start", from: shop).first?.contains("verdict=applied") == true)
+    }
+
+    @Test func `a full disk is tried again after a while, and not at once`() throws {
+        let house = try House(kinds: [])
+        house.isFull = true
+        try house.hub.adopt([try House.kind(House.coffee)])
+        house.turn()
+        let hasWork = house.hub.hasWork(at: house.now)
+        #expect(!hasWork)
+        let pause = house.hub.decisionsPausedUntil
+        #expect(pause > house.now.monotonic)
+    }
+
+    @Test func `who serves while the disk is full acts when there is room`() throws {
+        let lamp = #"{"kind":"lamp","type":"toggle","version":1,"app":"a","title":"Lamp","instances":["1"]}"#
+        let house = try House(kinds: [lamp])
+        let (provider, finger) = (house.connect(), house.connect())
+        house.isFull = true
+        #expect(house.send("SERVE lamp", from: provider).first?.contains("storage_full") == true)
+        house.isFull = false
+        house.advance(by: .seconds(2))
+        #expect(house.send("SERVE lamp", from: provider).first == "OK")
+        #expect(house.send("SET lamp/1 value=on", from: finger).first?.contains("phase=pending") == true)
+    }
+
+    @Test func `a control that is new in a kind that is served has its provider`() throws {
+        let lamp = #"{"kind":"lamp","type":"toggle","version":1,"app":"a","title":"Lamp"}"#
+        let house = try House(kinds: [lamp])
+        let (provider, finger) = (house.connect(), house.connect())
+        house.send("SERVE lamp", from: provider)
+        let more = #"{"kind":"lamp","type":"toggle","version":2,"app":"a","title":"Lamp","instances":["1"]}"#
+        try house.hub.adopt([try House.kind(more)])
+        house.turn()
+        #expect(house.send("SET lamp/1 value=on", from: finger).first?.contains("phase=pending") == true)
+        #expect(house.lines(of: provider).contains { $0.hasPrefix("DO ") })
+    }
+
+    @Test func `what one that stands by reports first, the one that acts switches`() throws {
+        let lamp = #"{"kind":"lamp","type":"toggle","version":1,"app":"a","title":"Lamp"}"#
+        let house = try House(kinds: [lamp])
+        let (acting, other, finger) = (house.connect(), house.connect(), house.connect())
+        house.send("SERVE lamp", from: acting)
+        house.send("SERVE lamp", from: other)
+        house.send("REPORT lamp/1 value=off", from: other)
+        house.disconnect(other)
+        house.send("SET lamp/1 value=on", from: finger)
+        #expect(house.lines(of: acting).contains { $0.hasPrefix("DO ") })
+    }
+
+    @Test func `timers that were due while the disk was full fire before what is tried again`() throws {
+        let house = try House()
+        let shop = house.connect()
+        house.send("EVT coffee-order/1 type=start", from: shop)
+        house.isFull = true
+        house.advance(by: .minutes(6))
+        house.isFull = false
+        // Unattended since a minute: the confirmation comes too late.
+        let lines = house.send("EVT coffee-order/1 type=confirm", from: shop)
+        #expect(lines.contains { $0.hasPrefix("OK verdict=ignored ") && $0.hasSuffix(" state=unattended") })
+    }
+}
