@@ -103,7 +103,7 @@ let package = Package(
             ], exclude: ["Cards"]),
         .target(
             name: "Simulation",
-            dependencies: ["Model", "Wire", "Client", "Kinds", "Machines", "Surfaces", "Hub", "Journal"],
+            dependencies: ["Model", "Wire", "Client", "Kinds", "Machines", "Surfaces", "Hub", "Journal", heap],
             path: "Tools/telltale-sim/Simulation", swiftSettings: settings),
         tool(
             "telltale-sim", ["Simulation", "Cards", "Model", "Wire", "Client", "EventLoop", argumentParser, histogram],

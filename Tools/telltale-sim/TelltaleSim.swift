@@ -5,7 +5,10 @@ import Foundation
 struct TelltaleSim: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "telltale-sim", abstract: "Worlds to develop against: replays of real orders, and made-up ones.",
-        subcommands: [ReplayCommand.self, DemoCommand.self, ProviderCommand.self, ActCommand.self])
+        subcommands: [
+            RunCommand.self, ListCommand.self, ReplayCommand.self, SwarmCommand.self, DemoCommand.self,
+            ProviderCommand.self, ActCommand.self,
+        ])
 
     static func main() {
         do {

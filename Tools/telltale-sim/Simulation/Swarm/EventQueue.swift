@@ -1,0 +1,52 @@
+internal import HeapModule
+
+/// What happens in a simulated world, in the order of its times; at one time, in the order in which it was scheduled.
+struct EventQueue {
+    enum Event {
+        /// Bytes of a client reach the daemon's machine.
+        case toServer(Link, [UInt8])
+        /// Bytes of the daemon reach the client's machine.
+        case toClient(Link, [UInt8])
+        /// The client's side is shut, and everything it sent before has arrived.
+        case halfClosed(Link)
+        /// The connection is gone; the daemon hears of it.
+        case lostAtServer(Link)
+        /// The connection is gone; the client hears of it.
+        case lostAtClient(Link)
+        /// A client that reads slowly reads on.
+        case read(Link)
+        /// A client makes its next move.
+        case move(client: Int)
+        /// A client does what it had put off.
+        case later(client: Int, what: Int)
+        case synced(generation: Int)
+        case snapshotWritten(generation: Int)
+        case daemonTimer(generation: Int, version: Int)
+        case lookAtBlocked(generation: Int)
+        case crash
+        case start
+        case disk(isFull: Bool)
+        case clockJump(Int64)
+    }
+
+    private struct Entry: Comparable {
+        var time: Int64
+        var order: Int64
+        var event: Event
+
+        static func < (left: Entry, right: Entry) -> Bool { (left.time, left.order) < (right.time, right.order) }
+        static func == (left: Entry, right: Entry) -> Bool { left.order == right.order }
+    }
+
+    private var heap = Heap<Entry>()
+    private var count: Int64 = 0
+
+    mutating func schedule(_ event: Event, at time: Int64) {
+        count += 1
+        heap.insert(Entry(time: time, order: count, event: event))
+    }
+
+    var nextTime: Int64? { heap.min?.time }
+
+    mutating func pop() -> (time: Int64, event: Event)? { heap.popMin().map { ($0.time, $0.event) } }
+}

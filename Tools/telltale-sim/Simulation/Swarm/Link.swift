@@ -1,0 +1,40 @@
+import Hub
+
+/// A connection between a client and the daemon, with a socket's buffer of limited size on the way to the client.
+final class Link {
+    let client: Int
+    /// On the daemon's side; `nil` before it was accepted and when it is gone.
+    var session: SessionID?
+    var isOpenAtClient = true
+    /// What the socket did not take.
+    var unsent: [UInt8] = []
+    /// What the socket took and the client has not read.
+    var buffered = 0
+    let capacity: Int
+    /// What has reached the client's machine and was not read by the client.
+    var received: [UInt8] = []
+    /// Bytes that the client takes each ``pause``; all there are when it is `nil`.
+    var readingLimit: Int?
+    var pause: Int64 = 0
+    var isReadScheduled = false
+    /// Since when the daemon cannot write.
+    var blockedSince: Int64?
+    /// When the socket last took something while blocked.
+    var lastProgress: Int64 = 0
+    /// The daemon says nothing more: its side is shut when everything has left.
+    var isFinishing = false
+    /// So that what was sent first arrives first.
+    var lastArrivalAtServer: Int64 = 0
+    var lastArrivalAtClient: Int64 = 0
+
+    /// The daemon's start to which it belongs.
+    let wasAcceptedIn: Int
+    /// The daemon cut it for taking nothing.
+    var wasCut = false
+
+    init(client: Int, capacity: Int, generation: Int) {
+        self.client = client
+        wasAcceptedIn = generation
+        self.capacity = capacity
+    }
+}

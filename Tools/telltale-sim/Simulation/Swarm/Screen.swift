@@ -1,0 +1,291 @@
+import Model
+import Wire
+
+/// A screen: follows a pattern in a view, is slow, stuck or away at times, and resumes where it was.
+final class Screen: SimulatedClient {
+    struct Shown: Equatable {
+        var rev: Int64
+        /// `nil` when it came with what was missed, which only this reader was told.
+        var body: JSONObject?
+    }
+
+    unowned let world: World
+    let index: Int
+    let name: String
+    private var random: SimulationRandom
+    private(set) var link: Link?
+    private var lines = ClientLines()
+
+    let view: String
+    let account: String?
+    let pattern: String
+    private let rate: Int?
+    private var traits: [String] = []
+
+    /// What it shows, across connections.
+    private(set) var table: [String: Shown] = [:]
+    private var cursor: String?
+    private var revs: [String: Int64] = [:]
+    private enum Phase {
+        case away, greeting, subscribing, filling, resuming, live
+    }
+    private var phase = Phase.away
+    private var snapshot: [String: Shown] = [:]
+    private var cursorSequence: Int64 = 0
+    /// The commit from which on it was connected, live and not asked to forget anything.
+    private(set) var liveSince: Int64?
+    private(set) var milestones: Set<Ledger.KeyRev> = []
+    private(set) var alerts: Set<Ledger.KeyRev> = []
+    private var readsSlowly = false
+
+    init(world: World, index: Int, number: Int, random: SimulationRandom) {
+        self.world = world
+        self.index = index
+        self.random = random
+        name = "screen-\(number)"
+        let views = ["full", "full", "carplay", "watch", "desktop", "phone", "pad", "standby"]
+        view = views[number % views.count]
+        account = number % 3 == 1 ? self.random.pick(of: ["alice", "bob"]) : nil
+        pattern = self.random.pick(of: ["*", "*", "order/*", "order/*", "lamp/*", "ride/*", "order/shared-1"])
+        rate = number % 7 == 6 ? 1 + self.random.below(4) : nil
+    }
+
+    var isWaiting: Bool { phase != .live }
+    var untilNextMove: Int64 { random.pick(500...15_000) }
+
+    /// The lines with which the same screen would begin anew.
+    var introduction: [String] {
+        var hello = "HELLO client=\(name)"
+        if let account { hello += " account=\(account)" }
+        var lines = [hello]
+        if !traits.isEmpty { lines.append("TRAIT " + traits.joined(separator: " ")) }
+        return lines
+    }
+
+    func move() {
+        guard let link else {
+            if phase == .away { connect() }
+            return
+        }
+        if world.isCalm { return }
+        if random.chance(world.climate.resets) {
+            world.reset(link)
+            return forget()
+        }
+        if random.chance(world.climate.slowReaders) {
+            if readsSlowly {
+                wake()
+            } else {
+                readsSlowly = true
+                link.readingLimit = random.chance(300) ? 1 : 200 + random.below(2_000)
+                // Sometimes it takes nothing for longer than anybody is waited for.
+                link.pause = random.chance(200) ? random.pick(5_000...70_000) : random.pick(50...2_000)
+            }
+        }
+        if view != "full", random.chance(100) {
+            let trait = random.pick(of: [
+                "locked=yes", "locked=no", "dashboard=hidden", "dashboard=visible", "wrist=down", "wrist=up",
+                "light=low", "light=normal", "luminance=reduced", "luminance=normal", "focus=on", "focus=off",
+            ])
+            let name = trait.prefix { $0 != "=" }
+            traits.removeAll { $0.hasPrefix(name + "=") }
+            traits.append(trait)
+            world.send("TRAIT \(trait)\n", on: link)
+        }
+    }
+
+    func doLater(_ what: Int) {}
+
+    func calmDown() {
+        wake()
+        if link == nil { connect() }
+    }
+
+    private func wake() {
+        readsSlowly = false
+        guard let link else { return }
+        link.readingLimit = nil
+        if link.isReadScheduled { link.isReadScheduled = false }
+        world.read(link)
+    }
+
+    // MARK: Connection
+
+    private func connect() {
+        lines.begin()
+        phase = .greeting
+        let link = world.connect(self, random: &random)
+        self.link = link
+        var text = introduction.map { $0 + "\n" }.joined() + "SUB \(pattern) view=\(view) id=s"
+        if let rate { text += " rate=\(rate)" }
+        // Now and then it begins anew, or with a cursor of a history that never was.
+        if random.chance(50) { cursor = nil }
+        if var cursor {
+            if random.chance(30) {
+                cursor = "00000000000000ff" + cursor.dropFirst(16)
+                self.cursor = cursor
+            }
+            text += " from=\(cursor)"
+        }
+        liveSince = nil
+        world.send(text + "\n", on: link)
+    }
+
+    private func forget() {
+        link = nil
+        phase = .away
+        readsSlowly = false
+    }
+
+    func lost(_ link: Link) {
+        guard link === self.link else { return }
+        forget()
+        if world.isCalm { connect() }
+    }
+
+    // MARK: Lines
+
+    func received(_ bytes: [UInt8], on link: Link) {
+        guard link === self.link else { return }
+        let (lines, fault) = lines.read(bytes)
+        if let fault { broken("is sent what is no line: \(fault)") }
+        for line in lines { receive(line) }
+    }
+
+    private func receive(_ line: ServerLine) {
+        switch line.verb {
+        case "TELLTALE":
+            if phase != .greeting { broken("is greeted twice") }
+            phase = .subscribing
+        case "OK": subscribed(line)
+        case "RESET":
+            world.ledger.resets += 1
+            guard phase == .resuming else { return broken("is reset, and did not resume") }
+            let isForeign = cursor?.hasPrefix("00000000000000ff") ?? false
+            let why = line["why"] ?? ""
+            // The history is whole and its own: a reset comes for a foreign cursor, or for what was pruned.
+            if isForeign ? why != "epoch" : why != "expired" {
+                world.violated("P5", "\(name) resumes from \(cursor ?? "") and is reset: \(why)")
+            }
+            phase = .filling
+            snapshot = [:]
+            cursorSequence = 0
+        case "SNAP":
+            guard phase == .filling else { return broken("gets a SNAP outside a snapshot") }
+            row(line, isSnapshot: true)
+        case "UPD":
+            switch phase {
+            case .live: row(line, isSnapshot: false)
+            case .resuming:
+                if line["why"] != "resume" { broken("resumes and gets a row without why=resume") }
+                row(line, isSnapshot: false)
+            case _: broken("gets an UPD outside LIVE")
+            }
+        case "DEL":
+            guard phase == .live || phase == .resuming else { return broken("gets a DEL in a snapshot") }
+            deletion(line)
+        case "LIVE": live(line)
+        case "MARK": take(line["cur"])
+        case "MILE":
+            guard let key = line["key"], let rev = line.integer("rev") else { return broken("gets a MILE of nothing") }
+            if !milestones.insert(Ledger.KeyRev(key: key, rev: rev)).inserted {
+                world.violated("P3", "\(name) is told the milestone of \(key) at \(rev) twice")
+            }
+        case "ALERT":
+            guard let key = line["key"], let rev = line.integer("rev") else {
+                return broken("gets an ALERT of nothing")
+            }
+            alerts.insert(Ledger.KeyRev(key: key, rev: rev))
+        case "ERR": broken("is refused: \(line)")
+        case "#", "BYE": break
+        case _: broken("is sent \(line.verb)")
+        }
+    }
+
+    private func subscribed(_ line: ServerLine) {
+        guard line["id"] == "s" else { return }
+        guard phase == .subscribing, line["sub"] == "1" else { return broken("is subscribed twice") }
+        if cursor == nil {
+            phase = .filling
+            snapshot = [:]
+            cursorSequence = 0
+        } else {
+            phase = .resuming
+            world.ledger.resumes += 1
+        }
+    }
+
+    private func live(_ line: ServerLine) {
+        switch phase {
+        case .filling:
+            // What was not in it is gone.
+            table = snapshot
+            snapshot = [:]
+        case .resuming: break
+        case _: return broken("is LIVE again")
+        }
+        phase = .live
+        take(line["cur"])
+        liveSince = cursorSequence
+    }
+
+    private func take(_ text: String?) {
+        guard let text else { return }
+        guard let parsed = Cursor(text) else { return broken("is given the cursor \(text)") }
+        if parsed.sequence < cursorSequence { broken("its cursor goes back from \(cursorSequence) to \(text)") }
+        if parsed.sequence > world.daemon.disk.durableSequence {
+            world.violated("P2", "\(name) is given the cursor \(text), ahead of the disk")
+        }
+        cursorSequence = parsed.sequence
+        cursor = text
+    }
+
+    private func row(_ line: ServerLine, isSnapshot: Bool) {
+        guard let key = line["key"], let rev = line.integer("rev"), var body = line.tail else {
+            return broken("gets a row of nothing")
+        }
+        world.ledger.rows += 1
+        if let skip = line.integer("skip") { world.ledger.folded += Int(skip) }
+        advance(key, rev, isNew: view == "full" && phase == .live && line["why"] != "resume")
+        var shown = Shown(rev: rev, body: body)
+        if let missed = body["missed"] {
+            for each in missed.array ?? [] {
+                if let rev = each.object?["rev"]?.integer { milestones.insert(Ledger.KeyRev(key: key, rev: rev)) }
+            }
+            body["missed"] = nil
+            shown.body = body
+        }
+        if view == "full", let fault = world.ledger.saw(body, of: key, rev: rev) { world.violated("P3", fault) }
+        checkOperation(body, key: key)
+        if isSnapshot { snapshot[key] = shown } else { table[key] = shown }
+        take(line["cur"])
+    }
+
+    private func deletion(_ line: ServerLine) {
+        guard let key = line["key"], let rev = line.integer("rev") else { return broken("gets a DEL of nothing") }
+        advance(key, rev, isNew: false)
+        table[key] = nil
+        take(line["cur"])
+    }
+
+    /// Within an epoch a key's rev never goes back.
+    private func advance(_ key: String, _ rev: Int64, isNew: Bool) {
+        if let known = revs[key] {
+            if rev < known { world.violated("P3", "\(name) sees \(key) go back from \(known) to \(rev)") }
+            if isNew, rev == known, table[key] != nil { broken("gets \(key) at \(rev) again") }
+        }
+        revs[key] = rev
+    }
+
+    /// What is confirmed, a provider has done or reported.
+    private func checkOperation(_ body: JSONObject, key: String) {
+        guard let last = body["last"]?.object, last["result"]?.string == "confirmed", let op = last["op"]?.string,
+            !world.ledger.doneOperations.contains(op), !world.ledger.reportedKeys.contains(key)
+        else { return }
+        world.violated("protocol", "\(op) of \(key) is confirmed, and no provider has done it")
+    }
+
+    private func broken(_ what: String) {
+        world.violated("protocol", "\(name) (\(pattern), \(view)) \(what)")
+    }
+}

@@ -1,0 +1,47 @@
+/// A fault that the simulation puts into the daemon's surroundings on purpose, to see that the checkers find it.
+///
+/// Each stands for a mistake that a daemon could make. They live in the simulation's shell and on its wires, so nothing
+/// of them is in the daemon.
+public enum SeededBug: String, CaseIterable, Sendable {
+    // The shell.
+    case replyBeforeSync, fullDiskAcknowledged, recordsLost, restartForgotten, halfCloseHangsUp, neverWritable
+    case timersLate, controlTimersForgotten, prunedTooMuch, snapshotAhead
+    // What is told.
+    case deletionDropped, rowDropped, rowRepeated, milestoneDropped, replyDropped, repliesSwapped, liveDropped
+    case bodyChanged, revTooHigh, cursorAhead, cursorBehind, duplicateAppliedAgain, snapshotRowDropped, verdictWrong
+    // What is heard.
+    case eventIDForgotten, resumeFromNewest, oldAnswerAccepted, byteLost
+
+    public var summary: String {
+        switch self {
+        case .replyBeforeSync: "replies leave before the sync returns"
+        case .fullDiskAcknowledged: "what a full disk refused is acknowledged"
+        case .recordsLost: "a crash loses acknowledged records"
+        case .restartForgotten: "what was in flight at a restart stays in flight"
+        case .halfCloseHangsUp: "a half-close is taken for a disconnect"
+        case .neverWritable: "a slow reader that catches up is forgotten"
+        case .timersLate: "timers fire when something else happens"
+        case .controlTimersForgotten: "operations of controls never time out"
+        case .prunedTooMuch: "a snapshot takes every older record with it"
+        case .snapshotAhead: "a snapshot claims one record more than it holds"
+        case .deletionDropped: "a deletion is not told"
+        case .rowDropped: "a row is not told"
+        case .rowRepeated: "an old row is told again"
+        case .milestoneDropped: "a milestone is folded"
+        case .replyDropped: "a reply is forgotten"
+        case .repliesSwapped: "two replies change places"
+        case .liveDropped: "LIVE is not said"
+        case .bodyChanged: "a row has two bodies for one rev"
+        case .revTooHigh: "a row has a rev that is not durable"
+        case .cursorAhead: "a cursor is ahead of what was sent"
+        case .cursorBehind: "a cursor goes back"
+        case .duplicateAppliedAgain: "a duplicate is said to be applied"
+        case .snapshotRowDropped: "a snapshot lacks a row"
+        case .verdictWrong: "what was applied is said to be a duplicate of another rev"
+        case .eventIDForgotten: "an event's id is not looked at"
+        case .resumeFromNewest: "a resume begins at the newest commit"
+        case .oldAnswerAccepted: "an answer of another operation is accepted"
+        case .byteLost: "a byte is lost between two pieces"
+        }
+    }
+}

@@ -1,0 +1,317 @@
+import Hub
+import Model
+import Wire
+
+/// A daemon, a network and a crowd, all from one seed.
+///
+/// Nothing in it asks the real time or draws real chance, and nothing depends on the order of a dictionary: the same
+/// climate gives the same history to the byte.
+final class World {
+    let climate: Climate
+    let bug: SeededBug?
+    private(set) var now: Int64 = 0
+    private var queue = EventQueue()
+    private var random: SimulationRandom
+    private var wires: SimulationRandom
+    private(set) var daemon: SimulatedDaemon!
+    private(set) var clients: [any SimulatedClient] = []
+    let ledger = Ledger()
+    /// Milliseconds by which the wall clock is ahead of where it began.
+    private var wallOffset: Int64 = 0
+    /// From now on no fault happens, and nothing new is sent.
+    private(set) var isCalm = false
+    private(set) var inputCount = 0
+    private var crashesLeft = 0
+    private var tampering: Tampering?
+    private(set) var steps = 0
+
+    /// Where every run's calendar begins.
+    static let begin: Int64 = 1_763_719_200_000
+
+    /// Is told every piece that a client reads and sends, for somebody who looks for a fault.
+    private let trace: Trace?
+    typealias Trace = (_ time: Int64, _ client: Int, _ text: String) -> Void
+
+    init(_ climate: Climate, bug: SeededBug?, trace: Trace?) throws(SimulatedKinds.KindFault) {
+        self.climate = climate
+        self.bug = bug
+        self.trace = trace
+        random = SimulationRandom(seed: climate.seed)
+        wires = random.fork()
+        if let bug { tampering = Tampering(bug, random: SimulationRandom(seed: climate.seed &+ 77)) }
+        var configuration = HubConfiguration()
+        configuration.decisions.retention = .seconds(Int64(climate.retention))
+        configuration.limits.heartbeat = 5_000
+        daemon = SimulatedDaemon(world: self, kinds: try SimulatedKinds.load(), configuration: configuration)
+        populate()
+    }
+
+    private func populate() {
+        func add(_ make: (Int, SimulationRandom) -> any SimulatedClient) {
+            clients.append(make(clients.count, random.fork()))
+        }
+        for number in 0..<climate.producers {
+            add { OrderSystem(world: self, index: $0, number: number, random: $1) }
+        }
+        for number in 0..<climate.screens { add { Screen(world: self, index: $0, number: number, random: $1) } }
+        for number in 0..<climate.providers { add { LampProvider(world: self, index: $0, number: number, random: $1) } }
+        for number in 0..<climate.fingers { add { Finger(world: self, index: $0, number: number, random: $1) } }
+    }
+
+    // MARK: Time
+
+    var wall: Timestamp { Timestamp(milliseconds: Self.begin + now + wallOffset) }
+    var hubTime: HubTime { HubTime(time: wall, wall: wall, monotonic: now) }
+
+    func schedule(_ event: EventQueue.Event, after delay: Int64) {
+        queue.schedule(event, at: now + max(0, delay))
+    }
+
+    func wireDelay() -> Int64 { wires.pick(0...Int64(max(1, climate.slowestWire))) }
+    func syncDelay() -> Int64 { wires.pick(1...Int64(max(1, climate.slowestSync))) }
+
+    // MARK: Run
+
+    /// Lives through storms and calms. What was not kept is in ``ledger``.
+    func run() {
+        daemon.disk.isFull = climate.startsFull
+        if climate.startsFull { schedule(.disk(isFull: false), after: random.pick(100...10_000)) }
+        daemon.start()
+        for client in clients { schedule(.move(client: client.index), after: random.pick(0...2_000)) }
+        let storms = 3
+        let crashesBefore = climate.crashes
+        for storm in 0..<storms where ledger.violations.isEmpty {
+            isCalm = false
+            let quota = climate.inputs * (storm + 1) / storms
+            let crashes = crashesBefore * (storm + 1) / storms - crashesBefore * storm / storms
+            planFaults(crashes: crashes)
+            while inputCount < quota || crashesLeft > 0, ledger.violations.isEmpty, now < 36_000_000, step() {}
+            calm()
+        }
+    }
+
+    private func planFaults(crashes: Int) {
+        crashesLeft = crashes
+        // Within the storm, as far as its length can be told beforehand.
+        let span = max(5_000, min(60_000, Int64(climate.inputs) * 20))
+        for _ in 0..<crashes { schedule(.crash, after: random.pick(1_000...span)) }
+        for _ in 0..<climate.fullDisks {
+            let start = random.pick(1_000...60_000)
+            schedule(.disk(isFull: true), after: start)
+            schedule(.disk(isFull: false), after: start + random.pick(500...8_000))
+        }
+        for _ in 0..<climate.clockJumps {
+            schedule(
+                .clockJump(random.chance(500) ? random.pick(-20_000...0) : random.pick(0...90_000)),
+                after: random.pick(1...60_000))
+        }
+    }
+
+    /// Faults stop and writes stop; then everybody must end on the newest state (P4).
+    private func calm() {
+        guard ledger.violations.isEmpty else { return }
+        isCalm = true
+        daemon.disk.isFull = false
+        for client in clients { client.calmDown() }
+        let end = now + 90_000
+        while let next = queue.nextTime, next < end, ledger.violations.isEmpty { guard step() else { break } }
+        // Until what is on the wires has arrived.
+        for _ in 0..<2_000 where !isQuiet { guard step() else { break } }
+        guard ledger.violations.isEmpty else { return }
+        guard isQuiet else { return violated("P4", "it does not come to rest") }
+        CalmCheck(world: self).run()
+    }
+
+    private var isQuiet: Bool {
+        daemon.isUp && daemon.isIdle
+            && clients.allSatisfy { client in
+                guard let link = client.link else { return true }
+                return link.buffered == 0 && link.unsent.isEmpty && !client.isWaiting
+            }
+    }
+
+    /// One thing happens.
+    private func step() -> Bool {
+        guard let (time, event) = queue.pop() else { return false }
+        now = max(now, time)
+        steps += 1
+        switch event {
+        case .toServer(let link, let bytes): daemon.received(bytes, on: link)
+        case .toClient(let link, let bytes): arrived(bytes, at: link)
+        case .halfClosed(let link): daemon.inputEnded(link)
+        case .lostAtServer(let link): daemon.lost(link)
+        case .lostAtClient(let link): lostAtClient(link)
+        case .read(let link):
+            link.isReadScheduled = false
+            read(link)
+        case .move(let client):
+            clients[client].move()
+            schedule(.move(client: client), after: clients[client].untilNextMove)
+        case .later(let client, let what): clients[client].doLater(what)
+        case .synced(let generation): if generation == daemon.generation, daemon.isUp { daemon.synced() }
+        case .snapshotWritten(let generation):
+            if generation == daemon.generation, daemon.isUp { daemon.snapshotWritten() }
+        case .daemonTimer(let generation, let version):
+            if generation == daemon.generation { daemon.timerFired(version: version) }
+        case .lookAtBlocked(let generation): if generation == daemon.generation, daemon.isUp { daemon.lookAtBlocked() }
+        case .crash:
+            guard !isCalm else { break }
+            guard daemon.isUp else {
+                schedule(.crash, after: 1_000)
+                break
+            }
+            crashesLeft -= 1
+            trace?(now, -1, "crash")
+            daemon.crash(keepingUnsynced: random.chance(500))
+            schedule(.start, after: random.pick(10...3_000))
+        case .start: if !daemon.isUp { daemon.start() }
+        case .disk(let isFull): daemon.disk.isFull = isFull && !isCalm
+        case .clockJump(let span): if !isCalm { wallOffset += span }
+        }
+        return true
+    }
+
+    func countInput() { inputCount += 1 }
+
+    func violated(_ promise: String, _ what: String) {
+        ledger.violations.append(Violation(promise: promise, what: what, time: now))
+    }
+
+    // MARK: Network
+
+    /// A client connects.
+    func connect(_ client: any SimulatedClient, random: inout SimulationRandom) -> Link {
+        let link = Link(
+            client: client.index, capacity: [2_000, 16_000, 200_000][random.below(3)],
+            generation: daemon.generation)
+        // It takes a moment until the daemon hears of it; nothing is lost by accepting at once.
+        daemon.accept(link)
+        daemon.turn()
+        return link
+    }
+
+    /// A client sends.
+    func send(_ text: String, on link: Link) {
+        guard link.isOpenAtClient else { return }
+        trace?(now, link.client, "> " + text)
+        var bytes = Array(text.utf8)
+        while !bytes.isEmpty {
+            let isSliced = !isCalm && wires.chance(climate.slices)
+            let count = isSliced ? 1 + wires.below(bytes.count) : bytes.count
+            link.lastArrivalAtServer = max(link.lastArrivalAtServer, now + wireDelay())
+            queue.schedule(.toServer(link, Array(bytes.prefix(count))), at: link.lastArrivalAtServer)
+            bytes.removeFirst(count)
+        }
+    }
+
+    func halfClose(_ link: Link) {
+        link.lastArrivalAtServer = max(link.lastArrivalAtServer, now + wireDelay())
+        queue.schedule(.halfClosed(link), at: link.lastArrivalAtServer)
+    }
+
+    /// A client goes without a word.
+    func reset(_ link: Link) {
+        link.isOpenAtClient = false
+        link.lastArrivalAtServer = max(link.lastArrivalAtServer, now + wireDelay())
+        queue.schedule(.lostAtServer(link), at: link.lastArrivalAtServer)
+    }
+
+    /// The daemon sends.
+    ///
+    /// - Returns: Whether the socket took all of it.
+    func send(_ bytes: [UInt8], to link: Link) -> Bool {
+        var bytes = bytes
+        tampering?.change(&bytes)
+        EmissionCheck.check(bytes, world: self)
+        link.unsent += bytes
+        push(link)
+        return link.unsent.isEmpty
+    }
+
+    /// Nothing more comes from the daemon.
+    func finish(_ link: Link) {
+        link.isFinishing = true
+        if link.unsent.isEmpty { hangUp(link) }
+    }
+
+    private func hangUp(_ link: Link) {
+        link.lastArrivalAtClient = max(link.lastArrivalAtClient, now + wireDelay())
+        queue.schedule(.lostAtClient(link), at: link.lastArrivalAtClient)
+        queue.schedule(.lostAtServer(link), at: link.lastArrivalAtClient)
+    }
+
+    /// What the socket takes goes on its way.
+    private func push(_ link: Link) {
+        let count = min(link.capacity - link.buffered, link.unsent.count)
+        guard count > 0 else { return }
+        var bytes = Array(link.unsent.prefix(count))
+        link.unsent.removeFirst(count)
+        link.buffered += count
+        link.lastProgress = now
+        while !bytes.isEmpty {
+            let isSliced = !isCalm && wires.chance(climate.slices)
+            let piece = isSliced ? 1 + wires.below(bytes.count) : bytes.count
+            link.lastArrivalAtClient = max(link.lastArrivalAtClient, now + wireDelay())
+            queue.schedule(.toClient(link, Array(bytes.prefix(piece))), at: link.lastArrivalAtClient)
+            bytes.removeFirst(piece)
+        }
+    }
+
+    private func arrived(_ bytes: [UInt8], at link: Link) {
+        guard link.isOpenAtClient else { return }
+        link.received += bytes
+        read(link)
+    }
+
+    func read(_ link: Link) {
+        guard link.isOpenAtClient, !link.received.isEmpty, !link.isReadScheduled else { return }
+        let count = min(link.readingLimit ?? .max, link.received.count)
+        let bytes = Array(link.received.prefix(count))
+        link.received.removeFirst(count)
+        link.buffered -= count
+        ledger.heard(bytes, client: link.client, at: now)
+        trace?(now, link.client, "< " + String(decoding: bytes, as: UTF8.self))
+        clients[link.client].received(bytes, on: link)
+        let wasBlocked = !link.unsent.isEmpty
+        push(link)
+        if wasBlocked, link.unsent.isEmpty {
+            if link.isFinishing { hangUp(link) } else { daemon.becameWritable(link) }
+        }
+        if link.readingLimit != nil, !link.received.isEmpty {
+            link.isReadScheduled = true
+            schedule(.read(link), after: link.pause)
+        }
+    }
+
+    private func lostAtClient(_ link: Link) {
+        guard link.isOpenAtClient else { return }
+        // What came before the end is read before it.
+        if !link.received.isEmpty {
+            link.readingLimit = nil
+            link.isReadScheduled = false
+            read(link)
+        }
+        link.isOpenAtClient = false
+        clients[link.client].lost(link)
+    }
+
+    func tampered(_ bytes: [UInt8]) -> [UInt8] {
+        tampering?.changeRequests(bytes, durable: daemon.disk.durableSequence) ?? bytes
+    }
+}
+
+/// Somebody at the other end of a connection.
+protocol SimulatedClient: AnyObject {
+    var index: Int { get }
+    var link: Link? { get }
+    /// It waits for something that the daemon owes it.
+    var isWaiting: Bool { get }
+    var untilNextMove: Int64 { get }
+    /// Does something, as it comes to mind.
+    func move()
+    func doLater(_ what: Int)
+    func received(_ bytes: [UInt8], on link: Link)
+    func lost(_ link: Link)
+    /// Whatever it did wrong it leaves off, and it comes back if it is away.
+    func calmDown()
+}
