@@ -29,6 +29,8 @@ final class Daemon {
     private var pace: FlushPace
     private var output: [UInt8] = []
     private var snapshotSequence: Int64
+    /// By the monotonic clock; the least there is while the disk is not full.
+    private var nextFullComplaint = Int64.min
     private var isWritingSnapshot = false
     /// What the journal was asked to prune with a snapshot that it has not finished.
     private var unprunedYet = Pruning()
@@ -201,12 +203,20 @@ final class Daemon {
         switch message {
         case .committed(let microseconds):
             hub.statistics.countSync(microseconds: microseconds)
+            if nextFullComplaint > .min {
+                logger.notice("there is space again")
+                nextFullComplaint = .min
+            }
             FailPoint.shared.reached("before-reply")
             hub.committed(at: now)
             flush(at: now)
             FailPoint.shared.reached("after-reply")
         case .refused(.full(let what, let cause)):
-            logger.error("\(JournalError.full(what: what, cause: cause))")
+            // Every batch is tried, many a second; people are told now and then.
+            if now.monotonic >= nextFullComplaint {
+                logger.error("\(JournalError.full(what: what, cause: cause))")
+                nextFullComplaint = now.monotonic + 10_000
+            }
             hub.refused(at: now)
             flush(at: now)
         case .refused(let error), .failed(let error): fail(error)

@@ -159,6 +159,22 @@ struct HubTests {
                 "verdict=duplicate") == true)
     }
 
+    @Test func `an event id is known for seven days and not for ever`() throws {
+        let house = try House()
+        let shop = house.connect()
+        func post(_ eid: String) -> String? {
+            house.send("EVT coffee-order/1 type=start src=p eid=\(eid)", from: shop).last
+        }
+        #expect(post("a")?.contains("verdict=applied") == true)
+        house.advance(by: .days(7))
+        #expect(post("b")?.hasPrefix("OK verdict=") == true)
+        #expect(post("a")?.contains("verdict=duplicate rev=3") == true)
+        house.advance(by: .seconds(1))
+        #expect(post("c")?.hasPrefix("OK verdict=") == true)
+        #expect(post("a")?.contains("verdict=duplicate") == false)
+        #expect(post("b")?.contains("verdict=duplicate") == true)
+    }
+
     @Test func `the same journal gives the same state, from its beginning, from a snapshot, and twice`() throws {
         let house = try House()
         let shop = house.connect()
