@@ -89,8 +89,9 @@ final class LampProvider: SimulatedClient {
             case "OK": unanswered -= 1
             case "ERR":
                 unanswered -= 1
-                let isUnready = ["unknown_kind", "forbidden"].contains(line["code"])
-                if line["code"] == "storage_full" || (world.climate.startsFull && isUnready) {
+                // Who was refused SERVE for want of room may not report either.
+                let isUnserved = line["code"] == "storage_full" || line["code"] == "forbidden"
+                if isUnserved || (world.climate.startsFull && line["code"] == "unknown_kind") {
                     if !isServing {
                         isServing = true
                         plans.append("SERVE")
