@@ -75,7 +75,7 @@ extension Hub {
         prunedChains += batch.prunedChains
         markAge()
         for change in batch.changes { spread(change) }
-        for entity in batch.forgotten { entities.freeIfUnused(entity) }
+        for entity in batch.forgotten { entities.release(entity) }
         for (key, performance) in batch.performances { ask(performance, key: key) }
         for id in batch.sessions { answer(id, at: now) }
     }
@@ -91,6 +91,7 @@ extension Hub {
         statistics.storageFullBatches += 1
         storageRetryAt = now.monotonic + 1_000
         for undo in batch.undo.reversed() { take(back: undo) }
+        for entity in batch.forgotten { entities.release(entity) }
         sequence = durableSequence
         flights = flights.filter { $0.key <= durableSequence }
         pendingInputs = batch.taken + pendingInputs
@@ -225,6 +226,8 @@ extension Hub {
         if case .pruned = input, let entity = applied.entity {
             batch?.prunedChains.append(sequence)
             batch?.forgotten.append(entity)
+            // Until the batch is settled nobody may get its index: it may have to be taken back.
+            entities.retain(entity)
         }
         if let change = applied.change { batch?.changes.append(change) }
         for performance in applied.performances { batch?.performances.append(performance) }

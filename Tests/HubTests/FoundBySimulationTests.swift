@@ -103,4 +103,26 @@ struct FoundBySimulationTests {
         let lines = house.send("EVT coffee-order/1 type=confirm", from: shop)
         #expect(lines.contains { $0.hasPrefix("OK verdict=ignored ") && $0.hasSuffix(" state=unattended") })
     }
+
+    @Test func `an order whose pruning does not fit on the disk keeps its place`() throws {
+        let house = try House()
+        let (shop, phone, screen) = (house.connect(), house.connect(), house.connect())
+        house.send("HELLO account=alice", from: phone)
+        house.send("EVT coffee-order/1 type=start for=alice", from: shop)
+        house.send("SUB coffee-order/1", from: screen)
+        house.send("DISMISS coffee-order/1", from: phone)
+        // It is pruned, nobody follows it any more, and then there is no room for that.
+        house.time = house.time + .days(8)
+        let pruning = house.hub.decide(at: house.now)
+        #expect(!pruning.isEmpty)
+        house.hub.disconnected(screen.id)
+        house.hub.refused(at: house.now)
+        house.isFull = true
+        house.send("EVT coffee-order/2 type=start", from: shop)
+        house.isFull = false
+        house.advance(by: .seconds(2))
+        _ = try house.recovered()
+        #expect(house.send("GET coffee-order/1", from: shop).last?.contains("code=unknown_key") == true)
+        #expect(house.send("GET coffee-order/2", from: shop).last?.contains("code=unknown_key") == true)
+    }
 }
