@@ -65,10 +65,22 @@ struct ReferenceOrder {
         self.isRide = isRide
     }
 
+    /// Nothing is left of an order but the time, and what was told of it.
+    private init(isRide: Bool, after old: ReferenceOrder) {
+        self.isRide = isRide
+        heard = old.heard
+        milestones = old.milestones
+    }
+
     /// - Returns: What is wrong with it.
     mutating func take(_ record: Record) -> String? {
         if record.heard < heard { return "time goes back" }
         heard = record.heard
+        if record.type == "pruned" {
+            let wasDismissed = lifecycle == "dismissed"
+            self = ReferenceOrder(isRide: isRide, after: self)
+            return wasDismissed ? nil : "what is \(lifecycle) is pruned"
+        }
         if record.type == "deadline" {
             if let fault = fire(record) { return fault }
         } else {

@@ -35,6 +35,8 @@ final class Screen: SimulatedClient {
     /// The commit from which on it was connected, live and not asked to forget anything.
     private(set) var liveSince: Int64?
     private(set) var milestones: Set<Ledger.KeyRev> = []
+    /// Keys of which older milestones were named in a row.
+    private(set) var missedKeys: Set<String> = []
     private(set) var alerts: Set<Ledger.KeyRev> = []
     private var readsSlowly = false
 
@@ -248,10 +250,9 @@ final class Screen: SimulatedClient {
         if let skip = line.integer("skip") { world.ledger.folded += Int(skip) }
         advance(key, rev, isNew: view == "full" && phase == .live && line["why"] != "resume")
         var shown = Shown(rev: rev, body: body)
-        if let missed = body["missed"] {
-            for each in missed.array ?? [] {
-                if let rev = each.object?["rev"]?.integer { milestones.insert(Ledger.KeyRev(key: key, rev: rev)) }
-            }
+        if body["missed"] != nil {
+            // They are named by their states alone, so which of this key they were cannot be told.
+            missedKeys.insert(key)
             body["missed"] = nil
             shown.body = body
         }
