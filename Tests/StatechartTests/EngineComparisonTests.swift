@@ -32,6 +32,11 @@ private enum Comparison {
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
         try process.run()
+        // A hung engine fails this test, and not the whole run.
+        let identifier = process.processIdentifier
+        let guardian = DispatchWorkItem { kill(identifier, SIGKILL) }
+        DispatchQueue.global().asyncAfter(deadline: .now() + 180, execute: guardian)
+        defer { guardian.cancel() }
         let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
         return (process.terminationStatus, text)
