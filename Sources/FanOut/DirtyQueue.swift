@@ -86,10 +86,12 @@ public struct DirtyQueue: Sendable {
     }
 
     /// What surrounds `entity` changed what is shown of it; no commit of its own is missing.
+    ///
+    /// - Parameter firstCommit: The commit of what surrounds it, or the next one where there is none.
     @discardableResult
-    public mutating func markChangedSurroundings(_ entity: EntityIndex, nextCommit: Int64) -> Bool {
+    public mutating func markChangedSurroundings(_ entity: EntityIndex, firstCommit: Int64) -> Bool {
         guard entries[entity.rawValue] == nil else { return false }
-        entries[entity.rawValue] = Entry(firstCommit: nextCommit)
+        entries[entity.rawValue] = Entry(firstCommit: firstCommit)
         order.append(entity.rawValue)
         return true
     }

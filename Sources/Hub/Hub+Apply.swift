@@ -190,7 +190,6 @@ extension Hub {
         entities.states[entity] = .none
         entities.dismissedAt[entity] = nil
         entities.armed[entity] = nil
-        changes.remove(entity)
         return Applied(verdict: .applied, entity: entity, rev: rev, description: "pruned", change: change)
     }
 

@@ -48,6 +48,7 @@ extension Hub {
         if case .pruned = body.input, let entity = applied.entity {
             // Whether the journal had heard of it is not known; asked for twice it does no harm.
             prunedChains.append(record.sequence)
+            changes.remove(entity)
             entities.freeIfUnused(entity)
         }
         markAge()

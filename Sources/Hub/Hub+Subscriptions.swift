@@ -183,6 +183,8 @@ extension Hub {
             // Its last row was of the usual situation, which is this session's still.
             let placement = form(of: entity, for: terms, index)?.placement
             subscriptions[index]?.shown[entity.rawValue] = placement
+            // It is not encoded again now, and nobody has encoded it yet since a restart.
+            if placement != nil { embeddings.note(controlKeys(in: entity).compactMap { Key($0) }, in: entity) }
         }
     }
 
@@ -227,11 +229,13 @@ extension Hub {
         embeddings.forget(entity)
         if exists(entity) { changes.touch(entity) }
         forEachFollower(of: entity) { hub, index in hub.owe(change, to: index) }
-        spreadToEmbedders(of: entity)
+        spreadToEmbedders(of: entity, commit: change.commit)
     }
 
     /// Rows of activities in whose views a control stands come again when it changes.
-    private mutating func spreadToEmbedders(of entity: EntityIndex) {
+    ///
+    /// They are missing since the control's commit: a cursor beyond it would resume without them.
+    private mutating func spreadToEmbedders(of entity: EntityIndex, commit: Int64) {
         guard !embeddings.isEmpty, let key = entities.key(at: entity) else { return }
         for activity in embeddings.activities(with: key) {
             rows.forget(activity)
@@ -239,16 +243,18 @@ extension Hub {
                 guard let terms = hub.subscriptions[index]?.terms, case .surface = terms.view,
                     hub.subscriptions[index]?.shown[activity.rawValue] != nil
                 else { return }
-                hub.oweSurroundings(of: activity, to: index)
+                hub.oweSurroundings(of: activity, to: index, since: commit)
                 hub.makeReady(terms.session)
             }
         }
     }
 
     /// Owes a subscription a row whose own key did not change, but what is drawn of it did.
-    mutating func oweSurroundings(of entity: EntityIndex, to index: SubscriptionIndex) {
-        let nextCommit = durableSequence + 1
-        enqueue(entity, in: index) { $0.markChangedSurroundings(entity, nextCommit: nextCommit) }
+    ///
+    /// - Parameter commit: What made the difference; without one it is nothing that a resume could miss.
+    mutating func oweSurroundings(of entity: EntityIndex, to index: SubscriptionIndex, since commit: Int64? = nil) {
+        let firstCommit = commit ?? durableSequence + 1
+        enqueue(entity, in: index) { $0.markChangedSurroundings(entity, firstCommit: firstCommit) }
     }
 
     private mutating func forEachFollower(of entity: EntityIndex, _ body: (inout Hub, SubscriptionIndex) -> Void) {

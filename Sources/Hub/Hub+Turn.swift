@@ -75,7 +75,11 @@ extension Hub {
         prunedChains += batch.prunedChains
         markAge()
         for change in batch.changes { spread(change) }
-        for entity in batch.forgotten { entities.release(entity) }
+        for entity in batch.forgotten {
+            // Not before: had it been refused, its place among the changes would be gone. It may be there anew by now.
+            if !exists(entity) { changes.remove(entity) }
+            entities.release(entity)
+        }
         for (key, performance) in batch.performances { ask(performance, key: key) }
         for id in batch.sessions { answer(id, at: now) }
     }

@@ -79,4 +79,20 @@ struct EmbeddedControlTests {
         #expect(resumed.compactMap { House.attribute("key", of: $0) } == ["coffee-order/2"])
         #expect(try controls(resumed.first { $0.hasPrefix("UPD") })[0]["control"] == "button")
     }
+
+    @Test func `a row that was kept across a restart comes again when its control changes`() throws {
+        let house = try House(kinds: [House.tippedCoffee, House.porchLight(), House.logCoffee()])
+        house.send("EVT coffee-order/1 type=start", from: house.connect())
+        let cursor = try #require(
+            house.send("SUB coffee-order/* view=phone", from: house.connect()).last.flatMap {
+                House.attribute("cur", of: $0)
+            })
+        try house.restart()
+        let (lamp, phone) = (house.connect(), house.connect())
+        let resumed = house.send("SUB coffee-order/* view=phone from=\(cursor)", from: phone)
+        #expect(resumed.allSatisfy { !$0.hasPrefix("UPD") })
+        house.send("SERVE log-coffee", from: lamp)
+        house.send("REPORT log-coffee/1", from: lamp)
+        #expect(try controls(house.lines(of: phone).last)[0]["control"] == "button")
+    }
 }

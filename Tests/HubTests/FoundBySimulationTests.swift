@@ -125,4 +125,40 @@ struct FoundBySimulationTests {
         #expect(house.send("GET coffee-order/1", from: shop).last?.contains("code=unknown_key") == true)
         #expect(house.send("GET coffee-order/2", from: shop).last?.contains("code=unknown_key") == true)
     }
+
+    @Test func `a resume tells the end of an order whose pruning does not fit on the disk`() throws {
+        let house = try House()
+        let (shop, phone, screen) = (house.connect(), house.connect(), house.connect())
+        house.send("HELLO account=alice", from: phone)
+        house.send("EVT coffee-order/1 type=start for=alice", from: shop)
+        let cursor = try #require(
+            house.send("SUB coffee-order/*", from: screen).last.flatMap { House.attribute("cur", of: $0) })
+        house.disconnect(screen)
+        house.send("DISMISS coffee-order/1", from: phone)
+        house.time = house.time + .days(8)
+        house.isFull = true
+        house.turn()
+        let resumed = house.send("SUB coffee-order/* from=\(cursor)", from: house.connect())
+        #expect(resumed.contains { $0.hasPrefix("DEL sub=1 key=coffee-order/1 ") })
+    }
+
+    @Test func `an activity row that a control changed is missing until it has left`() throws {
+        let house = try House(kinds: [House.tippedCoffee, House.porchLight(), House.logCoffee()])
+        let (shop, phone) = (house.connect(), house.connect())
+        house.send("EVT coffee-order/1 type=start", from: shop)
+        house.send("SERVE log-coffee", from: shop)
+        house.send("REPORT log-coffee/1", from: shop)
+        var told = house.send("SUB coffee-order/* view=phone rate=1", from: phone)
+        // The row has used up its rate when the control changes; the cursor must wait for it.
+        house.send("EVT coffee-order/1 type=brew", from: shop)
+        house.disconnect(shop)
+        house.turn()
+        house.advance(by: Milliseconds(100))
+        house.send("EVT coffee-order/2 type=start", from: house.connect())
+        told += house.lines(of: phone)
+        let cursor = try #require(told.compactMap { House.attribute("cur", of: $0) }.last)
+        house.disconnect(phone)
+        let resumed = house.send("SUB coffee-order/* view=phone from=\(cursor)", from: house.connect())
+        #expect(resumed.contains { $0.hasPrefix("UPD") && $0.contains("coffee-order/1") })
+    }
 }
