@@ -22,3 +22,19 @@ static inline int clibsqlite_last_errno(sqlite3 *connection) {
     if (code == 0) sqlite3_file_control(connection, "main", SQLITE_FCNTL_LAST_ERRNO, &code);
     return code;
 }
+
+/* Lengthens the write-ahead log with zeros up to `length` bytes, which SQLite takes for no frames at all. Does nothing
+   where it is as long already. After an error the log is as long as before. */
+static inline int clibsqlite_lengthen_log(sqlite3 *connection, sqlite3_int64 length) {
+    static const char zeros[1 << 16];
+    sqlite3_file *log = 0;
+    sqlite3_int64 size = 0;
+    int code = sqlite3_file_control(connection, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+    if (code != SQLITE_OK) return code;
+    if (!log || !log->pMethods) return SQLITE_OK;
+    code = log->pMethods->xFileSize(log, &size);
+    for (sqlite3_int64 at = size; code == SQLITE_OK && at < length; at += (sqlite3_int64)sizeof zeros)
+        code = log->pMethods->xWrite(log, zeros, (int)(length - at < (sqlite3_int64)sizeof zeros ? length - at : (sqlite3_int64)sizeof zeros), at);
+    if (code != SQLITE_OK) log->pMethods->xTruncate(log, size);
+    return code;
+}

@@ -66,6 +66,11 @@ internal import Journal
     /// Pages in the write-ahead log, after the newest commit; counted since ``takeCheckpoints()``.
     var logLength: Int { unsafe Int(logPageCount.pointee) }
 
+    /// Makes the write-ahead log a file of at least `byteCount` bytes, where there is room for that.
+    func lengthenLog(to byteCount: Int) {
+        unsafe _ = clibsqlite_lengthen_log(raw, Int64(byteCount))
+    }
+
     func execute(_ sql: String, _ what: @autoclosure () -> String) throws(JournalError) {
         let code = unsafe sqlite3_exec(raw, sql, nil, nil, nil)
         guard code == SQLITE_OK else { throw error(code, what()) }

@@ -26,6 +26,7 @@ extension SQLiteJournal {
         guard hasChores else { return false }
         do throws(JournalError) {
             if try copyLog() { return true }
+            reserveLog()
             if try dropOldChunk() { return true }
             if try pruneRange() { return true }
             if try pruneChains() { return true }
@@ -40,13 +41,32 @@ extension SQLiteJournal {
     private func copyLog() throws(JournalError) -> Bool {
         let length = connection.logLength
         if length < copiedLogLength { copiedLogLength = 0 }
-        // A reader, a backup say, keeps the log from beginning anew: then it is copied when it has grown again.
-        guard length > copiedLogLength + options.logByteCount / options.pageByteCount else { return false }
+        guard isLogLong else { return false }
         try connection.checkpoint(.passive)
         copiedLogLength = length
         options.observer?(.logCopied)
         return false
     }
+
+    // A reader, a backup say, keeps the log from beginning anew: then it is copied when it has grown again.
+    var isLogLong: Bool {
+        let length = connection.logLength
+        let copied = length < copiedLogLength ? 0 : copiedLogLength
+        return length > copied + options.logByteCount / options.pageByteCount
+    }
+
+    /// Gives the log's file the bytes that it will need next.
+    private func reserveLog() {
+        guard isLogTight else { return }
+        reservedLogByteCount = logByteCount + options.logReserveByteCount
+        connection.lengthenLog(to: reservedLogByteCount)
+    }
+
+    var isLogTight: Bool {
+        options.sync != .off && logByteCount + options.logReserveByteCount / 4 > reservedLogByteCount
+    }
+
+    private var logByteCount: Int { connection.logLength * (options.pageByteCount + 24) }
 
     /// Chunks of a snapshot that is not the newest, and is not being written.
     private func dropOldChunk() throws(JournalError) -> Bool {

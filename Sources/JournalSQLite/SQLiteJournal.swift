@@ -24,6 +24,10 @@ public final class SQLiteJournal: Journal {
         public var checkedByteCount = 32 << 20
         /// The log is copied into the file when it is longer. In bytes.
         public var logByteCount = 8 << 20
+        /// The log's file is kept longer than the log, by this much at most, so that a commit finds its bytes there. A
+        /// commit that makes a file longer has the file system sync its own books too, which takes about as long again.
+        /// In bytes; 0 for a log as long as its content.
+        public var logReserveByteCount = 1 << 20
         /// Called at each step, by the thread that writes: for tests that kill the process there.
         public var observer: (@Sendable (Step) -> Void)?
         /// Makes the first epoch, and another one where history may have been lost. Never 0.
@@ -64,6 +68,8 @@ public final class SQLiteJournal: Journal {
     var hasChores = true
     /// Pages of the log that were copied since it began anew.
     var copiedLogLength = 0
+    /// How many bytes the log's file was made to have.
+    var reservedLogByteCount = 0
     private let lock: FolderLock
     private let witness: Witness
     /// After this nothing is written any more.
@@ -129,7 +135,7 @@ public final class SQLiteJournal: Journal {
         } catch {
             throw fail(error)
         }
-        hasChores = true
+        hasChores = hasChores || isLogLong || isLogTight
         options.observer?(.batchSynced)
     }
 
@@ -163,6 +169,7 @@ public final class SQLiteJournal: Journal {
                 // Without this a crash could leave pieces of the failed transaction behind the next one, where they
                 // look like damage. It also gives the log's space back.
                 needsFreshLog = try !connection.checkpoint(.truncating)
+                reservedLogByteCount = 0
             }
             try connection.transaction(what, body)
         } catch {

@@ -46,9 +46,10 @@ struct WriteAheadLog: Hashable {
         var sum = Sum(isBigEndian: magic & 1 == 1)
         unsafe sum.add(UnsafeRawBufferPointer(rebasing: bytes[0..<24]))
         guard magic & ~1 == 0x377F_0682, pageSize >= 512, pageSize <= 65_536, sum.matches(word(24), word(28)) else {
-            // The header is synced before any frame is written: without frames it may be unfinished.
-            let isBlank = unsafe bytes.allSatisfy { $0 == 0 }
-            damageOffset = bytes.count > Self.headerByteCount && !isBlank ? 0 : nil
+            // The header is synced before any frame is written: without frames, behind it only what the file was
+            // lengthened by, it may be unfinished.
+            let isBlank = unsafe bytes[Self.headerByteCount...].allSatisfy { $0 == 0 }
+            damageOffset = isBlank ? nil : 0
             return
         }
         validByteCount = Self.headerByteCount

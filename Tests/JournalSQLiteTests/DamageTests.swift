@@ -21,6 +21,7 @@ struct DamageTests {
         init(_ ending: Ending) throws {
             let folder = TemporaryFolder()
             var options = SQLiteJournal.Options()
+            options.logReserveByteCount = 6_000
             options.pageByteCount = 1_024
             options.logByteCount = ending == .killed ? 1 << 30 : 0
             let journal = try SQLiteJournal(folder.path, options)

@@ -16,6 +16,7 @@ import Testing
 
     func options(_ sync: SQLiteJournal.Sync = .full) -> SQLiteJournal.Options {
         var options = SQLiteJournal.Options()
+        options.logReserveByteCount = 6_000
         options.fileSystem = name
         options.pageByteCount = 1_024
         options.logByteCount = 40_000
