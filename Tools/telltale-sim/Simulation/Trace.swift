@@ -22,6 +22,9 @@ public struct Trace: Sendable {
     /// In the order of their first rows.
     public private(set) var cases: [Case] = []
 
+    /// Forgets all but its first cases.
+    mutating func keep(_ count: Int) { cases = Array(cases.prefix(count)) }
+
     public var rowCount: Int { cases.reduce(0) { $0 + $1.rows.count } }
 
     /// Reads a file's bytes.

@@ -1,15 +1,15 @@
 public import Model
 
-/// A named world: who is in it, what goes wrong, and what must come of it (`Protocols/Scenarios`).
+/// A named world: who is in it, what happens, what goes wrong, and what must come of it (`Protocols/Scenarios`).
 public struct Scenario: Sendable {
     public var name: String
     public var title: String
     public var about: String
     public var climate: Climate
-    /// What must have happened at least so often, by the names of a report.
-    public var expectations: [(what: String, least: Int)]
+    public var setting: Setting
+    public var expectations: Expectations
 
-    /// What is wrong with a scenario file.
+    /// What is wrong with a scenario file: what, where, and what to write instead.
     public struct Fault: Error, CustomStringConvertible {
         public var description: String
 
@@ -20,64 +20,139 @@ public struct Scenario: Sendable {
 
     /// - Parameter name: The file's, without its ending.
     public init(_ json: JSON, name: String) throws(Fault) {
-        guard let object = json.object else { throw Fault(description: "\(name): takes an object") }
-        guard let title = object["title"]?.string else { throw Fault(description: "\(name): title is missing") }
+        do throws(Fault) {
+            try self.init(reading: json, name: name)
+        } catch {
+            throw Fault(description: "\(name): \(error)")
+        }
+    }
+
+    private init(reading json: JSON, name: String) throws(Fault) {
+        var reader = try ScenarioReader(json, at: "$")
+        _ = reader.take("$schema")
         self.name = name
-        self.title = title
-        about = object["about"]?.string ?? ""
-        let seed = object["seed"]?.integer ?? 1
-        climate = Climate(calmWithSeed: UInt64(bitPattern: seed))
-        climate.startsFull = object["startsFull"]?.bool ?? false
-        expectations = []
-        for member in object {
-            switch member.name {
-            case "$schema", "title", "about", "seed", "startsFull": break
-            case "population", "faults": try read(member.value, group: member.name)
-            case "expect": try readExpectations(member.value)
-            case _:
-                throw Fault(
-                    description:
-                        "\(name): \(member.name) is unknown; there are title, about, seed, startsFull, population, faults, expect"
-                )
+        title = try reader.needText("title")
+        about = try reader.text("about") ?? ""
+        let seed = reader.take("seed")
+        if let seed, seed.integer == nil { throw reader.fault("seed", "takes a whole number") }
+        climate = Climate(calmWithSeed: UInt64(bitPattern: seed?.integer ?? 1))
+        setting = Setting()
+        if var clock = try reader.inner("clock") {
+            setting.clockSpeed = Int64(try clock.count("speed", 1...100_000) ?? 1)
+            try clock.finish()
+        }
+        climate.startsFull = try reader.flag("startsFull") ?? false
+        if var population = try reader.inner("population") {
+            try climate.read(&population, .population)
+            setting.cast = try Cast(&population)
+            setting.trace = try TraceFile(&population, named: "trace", needsKind: true)
+            try population.finish()
+        }
+        setting.arrivals = try Arrivals(&reader)
+        if var faults = try reader.inner("faults") {
+            try climate.read(&faults, .faults)
+            try faults.finish()
+        }
+        if var clients = try reader.inner("clients") {
+            try climate.read(&clients, .clients)
+            try setting.readSurfaces(&clients)
+            try clients.finish()
+        }
+        for var screen in try reader.list("screens") {
+            let read = try StageScreen(&screen)
+            guard !setting.screens.contains(where: { $0.name == read.name }) else {
+                throw screen.fault("name", "is \(read.name), as that of a screen before it")
             }
+            setting.screens.append(read)
+        }
+        for var step in try reader.list("steps") {
+            setting.steps.append(
+                try Step(&step, screens: setting.screens, after: setting.steps.last?.at ?? 0))
+        }
+        expectations = try Expectations(&reader, screens: setting.screens)
+        try reader.finish()
+        guard climate.producers + climate.fingers + setting.steps.count > 0 || setting.trace != nil else {
+            throw reader.fault("population", "has nobody who does anything: name producers, fingers, a trace or steps")
         }
     }
 
-    private mutating func read(_ json: JSON, group: String) throws(Fault) {
-        guard let object = json.object else { throw Fault(description: "\(name): \(group) takes an object") }
-        for member in object {
-            guard let knob = Climate.knobs.first(where: { $0.name == member.name && $0.group.rawValue == group }) else {
-                let known = Climate.knobs.filter { $0.group.rawValue == group }.map(\.name).joined(separator: ", ")
-                throw Fault(description: "\(name): \(group).\(member.name) is unknown; there are \(known)")
-            }
-            guard let value = member.value.integer, knob.range.contains(Int(value)) else {
-                throw Fault(
-                    description:
-                        "\(name): \(group).\(member.name) takes a whole number from \(knob.range.lowerBound) to \(knob.range.upperBound)"
-                )
-            }
-            knob.set(&climate, Int(value))
+    /// The kinds whose files a daemon in process needs, but for the swarm's own.
+    public var kindNames: [String] {
+        setting.kindNames.filter { !["order", "ride", "lamp", "bell"].contains($0) }
+    }
+}
+
+/// What a world plays with, beside its climate.
+public struct Setting: Sendable {
+    public var cast = Cast.simulated
+    /// The kind files of a daemon in process; empty: ``SimulatedKinds``.
+    public var kinds: [JSON] = []
+    /// How many times as fast as real time kinds' clocks run.
+    public var clockSpeed: Int64 = 1
+    public var arrivals: Arrivals?
+    /// Cases that happened, posted at their offsets.
+    public var trace: TraceFile?
+    public var plan: ReplayPlan?
+    public var screens: [StageScreen] = []
+    public var steps: [Step] = []
+    /// The views of the crowd's screens, with weights; empty: all of them, in turn.
+    var surfaces: [(view: String, weight: Int)] = []
+    /// Behind every id and account, so that two runs at one daemon do not meet.
+    public var tag = ""
+
+    public init() {}
+
+    /// Every kind that anybody in it speaks of, each once.
+    public var kindNames: [String] {
+        var names: [String] = cast.parts.map(\.kind) + cast.controlKinds
+        if let kind = trace?.kind { names.append(kind) }
+        for step in steps {
+            if let key = step.key { names.append(String(key.prefix { $0 != "/" })) }
         }
+        var seen: Set<String> = []
+        return names.filter { seen.insert($0).inserted }
     }
 
-    private mutating func readExpectations(_ json: JSON) throws(Fault) {
-        guard let object = json.object else { throw Fault(description: "\(name): expect takes an object") }
-        for member in object {
-            guard SwarmResult.countNames.contains(member.name), let least = member.value.integer else {
-                throw Fault(
-                    description:
-                        "\(name): expect.\(member.name) is none of \(SwarmResult.countNames.joined(separator: ", ")), or no whole number"
-                )
+    /// The scenario's own names, as this run says them.
+    func tagged(_ name: String) -> String { tag.isEmpty ? name : "\(name)~\(tag)" }
+
+    fileprivate mutating func readSurfaces(_ reader: inout ScenarioReader) throws(Scenario.Fault) {
+        guard let surfaces = try reader.inner("surfaces") else { return }
+        for member in surfaces.members {
+            guard ViewName(member.name) != nil else {
+                throw surfaces.fault(
+                    member.name,
+                    "is none of \(Surface.allCases.map(\.rawValue).joined(separator: ", ")), full")
             }
-            expectations.append((member.name, Int(least)))
+            guard let weight = member.value.integer, (0...1_000_000).contains(weight) else {
+                throw surfaces.fault(member.name, "takes a weight, a whole number from 0")
+            }
+            if weight > 0 { self.surfaces.append((member.name, Int(weight))) }
         }
+        guard !self.surfaces.isEmpty else { throw Scenario.Fault(at: surfaces.path, "has no surface above 0") }
     }
 
-    /// What was expected and did not come of it.
-    public func unmet(by result: SwarmResult) -> [String] {
-        expectations.compactMap { what, least in
-            let count = result.count(of: what)
-            return count >= least ? nil : "\(what): \(count), and at least \(least) were expected"
+    /// The view of the crowd's screen of that number: the mix as it was named, evenly spread.
+    func view(ofScreen number: Int) -> String? {
+        let total = surfaces.reduce(0) { $0 + $1.weight }
+        guard total > 0 else { return nil }
+        // A step of the golden ratio spreads few screens over all weights.
+        var place = (number * 618_034 % 1_000_000) * total / 1_000_000
+        for surface in surfaces {
+            place -= surface.weight
+            if place < 0 { return surface.view }
+        }
+        return surfaces.last?.view
+    }
+}
+
+extension Step {
+    var key: String? {
+        switch deed {
+        case .post(let key, _, _, _), .set(let key, _, _), .press(let key, _), .open(let key, _), .dismiss(let key, _):
+            key
+        case .expect(let sight, _): sight.key
+        case .traits, .say: nil
         }
     }
 }
@@ -92,25 +167,10 @@ extension Climate {
         retention = 300
         inputs = 500
     }
-}
 
-extension SwarmResult {
-    public static let countNames = [
-        "inputs", "crashes", "rows", "folded", "resumes", "resets", "applied", "noop", "duplicate", "stale", "ignored",
-        "storage_full", "refused",
-    ]
-
-    /// A number of the report by its name; 0 for one that there is not.
-    public func count(of name: String) -> Int {
-        switch name {
-        case "inputs": inputs
-        case "crashes": recoveries
-        case "rows": rows
-        case "folded": folded
-        case "resumes": resumes
-        case "resets": resets
-        case "refused": errors.values.reduce(0, +)
-        case _: verdicts[name] ?? errors[name] ?? 0
+    fileprivate mutating func read(_ reader: inout ScenarioReader, _ group: Knob.Group) throws(Scenario.Fault) {
+        for knob in Self.knobs where knob.group == group {
+            if let value = try reader.count(knob.name, knob.range) { knob.set(&self, value) }
         }
     }
 }

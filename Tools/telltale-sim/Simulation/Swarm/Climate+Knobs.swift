@@ -8,7 +8,7 @@ extension Climate {
         let set: @Sendable (inout Climate, Int) -> Void
 
         enum Group: String {
-            case population, faults
+            case population, faults, clients
         }
 
         init(
@@ -22,9 +22,9 @@ extension Climate {
     }
 
     static let knobs: [Knob] = [
-        Knob("producers", .population, 1...100, \.producers),
+        Knob("producers", .population, 0...100, \.producers),
         Knob("screens", .population, 0...1_000, \.screens),
-        Knob("providers", .population, 1...20, \.providers),
+        Knob("providers", .population, 0...20, \.providers),
         Knob("fingers", .population, 0...100, \.fingers),
         Knob("inputs", .population, 1...10_000_000, \.inputs),
         Knob("crashes", .faults, 0...1_000, \.crashes),
@@ -42,6 +42,13 @@ extension Climate {
         Knob("badLines", .faults, 0...1_000, \.badLines),
         Knob("lies", .faults, 0...1_000, \.lies),
         Knob("retention", .faults, 1...31_536_000, \.retention),
+        Knob("drops", .faults, 0...1_000, \.drops),
+        Knob("reorderWindow", .faults, 0...1_000, \.reorderWindow),
+        Knob("storms", .faults, 0...1_000, \.storms),
+        Knob("providerFailures", .faults, 0...1_000, \.providerFailures),
+        Knob("slowestProvider", .faults, 0...600_000, \.slowestProvider),
+        Knob("doubleTaps", .clients, 0...1_000, \.doubleTaps),
+        Knob("staleTaps", .clients, 0...1_000, \.staleTaps),
     ]
 
     /// As a scenario file says it.
@@ -52,7 +59,8 @@ extension Climate {
         return """
             { "title": "\(title)", "seed": \(seed), "startsFull": \(startsFull),
               "population": { \(members(.population)) },
-              "faults": { \(members(.faults)) } }
+              "faults": { \(members(.faults)) },
+              "clients": { \(members(.clients)) } }
             """
     }
 }

@@ -41,6 +41,20 @@ public struct Climate: Sendable, Equatable {
     public var lies = 150
     /// How long a dismissed order can be asked for, in seconds.
     public var retention = 300
+    /// Events that happen and are never told.
+    public var drops = 0
+    /// Events leave within so many places of their own; 0 or 1: in order.
+    public var reorderWindow = 0
+    /// Times at which everybody's connection breaks at once.
+    public var storms = 0
+    /// Actions that a provider says it could not do.
+    public var providerFailures = 0
+    /// A provider's longest time for an action, in milliseconds, where it takes its time; 0: 1,500.
+    public var slowestProvider = 0
+    /// Taps that come twice.
+    public var doubleTaps = 100
+    /// Taps on what is out of date; 0: some.
+    public var staleTaps = 0
 
     public init(seed: UInt64) {
         self.seed = seed

@@ -27,6 +27,10 @@ struct EventQueue {
         case start
         case disk(isFull: Bool)
         case clockJump(Int64)
+        /// Everybody's connection breaks.
+        case storm
+        /// So many events of an open model are due.
+        case arrival(count: Int)
     }
 
     private struct Entry: Comparable {

@@ -9,8 +9,9 @@ final class Finger: SimulatedClient {
         var operation: String?
     }
 
-    unowned let world: World
+    unowned let world: any Surroundings
     let index: Int
+    private let number: Int
     private let name: String
     private var random: SimulationRandom
     private(set) var link: Link?
@@ -20,11 +21,12 @@ final class Finger: SimulatedClient {
     private var underWay: [Int] = []
     private var isHelloAnswered = false
 
-    init(world: World, index: Int, number: Int, random: SimulationRandom) {
+    init(world: any Surroundings, index: Int, number: Int, random: SimulationRandom) {
         self.world = world
         self.index = index
         self.random = random
-        name = ["alice", "bob"][number % 2]
+        self.number = number
+        name = world.setting.tagged(["alice", "bob"][number % 2])
     }
 
     var isWaiting: Bool { !todo.isEmpty || !underWay.isEmpty || !isHelloAnswered }
@@ -40,20 +42,8 @@ final class Finger: SimulatedClient {
         }
         world.countInput()
         let number = taps.count
-        var tap: Tap
-        switch random.below(10) {
-        case 0...4:
-            let value = random.chance(500) ? "on" : "off"
-            tap = Tap(line: "SET lamp/\(1 + random.below(3)) value=\(value) eid=t\(number)", eid: "t\(number)")
-        case 5: tap = Tap(line: "PRESS bell/1 eid=t\(number)", eid: "t\(number)")
-        case 6: tap = Tap(line: "SET lamp/1 value=on if=\(random.below(200))")
-        case 7, 8: tap = Tap(line: "DISMISS order/shop-\(random.below(world.climate.producers))-\(random.below(20))")
-        case _:
-            // The same tap once more.
-            guard let old = taps.last(where: { $0.eid != nil }) else { return }
-            tap = old
-        }
-        let isDouble = random.chance(100)
+        guard let tap = nextTap(number) else { return }
+        let isDouble = random.chance(world.climate.doubleTaps)
         taps.append(tap)
         todo.append(number)
         if isDouble {
@@ -63,6 +53,40 @@ final class Finger: SimulatedClient {
         flush()
     }
 
+    private func nextTap(_ number: Int) -> Tap? {
+        let cast = world.setting.cast
+        // Of several people with one name, each has ids of its own.
+        let eid = world.setting.tag.isEmpty ? "t\(number)" : "t\(number)-\(self.number)"
+        let dismissed = cast.parts.first?.kind ?? "order"
+        if world.climate.staleTaps > 0, random.chance(world.climate.staleTaps), let lamp = cast.toggles.first {
+            return Tap(line: "SET \(lamp) value=on if=1")
+        }
+        switch random.below(10) {
+        case 0...4:
+            let value = random.chance(500) ? "on" : "off"
+            guard !cast.toggles.isEmpty else { return nil }
+            let lamp = cast.toggles[random.below(cast.toggles.count)]
+            return Tap(line: "SET \(lamp) value=\(value) eid=\(eid)", eid: eid)
+        case 5:
+            guard let bell = cast.buttons.first else { return nil }
+            return Tap(line: "PRESS \(bell) eid=\(eid)", eid: eid)
+        case 6:
+            let rev = random.below(200)
+            return cast.toggles.first.map { Tap(line: "SET \($0) value=on if=\(rev)") }
+        case 7, 8:
+            let order = "shop-\(random.below(world.climate.producers))-\(random.below(20))"
+            return Tap(line: "DISMISS \(dismissed)/\(world.setting.tagged(order))")
+        // The same tap once more.
+        case _: return taps.last(where: { $0.eid != nil })
+        }
+    }
+
+    func vanish() {
+        guard let link else { return }
+        world.reset(link)
+        self.link = nil
+    }
+
     func doLater(_ what: Int) { flush() }
 
     func calmDown() { if link == nil { connect() } else { flush() } }
@@ -70,7 +94,7 @@ final class Finger: SimulatedClient {
     private func connect() {
         lines.begin()
         isHelloAnswered = false
-        let link = world.connect(self, random: &random)
+        let link = world.connect(self)
         self.link = link
         world.send("HELLO id=hello client=finger account=\(name) surface=phone\n", on: link)
         // What has an id of its own may be said again; the rest may have happened, and is let be.
@@ -113,7 +137,7 @@ final class Finger: SimulatedClient {
     private func answered(_ place: Int, _ line: ServerLine) {
         if line["code"] == "storage_full" {
             todo.append(place)
-            return world.schedule(.later(client: index, what: 0), after: 1_500)
+            return world.scheduleLater(0, for: self, after: 1_500)
         }
         guard line.verb == "OK", let eid = taps[place].eid, let operation = line["op"] else { return }
         for other in taps where other.eid == eid {

@@ -3,7 +3,7 @@ import Wire
 
 /// The one that can really switch lamps and ring bells: mostly soon and truly, sometimes late, wrongly or not at all.
 final class LampProvider: SimulatedClient {
-    unowned let world: World
+    unowned let world: any Surroundings
     let index: Int
     private let name: String
     private var random: SimulationRandom
@@ -15,12 +15,14 @@ final class LampProvider: SimulatedClient {
     /// It is about to say SERVE again.
     private var isServing = false
     private var oldOperations: [String] = []
+    /// What each toggle was told to be last.
+    private var values: [String: Bool] = [:]
 
-    init(world: World, index: Int, number: Int, random: SimulationRandom) {
+    init(world: any Surroundings, index: Int, number: Int, random: SimulationRandom) {
         self.world = world
         self.index = index
         self.random = random
-        name = "house-\(number)"
+        name = world.setting.tagged("house-\(number)")
     }
 
     var isWaiting: Bool { link == nil || unanswered > 0 }
@@ -34,8 +36,9 @@ final class LampProvider: SimulatedClient {
             self.link = nil
             return
         }
-        if random.chance(300) {
-            let key = "lamp/\(1 + random.below(3))"
+        let toggles = world.setting.cast.toggles
+        if random.chance(300), !toggles.isEmpty {
+            let key = toggles[random.below(toggles.count)]
             world.ledger.reportedKeys.insert(key)
             say("REPORT \(key) value=\(random.chance(500) ? "on" : "off")")
         }
@@ -45,14 +48,19 @@ final class LampProvider: SimulatedClient {
         }
     }
 
+    func vanish() {
+        guard let link else { return }
+        world.reset(link)
+        self.link = nil
+    }
+
     func doLater(_ what: Int) {
         guard plans.indices.contains(what), link != nil else { return }
         let line = plans[what]
         if line == "SERVE" {
             // Whatever was refused for want of room is said again; serving twice does no harm.
             isServing = false
-            say("SERVE lamp")
-            return say("SERVE bell")
+            return serve()
         }
         if line.hasPrefix("DONE ") { world.ledger.doneOperations.insert(line.operation) }
         oldOperations.append(line.operation)
@@ -64,11 +72,18 @@ final class LampProvider: SimulatedClient {
     private func connect() {
         lines.begin()
         unanswered = 0
-        link = world.connect(self, random: &random)
+        link = world.connect(self)
         say("HELLO client=\(name)")
-        say("SERVE lamp")
-        say("SERVE bell")
+        serve()
+        guard world.setting.cast.reportsControls else { return }
+        for key in world.setting.cast.toggles {
+            world.ledger.reportedKeys.insert(key)
+            say("REPORT \(key) value=\(values[key] == true ? "on" : "off")")
+        }
+        for key in world.setting.cast.buttons { say("REPORT \(key)") }
     }
+
+    private func serve() { for kind in world.setting.cast.controlKinds { say("SERVE \(kind)") } }
 
     private func say(_ line: String) {
         guard let link else { return }
@@ -95,7 +110,7 @@ final class LampProvider: SimulatedClient {
                     if !isServing {
                         isServing = true
                         plans.append("SERVE")
-                        world.schedule(.later(client: index, what: plans.count - 1), after: 1_500)
+                        world.scheduleLater(plans.count - 1, for: self, after: 1_500)
                     }
                     continue
                 }
@@ -120,9 +135,15 @@ final class LampProvider: SimulatedClient {
                 if line["action"] == "set" { answer += " value=\(line["value"] == "on" ? "off" : "on")" }
             }
         }
-        _ = key
+        if world.climate.providerFailures > 0, !world.isCalm, random.chance(world.climate.providerFailures) {
+            answer = "FAIL op=\(operation) code=jammed {\"message\":\"it is stuck\"}"
+        }
+        if world.climate.slowestProvider > 0, !world.isCalm {
+            delay = max(delay, random.pick(0...Int64(world.climate.slowestProvider)))
+        }
+        if answer.hasPrefix("DONE"), line["action"] == "set" { values[key] = line["value"] == "on" }
         plans.append(answer)
-        world.schedule(.later(client: index, what: plans.count - 1), after: delay)
+        world.scheduleLater(plans.count - 1, for: self, after: delay)
     }
 }
 

@@ -22,6 +22,12 @@ final class Ledger {
     var folded = 0
     var resets = 0
     var resumes = 0
+    /// Rows whose rev went back.
+    var regressions = 0
+    /// Operations of controls, and how they ended.
+    var operations: [String: String] = [:]
+    /// Where somebody wants to know it.
+    var latency: LatencyBook?
     var verdicts: [String: Int] = [:]
     var errors: [String: Int] = [:]
 

@@ -3,6 +3,10 @@ import Hub
 /// A connection between a client and the daemon, with a socket's buffer of limited size on the way to the client.
 final class Link {
     let client: Int
+    /// Of a ``Crowd``'s connections, which one.
+    var number = 0
+    /// The daemon has shut its side.
+    var hasEnded = false
     /// On the daemon's side; `nil` before it was accepted and when it is gone.
     var session: SessionID?
     var isOpenAtClient = true

@@ -4,7 +4,7 @@ import Wire
 /// An order system: posts events in bursts, and says again what was not answered, with the same id.
 ///
 /// It keeps its own ledger of what was acknowledged (P1, P6).
-final class OrderSystem: SimulatedClient {
+final class OrderSystem: SimulatedClient, Poster {
     private struct Post {
         var eid: String?
         var key: String
@@ -13,6 +13,9 @@ final class OrderSystem: SimulatedClient {
         var answer: (verdict: String, rev: Int64)?
         /// It may have taken effect although no answer came.
         var wasSent = false
+        /// When it was meant to leave, in microseconds.
+        var due: Int64 = 0
+        var isDropped = false
     }
 
     private enum Expectation {
@@ -20,7 +23,7 @@ final class OrderSystem: SimulatedClient {
         case refusal(String)
     }
 
-    unowned let world: World
+    unowned let world: any Surroundings
     let index: Int
     private let name: String
     private var random: SimulationRandom
@@ -38,13 +41,17 @@ final class OrderSystem: SimulatedClient {
     private var isAway = false
     /// The server said `later`.
     private var pausedUntil: Int64 = 0
+    private let number: Int
     private let versions: Bool
+    private var cast: Cast { world.setting.cast }
+    var source: String { name }
 
-    init(world: World, index: Int, number: Int, random: SimulationRandom) {
+    init(world: any Surroundings, index: Int, number: Int, random: SimulationRandom) {
         self.world = world
         self.index = index
         self.random = random
-        name = "shop-\(number)"
+        self.number = number
+        name = world.setting.tagged("shop-\(number)")
         versions = number % 3 == 2
     }
 
@@ -67,7 +74,18 @@ final class OrderSystem: SimulatedClient {
             world.halfClose(link)
             return
         }
-        if !hasHalfClosed { post(1 + (random.chance(200) ? random.below(40) : random.below(6))) }
+        if !hasHalfClosed, world.setting.arrivals == nil {
+            post(1 + (random.chance(200) ? random.below(40) : random.below(6)))
+        }
+    }
+
+    /// An arrival of an open model: it is due now, whether or not there is a connection.
+    func arrive(_ count: Int) { post(count) }
+
+    func vanish() {
+        guard let link else { return }
+        world.reset(link)
+        forget()
     }
 
     func doLater(_ what: Int) { flush() }
@@ -84,7 +102,7 @@ final class OrderSystem: SimulatedClient {
         lines.begin()
         hasHalfClosed = false
         isHelloAnswered = false
-        let link = world.connect(self, random: &random)
+        let link = world.connect(self)
         self.link = link
         world.send("HELLO id=hello client=\(name)\n", on: link)
         todo = underWay + todo
@@ -99,31 +117,42 @@ final class OrderSystem: SimulatedClient {
 
     func lost(_ link: Link) {
         guard link === self.link else { return }
-        if hasHalfClosed, !underWay.isEmpty, world.daemon.isUp, link.session == nil, !link.isFinishing,
-            wasHungUp(link)
-        {
+        if hasHalfClosed, !underWay.isEmpty, world.wasHungUp(link) {
             world.violated("protocol", "a half-close cost \(name) \(underWay.count) replies")
         }
         forget()
         if world.isCalm { connect() }
     }
 
-    /// The daemon closed, although it did not crash and the link was not stuck.
-    private func wasHungUp(_ link: Link) -> Bool { link.wasAcceptedIn == world.daemon.generation && !link.wasCut }
-
     // MARK: Posting
 
     private func post(_ count: Int) {
-        for _ in 0..<count { posts.append(nextPost()) }
-        todo += (posts.count - count)..<posts.count
-        for _ in 0..<count { world.countInput() }
+        let first = posts.count
+        for _ in 0..<count {
+            var post = nextPost()
+            post.due = world.instant
+            posts.append(post)
+            world.countInput()
+            // It happened, and was never told.
+            if world.climate.drops > 0, random.chance(world.climate.drops) { posts[posts.count - 1].isDropped = true }
+        }
+        var new = Array(first..<posts.count).filter { !posts[$0].isDropped }
+        if world.climate.reorderWindow > 1 { shuffle(&new, window: world.climate.reorderWindow) }
+        todo += new
         flush()
     }
 
-    private static let road: [String: [String]] = [
-        "order": ["start", "confirm", "brew", "ready", "collect"],
-        "ride": ["start", "ride", "pause", "ride", "arrive"],
-    ]
+    /// Each leaves at most `window` places from its own.
+    private func shuffle(_ places: inout [Int], window: Int) {
+        var start = 0
+        while start < places.count {
+            let end = min(places.count, start + window)
+            for place in stride(from: end - 1, to: start, by: -1) {
+                places.swapAt(place, start + random.below(place - start + 1))
+            }
+            start = end
+        }
+    }
 
     private func nextPost() -> Post {
         if random.chance(world.climate.badLines) { return badPost() }
@@ -138,18 +167,21 @@ final class OrderSystem: SimulatedClient {
         }
         let key: String
         if orders.isEmpty || random.chance(150) {
-            let kind = random.chance(700) ? "order" : "ride"
+            let kind = cast.pick(&random)?.kind ?? "order"
             // Some keys are shared with other systems.
-            key = random.chance(100) ? "\(kind)/shared-\(random.below(5))" : "\(kind)/\(name)-\(orders.count)"
+            key =
+                random.chance(100)
+                ? world.setting.tagged("\(kind)/shared-\(random.below(5))")
+                : world.setting.tagged("\(kind)/shop-\(number)-\(orders.count)")
             orders.append(key)
         } else {
             key = orders[max(0, orders.count - 1 - random.below(8))]
         }
         let kind = String(key.prefix { $0 != "/" })
-        let road = Self.road[kind] ?? []
+        let (road, others) = cast.road(of: kind)
         let type: String
         if random.chance(world.climate.disorder) {
-            type = random.pick(of: road + ["cancel", "update", "end", "nonsense"])
+            type = random.pick(of: road + others + ["update", "end", "nonsense"])
         } else {
             // Where the order is on its road is known by how often it was spoken of.
             let spoken = posts.suffix(200).count { $0.key == key }
@@ -159,7 +191,10 @@ final class OrderSystem: SimulatedClient {
         nextEID += 1
         var line = "EVT \(key) type=\(type) eid=\(eid)"
         if versions { line += " ver=\(random.chance(50) ? max(1, nextEID - 10) : nextEID)" }
-        if type == "start", random.chance(500) { line += " for=\(random.pick(of: ["alice", "bob", "alice,bob"]))" }
+        if type == "start", random.chance(500) {
+            let people = random.pick(of: [["alice"], ["bob"], ["alice", "bob"]])
+            line += " for=" + people.map { world.setting.tagged($0) }.joined(separator: ",")
+        }
         switch type {
         case "start":
             line += #" {"attributes":{"item":"\#(random.below(9))"},"content-state":{"n":\#(random.below(9))}}"#
@@ -178,12 +213,16 @@ final class OrderSystem: SimulatedClient {
     }
 
     private func badPost() -> Post {
-        let (line, code): (String, String) = random.pick(of: [
-            ("EVT order type=start", "bad_key"), ("LEVITATE order/1", "unknown_verb"),
-            ("EVT ghost/1 type=start", "unknown_kind"), (#"EVT order/bad type=start {"a":"#, "bad_json"),
-            (#"EVT order/bad type=start {"a":1,"a":2}"#, "bad_json"), ("EVT order/never-was type=brew", "unknown_key"),
-            ("SUB * view=tv", "bad_attr"), ("UNSUB sub=77", "unknown_sub"), ("EVT lamp/1 type=start", "bad_action"),
-        ])
+        let kind = cast.parts.first?.kind ?? "order"
+        var bad: [(String, String)] = [
+            ("EVT \(kind) type=start", "bad_key"), ("LEVITATE \(kind)/1", "unknown_verb"),
+            ("EVT ghost/1 type=start", "unknown_kind"), (#"EVT \#(kind)/bad type=start {"a":"#, "bad_json"),
+            (#"EVT \#(kind)/bad type=start {"a":1,"a":2}"#, "bad_json"),
+            ("EVT \(kind)/never-was type=brew", "unknown_key"), ("SUB * view=tv", "bad_attr"),
+            ("UNSUB sub=77", "unknown_sub"),
+        ]
+        if let lamp = cast.toggles.first { bad.append(("EVT \(lamp) type=start", "bad_action")) }
+        let (line, code) = random.pick(of: bad)
         return Post(eid: nil, key: "", line: line, expectation: .refusal(code))
     }
 
@@ -239,7 +278,7 @@ final class OrderSystem: SimulatedClient {
             todo.append(place)
             if pausedUntil <= world.now {
                 pausedUntil = world.now + 1_500
-                world.schedule(.later(client: index, what: 0), after: 1_500)
+                world.scheduleLater(0, for: self, after: 1_500)
             }
             return
         }
@@ -279,6 +318,7 @@ final class OrderSystem: SimulatedClient {
             world.ledger.effects[id] = Ledger.Effect(key: post.key, verdict: verdict, rev: rev)
         }
         posts[place].answer = (verdict, rev)
+        if verdict == "applied" { world.ledger.latency?.applied(rev: rev, due: post.due) }
     }
 
     /// Every id that was acknowledged, with its line, for the check at the end of a storm.
@@ -295,7 +335,7 @@ final class OrderSystem: SimulatedClient {
 }
 
 extension String {
-    fileprivate func withID(_ id: String) -> String {
+    func withID(_ id: String) -> String {
         // After the verb, so that a broken tail does not swallow it.
         guard let space = firstIndex(of: " ") else { return self + " id=\(id)" }
         return self[..<space] + " id=\(id)" + self[space...]

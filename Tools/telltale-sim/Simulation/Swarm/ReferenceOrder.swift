@@ -3,7 +3,7 @@ import Wire
 
 /// What an order or a ride must do, on a page: the reference that histories are held against.
 ///
-/// It knows the two machines of ``SimulatedKinds`` as tables, and the clocks of a live activity.
+/// It goes by ``ReferenceRules``, which know the machines of the simulation's kinds and of those that ship as tables.
 struct ReferenceOrder {
     /// One line of HISTORY.
     struct Record {
@@ -28,46 +28,36 @@ struct ReferenceOrder {
         }
 
         /// It may begin a life.
-        var isBeginning: Bool { type == "start" || type == "confirm" }
+        func isBeginning(by rules: ReferenceRules) -> Bool {
+            type == "start" || rules.beginnings[rules.renames[type] ?? type] != nil
+        }
 
-        /// A life begins with it for certain; where older records may have been pruned, a `confirm` may stand in the
-        /// midst of one.
-        func isFirst(ofWholeHistory isWhole: Bool) -> Bool {
-            verdict == "applied" && (type == "start" || (type == "confirm" && isWhole))
+        /// A life begins with it for certain; where older records may have been pruned, another event than `start` may
+        /// stand in the midst of one.
+        func isFirst(ofWholeHistory isWhole: Bool, by rules: ReferenceRules) -> Bool {
+            verdict == "applied" && (type == "start" || (isBeginning(by: rules) && isWhole))
         }
     }
 
-    private static let order: [String: [String: String]] = [
-        "placed": ["confirm": "queued"], "queued": ["brew": "brewing"], "brewing": ["ready": "ready"],
-        "ready": ["collect": "collected"], "unattended": ["brew": "brewing"],
-    ]
-    private static let ride: [String: [String: String]] = [
-        "called": ["ride": "riding"], "riding": ["pause": "paused", "arrive": "arrived"], "paused": ["ride": "riding"],
-    ]
-    private static let orderTimers: [String: (after: Int64, to: String)] = [
-        "placed": (40_000, "unattended"), "brewing": (90_000, "unattended"),
-    ]
-    private static let rideTimers: [String: (after: Int64, to: String)] = ["paused": (25_000, "riding")]
-    private static let milestoneStates: Set<String> = ["ready", "collected", "cancelled", "riding"]
-
-    let isRide: Bool
+    let rules: ReferenceRules
     private var lifecycle = ""
     private var state = ""
     private var machineDue: Int64?
     private var staleDue: Int64?
+    private var endDue: Int64?
     private var removalDue: Int64?
     /// The hub's clock at the record before: a deadline cannot fire before it was armed.
     private var heard: Int64 = 0
     /// Revs at which a milestone was entered.
     private(set) var milestones: [Int64] = []
 
-    init(isRide: Bool) {
-        self.isRide = isRide
+    init(_ rules: ReferenceRules) {
+        self.rules = rules
     }
 
     /// Nothing is left of an order but the time, and what was told of it.
-    private init(isRide: Bool, after old: ReferenceOrder) {
-        self.isRide = isRide
+    private init(after old: ReferenceOrder) {
+        rules = old.rules
         heard = old.heard
         milestones = old.milestones
     }
@@ -78,7 +68,7 @@ struct ReferenceOrder {
         heard = record.heard
         if record.type == "pruned" {
             let wasDismissed = lifecycle == "dismissed"
-            self = ReferenceOrder(isRide: isRide, after: self)
+            self = ReferenceOrder(after: self)
             return wasDismissed ? nil : "what is \(lifecycle) is pruned"
         }
         if record.type == "deadline" {
@@ -94,17 +84,19 @@ struct ReferenceOrder {
             ? nil : "\(record.type) (\(record.verdict)) led to \(record.state), not to \(expected)"
     }
 
-    private var nextDue: Int64? { [machineDue, staleDue, removalDue].compactMap { $0 }.min() }
+    private var nextDue: Int64? { [machineDue, staleDue, endDue, removalDue].compactMap { $0 }.min() }
 
     private mutating func fire(_ record: Record) -> String? {
         guard let due = nextDue else { return "a deadline fired and none was set" }
         if due > record.heard { return "a deadline fired \(due - record.heard) ms too early" }
         if machineDue == due {
-            enter(timers[state]?.to ?? "", at: due, rev: record.rev)
+            enter(rules.timers[state]?.to ?? "", at: due, rev: record.rev)
             // A timer is no news: what is fresh stays as fresh as it was.
         } else if staleDue == due {
             lifecycle = "stale"
             staleDue = nil
+        } else if endDue == due {
+            end(at: due, linger: rules.linger)
         } else {
             lifecycle = "dismissed"
             removalDue = nil
@@ -113,15 +105,18 @@ struct ReferenceOrder {
     }
 
     private mutating func event(_ record: Record) -> String? {
-        if lifecycle == "" || (lifecycle == "dismissed" && record.isBeginning && record.verdict != "stale") {
+        if lifecycle == "" || (lifecycle == "dismissed" && record.isBeginning(by: rules) && record.verdict != "stale") {
             guard record.verdict == "applied" else {
                 return lifecycle == "" ? "it begins with \(record.verdict)" : nil
             }
             lifecycle = "active"
             machineDue = nil
             removalDue = nil
-            enter(isRide ? "called" : "placed", at: record.heard, rev: record.rev, isStart: true)
-            if record.type == "confirm", !isRide { enter("queued", at: record.heard, rev: record.rev) }
+            endDue = record.heard + rules.longestLife
+            enter(rules.initial, at: record.heard, rev: record.rev, isStart: true)
+            if let next = rules.beginnings[rules.renames[record.type] ?? record.type] {
+                enter(next, at: record.heard, rev: record.rev)
+            }
             freshen(at: record.heard)
             return nil
         }
@@ -130,7 +125,7 @@ struct ReferenceOrder {
             // Whose devices it was on is not the reference's business, so it takes the life-cycle from the record.
             if record.state.hasPrefix("dismissed ") {
                 lifecycle = "dismissed"
-                (machineDue, staleDue, removalDue) = (nil, nil, nil)
+                (machineDue, staleDue, endDue, removalDue) = (nil, nil, nil, nil)
             }
             return nil
         case (_, "stale"): return nil
@@ -142,11 +137,11 @@ struct ReferenceOrder {
         case ("update", _):
             return lifecycle == "ended" || lifecycle == "dismissed" ? nil : "an update is \(record.verdict)"
         case ("end", "applied"):
-            end(at: record.heard, linger: isRide ? 20_000 : 60_000)
+            end(at: record.heard, linger: rules.linger)
             return nil
         case ("end", _): return lifecycle == "ended" || lifecycle == "dismissed" ? nil : "an end is \(record.verdict)"
         case (_, "ignored"):
-            if lifecycle != "ended", lifecycle != "dismissed", target(of: record.type) != nil {
+            if lifecycle != "ended", lifecycle != "dismissed", rules.target(of: record.type, in: state) != nil {
                 return "\(record.type) in \(state) is ignored"
             }
             return nil
@@ -154,10 +149,12 @@ struct ReferenceOrder {
             guard lifecycle == "active" || lifecycle == "stale" else {
                 return "\(record.type) moves what is \(lifecycle)"
             }
-            guard let target = target(of: record.type) else { return "\(record.type) has no edge in \(state)" }
+            guard let target = rules.target(of: record.type, in: state) else {
+                return "\(record.type) has no edge in \(state)"
+            }
             enter(target, at: record.heard, rev: record.rev)
-            if ["collected", "cancelled", "arrived"].contains(target) {
-                end(at: record.heard, linger: target == "cancelled" ? 10_000 : isRide ? 20_000 : 60_000)
+            if let linger = rules.ends[target] {
+                end(at: record.heard, linger: linger)
             } else {
                 freshen(at: record.heard)
             }
@@ -166,30 +163,24 @@ struct ReferenceOrder {
         }
     }
 
-    private var timers: [String: (after: Int64, to: String)] { isRide ? Self.rideTimers : Self.orderTimers }
-
-    private func target(of event: String) -> String? {
-        if !isRide, event == "cancel" { return "cancelled" }
-        return (isRide ? Self.ride : Self.order)[state]?[event]
-    }
-
     private mutating func enter(_ next: String, at time: Int64, rev: Int64, isStart: Bool = false) {
+        // To itself without a new entry: its timers go on.
+        if next == state, !isStart { return }
         state = next
-        machineDue = timers[next].map { time + $0.after }
-        if Self.milestoneStates.contains(next), isMilestone(next), milestones.last != rev { milestones.append(rev) }
+        machineDue = rules.timers[next].map { time + $0.after }
+        if rules.milestones.contains(next), milestones.last != rev { milestones.append(rev) }
     }
-
-    private func isMilestone(_ state: String) -> Bool { isRide ? state == "riding" : state != "riding" }
 
     private mutating func freshen(at time: Int64) {
         lifecycle = "active"
-        staleDue = isRide ? nil : time + 30_000
+        staleDue = rules.staleAfter.map { time + $0 }
     }
 
     private mutating func end(at time: Int64, linger: Int64) {
         lifecycle = "ended"
         machineDue = nil
         staleDue = nil
+        endDue = nil
         removalDue = time + linger
     }
 }

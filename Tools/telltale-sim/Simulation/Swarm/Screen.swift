@@ -7,9 +7,20 @@ final class Screen: SimulatedClient {
         var rev: Int64
         /// `nil` when it came with what was missed, which only this reader was told.
         var body: JSONObject?
+
+        /// Whether both are the same but for what is told in the row of an alert alone.
+        func isSame(as other: Shown) -> Bool {
+            func lasting(_ shown: Shown) -> Shown {
+                var shown = shown
+                shown.body?["highlighted"] = nil
+                shown.body?["banner"] = nil
+                return shown
+            }
+            return self == other || lasting(self) == lasting(other)
+        }
     }
 
-    unowned let world: World
+    unowned let world: any Surroundings
     let index: Int
     let name: String
     private var random: SimulationRandom
@@ -20,6 +31,13 @@ final class Screen: SimulatedClient {
     let account: String?
     let pattern: String
     private let rate: Int?
+    /// It is one of the script's, which others know by its name.
+    let isOnStage: Bool
+    /// Told when it shows something else.
+    var onChange: (Screen) -> Void = { _ in }
+    /// What a person did on it and has no answer yet, in order.
+    private var performed: [(line: String, onAnswer: (ServerLine) -> Void)] = []
+    private var performedCount = 0
     private var traits: [String] = []
 
     /// What it shows, across connections.
@@ -39,25 +57,50 @@ final class Screen: SimulatedClient {
     private(set) var missedKeys: Set<String> = []
     private(set) var alerts: Set<Ledger.KeyRev> = []
     private var readsSlowly = false
+    /// Until when it may still read what came while it was slow.
+    private var slowUntil: Int64 = 0
 
-    init(world: World, index: Int, number: Int, random: SimulationRandom) {
+    init(world: any Surroundings, index: Int, number: Int, random: SimulationRandom) {
         self.world = world
         self.index = index
         self.random = random
         name = "screen-\(number)"
         let views = ["full", "full", "carplay", "watch", "desktop", "phone", "pad", "standby"]
-        view = views[number % views.count]
-        account = number % 3 == 1 ? self.random.pick(of: ["alice", "bob"]) : nil
-        pattern = self.random.pick(of: ["*", "*", "order/*", "order/*", "lamp/*", "ride/*", "order/shared-1"])
+        view = world.setting.view(ofScreen: number) ?? views[number % views.count]
+        account = number % 3 == 1 ? world.setting.tagged(self.random.pick(of: ["alice", "bob"])) : nil
+        let cast = world.setting.cast
+        let (first, last) = (cast.parts.first?.kind ?? "order", cast.parts.last?.kind ?? "ride")
+        let control = cast.controlKinds.first ?? first
+        pattern = self.random.pick(of: [
+            "*", "*", "\(first)/*", "\(first)/*", "\(control)/*", "\(last)/*",
+            world.setting.tagged("\(first)/shared-1"),
+        ])
+        isOnStage = false
         rate = number % 7 == 6 ? 1 + self.random.below(4) : nil
     }
 
-    var isWaiting: Bool { phase != .live }
+    /// A screen of the script: it shows everything, and does only what it is told.
+    init(world: any Surroundings, index: Int, stage: StageScreen) {
+        self.world = world
+        self.index = index
+        random = SimulationRandom(seed: UInt64(index))
+        name = stage.name
+        view = stage.view
+        account = stage.account.map { world.setting.tagged($0) }
+        pattern = "*"
+        rate = nil
+        traits = stage.traits
+        isOnStage = true
+    }
+
+    var isWaiting: Bool { phase != .live || !performed.isEmpty }
+    var isLive: Bool { phase == .live }
     var untilNextMove: Int64 { random.pick(500...15_000) }
 
     /// The lines with which the same screen would begin anew.
     var introduction: [String] {
-        var hello = "HELLO client=\(name)"
+        // A name of the script is for people, and may have spaces.
+        var hello = "HELLO client=screen-\(index)"
         if let account { hello += " account=\(account)" }
         var lines = [hello]
         if !traits.isEmpty { lines.append("TRAIT " + traits.joined(separator: " ")) }
@@ -69,7 +112,7 @@ final class Screen: SimulatedClient {
             if phase == .away { connect() }
             return
         }
-        if world.isCalm { return }
+        if world.isCalm || isOnStage { return }
         if random.chance(world.climate.resets) {
             world.reset(link)
             return forget()
@@ -104,11 +147,15 @@ final class Screen: SimulatedClient {
     }
 
     private func wake() {
-        readsSlowly = false
-        guard let link else { return }
+        guard let link else {
+            readsSlowly = false
+            return
+        }
         link.readingLimit = nil
         if link.isReadScheduled { link.isReadScheduled = false }
         world.read(link)
+        if readsSlowly { slowUntil = world.now + 1_000 }
+        readsSlowly = false
     }
 
     // MARK: Connection
@@ -116,21 +163,52 @@ final class Screen: SimulatedClient {
     private func connect() {
         lines.begin()
         phase = .greeting
-        let link = world.connect(self, random: &random)
+        let link = world.connect(self)
         self.link = link
         var text = introduction.map { $0 + "\n" }.joined() + "SUB \(pattern) view=\(view) id=s"
         if let rate { text += " rate=\(rate)" }
         // Now and then it begins anew, or with a cursor of a history that never was.
-        if random.chance(50) { cursor = nil }
+        if !isOnStage, random.chance(50) { cursor = nil }
         if var cursor {
-            if random.chance(30) {
+            if !isOnStage, random.chance(30) {
                 cursor = "00000000000000ff" + cursor.dropFirst(16)
                 self.cursor = cursor
             }
             text += " from=\(cursor)"
         }
         liveSince = nil
+        for (place, deed) in performed.enumerated() {
+            text += "\n" + deed.line.withID("p\(performedCount - performed.count + place)")
+        }
         world.send(text + "\n", on: link)
+    }
+
+    /// A person does something on it. Without a connection, it is done as soon as there is one.
+    func perform(_ line: String, onAnswer: @escaping (ServerLine) -> Void) {
+        if line.hasPrefix("TRAIT ") {
+            for trait in line.split(separator: " ").dropFirst() {
+                let name = trait.prefix { $0 != "=" }
+                traits.removeAll { $0.hasPrefix(name + "=") }
+                traits.append(String(trait))
+            }
+        }
+        performed.append((line, onAnswer))
+        performedCount += 1
+        if let link { world.send(line.withID("p\(performedCount - 1)") + "\n", on: link) } else { connect() }
+    }
+
+    /// Goes without a word, and comes back at its next move.
+    func vanish() {
+        guard let link else { return }
+        world.reset(link)
+        forget()
+    }
+
+    /// - Returns: Whether the line answers something that a person did.
+    private func answered(_ line: ServerLine) -> Bool {
+        guard line["id"]?.hasPrefix("p") == true, !performed.isEmpty else { return false }
+        performed.removeFirst().onAnswer(line)
+        return true
     }
 
     private func forget() {
@@ -159,7 +237,7 @@ final class Screen: SimulatedClient {
         case "TELLTALE":
             if phase != .greeting { broken("is greeted twice") }
             phase = .subscribing
-        case "OK": subscribed(line)
+        case "OK": if !answered(line) { subscribed(line) }
         case "RESET":
             world.ledger.resets += 1
             guard phase == .resuming else { return broken("is reset, and did not resume") }
@@ -198,7 +276,7 @@ final class Screen: SimulatedClient {
                 return broken("gets an ALERT of nothing")
             }
             alerts.insert(Ledger.KeyRev(key: key, rev: rev))
-        case "ERR": broken("is refused: \(line)")
+        case "ERR": if !answered(line) { broken("is refused: \(line)") }
         case "#", "BYE": break
         case _: broken("is sent \(line.verb)")
         }
@@ -229,13 +307,14 @@ final class Screen: SimulatedClient {
         phase = .live
         take(line["cur"])
         liveSince = cursorSequence
+        onChange(self)
     }
 
     private func take(_ text: String?) {
         guard let text else { return }
         guard let parsed = Cursor(text) else { return broken("is given the cursor \(text)") }
         if parsed.sequence < cursorSequence { broken("its cursor goes back from \(cursorSequence) to \(text)") }
-        if parsed.sequence > world.daemon.disk.durableSequence {
+        if parsed.sequence > world.durableSequence {
             world.violated("P2", "\(name) is given the cursor \(text), ahead of the disk")
         }
         cursorSequence = parsed.sequence
@@ -248,7 +327,13 @@ final class Screen: SimulatedClient {
         }
         world.ledger.rows += 1
         if let skip = line.integer("skip") { world.ledger.folded += Int(skip) }
-        advance(key, rev, isNew: view == "full" && phase == .live && line["why"] != "resume")
+        let isNews = phase == .live && line["why"] != "resume"
+        if isNews, revs[key] != rev {
+            let isSlow = readsSlowly || world.now < slowUntil
+            world.ledger.latency?.arrived(
+                rev: rev, view: isSlow ? LatencyBook.slowReader : view, at: world.instant)
+        }
+        advance(key, rev, isNew: view == "full" && isNews)
         var shown = Shown(rev: rev, body: body)
         if body["missed"] != nil {
             // They are named by their states alone, so which of this key they were cannot be told.
@@ -258,8 +343,10 @@ final class Screen: SimulatedClient {
         }
         if view == "full", let fault = world.ledger.saw(body, of: key, rev: rev) { world.violated("P3", fault) }
         checkOperation(body, key: key)
+        countOperation(body)
         if isSnapshot { snapshot[key] = shown } else { table[key] = shown }
         take(line["cur"])
+        if !isSnapshot { onChange(self) }
     }
 
     private func deletion(_ line: ServerLine) {
@@ -267,15 +354,28 @@ final class Screen: SimulatedClient {
         advance(key, rev, isNew: false)
         table[key] = nil
         take(line["cur"])
+        onChange(self)
     }
 
     /// Within an epoch a key's rev never goes back.
     private func advance(_ key: String, _ rev: Int64, isNew: Bool) {
         if let known = revs[key] {
-            if rev < known { world.violated("P3", "\(name) sees \(key) go back from \(known) to \(rev)") }
+            if rev < known {
+                world.ledger.regressions += 1
+                world.violated("P3", "\(name) sees \(key) go back from \(known) to \(rev)")
+            }
             if isNew, rev == known, table[key] != nil { broken("gets \(key) at \(rev) again") }
         }
         revs[key] = rev
+    }
+
+    /// How an operation ended, as a screen was told.
+    private func countOperation(_ body: JSONObject) {
+        guard let last = body["last"]?.object, let op = last["op"]?.string, let result = last["result"]?.string else {
+            return
+        }
+        let reason = last["reason"]?.string.map { " \($0)" } ?? ""
+        world.ledger.operations[op] = result + reason
     }
 
     /// What is confirmed, a provider has done or reported.

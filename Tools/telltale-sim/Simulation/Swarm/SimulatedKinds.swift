@@ -39,11 +39,22 @@ enum SimulatedKinds {
         """
 
     /// - Returns: The kinds, or what is wrong with them.
-    static func load() throws(KindFault) -> [Kind] {
+    ///
+    /// Only those that a setting with kinds of its own uses.
+    static func load(for setting: Setting) throws(KindFault) -> [Kind] {
         var kinds: [Kind] = []
         for text in [order, ride, lamp, bell] {
             guard let json = try? JSONParser.parse(text) else { throw KindFault(text: "no JSON: \(text)") }
             let (kind, diagnostics) = Kind.read(json, file: "simulated.json")
+            guard let kind else { throw KindFault(text: "\(diagnostics)") }
+            kinds.append(kind)
+        }
+        if !setting.kinds.isEmpty {
+            let used = Set(setting.kindNames)
+            kinds.removeAll { !used.contains($0.name) }
+        }
+        for json in setting.kinds {
+            let (kind, diagnostics) = Kind.read(json, file: "\(json["kind"]?.string ?? "kind").json")
             guard let kind else { throw KindFault(text: "\(diagnostics)") }
             kinds.append(kind)
         }

@@ -6,7 +6,7 @@ import Wire
 ///
 /// Nothing in it asks the real time or draws real chance, and nothing depends on the order of a dictionary: the same
 /// climate gives the same history to the byte.
-final class World {
+final class World: Surroundings {
     let climate: Climate
     let bug: SeededBug?
     private(set) var now: Int64 = 0
@@ -16,6 +16,13 @@ final class World {
     private(set) var daemon: SimulatedDaemon!
     private(set) var clients: [any SimulatedClient] = []
     let ledger = Ledger()
+    let setting: Setting
+    private(set) var stage: Stage?
+    private(set) var player: TracePlayer?
+    /// Is asked before each thing that happens, with its time, whether it may: for who watches.
+    var mayGoOn: ((Int64) -> Bool)?
+    private var arrivalCount = 0
+    private var isPastArrivals = false
     /// Milliseconds by which the wall clock is ahead of where it began.
     private var wallOffset: Int64 = 0
     /// From now on no fault happens, and nothing new is sent.
@@ -32,8 +39,11 @@ final class World {
     private let trace: Trace?
     typealias Trace = (_ time: Int64, _ client: Int, _ text: String) -> Void
 
-    init(_ climate: Climate, bug: SeededBug?, trace: Trace?) throws(SimulatedKinds.KindFault) {
+    init(_ climate: Climate, setting: Setting = Setting(), bug: SeededBug?, trace: Trace?) throws(SimulatedKinds
+        .KindFault)
+    {
         self.climate = climate
+        self.setting = setting
         self.bug = bug
         self.trace = trace
         random = SimulationRandom(seed: climate.seed)
@@ -42,7 +52,9 @@ final class World {
         var configuration = HubConfiguration()
         configuration.decisions.retention = .seconds(Int64(climate.retention))
         configuration.limits.heartbeat = 5_000
-        daemon = SimulatedDaemon(world: self, kinds: try SimulatedKinds.load(), configuration: configuration)
+        configuration.decisions.clockSpeed = Double(setting.clockSpeed)
+        daemon = SimulatedDaemon(
+            world: self, kinds: try SimulatedKinds.load(for: setting), configuration: configuration)
         populate()
     }
 
@@ -58,10 +70,26 @@ final class World {
         for number in 0..<climate.fingers { add { Finger(world: self, index: $0, number: number, random: $1) } }
     }
 
+    /// Puts the scenario's script and trace into it.
+    func stageScenario(_ expectations: Expectations) {
+        ledger.latency = LatencyBook()
+        (stage, player) = Stage.set(in: self, expectations: expectations, clients: &clients)
+    }
+
     // MARK: Time
 
     var wall: Timestamp { Timestamp(milliseconds: Self.begin + now + wallOffset) }
-    var hubTime: HubTime { HubTime(time: wall, wall: wall, monotonic: now) }
+    var hubTime: HubTime {
+        let time = Timestamp(milliseconds: wall.milliseconds + now * (setting.clockSpeed - 1))
+        return HubTime(time: time, wall: wall, monotonic: now)
+    }
+    var instant: Int64 { now * 1_000 }
+    var daemonTime: Int64 { hubTime.time.milliseconds }
+    var durableSequence: Int64 { daemon.disk.durableSequence }
+    func patience(_ span: Int64) -> Int64 { span }
+    func scheduleLater(_ what: Int, for client: any SimulatedClient, after delay: Int64) {
+        schedule(.later(client: client.index, what: what), after: delay)
+    }
 
     func schedule(_ event: EventQueue.Event, after delay: Int64) {
         queue.schedule(event, at: now + max(0, delay))
@@ -78,16 +106,34 @@ final class World {
         if climate.startsFull { schedule(.disk(isFull: false), after: random.pick(100...10_000)) }
         daemon.start()
         for client in clients { schedule(.move(client: client.index), after: random.pick(0...2_000)) }
-        let storms = 3
+        stage?.begin()
+        player?.begin()
+        arrive()
+        let storms = stage == nil ? 3 : 1
         let crashesBefore = climate.crashes
         for storm in 0..<storms where ledger.violations.isEmpty {
             isCalm = false
             let quota = climate.inputs * (storm + 1) / storms
             let crashes = crashesBefore * (storm + 1) / storms - crashesBefore * storm / storms
             planFaults(crashes: crashes)
-            while inputCount < quota || crashesLeft > 0, ledger.violations.isEmpty, now < 36_000_000, step() {}
+            while isGoingOn(quota), ledger.violations.isEmpty, now < 36_000_000, step() {}
             calm()
         }
+    }
+
+    private func isGoingOn(_ quota: Int) -> Bool {
+        if crashesLeft > 0 || stage?.isDone == false || player?.isDone == false { return true }
+        return inputCount < quota && climate.producers + climate.fingers > 0 && !isPastArrivals
+    }
+
+    /// The next arrivals of an open model.
+    private func arrive() {
+        guard let arrivals = setting.arrivals else { return }
+        guard let next = arrivals.next(after: now, index: arrivalCount, random: &random) else {
+            isPastArrivals = true
+            return
+        }
+        schedule(.arrival(count: next.count), after: next.time - now)
     }
 
     private func planFaults(crashes: Int) {
@@ -100,6 +146,7 @@ final class World {
             schedule(.disk(isFull: true), after: start)
             schedule(.disk(isFull: false), after: start + random.pick(500...8_000))
         }
+        for _ in 0..<climate.storms { schedule(.storm, after: random.pick(1_000...span)) }
         for _ in 0..<climate.clockJumps {
             schedule(
                 .clockJump(random.chance(500) ? random.pick(-20_000...0) : random.pick(0...90_000)),
@@ -132,6 +179,7 @@ final class World {
 
     /// One thing happens.
     private func step() -> Bool {
+        if let mayGoOn, let next = queue.nextTime, !mayGoOn(next) { return false }
         guard let (time, event) = queue.pop() else { return false }
         now = max(now, time)
         steps += 1
@@ -167,6 +215,17 @@ final class World {
         case .start: if !daemon.isUp { daemon.start() }
         case .disk(let isFull): daemon.disk.isFull = isFull && !isCalm
         case .clockJump(let span): if !isCalm { wallOffset += span }
+        case .storm: if !isCalm { for client in clients { client.vanish() } }
+        case .arrival(let count):
+            let systems = clients.prefix(climate.producers)
+            if !isCalm, !systems.isEmpty {
+                arrivalCount += 1
+                (systems[random.below(systems.count)] as? OrderSystem)?.arrive(count)
+                arrive()
+            } else if isCalm {
+                // Until the next storm.
+                schedule(.arrival(count: count), after: 1_000)
+            }
         }
         return true
     }
@@ -180,7 +239,7 @@ final class World {
     // MARK: Network
 
     /// A client connects.
-    func connect(_ client: any SimulatedClient, random: inout SimulationRandom) -> Link {
+    func connect(_ client: any SimulatedClient) -> Link {
         let link = Link(
             client: client.index, capacity: [2_000, 16_000, 200_000][random.below(3)],
             generation: daemon.generation)
@@ -283,6 +342,11 @@ final class World {
         }
     }
 
+    func wasHungUp(_ link: Link) -> Bool {
+        daemon.isUp && link.session == nil && !link.isFinishing && link.wasAcceptedIn == daemon.generation
+            && !link.wasCut
+    }
+
     private func lostAtClient(_ link: Link) {
         guard link.isOpenAtClient else { return }
         // What came before the end is read before it.
@@ -310,6 +374,8 @@ protocol SimulatedClient: AnyObject {
     /// Does something, as it comes to mind.
     func move()
     func doLater(_ what: Int)
+    /// Goes without a word, as at a reconnect storm, and comes back at its next move.
+    func vanish()
     func received(_ bytes: [UInt8], on link: Link)
     func lost(_ link: Link)
     /// Whatever it did wrong it leaves off, and it comes back if it is away.

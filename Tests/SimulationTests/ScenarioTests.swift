@@ -1,0 +1,194 @@
+import Foundation
+import Model
+import Simulation
+import TestSupport
+import Testing
+
+/// Scenario files: those that ship, and what is said of those that are wrong.
+struct ScenarioTests {
+    static let named = [
+        "coffee-in-the-car", "lunch-rush", "lossy-train", "flight-with-a-delay", "light-that-will-not-switch",
+        "reconnect-storm", "poisoned-producer",
+    ]
+
+    @Test func `the scenarios that ship have titles and stories, and the promised ones are there`() throws {
+        let all = try ShippedScenarios.names.map { try ShippedScenarios.scenario($0) }
+        #expect(Set(Self.named).isSubset(of: all.map(\.name)))
+        #expect(all.allSatisfy { !$0.title.isEmpty && $0.about.count > 20 })
+    }
+
+    @Test("A script goes as it is written", arguments: ["coffee-in-the-car", "flight-with-a-delay"])
+    func script(name: String) throws {
+        let scenario = try ShippedScenarios.scenario(name)
+        let outcome = ScenarioRun.inProcess(scenario)
+        #expect(outcome.violations == [])
+        #expect(scenario.expectations.unmet(by: outcome) == [])
+        #expect(outcome.latencies["carplay"]?.isEmpty == false)
+    }
+
+    @Test(
+        "What does not come true is told with its place",
+        arguments: [
+            (
+                #"{"at":"3s","expect":{"screen":"car","key":"order/1","shows":{"view":{"title":"gone"}},"within":"1s"}}"#,
+                #""applied":1"#,
+                "$.steps[1]: it was expected that car shows order/1 with {\"view\":{\"title\":\"gone\"}}"
+            ),
+            (
+                #"{"at":"3s","expect":{"screen":"car","key":"order/1","hidden":true}}"#, #""applied":1"#,
+                "$.steps[1]: it was expected that car does not show order/1 within 2000 ms"
+            ),
+            (#"{"at":"3s","say":"so"}"#, #""applied":2"#, "applied: 1, and at least 2 were expected"),
+            (#"{"say":"so"}"#, #""applied":{"most":0}"#, "applied: 1, and at most 0 were expected"),
+            (#"{"say":"so"}"#, #""states":{"order/1":"ready"}"#, "order/1 ended as unattended, and ready was expected"),
+            (
+                #"{"say":"so"}"#, #""never":[{"screen":"car","key":"order/1","shows":{"presentation":"small"}}]"#,
+                "$.expect.never[0]: car shows order/1"
+            ),
+            (
+                #"{"say":"so"}"#, #""eventually":[{"screen":"car","key":"order/2","shows":{}}]"#,
+                "$.expect.eventually[0]: it was expected that car shows order/2"
+            ),
+            (#"{"say":"so"}"#, #""latency":{"carplay":{"p50":"0ms"}}"#, "latency carplay p50: "),
+            (#"{"say":"so"}"#, #""latency":{"watch":{"p50":"1s"}}"#, "latency watch: no event reached a screen"),
+            (#"{"press":"bell/9","on":"car"}"#, #""applied":1"#, "$.steps[1]: PRESS bell/9"),
+        ])
+    func unmet(step: String, expect: String, told: String) throws {
+        let scenario = try Self.scenario(
+            """
+            {"title":"t","population":{"producers":0,"screens":0,"fingers":0,"providers":0},
+             "screens":[{"name":"car","surface":"carplay","account":"alice"}],
+             "steps":[{"at":"2500ms","post":"start","key":"order/1","for":["alice"]},\(step),{"at":"4s","say":"end"}],
+             "expect":{\(expect)}}
+            """)
+        let outcome = ScenarioRun.inProcess(scenario)
+        #expect(outcome.violations == [])
+        let unmet = scenario.expectations.unmet(by: outcome)
+        #expect(unmet.contains { $0.hasPrefix(told) }, "\(unmet)")
+    }
+
+    /// What stands in the file, and what is said of it.
+    static let wrong = [
+        (#""title":"""#, "x: $.title takes a text"),
+        (#""colour":"red""#, "x: $.colour is unknown; there are title, about, seed, clock, "),
+        (#""seed":"one""#, "x: $.seed takes a whole number"),
+        (#""clock":{"speed":0}"#, "x: $.clock.speed takes a whole number from 1 to 100000"),
+        (#""population":[]"#, "x: $.population takes an object"),
+        (#""population":{"producer":1}"#, "x: $.population.producer is unknown; there are producers, "),
+        (#""population":{"kinds":{"parrot":1}}"#, "x: $.population.kinds.parrot needs its road"),
+        (#""population":{"kinds":{"flight":0}}"#, "x: $.population.kinds.flight takes a weight from 1 to 1000000"),
+        (#""population":{"toggles":["lamp"]}"#, "x: $.population.toggles holds lamp, which is no key"),
+        (#""population":{"trace":{"file":"a.csv"}}"#, "x: $.population.trace.kind is missing"),
+        (#""arrivals":{}"#, "x: $.arrivals takes a rate, bursts or a trace"),
+        (#""arrivals":{"rate":-1}"#, "x: $.arrivals.rate takes a number of events a second, above 0"),
+        (#""arrivals":{"bursts":[{"at":"1s"}]}"#, "x: $.arrivals.bursts[0] takes "),
+        (#""faults":{"resets":1001}"#, "x: $.faults.resets takes a whole number from 0 to 1000"),
+        (#""clients":{"surfaces":{"tv":1}}"#, "x: $.clients.surfaces.tv is none of phone, "),
+        (#""screens":[{"surface":"watch"}]"#, "x: $.screens[0].name is missing"),
+        (#""screens":[{"name":"a"},{"name":"a"}]"#, "x: $.screens[1].name is a, as that of a screen before it"),
+        (#""steps":[{}]"#, "x: $.steps[0] does one thing: post, set, "),
+        (#""steps":[{"at":"soon","say":"x"}]"#, "x: $.steps[0].at takes a duration such as"),
+        (#""steps":[{"at":"2s","say":"x"},{"at":"1s","say":"y"}]"#, "x: $.steps[1].at is before the step before it"),
+        (#""steps":[{"post":"start"}]"#, "x: $.steps[0].key is missing"),
+        (#""steps":[{"lock":"phone"}]"#, "x: $.steps[0].lock is phone, and screens has no such name"),
+        (
+            #""steps":[{"post":"start","key":"order/1","content-state":{"eta":"@soon"}}]"#,
+            "x: $.steps[0].content-state.eta has @soon, which is no offset such as"
+        ),
+        (
+            #""screens":[{"name":"a"}],"steps":[{"expect":{"screen":"a","key":"order/1"}}]"#,
+            "x: $.steps[0].expect.shows takes what the row holds"
+        ),
+        (#""expect":{"happiness":1}"#, "x: $.expect.happiness is unknown; there are inputs, "),
+        (#""expect":{"rows":-1}"#, "x: $.expect.rows takes a whole number"),
+        (#""expect":{"latency":{"car":{"p50":"1s"}}}"#, "x: $.expect.latency.car is no surface"),
+        (#""expect":{"states":{"order":"ready"}}"#, "x: $.expect.states.order takes a key"),
+        (
+            #""population":{"producers":0,"fingers":0}"#,
+            "x: $.population has nobody who does anything: name producers, fingers, a trace or steps"
+        ),
+    ]
+
+    @Test("A wrong field is told with its place and what to write", arguments: wrong)
+    func fault(members: String, told: String) {
+        do {
+            let title = members.contains("\"title\"") ? "" : #""title":"t","#
+            _ = try Self.scenario("{\(title)\(members)}")
+            Issue.record("it was read")
+        } catch {
+            #expect("\(error)".hasPrefix(told), "\(error)")
+        }
+    }
+
+    @Test func `events of an open model come at their rate, whether or not anybody answers`() throws {
+        let scenario = try Self.scenario(
+            """
+            {"title":"t","seed":4,"population":{"producers":3,"screens":2,"fingers":0,"inputs":600},
+             "arrivals":{"rate":20,"bursts":[{"at":"5s","events":100}]},
+             "expect":{"inputs":600,"latency":{"all":{"p50":"2s"}}}}
+            """)
+        let outcome = ScenarioRun.inProcess(scenario)
+        #expect(outcome.violations == [])
+        #expect(scenario.expectations.unmet(by: outcome) == [])
+        // 500 at 20 a second and a burst of 100: about 25 seconds, then a calm of 90 in each of three storms.
+        #expect((285_000...310_000).contains(outcome.milliseconds), "\(outcome.milliseconds)")
+    }
+
+    @Test func `a trace's cases come at their offsets, and end as the data says`() throws {
+        let json = try JSONParser.parse(
+            """
+            {"title":"t","population":{"producers":0,"screens":2,"fingers":0,"providers":0,
+             "trace":{"file":"t.csv","kind":"ride","over":"10s"}},"expect":{"applied":2,"inputs":4}}
+            """)
+        func run(status: String) throws -> ScenarioOutcome {
+            var scenario = try Scenario(json, name: "x")
+            try scenario.readTraces { name in
+                #expect(name == "t.csv")
+                return Array(
+                    """
+                    case_id,event,timestamp,other
+                    a,start,2018-01-01T00:00:00,
+                    a,ride,2018-01-01T01:00:00,"{""final_status"":""\(status)""}"
+                    b,start,2018-01-02T00:00:00,
+                    b,ride,2018-01-03T00:00:00,"{""final_status"":""riding""}"
+                    """.utf8)
+            }
+            let outcome = ScenarioRun.inProcess(scenario)
+            #expect(scenario.expectations.unmet(by: outcome) == [])
+            return outcome
+        }
+        #expect(try run(status: "riding").violations == [])
+        #expect(
+            try run(status: "arrived").violations.map(\.what) == [
+                "the data says arrived of ride/a, the daemon riding"
+            ])
+    }
+
+    private static func scenario(_ text: String) throws -> Scenario {
+        try Scenario(JSONParser.parse(text), name: "x")
+    }
+}
+
+/// The scenarios that ship, with the kinds that they need.
+enum ShippedScenarios {
+    static let folder = repositoryRoot.appending(path: "Tools/telltale-sim/Scenarios")
+
+    static var names: [String] {
+        get throws {
+            try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".json") }
+                .map { String($0.dropLast(5)) }.sorted()
+        }
+    }
+
+    static func scenario(_ name: String) throws -> Scenario {
+        var scenario = try Scenario(json(folder.appending(path: "\(name).json")), name: name)
+        let kinds = repositoryRoot.appending(path: "Protocols/Kinds/examples")
+        scenario.setting.kinds = try scenario.kindNames.map { try json(kinds.appending(path: "\($0).json")) }
+        return scenario
+    }
+
+    static func json(_ file: URL) throws -> JSON {
+        let bytes = Array(try Data(contentsOf: file))
+        return try JSONParser().parse(bytes.span)
+    }
+}
