@@ -27,6 +27,12 @@ public struct DirtyQueue: Sendable {
         public var missed: [String] = []
     }
 
+    /// A key that waits with one commit and nothing else to say: the usual one.
+    public struct FreshKey: Hashable, Sendable {
+        public let entity: EntityIndex
+        public let commit: Int64
+    }
+
     public enum Item: Sendable {
         case row(EntityIndex, Entry)
         /// The snapshot, or the resume, is complete.
@@ -36,6 +42,9 @@ public struct DirtyQueue: Sendable {
     /// The most milestones, and the most alerts, that wait in one subscription (protocol.md §4).
     public static let announcementLimit = 64
 
+    /// What waits while that is only a few fresh keys, in their order: without a table, and comparable as a whole.
+    /// When it is not empty, all the rest is.
+    public private(set) var fresh: [FreshKey] = []
     private var order: Deque<Int32> = []
     private var entries: [Int32: Entry] = [:]
     /// Keys that `rate=` holds back, and until when, in milliseconds of the monotonic clock.
@@ -44,20 +53,25 @@ public struct DirtyQueue: Sendable {
     private var alerts = Lane()
 
     private static let liveMarker: Int32 = -1
+    /// More keys than this are found quicker in a table.
+    private static let freshLimit = 16
 
     public init() {}
 
     /// Nothing could be sent now.
-    public var isEmpty: Bool { order.isEmpty }
+    public var isEmpty: Bool { fresh.isEmpty && order.isEmpty }
     /// Keys that wait, held back ones included.
-    public var count: Int { entries.count }
+    public var count: Int { fresh.count + entries.count }
     /// When the next key that `rate=` holds back may leave, in milliseconds of the monotonic clock.
     public var nextRelease: Int64? { delayed.values.min() }
 
-    public func contains(_ entity: EntityIndex) -> Bool { entries[entity.rawValue] != nil }
+    public func contains(_ entity: EntityIndex) -> Bool {
+        entries[entity.rawValue] != nil || fresh.contains { $0.entity == entity }
+    }
 
     /// The oldest commit that the subscriber lacks, or `nil` when it lacks none: a cursor must stay below it.
     public var oldestMissingCommit: Int64? {
+        if let first = fresh.first { return first.commit }
         var oldest: Int64?
         // The order is that of first commits, so the first key stands for all; held back ones have left the order.
         for raw in order.prefix(2) where raw != Self.liveMarker {
@@ -76,6 +90,13 @@ public struct DirtyQueue: Sendable {
     /// - Returns: Whether it was not waiting yet.
     @discardableResult
     public mutating func mark(_ entity: EntityIndex, commit: Int64) -> Bool {
+        if order.isEmpty, delayed.isEmpty, fresh.count < Self.freshLimit,
+            !fresh.contains(where: { $0.entity == entity })
+        {
+            fresh.append(FreshKey(entity: entity, commit: commit))
+            return true
+        }
+        tabulate()
         if entries[entity.rawValue] != nil {
             entries[entity.rawValue]?.fold()
             return false
@@ -90,6 +111,7 @@ public struct DirtyQueue: Sendable {
     /// - Parameter firstCommit: The commit of what surrounds it, or the next one where there is none.
     @discardableResult
     public mutating func markChangedSurroundings(_ entity: EntityIndex, firstCommit: Int64) -> Bool {
+        tabulate()
         guard entries[entity.rawValue] == nil else { return false }
         entries[entity.rawValue] = Entry(firstCommit: firstCommit)
         order.append(entity.rawValue)
@@ -99,6 +121,7 @@ public struct DirtyQueue: Sendable {
     /// `entity` belongs to the snapshot.
     @discardableResult
     public mutating func markSnapshot(_ entity: EntityIndex, firstCommit: Int64) -> Bool {
+        tabulate()
         guard entries[entity.rawValue] == nil else { return false }
         entries[entity.rawValue] = Entry(firstCommit: firstCommit, isSnapshot: true)
         order.append(entity.rawValue)
@@ -108,6 +131,7 @@ public struct DirtyQueue: Sendable {
     /// `entity` may have changed since the cursor of a resume.
     @discardableResult
     public mutating func markResume(_ entity: EntityIndex, firstCommit: Int64) -> Bool {
+        tabulate()
         guard entries[entity.rawValue] == nil else { return false }
         entries[entity.rawValue] = Entry(firstCommit: firstCommit, cause: .resume, tellsDeletion: true)
         order.append(entity.rawValue)
@@ -116,6 +140,7 @@ public struct DirtyQueue: Sendable {
 
     /// All that has been marked so far is the snapshot or the resume; ``Item/live`` comes after it.
     public mutating func markLive() {
+        tabulate()
         order.append(Self.liveMarker)
     }
 
@@ -123,6 +148,7 @@ public struct DirtyQueue: Sendable {
     ///
     /// When 64 of its sort wait, the oldest makes room: a milestone is named in its row's `missed`.
     public mutating func announce(_ announcement: Announcement, before entity: EntityIndex) {
+        tabulate()
         guard entries[entity.rawValue] != nil else { return }
         entries[entity.rawValue]?.announcements.append(announcement)
         count([announcement], of: entity.rawValue)
@@ -136,6 +162,10 @@ public struct DirtyQueue: Sendable {
 
     /// Removes what should be sent next.
     public mutating func popFirst() -> Item? {
+        if !fresh.isEmpty {
+            let first = fresh.removeFirst()
+            return .row(first.entity, Entry(firstCommit: first.commit))
+        }
         while let raw = order.popFirst() {
             if raw == Self.liveMarker { return .live }
             guard let entry = entries.removeValue(forKey: raw) else { continue }
@@ -145,8 +175,14 @@ public struct DirtyQueue: Sendable {
         return nil
     }
 
+    /// Removes ``fresh``: it has been sent as a whole.
+    public mutating func removeFresh() {
+        fresh = []
+    }
+
     /// Puts back what ``popFirst()`` gave, until the monotonic clock shows `time`: its key's rate is used up.
     public mutating func delay(_ entity: EntityIndex, _ entry: Entry, until time: Int64) {
+        tabulate()
         var entry = entry
         entry.cause = entry.cause ?? .rate
         count(entry.announcements, of: entity.rawValue)
@@ -178,7 +214,16 @@ public struct DirtyQueue: Sendable {
     }
 
     /// Every key that waits, in no particular order.
-    public var waiting: some Sequence<EntityIndex> { entries.keys.lazy.map { EntityIndex($0) } }
+    public var waiting: some Sequence<EntityIndex> { fresh.map(\.entity) + entries.keys.map { EntityIndex($0) } }
+
+    /// Goes over to the table, which can say anything of a key.
+    private mutating func tabulate() {
+        for key in fresh {
+            entries[key.entity.rawValue] = Entry(firstCommit: key.commit)
+            order.append(key.entity.rawValue)
+        }
+        fresh = []
+    }
 
     private mutating func drop(rev: Int64, of raw: Int32, isMilestone: Bool) {
         let position = entries[raw]?.announcements.firstIndex { $0.rev == rev && $0.isMilestone == isMilestone }

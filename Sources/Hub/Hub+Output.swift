@@ -18,9 +18,9 @@ extension Hub {
     public mutating func nextReady() -> SessionID? {
         guard batch == nil else { return nil }
         while let id = ready.popLast() {
-            guard isOpen(id) else { continue }
-            self[id]?.isReady = false
-            if self[id]?.blockedSince == nil { return id }
+            guard let session = self[id] else { continue }
+            session.isReady = false
+            if session.blockedSince == nil { return id }
         }
         return nil
     }
@@ -31,16 +31,16 @@ extension Hub {
     ///
     /// At most about ``Limits/bytesPerFlush``; when more is due, the session is ready again at once.
     public mutating func appendOutput(for id: SessionID, at now: HubTime, to bytes: inout [UInt8]) -> Disposition {
-        guard batch == nil, isOpen(id) else { return .keep }
+        guard batch == nil, let session = self[id] else { return .keep }
         var writer = LineWriter(bytes)
         bytes = []
         let start = writer.bytes.count
         let limit = start + configuration.limits.bytesPerFlush
         let isDone =
-            writeReplies(of: id, limit: limit, to: &writer) && writeRows(of: id, limit: limit, at: now, to: &writer)
-        if writer.bytes.count > start { self[id]?.lastSent = now.monotonic }
+            writeReplies(of: session, limit: limit, to: &writer)
+            && writeRows(of: session, limit: limit, at: now, to: &writer)
+        if writer.bytes.count > start { session.lastSent = now.monotonic }
         bytes = writer.bytes
-        guard let session = self[id] else { return .keep }
         if !isDone {
             makeReady(id)
             return .keep
@@ -54,21 +54,20 @@ extension Hub {
     // MARK: Replies
 
     /// Whether all replies that are ready have left.
-    private mutating func writeReplies(of id: SessionID, limit: Int, to writer: inout LineWriter) -> Bool {
-        while let item = self[id]?.outbox.first {
+    private mutating func writeReplies(of session: Session, limit: Int, to writer: inout LineWriter) -> Bool {
+        while let item = session.outbox.first {
             guard writer.bytes.count < limit else { return false }
             switch item {
             case .awaitingHistory: return true
             case .bytes(let bytes):
                 writer.bytes.append(contentsOf: bytes)
-                _ = self[id]?.outbox.popFirst()
+                session.outbox.removeFirst()
             case .list(let request, let pattern, let view, let next, let count):
-                _ = self[id]?.outbox.popFirst()
+                session.outbox.removeFirst()
                 let rest = writeList(
-                    of: id, pattern: pattern, view: view, next: next, count: count, limit: limit, to: &writer)
+                    of: session.id, pattern: pattern, view: view, next: next, count: count, limit: limit, to: &writer)
                 if let rest {
-                    self[id]?.outbox.prepend(
-                        .list(request, pattern, view, next: rest.next, count: rest.count))
+                    session.outbox.prepend(.list(request, pattern, view, next: rest.next, count: rest.count))
                     return false
                 }
                 writer.beginOK(id: request.id)
@@ -108,20 +107,45 @@ extension Hub {
 
     /// Whether everything due has been written.
     private mutating func writeRows(
-        of id: SessionID, limit: Int, at now: HubTime, to writer: inout LineWriter
+        of session: Session, limit: Int, at now: HubTime, to writer: inout LineWriter
     ) -> Bool {
-        guard let count = self[id]?.subscriptions.count, count > 0, self[id]?.isClosing == false else { return true }
-        for position in 0..<count {
-            guard let index = self[id]?.subscriptions[position].index else { continue }
-            guard writeRows(of: index, limit: limit, at: now, to: &writer) else { return false }
+        guard !session.isClosing else { return true }
+        for (_, index) in session.subscriptions {
+            guard let subscription = subscriptions[index] else { continue }
+            guard subscription.sharesWrites(at: durableSequence), !session.hasTapped else {
+                guard writeRows(of: index, subscription, limit: limit, at: now, to: &writer) else { return false }
+                continue
+            }
+            guard writer.bytes.count < limit else { return false }
+            if let write = rows.write(for: subscription, at: durableSequence) {
+                copy(write, to: subscription, &writer)
+                continue
+            }
+            let start = writer.bytes.count
+            let keys = subscription.queue.fresh
+            guard writeRows(of: index, subscription, limit: limit, at: now, to: &writer) else { return false }
+            let bytes = writer.bytes[start...]
+            if let write = SharedWrite(bytes, for: keys, to: subscription, at: durableSequence) { rows.keep(write) }
         }
         return true
     }
 
+    /// Sends a subscription what another one in the same state was sent.
+    private mutating func copy(_ write: SharedWrite, to subscription: Subscription, _ writer: inout LineWriter) {
+        writer.bytes.append(contentsOf: write.bytes)
+        for (key, placement) in zip(write.keys, write.placements) {
+            subscription.shown[key.entity.rawValue] = placement
+        }
+        subscription.queue.removeFresh()
+        subscription.toldCursor = write.commit
+        statistics.rows += write.keys.count
+        for key in write.keys { entities.release(key.entity) }
+    }
+
     private mutating func writeRows(
-        of index: SubscriptionIndex, limit: Int, at now: HubTime, to writer: inout LineWriter
+        of index: SubscriptionIndex, _ subscription: Subscription, limit: Int, at now: HubTime,
+        to writer: inout LineWriter
     ) -> Bool {
-        guard let subscription = subscriptions[index] else { return true }
         subscription.queue.release(at: now.monotonic)
         if subscription.needsProjection { project(index) }
         while !subscription.queue.isEmpty {
@@ -189,16 +213,7 @@ extension Hub {
         if terms.tracksRows { subscription.shown[entity.rawValue] = form.placement }
         if entry.isSnapshot, !subscription.isLive { return writer.snapshot(head, body: body) }
         head.cursor = advancedCursor(subscription)
-        guard head.isPlain else { return writer.update(head, body: body) }
-        // Most subscribers of a key are sent the very same line.
-        let name = RowCache.LineName(head, shared(form, of: entity))
-        if let line = rows.line(name, of: entity) {
-            writer.bytes.append(contentsOf: line)
-        } else {
-            let start = writer.bytes.count
-            writer.update(head, body: body)
-            rows.keep(line: Array(writer.bytes[start...]), name, of: entity)
-        }
+        writer.update(head, body: body)
     }
 
     /// Writes what goes before a row.

@@ -267,21 +267,22 @@ extension Hub {
     }
 
     private mutating func owe(_ change: Change, to index: SubscriptionIndex) {
-        guard let terms = subscriptions[index]?.terms else { return }
+        guard let subscription = subscriptions[index] else { return }
+        let terms = subscription.terms
         let entity = change.entity
         let sees = terms.account.map { isVisible(entity, to: $0) } ?? true
         if terms.competes, sees || isAddressed(entity, to: terms.account) {
             // Even one that was not shown may have kept others from their places, and leave now.
-            subscriptions[index]?.needsProjection = true
+            subscription.needsProjection = true
             makeReady(terms.session)
         }
-        guard sees || subscriptions[index]?.knows(entity) == true else { return }
-        enqueue(entity, in: index) { $0.mark(entity, commit: change.commit) }
+        guard sees || subscription.knows(entity) else { return }
+        if subscription.queue.mark(entity, commit: change.commit) { entities.retain(entity) }
         if sees {
-            for milestone in change.milestones { subscriptions[index]?.queue.announce(milestone, before: entity) }
+            for milestone in change.milestones { subscription.queue.announce(milestone, before: entity) }
             if let alert = change.alert, case .surface = terms.view {
                 let json = alertBody(alert, of: entity, for: terms) ?? []
-                subscriptions[index]?.queue.announce(.alert(rev: change.commit, json: json), before: entity)
+                subscription.queue.announce(.alert(rev: change.commit, json: json), before: entity)
             }
         }
         makeReady(terms.session)

@@ -6,7 +6,8 @@ internal import Wire
 
 /// One client's stay. Good until the hub is told that the connection is gone.
 public struct SessionID: Hashable, Sendable {
-    let slot: Int32
+    /// A small number that no other open session has: good for a place in a table.
+    public let slot: Int32
     /// The connection's number, so that a late callback of an old connection meets nobody.
     let number: Int64
 

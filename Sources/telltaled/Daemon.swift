@@ -18,10 +18,12 @@ final class Daemon {
     private let journal: JournalWriter
     private let mailbox: Mailbox<Message>
     private var listeners: [Listener] = []
-    private var connections: [SessionID: Connection] = [:]
+    private var connections = ConnectionTable()
     private var sessions: [Int: SessionID] = [:]
     private var nextTag = 1
     private var blocked: Set<Int> = []
+    /// Those that are not read from, until they have taken some of their answers.
+    private var paused: Set<SessionID> = []
     private var turnHandle: PrepareHandle?
     private var timer: TimerHandle?
     private var stallTimer: TimerHandle?
@@ -125,7 +127,9 @@ final class Daemon {
         onData: { [unowned self] connection, bytes in
             guard let id = sessions[connection.tag] else { return }
             hub.received(bytes, from: id, at: clock.now)
-            if !hub.wantsInput(id) { connection.pauseReading() }
+            guard !hub.wantsInput(id) else { return }
+            connection.pauseReading()
+            paused.insert(id)
         },
         onEnd: { [unowned self] connection in
             if let id = sessions[connection.tag] { hub.inputEnded(id) }
@@ -138,6 +142,7 @@ final class Daemon {
             blocked.remove(connection.tag)
             guard let id = sessions.removeValue(forKey: connection.tag) else { return }
             connections[id] = nil
+            paused.remove(id)
             hub.disconnected(id)
         })
 
@@ -237,7 +242,7 @@ final class Daemon {
     /// Writes to every session that is due something and can take it: one write each.
     private func flush(at now: HubTime) {
         pace.flushed(at: now.monotonic)
-        var passed: [SessionID] = []
+        var passedCount = 0
         while let id = hub.nextReady() {
             guard let connection = connections[id], connection.isOpen else { continue }
             guard connection.isWritable else {
@@ -248,11 +253,15 @@ final class Daemon {
             let disposition = hub.appendOutput(for: id, at: now, to: &output)
             if !output.isEmpty, connection.write(output) != .written { block(connection, id, at: now) }
             if disposition == .finish { connection.finish(lingerMilliseconds: 2_000) }
-            passed.append(id)
+            passedCount += 1
             // One that has more to say stays ready; it goes on with the next turn, so that nobody is starved.
-            if passed.count > connections.count { break }
+            if passedCount > connections.count { break }
         }
-        for id in passed where hub.wantsInput(id) { connections[id]?.resumeReading() }
+        guard !paused.isEmpty else { return }
+        for id in paused where hub.wantsInput(id) {
+            connections[id]?.resumeReading()
+            paused.remove(id)
+        }
     }
 
     private func block(_ connection: Connection, _ id: SessionID, at now: HubTime) {
@@ -335,7 +344,7 @@ final class Daemon {
             stopping = .draining
             stallTimer?.schedule(afterMilliseconds: Self.drainMilliseconds)
             stallTimer = try? TimerHandle(on: loop) { [unowned self] _ in
-                for connection in connections.values { connection.close() }
+                for connection in connections.all { connection.close() }
             }
             stallTimer?.schedule(afterMilliseconds: Self.drainMilliseconds)
         case .draining:

@@ -288,23 +288,3 @@ struct HubTests {
         #expect(house.lines(of: screen).count == 1)
     }
 }
-
-struct SharedLineTests {
-    @Test func `who follows the same in the same way is sent the same line, and nobody else's`() throws {
-        let house = try House()
-        let shop = house.connect()
-        let (first, second, full, late) = (house.connect(), house.connect(), house.connect(), house.connect())
-        for client in [first, second] { _ = house.send("SUB coffee-order/* view=watch", from: client) }
-        _ = house.send("SUB coffee-order/* view=full", from: full)
-        _ = house.send("SUB porch-light/*", from: late)
-        _ = house.send("SUB coffee-order/* view=watch", from: late)
-        for (index, event) in ["start", "confirm", "brew"].enumerated() {
-            _ = house.send("EVT coffee-order/1 type=\(event)", from: shop)
-            let row = try #require(house.lines(of: first).last)
-            #expect(house.lines(of: second).last == row)
-            #expect(house.lines(of: late).last == row.replacing("sub=1", with: "sub=2"))
-            let fullRow = try #require(house.lines(of: full).last)
-            #expect(fullRow.contains(#""lifecycle":"active""#) && !fullRow.contains("presentation"), "event \(index)")
-        }
-    }
-}

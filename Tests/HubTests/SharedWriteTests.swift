@@ -1,0 +1,89 @@
+import Hub
+import Model
+import TestSupport
+import Testing
+
+/// Most subscribers of a key are sent the very same bytes, which are made once.
+struct SharedWriteTests {
+    @Test func `who follows the same in the same way is sent the same line, and nobody else's`() throws {
+        let house = try House()
+        let shop = house.connect()
+        let (first, second, full, late) = (house.connect(), house.connect(), house.connect(), house.connect())
+        for client in [first, second] { _ = house.send("SUB coffee-order/* view=watch", from: client) }
+        _ = house.send("SUB coffee-order/* view=full", from: full)
+        _ = house.send("SUB porch-light/*", from: late)
+        _ = house.send("SUB coffee-order/* view=watch", from: late)
+        for (index, event) in ["start", "confirm", "brew"].enumerated() {
+            _ = house.send("EVT coffee-order/1 type=\(event)", from: shop)
+            let row = try #require(house.lines(of: first).last)
+            #expect(house.lines(of: second).last == row)
+            #expect(house.lines(of: late).last == row.replacing("sub=1", with: "sub=2"))
+            let fullRow = try #require(house.lines(of: full).last)
+            #expect(fullRow.contains(#""lifecycle":"active""#) && !fullRow.contains("presentation"), "event \(index)")
+        }
+    }
+
+    /// What a client asks for, and when it is stuck.
+    private struct Habit {
+        var subscriptions: [String]
+        var isStuckAt: Set<Int>
+
+        init(using random: inout SeededGenerator) {
+            let patterns = ["*", "coffee-order/*", "coffee-order/1", "coffee-order/2"]
+            let views = ["full", "watch", "carplay", "desktop"]
+            subscriptions = (0..<Int.random(in: 1...2, using: &random)).compactMap { _ in
+                guard let pattern = patterns.randomElement(using: &random),
+                    let view = views.randomElement(using: &random)
+                else { return nil }
+                return "SUB \(pattern) view=\(view)" + (Bool.random(using: &random) ? "" : " rate=1")
+            }
+            isStuckAt = Set((0..<4).map { _ in Int.random(in: 0..<40, using: &random) })
+        }
+    }
+
+    /// All that clients of these habits are sent while the same events come in, each for itself.
+    private static func told(_ habits: [Habit], seed: UInt64) throws -> [[String]] {
+        let house = try House()
+        let shop = house.connect()
+        let clients = habits.map { _ in house.connect() }
+        var told = habits.map { _ in [String]() }
+        for (client, habit) in zip(clients, habits) {
+            for line in habit.subscriptions { house.post(line, from: client) }
+        }
+        house.turn()
+        var random = SeededGenerator(seed: seed)
+        for round in 0..<40 {
+            for (client, habit) in zip(clients, habits) where habit.isStuckAt.contains(round) {
+                house.hub.becameBlocked(client.id, at: house.now)
+            }
+            for _ in 0..<Int.random(in: 0...4, using: &random) {
+                let event =
+                    ["start", "confirm", "brew", "ready", "collect", "cancel"].randomElement(using: &random) ?? ""
+                house.post("EVT coffee-order/\(Int.random(in: 1...5, using: &random)) type=\(event)", from: shop)
+            }
+            house.advance(by: Milliseconds(300))
+            for (index, client) in clients.enumerated() {
+                told[index] += house.lines(of: client)
+                if round % 3 == 0 { house.hub.becameWritable(client.id) }
+            }
+        }
+        return told
+    }
+
+    @Test("Who shares a write is sent what it would be sent alone", arguments: UInt64(1)...12)
+    func alone(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        var habits = (0..<3).map { _ in Habit(using: &random) }
+        for _ in 0..<7 {
+            var twin = habits.randomElement(using: &random) ?? habits[0]
+            if Bool.random(using: &random) { twin.isStuckAt = [] }
+            habits.append(twin)
+        }
+        let together = try Self.told(habits, seed: seed)
+        for (habit, told) in zip(habits, together) {
+            let alone = try Self.told([habit], seed: seed)[0]
+            #expect(told == alone, "\(habit.subscriptions)")
+        }
+        #expect(together.joined().count { $0.hasPrefix("UPD") } > 10)
+    }
+}
