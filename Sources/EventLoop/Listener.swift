@@ -5,7 +5,7 @@ internal import Glibc
 @safe public final class Listener {
     public struct Options {
         /// Connections that the system may hold until this loop takes them.
-        public var backlog = 1024
+        public var backlog = 4096
         /// Descriptors that connections never use: files, timers and other people's libraries need some too. A
         /// connection that would is sent the farewell and closed.
         public var reservedDescriptorCount = 64
