@@ -65,6 +65,9 @@ public struct DirtyQueue: Sendable {
     /// When the next key that `rate=` holds back may leave, in milliseconds of the monotonic clock.
     public var nextRelease: Int64? { delayed.values.min() }
 
+    /// The same, of those that may not leave yet at `time`.
+    public func nextRelease(after time: Int64) -> Int64? { delayed.values.lazy.filter { $0 > time }.min() }
+
     public func contains(_ entity: EntityIndex) -> Bool {
         entries[entity.rawValue] != nil || fresh.contains { $0.entity == entity }
     }

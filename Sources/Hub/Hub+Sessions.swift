@@ -187,6 +187,11 @@ extension Hub {
         if let blockedSince = session.blockedSince {
             next = min(next, blockedSince + configuration.limits.stuckReader)
         }
+        // Of several keys that a rate holds back, one is let go at a time: the next one is watched from here.
+        for subscription in session.subscriptions {
+            guard let release = subscriptions[subscription.index]?.queue.nextRelease(after: now) else { continue }
+            next = min(next, release)
+        }
         return max(next, now + 1)
     }
 

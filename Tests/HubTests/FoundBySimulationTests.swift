@@ -161,4 +161,22 @@ struct FoundBySimulationTests {
         let resumed = house.send("SUB coffee-order/* view=phone from=\(cursor)", from: house.connect())
         #expect(resumed.contains { $0.hasPrefix("UPD") && $0.contains("coffee-order/1") })
     }
+
+    @Test func `of several keys that a rate holds back each comes when its own second is over`() throws {
+        let house = try House()
+        let (shop, screen) = (house.connect(), house.connect())
+        house.send("SUB coffee-order/* rate=1", from: screen)
+        house.send("EVT coffee-order/1 type=start", from: shop)
+        house.advance(by: Milliseconds(500))
+        house.send("EVT coffee-order/2 type=start", from: shop)
+        house.send("EVT coffee-order/1 type=confirm", from: shop)
+        house.send("EVT coffee-order/2 type=confirm", from: shop)
+        _ = house.lines(of: screen)
+        house.advance(by: Milliseconds(500))
+        #expect(house.lines(of: screen).map { $0.prefix(28) } == ["UPD sub=1 key=coffee-order/1"])
+        let next = house.hub.nextSessionDeadline
+        #expect(next == house.now.monotonic + 500)
+        house.advance(by: Milliseconds(500))
+        #expect(house.lines(of: screen).map { $0.prefix(28) } == ["UPD sub=1 key=coffee-order/2"])
+    }
 }
