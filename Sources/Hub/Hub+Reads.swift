@@ -158,7 +158,7 @@ extension Hub {
         case .failure(let error):
             writer.error(WireError(.internal, "the history cannot be read: \(error)"), id: request.requestID)
         case .success(let records):
-            for record in records.reversed() { writeHistory(record, key: request.key, writer: &writer) }
+            for record in records.reversed() { Self.writeHistory(record, key: request.key, writer: &writer) }
             writer.beginOK(id: request.requestID)
             writer.attribute("count", records.count)
             writer.ignored(request.ignored)
@@ -173,7 +173,15 @@ extension Hub {
         makeReady(request.session)
     }
 
-    private func writeHistory(_ record: JournalRecord, key: Key, writer: inout LineWriter) {
+    /// One record as `HISTORY` tells it, with its line ending; empty for one that is about no key, or cannot be read.
+    public static func historyLine(of record: JournalRecord) -> [UInt8] {
+        guard let key = Key(record.entity) else { return [] }
+        var writer = LineWriter()
+        writeHistory(record, key: key, writer: &writer)
+        return writer.bytes
+    }
+
+    private static func writeHistory(_ record: JournalRecord, key: Key, writer: inout LineWriter) {
         guard let body = try? RecordBody(decoding: record.body) else { return }
         var happenedAt = record.time
         let type: String

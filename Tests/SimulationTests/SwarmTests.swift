@@ -1,3 +1,4 @@
+import Model
 import Simulation
 import TestSupport
 import Testing
@@ -13,8 +14,15 @@ struct SwarmTests {
     @Test("Every promise is kept in a small world", arguments: Array(UInt64(1)...8))
     func smallWorld(seed: UInt64) {
         let result = Swarm.run(Self.climate(seed, inputs: 250))
-        #expect(result.violation == nil, "telltale-sim swarm --inputs 250 --from \(seed) --seeds 1")
+        #expect(result.violation == nil, "telltale-sim swarm --inputs 250 --seed \(seed)")
         #expect(result.inputs >= 250 && result.recoveries >= 1 && result.rows > 100)
+    }
+
+    @Test("A seed is 2,000 inputs, 20 clients and a crash at least", arguments: [1, 77, 1_000_000] as [UInt64])
+    func size(seed: UInt64) {
+        let climate = Climate(seed: seed)
+        #expect(climate.inputs >= 2_000 && climate.crashes >= 1)
+        #expect(climate.producers + climate.screens + climate.providers + climate.fingers >= 20)
     }
 
     @Test func `a seed gives the same history to the byte`() {
@@ -25,9 +33,21 @@ struct SwarmTests {
 
     @Test(
         "A bug of the daemon is found",
-        arguments: [SeededBug.replyBeforeSync, .rowDropped, .resumeFromNewest, .eventIDForgotten])
+        arguments: [
+            SeededBug.replyBeforeSync, .rowDropped, .resumeFromNewest, .eventIDForgotten, .timersLate, .alertConflated,
+            .timerNotCancelled, .restartForgotten, .cooldownForgotten,
+        ])
     func seededBug(_ bug: SeededBug) {
         let found = (1...10).contains { Swarm.run(Self.climate($0, inputs: 250), bug: bug).violation != nil }
         #expect(found)
+    }
+
+    @Test func `a failure is made smaller, and its scenario file plays it again`() throws {
+        let (climate, violation) = try #require(Swarm.shrink(Self.climate(1, inputs: 400), bug: .rowDropped))
+        #expect(climate.inputs <= 200 && climate.crashes == 0 && climate.slices == 0 && climate.lies == 0)
+        let text = climate.scenarioText(title: "Seed 1, made smaller")
+        let scenario = try Scenario(try JSONParser.parse(text), name: "smaller")
+        #expect(scenario.climate == climate)
+        #expect(Swarm.run(scenario.climate, bug: .rowDropped).violation == violation)
     }
 }

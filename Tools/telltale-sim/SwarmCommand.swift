@@ -9,24 +9,28 @@ struct SwarmCommand: ParsableCommand {
         commandName: "swarm", abstract: "Simulate a daemon, its disk, network and clients, many times over.",
         discussion: """
             A seed decides which faults happen and when: crashes, full disks, slow and stuck readers, broken \
-            connections, sliced lines, clocks that jump, providers that lie. A failure prints its seed; --from SEED \
-            --seeds 1 repeats it to the byte. Exit 1 when a promise was not kept.
+            connections, sliced lines, clocks that jump, providers that lie. A failure prints its seed and the commit; \
+            --seed SEED repeats it to the byte. Exit 1 when a promise was not kept.
 
               telltale-sim swarm --seeds 1000
-              telltale-sim swarm --bugs            shows that each seeded bug is found, and in how many seeds
+              telltale-sim swarm --seed 77 --trace     what every client sends and reads
+              telltale-sim swarm --seed 77 --shrink    a scenario file with no more than the failure needs
+              telltale-sim swarm --bugs --seeds 20     that each seeded bug is found, and in how many seeds
             """)
 
     @Option(help: ArgumentHelp("How many seeds.", valueName: "N"))
     var seeds = 100
     @Option(help: ArgumentHelp("The first seed.", valueName: "SEED"))
     var from: UInt64 = 1
+    @Option(help: ArgumentHelp("One seed: the same as --from SEED --seeds 1.", valueName: "SEED"))
+    var seed: UInt64?
     @Option(help: ArgumentHelp("Worlds at a time. (default: one a core)", valueName: "N"))
     var jobs: Int?
     @Option(help: ArgumentHelp("Posts and taps of each world.", valueName: "N"))
     var inputs = 2_000
     @Flag(help: "Run every seed twice: both must give the same bytes.")
     var twice = false
-    @Flag(help: "Put each seeded bug into the daemon's surroundings, and count the seeds until it is found.")
+    @Flag(help: "Put each seeded bug into the daemon's surroundings, and count in how many of the seeds it is found.")
     var bugs = false
     @Option(help: ArgumentHelp("One seeded bug in every world; --bugs lists them.", valueName: "NAME"))
     var bug: String?
@@ -37,7 +41,11 @@ struct SwarmCommand: ParsableCommand {
     @Flag(help: "Print JSON. It holds nothing that depends on real time.")
     var json = false
 
-    func validate() throws {
+    private var first: UInt64 { seed ?? from }
+    private var workers: Int { min(seeds, jobs ?? ProcessInfo.processInfo.activeProcessorCount) }
+
+    mutating func validate() throws {
+        if seed != nil, !bugs { seeds = 1 }
         guard seeds > 0, inputs > 0, jobs ?? 1 > 0 else {
             throw ValidationError("--seeds, --inputs and --jobs take a number from 1")
         }
@@ -52,8 +60,14 @@ struct SwarmCommand: ParsableCommand {
         if shrink { return try shrinkFirst() }
         let results = runAll(bug: bug.flatMap(SeededBug.init(rawValue:)))
         let failures = results.filter { $0.violation != nil }
-        if json { print(SwarmReport.json(results)) } else { print(SwarmReport.text(results)) }
+        if json { print(SwarmReport.json(results)) } else { print(SwarmReport.text(results, again: again)) }
         if !failures.isEmpty { throw ExitCode(1) }
+    }
+
+    /// The arguments that repeat a seed.
+    private func again(_ seed: UInt64) -> String {
+        "telltale-sim swarm --seed \(seed)" + (inputs == 2_000 ? "" : " --inputs \(inputs)")
+            + (bug.map { " --bug \($0)" } ?? "") + (twice ? " --twice" : "")
     }
 
     private func climate(_ seed: UInt64) -> Climate {
@@ -63,18 +77,18 @@ struct SwarmCommand: ParsableCommand {
     }
 
     private func traceFirst() {
-        let result = Swarm.run(climate(from), bug: bug.flatMap(SeededBug.init(rawValue:))) { time, client, text in
+        let result = Swarm.run(climate(first), bug: bug.flatMap(SeededBug.init(rawValue:))) { time, client, text in
             for line in text.split(separator: "\n") { print(time, client, line) }
         }
         print(result.violation.map { "\($0)" } ?? "every promise was kept")
     }
 
     private func shrinkFirst() throws {
-        let found = Swarm.shrink(climate(from), bug: bug.flatMap(SeededBug.init(rawValue:))) { climate, violation in
+        let found = Swarm.shrink(climate(first), bug: bug.flatMap(SeededBug.init(rawValue:))) { climate, violation in
             complain("still with \(climate.inputs) inputs, \(climate.screens) screens: \(violation.promise)")
         }
-        guard let (climate, violation) = found else { return print("seed \(from) keeps every promise") }
-        print(climate.scenarioText(title: "Seed \(from), made smaller"))
+        guard let (climate, violation) = found else { return print("seed \(first) keeps every promise") }
+        print(climate.scenarioText(title: "Seed \(first), made smaller"))
         complain("\(violation)")
         throw ExitCode(1)
     }
@@ -82,13 +96,12 @@ struct SwarmCommand: ParsableCommand {
     private func runAll(bug: SeededBug?) -> [SwarmResult] {
         let next = Atomic<Int>(0)
         let results = Mutex<[SwarmResult]>([])
-        let workers = min(seeds, jobs ?? ProcessInfo.processInfo.activeProcessorCount)
         let progress = SwarmProgress(total: seeds, isQuiet: json)
         DispatchQueue.concurrentPerform(iterations: workers) { _ in
             while true {
                 let index = next.wrappingAdd(1, ordering: .relaxed).oldValue
                 guard index < seeds else { return }
-                let climate = climate(from &+ UInt64(index))
+                let climate = climate(first &+ UInt64(index))
                 var result = Swarm.run(climate, bug: bug)
                 if twice, Swarm.run(climate, bug: bug).hash != result.hash {
                     result.violation =
@@ -105,77 +118,76 @@ struct SwarmCommand: ParsableCommand {
 
     // MARK: Seeded bugs
 
-    /// Every bug in seed after seed, until it is found.
+    /// Every bug in every seed: in how many it is found, and how.
     private func hunt() throws {
+        let bugs = bug.flatMap(SeededBug.init(rawValue:)).map { [$0] } ?? SeededBug.allCases
         let next = Atomic<Int>(0)
-        let found = Mutex<[Int: (seeds: Int, violation: Violation?)]>([:])
-        let bugs = SeededBug.allCases
-        let workers = jobs ?? ProcessInfo.processInfo.activeProcessorCount
+        let found = Mutex<[[Violation?]]>(Array(repeating: Array(repeating: nil, count: seeds), count: bugs.count))
+        let progress = SwarmProgress(total: bugs.count * seeds, isQuiet: json)
         DispatchQueue.concurrentPerform(iterations: workers) { _ in
             while true {
                 let index = next.wrappingAdd(1, ordering: .relaxed).oldValue
-                guard index < bugs.count else { return }
-                var outcome: (seeds: Int, violation: Violation?) = (seeds, nil)
-                for number in 0..<seeds {
-                    if let violation = Swarm.run(climate(from &+ UInt64(number)), bug: bugs[index]).violation {
-                        outcome = (number + 1, violation)
-                        break
-                    }
-                }
-                found.withLock { $0[index] = outcome }
+                guard index < bugs.count * seeds else { return }
+                let (place, number) = index.quotientAndRemainder(dividingBy: seeds)
+                let violation = Swarm.run(climate(first &+ UInt64(number)), bug: bugs[place]).violation
+                found.withLock { $0[place][number] = violation }
+                progress.count(failed: false)
             }
         }
+        progress.end()
         let outcomes = found.withLock { $0 }
-        var missed = 0
-        for (index, bug) in bugs.enumerated() {
-            guard let outcome = outcomes[index] else { continue }
-            if let violation = outcome.violation {
-                print("found   \(bug.rawValue): \(bug.summary) — seed \(outcome.seeds): \(violation)".prefix(220))
-            } else {
-                missed += 1
-                print("MISSED  \(bug.rawValue): \(bug.summary) — not in \(outcome.seeds) seeds")
-            }
-        }
-        print("\(bugs.count - missed) of \(bugs.count) seeded bugs found")
-        if missed > 0 { throw ExitCode(1) }
+        print(json ? SwarmReport.json(bugs, outcomes) : SwarmReport.text(bugs, outcomes, from: first))
+        if outcomes.contains(where: { $0.allSatisfy { $0 == nil } }) { throw ExitCode(1) }
     }
 }
 
-/// A line that tells how far it is, on a terminal.
+/// A bar that tells how far it is, on a terminal; elsewhere a line for every tenth.
 private final class SwarmProgress: Sendable {
     private let done = Atomic<Int>(0)
     private let failures = Atomic<Int>(0)
     private let total: Int
     private let isShown: Bool
+    private let isTerminal: Bool
 
     init(total: Int, isQuiet: Bool) {
         self.total = total
-        isShown = !isQuiet && isatty(2) == 1
+        isShown = !isQuiet
+        isTerminal = isatty(2) == 1
     }
 
     func count(failed: Bool) {
         let done = done.wrappingAdd(1, ordering: .relaxed).newValue
         if failed { failures.wrappingAdd(1, ordering: .relaxed) }
         guard isShown else { return }
-        let filled = 30 * done / max(1, total)
-        let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: 30 - filled)
-        let failures = failures.load(ordering: .relaxed)
-        FileHandle.standardError.write(Data("\r\(bar) \(done)/\(total) seeds, \(failures) failed ".utf8))
+        let count = "\(done)/\(total) seeds, \(failures.load(ordering: .relaxed)) failed"
+        if isTerminal {
+            let filled = 30 * done / max(1, total)
+            let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: 30 - filled)
+            FileHandle.standardError.write(Data("\r\(bar) \(count) ".utf8))
+        } else if total >= 50, 10 * done / total > 10 * (done - 1) / total {
+            FileHandle.standardError.write(Data("swarm: \(count)\n".utf8))
+        }
     }
 
     func end() {
-        if isShown { FileHandle.standardError.write(Data("\r\u{1B}[K".utf8)) }
+        if isShown, isTerminal { FileHandle.standardError.write(Data("\r\u{1B}[K".utf8)) }
     }
 }
 
 /// What a swarm gave, for people and for programs.
 enum SwarmReport {
-    static func text(_ results: [SwarmResult]) -> String {
+    /// - Parameter again: The command that repeats a seed.
+    static func text(
+        _ results: [SwarmResult], again: (UInt64) -> String = { "telltale-sim swarm --seed \($0)" }
+    ) -> String {
         var lines: [String] = []
-        for result in results {
+        let failures = results.filter { $0.violation != nil }
+        if !failures.isEmpty { lines.append("commit \(Commit.current)") }
+        for result in failures {
             guard let violation = result.violation else { continue }
             lines.append("seed \(result.seed): \(violation)")
-            lines.append("  again: telltale-sim swarm --from \(result.seed) --seeds 1")
+            lines.append("  again:   \(again(result.seed))")
+            lines.append("  smaller: \(again(result.seed)) --shrink")
         }
         let hours = Double(results.reduce(0) { $0 + $1.span }) / 3_600_000
         lines.append(
@@ -214,7 +226,49 @@ enum SwarmReport {
         return #"{"failed":\#(failed),"seeds":[\#(seeds.joined(separator: ","))]}"#
     }
 
+    /// In how many seeds each bug was found, and how the first time.
+    static func text(_ bugs: [SeededBug], _ outcomes: [[Violation?]], from first: UInt64) -> String {
+        var lines: [String] = []
+        for (bug, outcome) in zip(bugs, outcomes) {
+            let count = outcome.count { $0 != nil }
+            var line = count > 0 ? "found " : "MISSED"
+            line += String(format: " %4d of %d  ", count, outcome.count) + bug.rawValue + ": " + bug.summary
+            if let place = outcome.firstIndex(where: { $0 != nil }), let violation = outcome[place] {
+                line += " — seed \(first &+ UInt64(place)): " + "\(violation)".prefix(140)
+            }
+            lines.append(line)
+        }
+        let found = outcomes.count { $0.contains { $0 != nil } }
+        lines.append("\(found) of \(bugs.count) seeded bugs found")
+        return lines.joined(separator: "\n")
+    }
+
+    static func json(_ bugs: [SeededBug], _ outcomes: [[Violation?]]) -> String {
+        let members = zip(bugs, outcomes).map { bug, outcome in
+            #"{"bug":"\#(bug.rawValue)","found":\#(outcome.count { $0 != nil }),"seeds":\#(outcome.count)}"#
+        }
+        return #"{"bugs":[\#(members.joined(separator: ","))]}"#
+    }
+
     private static func quoted(_ text: String) -> String {
         (try? String(decoding: JSONEncoder().encode(text), as: UTF8.self)) ?? "\"\""
+    }
+}
+
+/// Which state of the source this program was built from, as far as the folder it was built in still tells.
+enum Commit {
+    static var current: String {
+        let git = Process()
+        git.executableURL = URL(filePath: "/usr/bin/env")
+        let folder = URL(filePath: #filePath).deletingLastPathComponent().path
+        git.arguments = ["git", "-C", folder, "describe", "--always", "--dirty", "--abbrev=12"]
+        let output = Pipe()
+        git.standardOutput = output
+        git.standardError = FileHandle.nullDevice
+        guard (try? git.run()) != nil else { return "unknown" }
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        git.waitUntilExit()
+        let commit = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        return git.terminationStatus == 0 && !commit.isEmpty ? commit : "unknown"
     }
 }

@@ -86,6 +86,7 @@ final class Courier: SimulatedClient, Poster {
         while underWay.count < 200, !todo.isEmpty {
             let place = todo.removeFirst()
             underWay.append(place)
+            world.ledger.sent.insert("\(source)/\(parcels[place].eid)")
             text += parcels[place].line.withID("c\(place)") + "\n"
         }
         if !text.isEmpty { world.send(text, on: link) }
@@ -121,6 +122,10 @@ final class Courier: SimulatedClient, Poster {
         if line.verb == "OK" {
             let verdict = line["verdict"] ?? ""
             world.ledger.verdicts[verdict, default: 0] += 1
+            let id = "\(source)/\(parcels[place].eid)"
+            if let fault = world.chronicle?.fault(ofAnswer: id, verdict: verdict, rev: line.integer("rev") ?? -1) {
+                world.violated("P1", fault)
+            }
             if verdict == "applied", let rev = line.integer("rev") {
                 world.ledger.latency?.applied(rev: rev, due: parcels[place].due)
             }

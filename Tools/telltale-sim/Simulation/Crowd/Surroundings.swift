@@ -17,6 +17,9 @@ protocol Surroundings: AnyObject {
     /// The newest commit that can have been told; `Int64.max` where only the daemon knows.
     var durableSequence: Int64 { get }
 
+    /// All that became durable; `nil` where only the daemon knows.
+    var chronicle: Chronicle? { get }
+
     func scheduleLater(_ what: Int, for client: any SimulatedClient, after delay: Int64)
     func countInput()
     func violated(_ promise: String, _ what: String)
@@ -32,6 +35,10 @@ protocol Surroundings: AnyObject {
     func read(_ link: Link)
     /// Whether the daemon ended a connection on which it owed replies: it neither crashed nor was the link stuck.
     func wasHungUp(_ link: Link) -> Bool
+}
+
+extension Surroundings {
+    var chronicle: Chronicle? { nil }
 }
 
 /// Who posts events, with what must be true of them in the end.

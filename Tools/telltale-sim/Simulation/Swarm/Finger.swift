@@ -139,7 +139,11 @@ final class Finger: SimulatedClient {
             todo.append(place)
             return world.scheduleLater(0, for: self, after: 1_500)
         }
-        guard line.verb == "OK", let eid = taps[place].eid, let operation = line["op"] else { return }
+        guard line.verb == "OK", let operation = line["op"] else { return }
+        if world.chronicle?.operations.contains(operation) == false {
+            return world.violated("P1", "\(operation) is acknowledged, and is not on the disk")
+        }
+        guard let eid = taps[place].eid else { return }
         for other in taps where other.eid == eid {
             if let known = other.operation, known != operation {
                 return world.violated("P6", "\(name)'s tap \(eid) acts as \(known) and as \(operation)")

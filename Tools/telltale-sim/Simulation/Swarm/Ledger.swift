@@ -9,11 +9,13 @@ final class Ledger {
 
     var violations: [Violation] = []
     /// The full view of each key at each rev: there is only one (P3).
-    var bodies: [KeyRev: JSONObject] = [:]
+    var bodies: [KeyRev: [UInt8]] = [:]
     /// The newest commit that anybody was told of (P2).
     var newestSeen: Int64 = 0
     /// What each `src/eid` did, as it was first acknowledged (P6).
     var effects: [String: Effect] = [:]
+    /// Every `src/eid` that was ever sent.
+    var sent: Set<String> = []
     /// Operations that a provider has said are done.
     var doneOperations: Set<String> = []
     /// What a provider reported of a control, and after which operation was asked for.
@@ -50,53 +52,74 @@ final class Ledger {
     /// A full row, as somebody was shown it.
     ///
     /// - Returns: What is wrong with it.
-    func saw(_ body: JSONObject, of key: String, rev: Int64) -> String? {
+    func saw(_ body: [UInt8], of key: String, rev: Int64) -> (isNew: Bool, fault: String?) {
         let place = KeyRev(key: key, rev: rev)
-        if let known = bodies[place] {
-            return known == body
-                ? nil : "two bodies of \(key) for rev \(rev): \(JSON.object(known)) and \(JSON.object(body))"
+        guard let known = bodies[place] else {
+            bodies[place] = body
+            return (true, nil)
         }
-        bodies[place] = body
-        return nil
+        guard known != body else { return (false, nil) }
+        let (first, second) = (String(decoding: known, as: UTF8.self), String(decoding: body, as: UTF8.self))
+        return (false, "two bodies of \(key) for rev \(rev): \(first) and \(second)")
     }
 }
 
-/// What leaves the daemon must be durable by then (P2).
+/// What leaves the daemon must be durable by then (P2), and is the newest state of each key and no queue (bounds).
 enum EmissionCheck {
     private static let mark = Array(" rev=".utf8)
+    /// Milestones, and alerts, that wait for one subscription.
+    private static let announcementLimit = 64
 
-    static func check(_ bytes: [UInt8], world: World) {
-        let newest = newestRev(in: bytes)
+    static func check(_ bytes: [UInt8], limit: Int, world: World) {
+        var newest: Int64 = 0
+        var keys: Set<String> = []
+        var (milestones, alerts) = (0, 0)
+        var start = 0
+        while start < bytes.count {
+            let head = readHead(of: bytes, from: start)
+            newest = max(newest, head.rev)
+            switch bytes[start] {
+            case UInt8(ascii: "U"):
+                let key = key(in: bytes, start..<head.end)
+                if !keys.insert(key).inserted { world.violated("bounds", "one write has two rows of \(key)") }
+            case UInt8(ascii: "M") where bytes[start + 1] == UInt8(ascii: "I"): milestones += 1
+            case UInt8(ascii: "A"): alerts += 1
+            case _: break
+            }
+            start = (bytes[head.end...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count) + 1
+        }
         if newest > world.daemon.disk.durableSequence {
             world.violated(
                 "P2", "rev \(newest) is shown while the disk is at \(world.daemon.disk.durableSequence)")
         }
+        if milestones > announcementLimit || alerts > announcementLimit {
+            world.violated("bounds", "\(milestones) milestones and \(alerts) alerts waited")
+        }
+        if bytes.count > limit { world.violated("bounds", "one write has \(bytes.count) bytes") }
         world.ledger.newestSeen = max(world.ledger.newestSeen, newest)
     }
 
-    /// The newest rev in the heads of lines.
-    private static func newestRev(in bytes: [UInt8]) -> Int64 {
-        var newest: Int64 = 0
-        var index = 0
-        var isHead = true
-        while index < bytes.count {
-            let byte = bytes[index]
-            if byte == UInt8(ascii: "\n") {
-                isHead = true
-            } else if byte == UInt8(ascii: "{") {
-                isHead = false
-            } else if isHead, byte == UInt8(ascii: " "), bytes[index...].starts(with: mark) {
+    /// The rev in a line's head, and where its tail or its end is.
+    private static func readHead(of bytes: [UInt8], from start: Int) -> (rev: Int64, end: Int) {
+        var rev: Int64 = 0
+        var index = start
+        while index < bytes.count, bytes[index] != UInt8(ascii: "\n"), bytes[index] != UInt8(ascii: "{") {
+            if bytes[index] == UInt8(ascii: " "), bytes[index...].starts(with: mark) {
+                rev = 0
                 index += mark.count
-                var rev: Int64 = 0
                 while index < bytes.count, (0x30...0x39).contains(bytes[index]) {
                     rev = rev &* 10 &+ Int64(bytes[index] &- 0x30)
                     index += 1
                 }
-                newest = max(newest, rev)
-                continue
+            } else {
+                index += 1
             }
-            index += 1
         }
-        return newest
+        return (rev, min(index, bytes.count))
+    }
+
+    private static func key(in bytes: [UInt8], _ head: Range<Int>) -> String {
+        let words = bytes[head].split(separator: UInt8(ascii: " "))
+        return words.first { $0.starts(with: "key=".utf8) }.map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
 }

@@ -11,12 +11,12 @@ final class Link {
     var session: SessionID?
     var isOpenAtClient = true
     /// What the socket did not take.
-    var unsent: [UInt8] = []
+    var unsent = ByteQueue()
     /// What the socket took and the client has not read.
     var buffered = 0
     let capacity: Int
     /// What has reached the client's machine and was not read by the client.
-    var received: [UInt8] = []
+    var received = ByteQueue()
     /// Bytes that the client takes each ``pause``; all there are when it is `nil`.
     var readingLimit: Int?
     var pause: Int64 = 0
@@ -33,6 +33,8 @@ final class Link {
 
     /// The daemon's start to which it belongs.
     let wasAcceptedIn: Int
+    /// It took less than it was given, once at least.
+    var wasBlocked = false
     /// The daemon cut it for taking nothing.
     var wasCut = false
 

@@ -231,8 +231,11 @@ final class OrderSystem: SimulatedClient, Poster {
         var text = ""
         while underWay.count < 200, !todo.isEmpty {
             let place = todo.removeFirst()
-            posts[place].wasSent = true
             underWay.append(place)
+            if let eid = posts[place].eid {
+                posts[place].wasSent = true
+                world.ledger.sent.insert("\(name)/\(eid)")
+            }
             text += posts[place].line.withID("r\(place)") + "\n"
         }
         if !text.isEmpty { world.send(text, on: link) }
@@ -306,6 +309,9 @@ final class OrderSystem: SimulatedClient, Poster {
         }
         guard let eid = post.eid else { return }
         let id = "\(name)/\(eid)"
+        if let fault = world.chronicle?.fault(ofAnswer: id, verdict: verdict, rev: rev) {
+            return world.violated("P1", fault)
+        }
         if let effect = world.ledger.effects[id] {
             if verdict != "duplicate" {
                 return world.violated(

@@ -5,41 +5,9 @@ import Wire
 ///
 /// It goes by ``ReferenceRules``, which know the machines of the simulation's kinds and of those that ship as tables.
 struct ReferenceOrder {
-    /// One line of HISTORY.
-    struct Record {
-        var sequence: Int64
-        var rev: Int64
-        var type: String
-        var verdict: String
-        var heard: Int64
-        /// Life-cycle and state after it, as the hub recorded them.
-        var state: String
-        /// `source/eid`.
-        var id: String?
-
-        init?(_ line: ServerLine) {
-            guard let sequence = line.tail?["seq"]?.integer, let rev = line.integer("rev"), let type = line["type"],
-                let verdict = line["verdict"], let heard = line.integer("heard"),
-                let state = line.tail?["state"]?.string
-            else { return nil }
-            (self.sequence, self.rev, self.type, self.verdict) = (sequence, rev, type, verdict)
-            (self.heard, self.state) = (heard, state)
-            if let source = line.tail?["src"]?.string, let eid = line.tail?["eid"]?.string { id = "\(source)/\(eid)" }
-        }
-
-        /// It may begin a life.
-        func isBeginning(by rules: ReferenceRules) -> Bool {
-            type == "start" || rules.beginnings[rules.renames[type] ?? type] != nil
-        }
-
-        /// A life begins with it for certain; where older records may have been pruned, another event than `start` may
-        /// stand in the midst of one.
-        func isFirst(ofWholeHistory isWhole: Bool, by rules: ReferenceRules) -> Bool {
-            verdict == "applied" && (type == "start" || (isBeginning(by: rules) && isWhole))
-        }
-    }
-
     let rules: ReferenceRules
+    /// Milliseconds for which a dismissed one is kept; `nil` where the kinds' clock is not the one that retention goes by.
+    private let retention: Int64?
     private var lifecycle = ""
     private var state = ""
     private var machineDue: Int64?
@@ -48,28 +16,34 @@ struct ReferenceOrder {
     private var removalDue: Int64?
     /// The hub's clock at the record before: a deadline cannot fire before it was armed.
     private var heard: Int64 = 0
-    /// Revs at which a milestone was entered.
-    private(set) var milestones: [Int64] = []
+    private var pruningDue: Int64?
+    /// The commit at which it entered a state last, and whether that is a milestone.
+    private(set) var newestEntry: Int64 = 0
+    private(set) var enteredMilestone = false
+    private(set) var enteredAlert = false
 
-    init(_ rules: ReferenceRules) {
+    init(_ rules: ReferenceRules, retention: Int64?) {
         self.rules = rules
+        self.retention = retention
     }
 
-    /// Nothing is left of an order but the time, and what was told of it.
-    private init(after old: ReferenceOrder) {
-        rules = old.rules
-        heard = old.heard
-        milestones = old.milestones
-    }
+    var isThere: Bool { lifecycle != "" }
+    var isDismissed: Bool { lifecycle == "dismissed" }
+    var description: String { "\(lifecycle) \(state)" }
+    /// As a full row must tell them.
+    var staleAt: Int64? { lifecycle == "active" ? staleDue : nil }
+    var removeAt: Int64? { lifecycle == "ended" ? removalDue : nil }
 
     /// - Returns: What is wrong with it.
-    mutating func take(_ record: Record) -> String? {
+    mutating func take(_ record: HistoryRecord) -> String? {
         if record.heard < heard { return "time goes back" }
         heard = record.heard
         if record.type == "pruned" {
-            let wasDismissed = lifecycle == "dismissed"
-            self = ReferenceOrder(after: self)
-            return wasDismissed ? nil : "what is \(lifecycle) is pruned"
+            let (due, before) = (pruningDue, lifecycle)
+            self = ReferenceOrder(rules, retention: retention)
+            heard = record.heard
+            guard before == "dismissed" else { return "what is \(before) is pruned" }
+            return due.map { $0 <= record.heard } ?? true ? nil : "it is pruned too early"
         }
         if record.type == "deadline" {
             if let fault = fire(record) { return fault }
@@ -79,15 +53,20 @@ struct ReferenceOrder {
             }
             if let fault = event(record) { return fault }
         }
-        let expected = "\(lifecycle) \(state)"
-        return record.state == expected
-            ? nil : "\(record.type) (\(record.verdict)) led to \(record.state), not to \(expected)"
+        return record.state == description
+            ? nil : "\(record.type) (\(record.verdict)) led to \(record.state), not to \(description)"
     }
 
-    private var nextDue: Int64? { [machineDue, staleDue, endDue, removalDue].compactMap { $0 }.min() }
+    /// Its next deadline, on the hub's clock.
+    var nextDue: Int64? {
+        let due = min(
+            machineDue ?? .max, staleDue ?? .max, endDue ?? .max, removalDue ?? .max, pruningDue ?? .max)
+        return due == .max ? nil : due
+    }
 
-    private mutating func fire(_ record: Record) -> String? {
-        guard let due = nextDue else { return "a deadline fired and none was set" }
+    private mutating func fire(_ record: HistoryRecord) -> String? {
+        guard let due = nextDue, !isDismissed else { return "a deadline fired and none was set" }
+        if due != record.happened { return "the deadline at \(due) fired as the one at \(record.happened)" }
         if due > record.heard { return "a deadline fired \(due - record.heard) ms too early" }
         if machineDue == due {
             enter(rules.timers[state]?.to ?? "", at: due, rev: record.rev)
@@ -98,20 +77,18 @@ struct ReferenceOrder {
         } else if endDue == due {
             end(at: due, linger: rules.linger)
         } else {
-            lifecycle = "dismissed"
-            removalDue = nil
+            dismiss(at: record.heard)
         }
         return nil
     }
 
-    private mutating func event(_ record: Record) -> String? {
+    private mutating func event(_ record: HistoryRecord) -> String? {
         if lifecycle == "" || (lifecycle == "dismissed" && record.isBeginning(by: rules) && record.verdict != "stale") {
             guard record.verdict == "applied" else {
                 return lifecycle == "" ? "it begins with \(record.verdict)" : nil
             }
             lifecycle = "active"
-            machineDue = nil
-            removalDue = nil
+            (machineDue, removalDue, pruningDue) = (nil, nil, nil)
             endDue = record.heard + rules.longestLife
             enter(rules.initial, at: record.heard, rev: record.rev, isStart: true)
             if let next = rules.beginnings[rules.renames[record.type] ?? record.type] {
@@ -124,8 +101,7 @@ struct ReferenceOrder {
         case ("dismissed", _), ("seen", _):
             // Whose devices it was on is not the reference's business, so it takes the life-cycle from the record.
             if record.state.hasPrefix("dismissed ") {
-                lifecycle = "dismissed"
-                (machineDue, staleDue, endDue, removalDue) = (nil, nil, nil, nil)
+                if lifecycle != "dismissed" { dismiss(at: record.heard) }
             }
             return nil
         case (_, "stale"): return nil
@@ -168,7 +144,9 @@ struct ReferenceOrder {
         if next == state, !isStart { return }
         state = next
         machineDue = rules.timers[next].map { time + $0.after }
-        if rules.milestones.contains(next), milestones.last != rev { milestones.append(rev) }
+        newestEntry = rev
+        enteredMilestone = rules.milestones.contains(next)
+        enteredAlert = rules.alerts.contains(next)
     }
 
     private mutating func freshen(at time: Int64) {
@@ -182,5 +160,11 @@ struct ReferenceOrder {
         staleDue = nil
         endDue = nil
         removalDue = time + linger
+    }
+
+    private mutating func dismiss(at time: Int64) {
+        lifecycle = "dismissed"
+        (machineDue, staleDue, endDue, removalDue) = (nil, nil, nil, nil)
+        pruningDue = retention.map { time + $0 }
     }
 }

@@ -12,6 +12,8 @@ struct ReferenceRules {
     var beginnings: [String: String] = [:]
     var timers: [String: (after: Int64, to: String)] = [:]
     var milestones: Set<String>
+    /// States that alert whoever enters them.
+    var alerts: Set<String> = []
     /// States in which it has ended, and for how long it lingers then.
     var ends: [String: Int64]
     var linger: Int64
@@ -64,6 +66,7 @@ struct ReferenceRules {
                 "ready": ["collect": "collected"], "unattended": ["brew": "brewing"],
             ], everywhere: ["cancel": "cancelled"], renames: ["CONFIRMED": "confirm", "IN_PROGRESS": "brew"],
             beginnings: ["confirm": "queued"], timers: timers, milestones: ["ready", "collected", "cancelled"],
+            alerts: ["ready"],
             ends: ["collected": linger, "cancelled": cancelled], linger: linger, staleAfter: stale)
     }
 

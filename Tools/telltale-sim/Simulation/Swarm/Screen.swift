@@ -3,20 +3,22 @@ import Wire
 
 /// A screen: follows a pattern in a view, is slow, stuck or away at times, and resumes where it was.
 final class Screen: SimulatedClient {
-    struct Shown: Equatable {
+    struct Shown {
         var rev: Int64
-        /// `nil` when it came with what was missed, which only this reader was told.
-        var body: JSONObject?
+        /// The row's JSON, as it came.
+        var text: [UInt8]
 
-        /// Whether both are the same but for what is told in the row of an alert alone.
+        var body: JSONObject? { (try? JSONParser().parse(text.span))?.object }
+
+        /// Whether both are the same but for what only one reader is told: milestones that it missed, and the row that comes
+        /// with an alert.
         func isSame(as other: Shown) -> Bool {
-            func lasting(_ shown: Shown) -> Shown {
-                var shown = shown
-                shown.body?["highlighted"] = nil
-                shown.body?["banner"] = nil
-                return shown
+            func lasting(_ shown: Shown) -> JSONObject? {
+                var body = shown.body
+                for name in ["missed", "highlighted", "banner"] { body?[name] = nil }
+                return body
             }
-            return self == other || lasting(self) == lasting(other)
+            return rev == other.rev && (text == other.text || lasting(self) == lasting(other))
         }
     }
 
@@ -56,7 +58,12 @@ final class Screen: SimulatedClient {
     /// Keys of which older milestones were named in a row.
     private(set) var missedKeys: Set<String> = []
     private(set) var alerts: Set<Ledger.KeyRev> = []
+    /// Keys that went while commits of theirs waited: a deletion does not name milestones that found no room.
+    private(set) var foldedDeletions: Set<String> = []
     private var readsSlowly = false
+    /// The ids of what it asked beside its subscription, in order.
+    private var asked: [String] = []
+    private var askedCount = 0
     /// Until when it may still read what came while it was slow.
     private var slowUntil: Int64 = 0
 
@@ -93,9 +100,16 @@ final class Screen: SimulatedClient {
         isOnStage = true
     }
 
-    var isWaiting: Bool { phase != .live || !performed.isEmpty }
+    var isWaiting: Bool { phase != .live || !performed.isEmpty || !asked.isEmpty }
     var isLive: Bool { phase == .live }
     var untilNextMove: Int64 { random.pick(500...15_000) }
+
+    /// Its surface draws an alert in every situation that it can be in.
+    var drawsEveryAlert: Bool { view == "watch" || view == "phone" || view == "pad" }
+
+    func follows(_ key: String) -> Bool {
+        pattern == "*" || pattern == key || (pattern.hasSuffix("/*") && key.hasPrefix(pattern.dropLast()))
+    }
 
     /// The lines with which the same screen would begin anew.
     var introduction: [String] {
@@ -127,6 +141,7 @@ final class Screen: SimulatedClient {
                 link.pause = random.chance(200) ? random.pick(5_000...70_000) : random.pick(50...2_000)
             }
         }
+        if random.chance(100) { ask() }
         if view != "full", random.chance(100) {
             let trait = random.pick(of: [
                 "locked=yes", "locked=no", "dashboard=hidden", "dashboard=visible", "wrist=down", "wrist=up",
@@ -140,6 +155,20 @@ final class Screen: SimulatedClient {
     }
 
     func doLater(_ what: Int) {}
+
+    /// Asks for something beside what it follows.
+    private func ask() {
+        guard let link, phase == .live, asked.count < 4 else { return }
+        let key = table.isEmpty ? "order/shared-1" : random.pick(of: table.keys.sorted())
+        askedCount += 1
+        let id = "q\(askedCount)"
+        let question = random.pick(of: [
+            "GET \(key) view=full", "GET \(key)", "LIST \(pattern) view=full", "HISTORY \(key)", "STATS", "KINDS",
+            "PING",
+        ])
+        asked.append(id)
+        world.send("\(question) id=\(id)\n", on: link)
+    }
 
     func calmDown() {
         wake()
@@ -205,9 +234,13 @@ final class Screen: SimulatedClient {
     }
 
     /// - Returns: Whether the line answers something that a person did.
-    private func answered(_ line: ServerLine) -> Bool {
+    private func answered(_ line: ClientLine) -> Bool {
+        if let id = line["id"], id.hasPrefix("q") {
+            answered(id, line)
+            return true
+        }
         guard line["id"]?.hasPrefix("p") == true, !performed.isEmpty else { return false }
-        performed.removeFirst().onAnswer(line)
+        performed.removeFirst().onAnswer(line.whole)
         return true
     }
 
@@ -215,6 +248,7 @@ final class Screen: SimulatedClient {
         link = nil
         phase = .away
         readsSlowly = false
+        asked = []
     }
 
     func lost(_ link: Link) {
@@ -227,29 +261,33 @@ final class Screen: SimulatedClient {
 
     func received(_ bytes: [UInt8], on link: Link) {
         guard link === self.link else { return }
-        let (lines, fault) = lines.read(bytes)
+        let (lines, fault) = lines.readHeads(bytes)
         if let fault { broken("is sent what is no line: \(fault)") }
         for line in lines { receive(line) }
     }
 
-    private func receive(_ line: ServerLine) {
+    private func receive(_ line: ClientLine) {
         switch line.verb {
         case "TELLTALE":
             if phase != .greeting { broken("is greeted twice") }
             phase = .subscribing
-        case "OK": if !answered(line) { subscribed(line) }
+        case "OK", "PONG": if !answered(line) { subscribed(line) }
         case "RESET":
             world.ledger.resets += 1
             guard phase == .resuming else { return broken("is reset, and did not resume") }
             let isForeign = cursor?.hasPrefix("00000000000000ff") ?? false
             let why = line["why"] ?? ""
             // The history is whole and its own: a reset comes for a foreign cursor, or for what was pruned.
-            if isForeign ? why != "epoch" : why != "expired" {
+            let isExpired = why == "expired" && cursorSequence < world.chronicle?.resumeFloor ?? .max
+            if isForeign ? why != "epoch" : !isExpired {
                 world.violated("P5", "\(name) resumes from \(cursor ?? "") and is reset: \(why)")
             }
             phase = .filling
             snapshot = [:]
             cursorSequence = 0
+        case "SNAP" where line["sub"] == "0": answer(line)
+        case "HIST": if let fault = faultOfPast(line) { world.violated("history", "\(name) is told that \(fault)") }
+        case "KIND": break
         case "SNAP":
             guard phase == .filling else { return broken("gets a SNAP outside a snapshot") }
             row(line, isSnapshot: true)
@@ -268,6 +306,7 @@ final class Screen: SimulatedClient {
         case "MARK": take(line["cur"])
         case "MILE":
             guard let key = line["key"], let rev = line.integer("rev") else { return broken("gets a MILE of nothing") }
+            checkRev(rev, of: key)
             if !milestones.insert(Ledger.KeyRev(key: key, rev: rev)).inserted {
                 world.violated("P3", "\(name) is told the milestone of \(key) at \(rev) twice")
             }
@@ -275,14 +314,57 @@ final class Screen: SimulatedClient {
             guard let key = line["key"], let rev = line.integer("rev") else {
                 return broken("gets an ALERT of nothing")
             }
-            alerts.insert(Ledger.KeyRev(key: key, rev: rev))
-        case "ERR": if !answered(line) { broken("is refused: \(line)") }
+            checkRev(rev, of: key)
+            if !alerts.insert(Ledger.KeyRev(key: key, rev: rev)).inserted {
+                world.violated("P3", "\(name) is told the alert of \(key) at \(rev) twice")
+            }
+        case "ERR": if !answered(line) { broken("is refused: \(line.whole)") }
         case "#", "BYE": break
         case _: broken("is sent \(line.verb)")
         }
     }
 
-    private func subscribed(_ line: ServerLine) {
+    // MARK: What it asked
+
+    private func answered(_ id: String, _ line: ClientLine) {
+        guard id == asked.first else {
+            return broken("waits for the answer to \(asked.first ?? "nothing") and gets \(id)")
+        }
+        asked.removeFirst()
+        if line.verb == "ERR" {
+            // What it asked for may have gone meanwhile.
+            if line["code"] != "unknown_key" { broken("is refused: \(line.whole)") }
+        } else if line["key"] != nil {
+            answer(line)
+        }
+    }
+
+    /// A row of GET or LIST.
+    private func answer(_ line: ClientLine) {
+        guard let key = line["key"], let rev = line.integer("rev"), !line.text.isEmpty else {
+            return broken("gets an answer of nothing")
+        }
+        checkRev(rev, of: key)
+        if let known = revs[key], rev < known {
+            world.violated("P3", "\(name) is answered \(key) at \(rev), and was told \(known)")
+        }
+        if line.text.starts(with: Self.fullBeginning) || isControl(key) { check(line.text, key: key, rev: rev) }
+    }
+
+    /// How the full row of an order begins; a surface's does not.
+    private static let fullBeginning = Array(#"{"kind":"#.utf8)
+    private static let missedBeginning = Array(#"{"missed":"#.utf8)
+
+    private func isControl(_ key: String) -> Bool {
+        world.setting.cast.controlKinds.contains { key.hasPrefix($0) && key.dropFirst($0.count).first == "/" }
+    }
+
+    private func faultOfPast(_ line: ClientLine) -> String? {
+        guard let record = HistoryRecord(line), let key = line["key"] else { return "this is a record: \(line.whole)" }
+        return world.chronicle?.fault(inRecord: record, of: key)
+    }
+
+    private func subscribed(_ line: ClientLine) {
         guard line["id"] == "s" else { return }
         guard phase == .subscribing, line["sub"] == "1" else { return broken("is subscribed twice") }
         if cursor == nil {
@@ -295,7 +377,7 @@ final class Screen: SimulatedClient {
         }
     }
 
-    private func live(_ line: ServerLine) {
+    private func live(_ line: ClientLine) {
         switch phase {
         case .filling:
             // What was not in it is gone.
@@ -321,8 +403,8 @@ final class Screen: SimulatedClient {
         cursor = text
     }
 
-    private func row(_ line: ServerLine, isSnapshot: Bool) {
-        guard let key = line["key"], let rev = line.integer("rev"), var body = line.tail else {
+    private func row(_ line: ClientLine, isSnapshot: Bool) {
+        guard let key = line["key"], let rev = line.integer("rev"), !line.text.isEmpty else {
             return broken("gets a row of nothing")
         }
         world.ledger.rows += 1
@@ -334,23 +416,25 @@ final class Screen: SimulatedClient {
                 rev: rev, view: isSlow ? LatencyBook.slowReader : view, at: world.instant)
         }
         advance(key, rev, isNew: view == "full" && isNews)
-        var shown = Shown(rev: rev, body: body)
-        if body["missed"] != nil {
-            // They are named by their states alone, so which of this key they were cannot be told.
-            missedKeys.insert(key)
-            body["missed"] = nil
-            shown.body = body
+        let shown = Shown(rev: rev, text: line.text)
+        // They are named by their states alone, so which of this key they were cannot be told.
+        let isMissing = line.text.starts(with: Self.missedBeginning)
+        if isMissing { missedKeys.insert(key) }
+        checkRev(rev, of: key)
+        if view == "full", !isMissing { check(line.text, key: key, rev: rev) }
+        if isControl(key), let body = line.tail {
+            checkOperation(body, key: key)
+            countOperation(body)
         }
-        if view == "full", let fault = world.ledger.saw(body, of: key, rev: rev) { world.violated("P3", fault) }
-        checkOperation(body, key: key)
-        countOperation(body)
         if isSnapshot { snapshot[key] = shown } else { table[key] = shown }
         take(line["cur"])
         if !isSnapshot { onChange(self) }
     }
 
-    private func deletion(_ line: ServerLine) {
+    private func deletion(_ line: ClientLine) {
         guard let key = line["key"], let rev = line.integer("rev") else { return broken("gets a DEL of nothing") }
+        checkRev(rev, of: key)
+        if line.integer("skip") != nil { foldedDeletions.insert(key) }
         advance(key, rev, isNew: false)
         table[key] = nil
         take(line["cur"])
@@ -367,6 +451,31 @@ final class Screen: SimulatedClient {
             if isNew, rev == known, table[key] != nil { broken("gets \(key) at \(rev) again") }
         }
         revs[key] = rev
+    }
+
+    // MARK: What rows say
+
+    /// The state in a full row, as a record has it.
+    static func state(in body: JSONObject) -> String? {
+        if let lifecycle = body["lifecycle"]?.string { return body["state"]?.string.map { "\(lifecycle) \($0)" } }
+        guard let phase = body["phase"]?.string else { return nil }
+        guard body["control"]?.string == "toggle" else { return phase }
+        return "\(phase) \(body["value"]?.bool.map { $0 ? "on" : "off" } ?? "unknown")"
+    }
+
+    /// The commit that gave a full row its rev was written, and the row says what it did.
+    private func check(_ body: [UInt8], key: String, rev: Int64) {
+        let (isNew, fault) = world.ledger.saw(body, of: key, rev: rev)
+        if let fault { return world.violated("P3", fault) }
+        guard isNew, let known = world.chronicle?.states[Ledger.KeyRev(key: key, rev: rev)],
+            let json = (try? JSONParser().parse(body.span))?.object, let state = Self.state(in: json)
+        else { return }
+        if known != state { world.violated("P3", "\(name) sees \(key) \(state) at \(rev), where it is \(known)") }
+    }
+
+    private func checkRev(_ rev: Int64, of key: String) {
+        guard let fault = world.chronicle?.fault(of: key, rev: rev) else { return }
+        world.violated("P2", "\(name) is told that \(fault)")
     }
 
     /// How an operation ended, as a screen was told.

@@ -6,11 +6,15 @@ public enum SeededBug: String, CaseIterable, Sendable {
     // The shell.
     case replyBeforeSync, fullDiskAcknowledged, recordsLost, restartForgotten, halfCloseHangsUp, neverWritable
     case timersLate, controlTimersForgotten, prunedTooMuch, snapshotAhead
+    case timersLostAtRestart, slowReaderCut, stuckReaderKept
+    // What is decided.
+    case timerNotCancelled, staleForgotten, lingerForgotten, milestoneUnmarked, timeoutForgotten, cooldownForgotten
     // What is told.
     case deletionDropped, rowDropped, rowRepeated, milestoneDropped, replyDropped, repliesSwapped, liveDropped
     case bodyChanged, revTooHigh, cursorAhead, cursorBehind, duplicateAppliedAgain, snapshotRowDropped, verdictWrong
+    case alertConflated, alertRepeated, cursorIsRev, rowsQueued
     // What is heard.
-    case eventIDForgotten, resumeFromNewest, oldAnswerAccepted, byteLost
+    case eventIDForgotten, resumeFromNewest, oldAnswerAccepted, byteLost, accountForgotten
 
     public var summary: String {
         switch self {
@@ -24,6 +28,20 @@ public enum SeededBug: String, CaseIterable, Sendable {
         case .controlTimersForgotten: "operations of controls never time out"
         case .prunedTooMuch: "a snapshot takes every older record with it"
         case .snapshotAhead: "a snapshot claims one record more than it holds"
+        case .timersLostAtRestart: "deadlines of before a restart are not armed"
+        case .slowReaderCut: "a reader that is slow is taken for one that is stuck"
+        case .stuckReaderKept: "a reader that takes nothing is kept for ever"
+        case .timerNotCancelled: "a timer goes on when its state has been left"
+        case .staleForgotten: "an order does not go stale"
+        case .lingerForgotten: "an order that ended leaves too early"
+        case .milestoneUnmarked: "a milestone is not announced"
+        case .timeoutForgotten: "an operation waits for hours"
+        case .cooldownForgotten: "a button that is cooling down is pressed"
+        case .alertConflated: "an alert is folded into a later row"
+        case .alertRepeated: "an alert is told again"
+        case .cursorIsRev: "a row's own rev is given as the cursor"
+        case .rowsQueued: "rows are queued, and not their keys"
+        case .accountForgotten: "a device is shown what is another person's"
         case .deletionDropped: "a deletion is not told"
         case .rowDropped: "a row is not told"
         case .rowRepeated: "an old row is told again"

@@ -43,8 +43,17 @@ final class SimulatedDaemon {
 
     func start() {
         generation += 1
+        world.records.restarted()
         do {
             var hub = try recovered(from: disk.open())
+            guard hub.lastRecordSequence == disk.durableSequence else {
+                return world.violated(
+                    "P9", "it recovers \(hub.lastRecordSequence) of \(disk.durableSequence) records")
+            }
+            if hub.lastRecordSequence < world.ledger.newestSeen {
+                return world.violated(
+                    "P2", "rev \(world.ledger.newestSeen) was shown, and \(hub.lastRecordSequence) is recovered")
+            }
             try hub.adopt(kinds)
             try hub.adopt(configuration.decisions)
             if world.bug != .restartForgotten { hub.restart() }
@@ -70,10 +79,13 @@ final class SimulatedDaemon {
             for index in 0..<snapshot.chunkCount { try hub.load(try journal.readChunk(index)) }
             hub.finishLoading()
         }
+        var position = hub.lastRecordSequence
+        if world.bug == .snapshotAhead { position = max(position, journal.snapshot?.sequence ?? 0) }
         while true {
-            let records = try journal.readRecords(after: hub.lastRecordSequence, limit: 512)
-            guard !records.isEmpty else { return hub }
+            let records = try journal.readRecords(after: position, limit: 512)
+            guard let last = records.last else { return hub }
             for record in records { try hub.replay(record) }
+            position = last.sequence
         }
     }
 
@@ -140,7 +152,12 @@ final class SimulatedDaemon {
     func lookAtBlocked() {
         for link in blocked {
             guard let id = link.session else { continue }
-            if world.now - link.lastProgress < 1_000 { hub?.progressed(id, at: now) }
+            let pause = world.now - link.lastProgress
+            if pause <= 1_000, world.bug != .slowReaderCut { hub?.progressed(id, at: now) }
+            // The hub hears of progress once a second, and of its end as late.
+            if pause > 33_000 {
+                world.violated("P7", "a reader has taken nothing for \(pause) ms, and is not cut")
+            }
         }
         world.schedule(.lookAtBlocked(generation: generation), after: 1_000)
         turn()
@@ -167,6 +184,12 @@ final class SimulatedDaemon {
         }
         for id in hub?.takeEndedSessions() ?? [] {
             guard let link = links[id] else { continue }
+            if world.bug == .stuckReaderKept { continue }
+            if link.blockedSince == nil {
+                world.violated("P7", "a reader is cut that has taken everything")
+            } else if world.now - link.lastProgress < 30_000 {
+                world.violated("P7", "a reader is cut that took bytes \(world.now - link.lastProgress) ms ago")
+            }
             link.wasCut = true
             lost(link)
             world.schedule(.lostAtClient(link), after: world.wireDelay())
@@ -223,6 +246,7 @@ final class SimulatedDaemon {
 
     private func block(_ link: Link, _ id: SessionID) {
         if link.blockedSince == nil {
+            link.wasBlocked = true
             link.blockedSince = world.now
             link.lastProgress = world.now
             blocked.append(link)
@@ -240,7 +264,8 @@ final class SimulatedDaemon {
             }
             let pause = (hub?.decisionsPausedUntil ?? 0) - world.now
             if pause > 0 { consider(pause) }
-            if pause <= 0, let time = hub?.nextDeadline { consider((time - now.time).count + lateness) }
+            let isLost = world.bug == .timersLostAtRestart && generation > 1
+            if pause <= 0, !isLost, let time = hub?.nextDeadline { consider((time - now.time).count + lateness) }
             if pause <= 0, let time = hub?.nextWallDeadline, world.bug != .controlTimersForgotten {
                 consider((time - now.wall).count)
             }
@@ -307,8 +332,11 @@ final class SimulatedDaemon {
     }
 
     /// What a daemon that has read `contents` tells who asks it `lines`.
-    func answers(to lines: [String], after contents: InMemoryJournal.Contents) throws -> [UInt8] {
+    func answers(
+        to lines: [String], after contents: InMemoryJournal.Contents
+    ) throws -> (bytes: [UInt8], stateHash: UInt64) {
         var hub = try recovered(from: InMemoryJournal(contents))
+        let stateHash = hub.stateHash
         let id = hub.connected(at: now)
         hub.received(Array(lines.map { $0 + "\n" }.joined().utf8).span, from: id, at: now)
         var bytes: [UInt8] = []
@@ -320,6 +348,6 @@ final class SimulatedDaemon {
             guard let next = hub.nextReady() else { break }
             if next == id { _ = hub.appendOutput(for: id, at: now, to: &bytes) }
         }
-        return bytes
+        return (bytes, stateHash)
     }
 }

@@ -11,6 +11,8 @@ final class SimulatedDisk {
     /// The batch under way.
     private(set) var writing: [JournalRecord]?
     var isFull = false
+    /// Is told what has become durable.
+    var written: (([JournalRecord]) -> Void)?
 
     init(epoch: UInt64) {
         closed = InMemoryJournal.Contents(epoch: epoch)
@@ -44,6 +46,7 @@ final class SimulatedDisk {
         } catch {
             return false
         }
+        written?(records)
         return true
     }
 

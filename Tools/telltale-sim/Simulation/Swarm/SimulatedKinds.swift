@@ -38,12 +38,25 @@ enum SimulatedKinds {
          "cooldown":"3s","instances":["1"]}
         """
 
+    /// What a daemon that goes by another time, or forgets a mark, would have read.
+    private static let misread: [SeededBug: (String, String)] = [
+        .timerNotCancelled: (
+            #"0.2,"on":{"brew":"brewing"}"#, #"0.2,"on":{"brew":"brewing"},"after":{"40s":"unattended"}"#
+        ),
+        .staleForgotten: (#""stale":"30s","#, ""),
+        .lingerForgotten: (#""dismiss":"60s""#, #""dismiss":"5s""#),
+        .milestoneUnmarked: (#""riding":{"milestone":true,"#, #""riding":{"#),
+        .timeoutForgotten: (#""timeout":"10s""#, #""timeout":"2h""#),
+        .cooldownForgotten: (#""cooldown":"3s","#, ""),
+    ]
+
     /// - Returns: The kinds, or what is wrong with them.
     ///
     /// Only those that a setting with kinds of its own uses.
-    static func load(for setting: Setting) throws(KindFault) -> [Kind] {
+    static func load(for setting: Setting, bug: SeededBug? = nil) throws(KindFault) -> [Kind] {
         var kinds: [Kind] = []
         for text in [order, ride, lamp, bell] {
+            let text = bug.flatMap { misread[$0] }.map { text.replacing($0, with: $1) } ?? text
             guard let json = try? JSONParser.parse(text) else { throw KindFault(text: "no JSON: \(text)") }
             let (kind, diagnostics) = Kind.read(json, file: "simulated.json")
             guard let kind else { throw KindFault(text: "\(diagnostics)") }

@@ -14,7 +14,7 @@ struct Tampering {
     private static let outgoing: Set<SeededBug> = [
         .deletionDropped, .rowDropped, .rowRepeated, .milestoneDropped, .replyDropped, .repliesSwapped, .liveDropped,
         .bodyChanged, .revTooHigh, .cursorAhead, .cursorBehind, .duplicateAppliedAgain, .snapshotRowDropped,
-        .verdictWrong, .oldAnswerAccepted,
+        .verdictWrong, .oldAnswerAccepted, .alertConflated, .alertRepeated, .cursorIsRev, .rowsQueued,
     ]
 
     /// Of what the daemon says.
@@ -26,6 +26,12 @@ struct Tampering {
             if lines.count > 1, random.chance(50), lines[0].hasPrefix("OK "), lines[1].hasPrefix("OK ") {
                 lines.swapAt(0, 1)
             }
+        case .alertRepeated:
+            if let oldRow, random.chance(100) { lines.insert(oldRow, at: 0) }
+            oldRow = lines.first { $0.hasPrefix("ALERT ") } ?? oldRow
+        case .rowsQueued:
+            // A row of the same key that has not left yet leaves too.
+            if let row = lines.last(where: { $0.hasPrefix("UPD ") }), random.chance(20) { lines.append(row) }
         case .rowRepeated:
             if let oldRow, random.chance(20) { lines.append(oldRow) }
             oldRow = lines.first { $0.hasPrefix("UPD ") } ?? oldRow
@@ -44,6 +50,10 @@ struct Tampering {
         case .snapshotRowDropped: return line.hasPrefix("SNAP ") && random.chance(50) ? nil : line
         case .milestoneDropped: return line.hasPrefix("MILE ") && random.chance(50) ? nil : line
         case .replyDropped: return line.hasPrefix("OK ") && random.chance(5) ? nil : line
+        case .alertConflated: return line.hasPrefix("ALERT ") && random.chance(100) ? nil : line
+        case .cursorIsRev:
+            guard line.hasPrefix("UPD "), let rev = line.number(after: " rev=") else { return line }
+            return line.changingCursor { _ in rev }
         case .liveDropped: return line.hasPrefix("LIVE ") && random.chance(50) ? nil : line
         case .bodyChanged:
             return line.hasPrefix("UPD ") && random.chance(20)
@@ -75,6 +85,8 @@ struct Tampering {
             var bytes = bytes
             bytes.remove(at: random.below(bytes.count))
             return bytes
+        case .accountForgotten:
+            return rewritten(bytes) { $0.hasPrefix("HELLO ") ? $0.with(" account=alice", "") : $0 }
         case .eventIDForgotten:
             return random.chance(100)
                 ? rewritten(bytes) { $0.hasPrefix("EVT ") ? $0.with(" eid=", " xid=") : $0 } : bytes
@@ -114,6 +126,10 @@ extension String {
             start = index(after: start)
         }
         return nil
+    }
+
+    fileprivate func number(after mark: String) -> Int64? {
+        firstRange(of: mark).flatMap { Int64(self[$0.upperBound...].prefix { $0.isNumber }) }
     }
 
     fileprivate func changingNumber(after mark: String, _ body: (Int64) -> Int64) -> String {

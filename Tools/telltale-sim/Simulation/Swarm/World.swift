@@ -16,6 +16,8 @@ final class World: Surroundings {
     private(set) var daemon: SimulatedDaemon!
     private(set) var clients: [any SimulatedClient] = []
     let ledger = Ledger()
+    private(set) var records: Chronicle!
+    var chronicle: Chronicle? { records }
     let setting: Setting
     private(set) var stage: Stage?
     private(set) var player: TracePlayer?
@@ -25,6 +27,8 @@ final class World: Surroundings {
     private var isPastArrivals = false
     /// Milliseconds by which the wall clock is ahead of where it began.
     private var wallOffset: Int64 = 0
+    /// The hub's time does not go back when the wall's does.
+    private var highestWall = World.begin
     /// From now on no fault happens, and nothing new is sent.
     private(set) var isCalm = false
     private(set) var inputCount = 0
@@ -53,8 +57,10 @@ final class World: Surroundings {
         configuration.decisions.retention = .seconds(Int64(climate.retention))
         configuration.limits.heartbeat = 5_000
         configuration.decisions.clockSpeed = Double(setting.clockSpeed)
+        records = Chronicle(world: self)
         daemon = SimulatedDaemon(
-            world: self, kinds: try SimulatedKinds.load(for: setting), configuration: configuration)
+            world: self, kinds: try SimulatedKinds.load(for: setting, bug: bug), configuration: configuration)
+        daemon.disk.written = { [unowned self] in records.take($0) }
         populate()
     }
 
@@ -102,7 +108,7 @@ final class World: Surroundings {
 
     /// Lives through storms and calms. What was not kept is in ``ledger``.
     func run() {
-        daemon.disk.isFull = climate.startsFull
+        setDisk(isFull: climate.startsFull)
         if climate.startsFull { schedule(.disk(isFull: false), after: random.pick(100...10_000)) }
         daemon.start()
         for client in clients { schedule(.move(client: client.index), after: random.pick(0...2_000)) }
@@ -117,7 +123,7 @@ final class World: Surroundings {
             let crashes = crashesBefore * (storm + 1) / storms - crashesBefore * storm / storms
             planFaults(crashes: crashes)
             while isGoingOn(quota), ledger.violations.isEmpty, now < 36_000_000, step() {}
-            calm()
+            calm(isLast: storm == storms - 1)
         }
     }
 
@@ -155,10 +161,10 @@ final class World: Surroundings {
     }
 
     /// Faults stop and writes stop; then everybody must end on the newest state (P4).
-    private func calm() {
+    private func calm(isLast: Bool) {
         guard ledger.violations.isEmpty else { return }
         isCalm = true
-        daemon.disk.isFull = false
+        setDisk(isFull: false)
         for client in clients { client.calmDown() }
         let end = now + 90_000
         while let next = queue.nextTime, next < end, ledger.violations.isEmpty { guard step() else { break } }
@@ -166,7 +172,18 @@ final class World: Surroundings {
         for _ in 0..<2_000 where !isQuiet { guard step() else { break } }
         guard ledger.violations.isEmpty else { return }
         guard isQuiet else { return violated("P4", "it does not come to rest") }
-        CalmCheck(world: self).run()
+        CalmCheck(world: self, isLast: isLast).run()
+    }
+
+    private func setDisk(isFull: Bool) {
+        daemon.disk.isFull = isFull
+        trace?(now, -1, isFull ? "the disk is full" : "the disk has room")
+        if isFull {
+            records.outages.begin(.fullDisk, at: highestWall)
+        } else {
+            // What was refused is tried again after a second.
+            records.outages.end(.fullDisk, at: highestWall + 1_010 + 2 * Int64(climate.slowestSync))
+        }
     }
 
     private var isQuiet: Bool {
@@ -182,6 +199,7 @@ final class World: Surroundings {
         if let mayGoOn, let next = queue.nextTime, !mayGoOn(next) { return false }
         guard let (time, event) = queue.pop() else { return false }
         now = max(now, time)
+        highestWall = max(highestWall, wall.milliseconds)
         steps += 1
         switch event {
         case .toServer(let link, let bytes): daemon.received(bytes, on: link)
@@ -211,10 +229,21 @@ final class World: Surroundings {
             crashesLeft -= 1
             trace?(now, -1, "crash")
             daemon.crash(keepingUnsynced: random.chance(500))
+            records.outages.begin(.down, at: highestWall)
             schedule(.start, after: random.pick(10...3_000))
-        case .start: if !daemon.isUp { daemon.start() }
-        case .disk(let isFull): daemon.disk.isFull = isFull && !isCalm
-        case .clockJump(let span): if !isCalm { wallOffset += span }
+        case .start:
+            if !daemon.isUp {
+                records.outages.end(.down, at: highestWall)
+                trace?(now, -1, "start")
+                daemon.start()
+            }
+        case .disk(let isFull): setDisk(isFull: isFull && !isCalm)
+        case .clockJump(let span):
+            guard !isCalm else { break }
+            // Nobody tells the daemon; it sees when it wakes, and it looks at its readers every second.
+            records.outages.jump(from: wall.milliseconds, to: wall.milliseconds + span + 1_010)
+            wallOffset += span
+            trace?(now, -1, "the clock jumps by \(span) ms")
         case .storm: if !isCalm { for client in clients { client.vanish() } }
         case .arrival(let count):
             let systems = clients.prefix(climate.producers)
@@ -253,13 +282,20 @@ final class World: Surroundings {
     func send(_ text: String, on link: Link) {
         guard link.isOpenAtClient else { return }
         trace?(now, link.client, "> " + text)
-        var bytes = Array(text.utf8)
-        while !bytes.isEmpty {
-            let isSliced = !isCalm && wires.chance(climate.slices)
-            let count = isSliced ? 1 + wires.below(bytes.count) : bytes.count
+        inPieces(Array(text.utf8)) { piece in
             link.lastArrivalAtServer = max(link.lastArrivalAtServer, now + wireDelay())
-            queue.schedule(.toServer(link, Array(bytes.prefix(count))), at: link.lastArrivalAtServer)
-            bytes.removeFirst(count)
+            queue.schedule(.toServer(link, piece), at: link.lastArrivalAtServer)
+        }
+    }
+
+    /// Cuts what is sent, as a network does.
+    private func inPieces(_ bytes: [UInt8], _ body: ([UInt8]) -> Void) {
+        var start = 0
+        while start < bytes.count {
+            let isSliced = !isCalm && wires.chance(climate.slices)
+            let count = isSliced ? 1 + wires.below(bytes.count - start) : bytes.count - start
+            body(count == bytes.count ? bytes : Array(bytes[start..<start + count]))
+            start += count
         }
     }
 
@@ -281,8 +317,8 @@ final class World: Surroundings {
     func send(_ bytes: [UInt8], to link: Link) -> Bool {
         var bytes = bytes
         tampering?.change(&bytes)
-        EmissionCheck.check(bytes, world: self)
-        link.unsent += bytes
+        EmissionCheck.check(bytes, limit: daemon.configuration.limits.bytesPerFlush + (1 << 16), world: self)
+        link.unsent.append(bytes)
         push(link)
         return link.unsent.isEmpty
     }
@@ -303,30 +339,25 @@ final class World: Surroundings {
     private func push(_ link: Link) {
         let count = min(link.capacity - link.buffered, link.unsent.count)
         guard count > 0 else { return }
-        var bytes = Array(link.unsent.prefix(count))
-        link.unsent.removeFirst(count)
+        let bytes = link.unsent.take(count)
         link.buffered += count
         link.lastProgress = now
-        while !bytes.isEmpty {
-            let isSliced = !isCalm && wires.chance(climate.slices)
-            let piece = isSliced ? 1 + wires.below(bytes.count) : bytes.count
+        inPieces(bytes) { piece in
             link.lastArrivalAtClient = max(link.lastArrivalAtClient, now + wireDelay())
-            queue.schedule(.toClient(link, Array(bytes.prefix(piece))), at: link.lastArrivalAtClient)
-            bytes.removeFirst(piece)
+            queue.schedule(.toClient(link, piece), at: link.lastArrivalAtClient)
         }
     }
 
     private func arrived(_ bytes: [UInt8], at link: Link) {
         guard link.isOpenAtClient else { return }
-        link.received += bytes
+        link.received.append(bytes)
         read(link)
     }
 
     func read(_ link: Link) {
         guard link.isOpenAtClient, !link.received.isEmpty, !link.isReadScheduled else { return }
         let count = min(link.readingLimit ?? .max, link.received.count)
-        let bytes = Array(link.received.prefix(count))
-        link.received.removeFirst(count)
+        let bytes = link.received.take(count)
         link.buffered -= count
         ledger.heard(bytes, client: link.client, at: now)
         trace?(now, link.client, "< " + String(decoding: bytes, as: UTF8.self))

@@ -1,0 +1,40 @@
+/// When the daemon could decide nothing: it was down, the disk was full, or the wall clock jumped over it.
+///
+/// All of it on the hub's clock, which is the wall's but for going back, in milliseconds.
+struct Outages {
+    private var closed: [(from: Int64, to: Int64)] = []
+    private var open: [Cause: Int64] = [:]
+
+    enum Cause: Hashable {
+        case down, fullDisk
+    }
+
+    mutating func begin(_ cause: Cause, at time: Int64) {
+        if open[cause] == nil { open[cause] = time }
+    }
+
+    /// - Parameter time: When it had surely noticed that it can go on.
+    mutating func end(_ cause: Cause, at time: Int64) {
+        guard let from = open.removeValue(forKey: cause) else { return }
+        closed.append((from, time))
+    }
+
+    mutating func jump(from: Int64, to: Int64) {
+        if to > from { closed.append((from, to)) }
+    }
+
+    /// The moment by which what was due at `due` must have been decided, but for `patience`.
+    func excused(_ due: Int64, patience: Int64) -> Int64 {
+        if !open.isEmpty, let from = open.values.min(), from <= due + patience { return .max - patience }
+        var time = due
+        var isMoving = true
+        while isMoving {
+            isMoving = false
+            for outage in closed where outage.from <= time + patience && outage.to > time {
+                time = outage.to
+                isMoving = true
+            }
+        }
+        return time
+    }
+}

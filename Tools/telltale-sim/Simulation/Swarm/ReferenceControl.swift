@@ -1,0 +1,166 @@
+/// What a lamp must do, on half a page: the kind `lamp` of ``SimulatedKinds``.
+struct ReferenceToggle: CustomStringConvertible {
+    private var value: Bool?
+    private var flight: (operation: String, wanted: Bool, begun: Int64, due: Int64)?
+    private var queued: (operation: String, wanted: Bool)?
+    private var held: Bool?
+    private var settles: Int64?
+    private(set) var isServed = false
+    /// The daemon was started again, and has not said so.
+    var owesRestart = false
+
+    private static let timeout: Int64 = 10_000
+    private static let settling: Int64 = 1_000
+
+    var description: String {
+        let phase = flight != nil ? "pending" : value != nil ? "settled" : "unknown"
+        return "\(phase) \(value.map { $0 ? "on" : "off" } ?? "unknown")"
+    }
+
+    var nextDue: Int64? { flight?.due ?? (held == nil ? nil : settles) }
+
+    mutating func take(_ record: HistoryRecord) -> String? {
+        if owesRestart, record.type != "restarted" { return "\(record.type) came before the restart" }
+        owesRestart = false
+        if let due = nextDue, !record.isOfTheHub, due <= record.heard {
+            return "\(record.type) came \(record.heard - due) ms after a deadline that had not fired"
+        }
+        if let fault = apply(record) { return fault }
+        return record.state == description ? nil : "\(record.type) led to \(record.state), not to \(description)"
+    }
+
+    private mutating func apply(_ record: HistoryRecord) -> String? {
+        switch record.type {
+        case "created", "kind-changed": break
+        case "provider-came": isServed = true
+        case "provider-left": isServed = false
+        case "restarted":
+            isServed = false
+            if flight != nil { land(reverting: true, at: record.heard) }
+        case "set":
+            guard let wanted = record.value else { return "a tap wants nothing" }
+            guard isServed else { return "a tap is taken although nobody serves it" }
+            tap(wanted, record)
+        case "reported":
+            guard let value = record.value else { return "nothing is reported" }
+            // Whoever reports a control that is not there yet acts for it.
+            if self.value == nil, flight == nil { isServed = true }
+            switch record.verdict {
+            case "applied", "noop":
+                if flight != nil { return "a report settles what is in flight" }
+                (self.value, held, settles) = (value, nil, nil)
+            case "deferred": held = value
+            case _: break
+            }
+        case "done":
+            guard record.verdict == "applied" else { break }
+            guard let flight, flight.operation == record.operation else {
+                return "\(record.operation ?? "") is done, and is not in flight"
+            }
+            (value, held) = (record.value ?? flight.wanted, nil)
+            let settled = flight.begun + Self.settling
+            settles = value == flight.wanted && record.heard < settled ? settled : nil
+            land(reverting: false, at: record.heard)
+        case "failed":
+            guard record.verdict == "applied" else { break }
+            guard let flight, flight.operation == record.operation else {
+                return "\(record.operation ?? "") fails, and is not in flight"
+            }
+            land(reverting: true, at: record.heard)
+        case "deadline":
+            guard let due = nextDue else { return "a deadline fired and none was set" }
+            if due != record.happened { return "the deadline at \(due) fired as the one at \(record.happened)" }
+            if due > record.heard { return "a deadline fired \(due - record.heard) ms too early" }
+            if flight != nil { land(reverting: true, at: record.heard) } else { confirmHeld() }
+        case _: return "a lamp has \(record.type)"
+        }
+        return nil
+    }
+
+    private mutating func tap(_ wanted: Bool, _ record: HistoryRecord) {
+        let operation = "o\(record.sequence)"
+        if let flight {
+            if wanted == flight.wanted { queued = nil } else { queued = queued ?? (operation, wanted) }
+        } else if record.verdict == "applied" {
+            begin(operation, wanted, at: record.heard)
+        }
+    }
+
+    private mutating func begin(_ operation: String, _ wanted: Bool, at time: Int64) {
+        flight = (operation, wanted, time, time + Self.timeout)
+        settles = nil
+    }
+
+    /// A flight ends, and what waited behind it begins.
+    private mutating func land(reverting: Bool, at time: Int64) {
+        if reverting, held != nil { confirmHeld() }
+        flight = nil
+        guard let next = queued else { return }
+        queued = nil
+        if isServed { begin(next.operation, next.wanted, at: time) }
+    }
+
+    private mutating func confirmHeld() {
+        value = held
+        (held, settles) = (nil, nil)
+    }
+}
+
+/// What a bell must do: the kind `bell` of ``SimulatedKinds``.
+struct ReferenceButton: CustomStringConvertible {
+    private var flight: (operation: String, due: Int64)?
+    private var coolingUntil: Int64?
+    private(set) var isServed = false
+    /// The daemon was started again, and has not said so.
+    var owesRestart = false
+
+    private static let timeout: Int64 = 5_000
+    private static let cooldown: Int64 = 3_000
+
+    var description: String { flight == nil ? "idle" : "performing" }
+    var nextDue: Int64? { flight?.due }
+
+    mutating func take(_ record: HistoryRecord) -> String? {
+        if owesRestart, record.type != "restarted" { return "\(record.type) came before the restart" }
+        owesRestart = false
+        if let due = nextDue, !record.isOfTheHub, due <= record.heard {
+            return "\(record.type) came \(record.heard - due) ms after a deadline that had not fired"
+        }
+        if let fault = apply(record) { return fault }
+        return record.state == description ? nil : "\(record.type) led to \(record.state), not to \(description)"
+    }
+
+    private mutating func apply(_ record: HistoryRecord) -> String? {
+        switch record.type {
+        case "created", "kind-changed", "reported": break
+        case "provider-came": isServed = true
+        case "provider-left": isServed = false
+        case "restarted":
+            isServed = false
+            if flight != nil { (flight, coolingUntil) = (nil, nil) }
+        case "press":
+            guard isServed else { return "a press is taken although nobody serves it" }
+            if flight != nil { return record.verdict == "noop" ? nil : "it is pressed twice: \(record.verdict)" }
+            if let coolingUntil, record.heard < coolingUntil {
+                return "it is pressed \(coolingUntil - record.heard) ms before it has cooled down"
+            }
+            flight = ("o\(record.sequence)", record.heard + Self.timeout)
+            coolingUntil = nil
+        case "done", "failed":
+            guard record.verdict == "applied" else { break }
+            guard let flight, flight.operation == record.operation else {
+                return "\(record.operation ?? "") is \(record.type), and is not in flight"
+            }
+            self.flight = nil
+            coolingUntil = record.type == "done" ? record.heard + Self.cooldown : nil
+        case "deadline":
+            guard let due = nextDue else { return "a deadline fired and none was set" }
+            if due != record.happened { return "the deadline at \(due) fired as the one at \(record.happened)" }
+            if due > record.heard { return "a deadline fired \(due - record.heard) ms too early" }
+            flight = nil
+            coolingUntil = isServed ? record.heard + Self.cooldown : nil
+        case _: return "a bell has \(record.type)"
+        }
+        return nil
+    }
+}
