@@ -108,13 +108,14 @@ let package = Package(
         tool(
             "telltale-sim", ["Simulation", "Cards", "Model", "Wire", "Client", "EventLoop", argumentParser, histogram],
             exclude: ["Simulation", "Scenarios"]),
+        .target(name: "CFanOut", path: "Tools/telltale-bench/CFanOut"),
+        .target(name: "CAllocations", path: "Tools/telltale-bench/CAllocations"),
         tool(
             "telltale-bench",
             [
-                "Model", "Statechart", "Kinds", "Machines", "Surfaces", "Wire", "Client", "EventLoop", "Journal",
-                "JournalSQLite", argumentParser,
-                histogram,
-            ]),
+                "Model", "Statechart", "Kinds", "Machines", "Surfaces", "Wire", "Hub", "Client", "EventLoop", "Journal",
+                "JournalSQLite", "CFanOut", "CAllocations", argumentParser, histogram,
+            ], exclude: ["CFanOut", "CAllocations"]),
 
         // Tests.
         .target(

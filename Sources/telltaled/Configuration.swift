@@ -102,7 +102,8 @@ struct ConfigurationSources {
         }
         let known = Set(
             Setting.all.map(\.variable) + [
-                "TELLTALE_CONFIG", "TELLTALE_CONNECT", "TELLTALE_FAILPOINT", "TELLTALE_SNAPSHOT_RECORDS",
+                "TELLTALE_CONFIG", "TELLTALE_CONNECT", "TELLTALE_FAILPOINT", "TELLTALE_JOURNAL",
+                "TELLTALE_SNAPSHOT_RECORDS",
             ])
         for variable in environment.keys.sorted() where variable.hasPrefix("TELLTALE_") && !known.contains(variable) {
             faults.append("environment: \(variable): no such setting")

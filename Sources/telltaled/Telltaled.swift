@@ -182,7 +182,7 @@ struct Telltaled: ParsableCommand {
         }
         do {
             let startedAt = ContinuousClock.now
-            let journal = try openJournal(configuration)
+            let journal = try openJournal(configuration, logger: logger)
             var hub = try Recovery.recover(journal, configuration: configuration.hub, logger: logger)
             if let reason = journal.opening.epochReplaced {
                 logger.warning("the history may not be whole, so it has a new epoch: \(reason)")
@@ -236,7 +236,12 @@ struct Telltaled: ParsableCommand {
         }
     }
 
-    private static func openJournal(_ configuration: Configuration) throws -> any Journal {
+    /// `TELLTALE_JOURNAL=memory` keeps nothing: for measurements of everything but the disk.
+    private static func openJournal(_ configuration: Configuration, logger: Logger) throws -> any Journal {
+        if ProcessInfo.processInfo.environment["TELLTALE_JOURNAL"] == "memory" {
+            logger.warning("the journal is in memory, and ends with this process")
+            return InMemoryJournal(epoch: .random(in: 1 ... .max))
+        }
         var options = SQLiteJournal.Options()
         switch configuration.sync {
         case .full: options.sync = .full

@@ -5,7 +5,10 @@ struct TelltaleBench: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "telltale-bench", abstract: "Measures Telltale, alone and beside others.",
         subcommands: [
-            ActivityCommand.self, ControlCommand.self, IngestCommand.self, JournalBench.self, ProjectionCommand.self,
-            RecoveryCommand.self, StatechartCommand.self, StatechartTracesCommand.self,
+            ActivityCommand.self, ControlCommand.self, CrowdCommand.self, FanOutCommand.self, HostileCommand.self,
+            HubCommand.self, IdleCommand.self,
+            IngestCommand.self, JournalBench.self, PeersCommand.self, ProjectionCommand.self, RecoveryCommand.self,
+            RelayCommand.self, ResumeCommand.self, StatechartCommand.self, StatechartTracesCommand.self,
+            StormCommand.self,
         ])
 }

@@ -13,13 +13,16 @@ struct BenchDaemon {
     /// - Parameters:
     ///   - arguments: Beside `--data`, `--kinds` and `--listen`.
     ///   - folder: Holds `data` and `kinds`; both are made with it.
-    init(_ arguments: [String] = [], in folder: BenchFolder, environment: [String: String] = [:]) throws {
+    ///   - processor: The only one that it may run on.
+    init(
+        _ arguments: [String] = [], in folder: BenchFolder, environment: [String: String] = [:], processor: Int? = nil
+    ) throws {
         self.folder = folder
         process = try ServerProcess(
             Self.executable,
             ["--data", folder.path + "/data", "--kinds", folder.path + "/kinds", "--listen", "127.0.0.1:0"]
                 + ["--log-level", "warning"] + arguments,
-            log: folder.path + "/log", environment: environment)
+            log: folder.path + "/log", environment: environment, processor: processor)
         guard let line = process.readLine(), line.hasPrefix("ready ") else {
             let log = (try? String(contentsOfFile: folder.path + "/log", encoding: .utf8)) ?? ""
             throw ServerProcess.StartFailure(description: "telltaled did not say ready: \(log)")

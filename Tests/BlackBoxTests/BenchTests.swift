@@ -1,0 +1,109 @@
+import Foundation
+import Model
+import TestSupport
+import Testing
+
+/// The benchmarks that people repeat: small and short here, so that it is about what they count, not about speed.
+@Suite(.serialized)
+struct BenchTests {
+    @Test func `fanout counts every delivery, and says when none was folded`() async throws {
+        let (status, report) = try await bench(
+            ["fanout", "--keys", "4", "--subscribers", "20", "--per", "2", "--rate", "100", "--seconds", "1"]
+                + ["--warm-up", "0.2"])
+        let round = try #require(report["rounds"]?.array?.first)
+        #expect(round["lost"] == 0)
+        #expect(round["cut"] == 0)
+        let deliveries = try #require(round["deliveries_per_second"]?.integer)
+        let events = try #require(round["events_per_second"]?.integer)
+        // Ten followers a key; a few events may be on their way at either end.
+        #expect(abs(deliveries - 10 * events) <= 60)
+        #expect(try #require(round["server_cpu_ns_per_delivery"]?.integer) > 0)
+        #expect(try #require(round["p99_us"]).description != "0")
+        #expect(status == 0 || round["folded_share"] != 0)
+    }
+
+    @Test func `events of one key that come faster than the pace are folded, and the run is void`() async throws {
+        let (status, report) = try await bench(
+            ["fanout", "--subscribers", "5", "--rate", "2000", "--pace", "20", "--seconds", "0.5"])
+        let round = try #require(report["rounds"]?.array?.first)
+        #expect(status == 1)
+        #expect(round["lost"] == 0, "the newest state arrived all the same")
+        let share = try #require(round["folded_share"]?.double)
+        #expect(share > 0.5)
+    }
+
+    @Test func `peers compares with a plain relay, and with itself`() async throws {
+        let (status, report) = try await bench(
+            ["peers", "--only", "telltale", "--only", "plain", "--audience", "4x8x4", "--rounds", "1", "--seconds"]
+                + ["0.3", "--deliveries", "400", "--idle", "50"])
+        #expect(status == 0)
+        for name in ["telltale", "again", "plain C"] {
+            let entry = try #require(report["4x8x4"]?[name])
+            #expect(entry["cpu_ns_per_delivery"]?["median"] != .null)
+            #expect(entry["folded_share"]?["most"] == 0)
+        }
+        let lengths = ["telltale", "plain C"].compactMap {
+            report["4x8x4"]?[$0]?["bytes_per_delivery"]?["median"]?.integer
+        }
+        #expect(lengths.count == 2 && abs(lengths[0] - lengths[1]) <= 5, "the same bytes: \(lengths)")
+        #expect(report["idle"]?["telltale"]?["bytes_per_connection"]?.integer != nil)
+    }
+
+    @Test func `a storm leaves everybody up to date, with cursors and without`() async throws {
+        for arguments in [[], ["--fresh"]] {
+            let (status, report) = try await bench(
+                ["storm", "--subscribers", "100", "--keys", "50", "--per", "5", "--changed", "20", "--rounds", "2"]
+                    + ["--limit", "30"] + arguments)
+            #expect(status == 0)
+            #expect(report["all_current"] == true)
+        }
+        let (status, report) = try await bench(
+            ["resume", "--keys", "200", "--changed", "20", "--subscribers", "2", "--rounds", "1"])
+        #expect(status == 0)
+        #expect(report["all_current"] == true)
+        #expect(report["resume"]?["server_cpu_ms"]?["median"] != .null)
+    }
+
+    @Test(
+        "Healthy clients lose nothing beside others who misbehave",
+        arguments: ["slow", "trickle", "stuck", "connects", "nonsense", "silent"])
+    func hostile(_ crowd: String) async throws {
+        let (_, report) = try await bench(
+            ["hostile", "--crowd", crowd, "--subscribers", "20", "--keys", "4", "--per", "2", "--rate", "50"]
+                + ["--pairs", "1", "--seconds", "0.3"])
+        #expect(report[crowd]?["healthy_lost_nothing"] == true)
+        #expect(report[crowd]?["cut"] == 0)
+        #expect(report[crowd]?["p99_with_ms"]?["median"] != .null)
+    }
+
+    @Test func `the guard fails when a delivery allocates more than the limits say`() async throws {
+        func limits(_ most: Int) -> String {
+            let load = #"{"per_delivery": \#(most), "per_event": 100000}"#
+            return #"{"one key": \#(load), "bursts": \#(load), "many keys": \#(load)}"#
+        }
+        for (most, expected) in [(0, Int32(1)), (10_000, 0)] {
+            let folder = try TemporaryFolder()
+            let file = folder.url.appending(path: "limits.json")
+            try limits(most).write(to: file, atomically: false, encoding: .utf8)
+            let (status, report) = try await bench(["hub", "--events", "160", "--limits", file.path])
+            #expect(status == expected)
+            // Everybody follows each event: 100 sessions, and one of ten thousandths of them.
+            #expect(report["one key"]?["deliveries"] == 16_000)
+            #expect(report["many keys"]?["deliveries"] == 160)
+        }
+    }
+
+    /// What the bench prints with `--json`, in a folder of its own.
+    private func bench(_ arguments: [String]) async throws -> (status: Int32?, report: JSON) {
+        try await onOwnThread {
+            let folder = try TemporaryFolder()
+            let executable = DaemonProcess.executable.deletingLastPathComponent().appending(path: "telltale-bench")
+            let data = arguments[0] == "hub" ? [] : ["--data", folder.url.appending(path: "bench").path]
+            let program = try RunningProgram(executable, arguments + data + ["--json"])
+            let text = program.readToEnd().joined(separator: "\n")
+            let status = program.waitForExit(seconds: 30)
+            let report = try? JSONParser().parse(Array(text.utf8).span)
+            return (status, try #require(report, "\(arguments): \(text) \(program.standardError)"))
+        }
+    }
+}

@@ -1,0 +1,125 @@
+// Clients that nobody wants. See CFanOut.h.
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "CFanOut.h"
+
+static volatile sig_atomic_t is_over;
+
+static void end(int signal) {
+    (void)signal;
+    is_over = 1;
+}
+
+static int make_connection(struct sockaddr_in *address, int receive_buffer) {
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) return -1;
+    if (receive_buffer) setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
+    if (connect(fd, (struct sockaddr *)address, sizeof *address) < 0) {
+        close(fd);
+        return -1;
+    }
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+    return fd;
+}
+
+static void reset(int fd) {
+    struct linger linger = {1, 0};
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
+    close(fd);
+}
+
+static void say(int fd, const char *text) {
+    (void)!send(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+int fanout_crowd(uint16_t port, int kind, int count, double rate) {
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    signal(SIGTERM, end);
+    // A process inherits what its parent blocked, and the threads of some runtimes block nearly all signals.
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigprocmask(SIG_UNBLOCK, &signals, NULL);
+    bool reads = kind == FANOUT_READS_SLOWLY || kind == FANOUT_TRICKLES;
+    bool follows = reads || kind == FANOUT_NEVER_READS;
+    int *fds = calloc(count, sizeof(int));
+    int open_count = 0, cut = 0;
+    for (int i = 0; i < count; i++) {
+        fds[i] = kind == FANOUT_CONNECTS ? -1 : make_connection(&address, follows ? 4096 : 0);
+        if (fds[i] < 0) continue;
+        open_count++;
+        if (follows) say(fds[i], "SUB *\n");
+        // Some stop in the middle of a line.
+        if (kind == FANOUT_IS_SILENT && i % 2) say(fds[i], "SUB tal");
+    }
+    printf("ready %d\n", open_count);
+    fflush(stdout);
+    // From here on it gets what the measuring process leaves of their processor.
+    setpriority(PRIO_PROCESS, 0, 19);
+
+    static char lines[64 * 9 + 1];
+    for (int i = 0; i < 64; i++) strcat(lines, "LEVITATE\n");
+    int64_t start = fanout_now(), next_byte = start;
+    uint64_t done = 0;
+    while (!is_over) {
+        struct timespec tick = {0, 5000000};
+        nanosleep(&tick, NULL);
+        int64_t now = fanout_now();
+        uint64_t due = (uint64_t)((double)(now - start) * rate / 1e9);
+        if (kind == FANOUT_CONNECTS) {
+            for (; done < due && !is_over; done++) {
+                int fd = make_connection(&address, 0);
+                if (fd < 0) continue;
+                if (done % 2) say(fd, "SUB *\nEVT tally/0 ty");
+                reset(fd);
+            }
+        } else if (kind == FANOUT_SENDS_NONSENSE) {
+            static char input[65536];
+            for (int i = 0; i < count; i++)
+                while (fds[i] >= 0 && recv(fds[i], input, sizeof input, MSG_DONTWAIT) > 0) {}
+            for (; done < due; done += 64) {
+                int fd = fds[done / 64 % count];
+                if (fd >= 0 && send(fd, lines, 64 * 9, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) break;
+            }
+        } else if (reads && now >= next_byte) {
+            next_byte += kind == FANOUT_TRICKLES ? 20000000000LL : 1000000000LL;
+            for (int i = 0; i < count; i++) {
+                char byte;
+                if (fds[i] < 0) continue;
+                ssize_t got = recv(fds[i], &byte, 1, MSG_DONTWAIT);
+                if (got > 0 || (got < 0 && errno == EAGAIN)) continue;
+                cut++;
+                close(fds[i]);
+                fds[i] = -1;
+            }
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        char byte;
+        if (fds[i] < 0) continue;
+        // Without taking anything: is the connection still there?
+        if (recv(fds[i], &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 0) cut++;
+        int error = 0;
+        socklen_t length = sizeof error;
+        getsockopt(fds[i], SOL_SOCKET, SO_ERROR, &error, &length);
+        if (error) cut++;
+        reset(fds[i]);
+    }
+    printf("cut %d done %llu\n", cut, (unsigned long long)done);
+    fflush(stdout);
+    return 0;
+}

@@ -1,0 +1,112 @@
+import ArgumentParser
+import EventLoop
+import Foundation
+import Histogram
+import Model
+
+/// `telltale-bench fanout`: what it costs to show one event to many, and how long it takes.
+struct FanOutCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fanout", abstract: "What a delivery costs the server, and when it arrives.",
+        discussion: """
+            Starts a daemon on a free port. Each key is an activity whose state changes with every event; each \
+            subscriber follows --per of the --keys, by turns, and so each event reaches subscribers * per / keys of \
+            them. A delivery is one event reaching one subscriber.
+
+              telltale-bench fanout --subscribers 1000                    one key, everybody follows it
+              telltale-bench fanout --keys 10000 --subscribers 1000 --per 10
+
+            With --rate, events have intended times that wait for nobody, and latency runs from the intended time to \
+            the arrival at the subscriber, whatever held it up (no coordinated omission). With --rate max, --window \
+            events are on their way at any time, and latency runs from sending.
+
+            The server has one processor, the load another. CPU is the server's, user and system together. Deliveries \
+            that were folded into a later one of the same key are not counted as delivered; more than 1% of them, and \
+            the run does not tell the cost at that rate (exit status 1).
+
+            --journal memory keeps no journal on disk; off, normal and full are telltaled's --sync.
+            """)
+
+    @Option(help: "Connections that follow something.") var subscribers = 1_000
+    @Option(help: "Live activities that the events are about.") var keys = 1
+    @Option(help: "Keys that each subscriber follows.") var per = 1
+    @Option(help: "Events a second, or max.") var rate = "1000"
+    @Option(help: "Events on their way with --rate max.") var window = 64
+    @Option(help: "Bytes of a row's JSON.") var bytes = 200
+    @Option(help: "full, or a surface.") var view = "carplay"
+    @Option(help: "memory, off, normal or full.") var journal = "memory"
+    @Option(help: "telltaled's --pace: milliseconds between two flushes while busy.") var pace = 1
+    @Option(help: "Seconds to measure.") var seconds = 5.0
+    @Option(help: "Seconds before that.") var warmUp = 1.0
+    @Option(help: "Measurements, over the same connections.") var rounds = 1
+    @Option(help: "A folder for the files; it is removed afterwards.") var data = "telltale-bench-fanout"
+    @Flag(help: "Print one JSON object.") var json = false
+
+    var shape: FanOutLoad.Shape { FanOutLoad.Shape(subscribers: subscribers, keys: keys, each: per) }
+
+    func validate() throws {
+        guard shape.isEven, keys <= 1_000_000 else {
+            throw ValidationError(
+                "subscribers * per must be a multiple of keys, and per at most keys, so that each key has as many followers"
+            )
+        }
+        guard rate == "max" || Double(rate).map({ $0 > 0 && $0 <= 10_000_000 }) == true else {
+            throw ValidationError("--rate takes events a second, or max")
+        }
+        guard ["memory", "off", "normal", "full"].contains(journal) else {
+            throw ValidationError("--journal takes memory, off, normal or full")
+        }
+        guard bytes <= 4_000, window > 0, pace >= 0, rounds > 0, (0.1...3_600).contains(seconds),
+            (0...3_600).contains(warmUp)
+        else { throw ValidationError("numbers must be above 0, bytes at most 4000, seconds at most 3600") }
+    }
+
+    func run() throws {
+        Processors.takeLoadProcessor()
+        DescriptorLimit.raiseToMaximum()
+        var settings = TelltaleScreens.Settings()
+        (settings.journal, settings.pace, settings.view, settings.bytes) = (journal, pace, view, bytes)
+        let target = try TelltaleScreens(settings, data: data)
+        let load = try target.makeLoad(shape)
+        let plan = FanOutPlan(
+            rate: rate == "max" ? nil : Double(rate), window: window, warmUpSeconds: warmUp, seconds: seconds)
+        var isVoid = false
+        var all: [JSON] = []
+        for _ in 0..<rounds {
+            let result = try load.measure(plan, on: target.process, label: "telltale", progress: Progress())
+            isVoid = isVoid || result.isVoid(at: plan.rate)
+            all.append(.object(result.json))
+            if !json { tell(result) }
+        }
+        if json {
+            var report = JSONObject()
+            report["subscribers"] = .integer(Int64(subscribers))
+            report["keys"] = .integer(Int64(keys))
+            report["per"] = .integer(Int64(per))
+            report["rounds"] = .array(all)
+            print(JSON.object(report))
+        }
+        if isVoid { throw ExitCode.failure }
+    }
+
+    private func tell(_ result: FanOutResult) {
+        func milliseconds(_ nanoseconds: UInt64) -> String { String(format: "%.2f", Double(nanoseconds) / 1e6) }
+        let percentiles = FanOutResult.percentiles.map {
+            "\($0.0) \(milliseconds(result.latency.valueAtPercentile($0.1)))"
+        }.joined(separator: ", ")
+        let trouble = [
+            result.lost > 0 ? "\(result.lost) LOST" : nil, result.cut > 0 ? "\(result.cut) CUT" : nil,
+            result.isVoid(at: Double(rate)) ? "VOID" : nil,
+        ].compactMap(\.self).map { ", " + $0 }.joined()
+        print(
+            """
+            \(subscribers) subscribers, \(keys) key\(keys == 1 ? "" : "s"): \(Int(result.eventsPerSecond)) events/s, \
+            \(Int(result.deliveriesPerSecond)) deliveries/s of \(Int(result.bytesPerDelivery)) bytes, \
+            \(String(format: "%.2f", result.foldedShare * 100))% folded\(trouble)
+              server CPU \(Int(result.nanosecondsPerDelivery)) ns a delivery, \(Int(result.nanosecondsPerEvent)) ns an \
+            event, \(Int(result.processorTime / result.seconds / 1e7))% busy; the load \
+            \(Int(result.loadProcessorTime / max(1, result.deliveries))) ns a delivery
+              \(percentiles), longest \(milliseconds(result.latency.max)) ms
+            """)
+    }
+}

@@ -1,0 +1,159 @@
+import CFanOut
+import Glibc
+import Histogram
+
+/// One publisher and any number of subscribers in one thread, which costs less than the servers that it measures.
+///
+/// The safe face of `CFanOut`: it owns the load, and lends its arrays for the length of a call.
+@safe final class FanOutLoad {
+    /// Subscriber `i` follows the keys `(i * each + j) % keys`, for `j` below `each`.
+    struct Shape {
+        var subscribers: Int
+        var keys = 1
+        var each = 1
+
+        /// How many subscribers an event reaches.
+        var followers: Int { subscribers * each / keys }
+
+        /// Every key has as many followers as every other.
+        var isEven: Bool { subscribers > 0 && keys > 0 && each > 0 && each <= keys && subscribers * each % keys == 0 }
+
+        func keys(of subscriber: Int) -> [Int] {
+            (0..<each).map { (subscriber * each + $0) % keys }
+        }
+    }
+
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    typealias Counts = fanout_counts
+
+    let shape: Shape
+    private let raw: OpaquePointer
+
+    init(port: UInt16, _ shape: Shape) {
+        self.shape = shape
+        unsafe raw = fanout_make(port, CInt(shape.subscribers), CInt(shape.keys), CInt(shape.each))
+    }
+
+    deinit {
+        unsafe fanout_free(raw)
+    }
+
+    // MARK: Connections
+
+    /// Says what a server wants to hear from a publisher, and what the publisher sends.
+    func connectPublisher(opening: [UInt8], readiness: [UInt8], message: FanOutMessage) throws {
+        let status = unsafe fanout_connect_publisher(raw, opening, opening.count, readiness, readiness.count)
+        try check(status, "connect the publisher")
+        unsafe fanout_message(
+            raw, message.bytes, message.bytes.count, message.keyPosition, message.numberPosition)
+    }
+
+    /// - Parameters:
+    ///   - opening: What a subscriber says first.
+    ///   - readiness: What the server says, `times` over, when it has understood all of that.
+    ///   - isLine: Whether the line in which it says so must be complete.
+    func prepareSubscribers(readiness: [UInt8], times: Int, isLine: Bool = false, opening: (Int) -> [UInt8]) {
+        unsafe fanout_readiness(raw, readiness, readiness.count, CInt(times), isLine ? 1 : 0)
+        for subscriber in 0..<shape.subscribers {
+            let bytes = opening(subscriber)
+            unsafe fanout_opening(raw, CInt(subscriber), bytes, bytes.count)
+        }
+    }
+
+    /// Connects all subscribers and waits until each is ready.
+    ///
+    /// - Parameter atOnce: How many may be on their way at one time.
+    /// - Returns: How long it took, in nanoseconds.
+    @discardableResult
+    func connect(atOnce: Int = 256, seconds: Double = 60) throws -> Int64 {
+        let status = unsafe fanout_connect(raw, CInt(clamping: atOnce), Int64(seconds * 1e9))
+        try check(status, "connect \(shape.subscribers) subscribers (\(readyCount) are ready)")
+        return unsafe fanout_connect_time(raw)
+    }
+
+    /// Breaks the connections of all subscribers at once.
+    func disconnect() {
+        unsafe fanout_disconnect(raw)
+    }
+
+    var readyCount: Int { unsafe Int(fanout_ready_count(raw)) }
+    /// Subscribers that have the newest event of each key that they follow.
+    var currentCount: Int { unsafe Int(fanout_current_count(raw)) }
+
+    func keepTranscripts() {
+        unsafe fanout_keep_transcripts(raw)
+    }
+
+    /// What a subscriber heard before it was ready.
+    func transcript(of subscriber: Int) -> [UInt8] {
+        var count = 0
+        guard let bytes = unsafe fanout_transcript(raw, CInt(subscriber), &count) else { return [] }
+        return unsafe Array(UnsafeBufferPointer(start: bytes, count: count))
+    }
+
+    // MARK: Events
+
+    /// Sends events as fast as they are taken, and waits until the server has answered each with a line.
+    func post(_ count: Int) throws {
+        try check(unsafe fanout_post(raw, UInt64(count)), "post \(count) events")
+    }
+
+    /// Publishes from now on.
+    ///
+    /// - Parameters:
+    ///   - rate: Events a second, at times that wait for nobody; `nil` = as fast as possible, `window` on their way.
+    func publish(rate: Double?, window: Int) {
+        unsafe fanout_rate(raw, rate ?? 0, CInt(clamping: window))
+    }
+
+    func hold() {
+        unsafe fanout_hold(raw)
+    }
+
+    /// Latencies of events from now on are noted.
+    func beginCounting() {
+        unsafe fanout_begin_counting(raw)
+    }
+
+    /// Goes on for some time, or until everybody has everything.
+    func run(seconds: Double, untilCurrent: Bool = false) throws {
+        let end = fanout_now() + Int64(seconds * 1e9)
+        try check(unsafe fanout_run(raw, end, untilCurrent ? 1 : 0), "go on")
+    }
+
+    var counts: Counts { unsafe fanout_counted(raw) }
+
+    /// In nanoseconds, from the intended time of an event to its arrival.
+    var latency: Histogram<UInt64> {
+        var histogram = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
+        guard let buckets = unsafe fanout_latencies(raw) else { return histogram }
+        for bucket in 0..<FANOUT_BUCKETS {
+            let count = unsafe buckets[bucket]
+            if count > 0 { histogram.record(fanout_bucket_value(CInt(bucket)), count: count) }
+        }
+        return histogram
+    }
+
+    private func check(_ status: CInt, _ attempt: String) throws {
+        guard status != 0 else { return }
+        let reason =
+            status == ECONNRESET ? "the server closed a connection" : unsafe String(cString: strerror(status))
+        throw Failure(description: "could not \(attempt): \(reason)")
+    }
+}
+
+/// Where the two sides of a measurement run.
+enum Processors {
+    private static let count = Int(fanout_cpu_count())
+
+    /// The server's, while the load has another one; `nil` on a machine with one.
+    static var server: Int? { count > 1 ? 0 : nil }
+
+    /// Binds this thread to the load's processor.
+    static func takeLoadProcessor() {
+        if count > 1 { _ = fanout_pin(1) }
+    }
+}

@@ -1,0 +1,114 @@
+import CFanOut
+import Foundation
+import Glibc
+import Histogram
+import Model
+
+/// How much, how fast and for how long.
+struct FanOutPlan {
+    /// Events a second; `nil` = as many as the server takes.
+    var rate: Double?
+    /// Without a rate: events on their way.
+    var window = 64
+    var warmUpSeconds = 1.0
+    var seconds = 5.0
+}
+
+/// What one measurement found.
+struct FanOutResult {
+    var events = 0.0
+    var seconds = 0.0
+    var deliveries = 0.0
+    /// Of the server, in nanoseconds.
+    var processorTime = 0.0
+    /// Of the load, in nanoseconds.
+    var loadProcessorTime = 0.0
+    /// Of the deliveries that were due.
+    var foldedShare = 0.0
+    var lost = 0
+    var cut = 0
+    var bytesPerDelivery = 0.0
+    /// In nanoseconds, from the intended time to the arrival.
+    var latency = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
+
+    var deliveriesPerSecond: Double { deliveries / seconds }
+    var eventsPerSecond: Double { events / seconds }
+    var nanosecondsPerDelivery: Double { processorTime / max(1, deliveries) }
+    var nanosecondsPerEvent: Double { processorTime / max(1, events) }
+
+    /// More than one delivery in a hundred was folded into a later one, or the load was late with its own events: such a
+    /// run says nothing about the cost at that rate.
+    func isVoid(at rate: Double?) -> Bool {
+        guard let rate else { return false }
+        return foldedShare > 0.01 || eventsPerSecond < 0.98 * rate || lost > 0 || cut > 0
+    }
+
+    var json: JSONObject {
+        var object = JSONObject()
+        object["events_per_second"] = JSON(eventsPerSecond.rounded())
+        object["deliveries_per_second"] = JSON(deliveriesPerSecond.rounded())
+        object["server_cpu_ns_per_delivery"] = JSON(nanosecondsPerDelivery.rounded())
+        object["server_cpu_ns_per_event"] = JSON(nanosecondsPerEvent.rounded())
+        object["server_cpu_share"] = JSON((processorTime / seconds / 1e7).rounded() / 100)
+        object["load_cpu_ns_per_delivery"] = JSON((loadProcessorTime / max(1, deliveries)).rounded())
+        object["folded_share"] = JSON((foldedShare * 1e5).rounded() / 1e5)
+        object["lost"] = .integer(Int64(lost))
+        object["cut"] = .integer(Int64(cut))
+        object["bytes_per_delivery"] = JSON(bytesPerDelivery.rounded())
+        for (name, percentile) in FanOutResult.percentiles {
+            object["\(name)_us"] = JSON((Double(latency.valueAtPercentile(percentile)) / 100).rounded() / 10)
+        }
+        object["max_us"] = JSON((Double(latency.max) / 100).rounded() / 10)
+        return object
+    }
+
+    static let percentiles = [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("p999", 99.9)]
+}
+
+extension FanOutLoad {
+    /// One measurement over the connections that there are: warm-up, what counts, and time for the last to arrive.
+    func measure(_ plan: FanOutPlan, on server: ServerProcess, label: String, progress: Progress) throws -> FanOutResult
+    {
+        publish(rate: plan.rate, window: plan.window)
+        try run(seconds: plan.warmUpSeconds)
+        let before = counts
+        let processor = server.processorNanoseconds
+        let own = Self.ownProcessorNanoseconds
+        let start = ContinuousClock.now
+        beginCounting()
+        var shown = before.arrived
+        while true {
+            let left = plan.seconds - (ContinuousClock.now - start) / .seconds(1)
+            guard left > 0.001 else { break }
+            let slice = min(left, 0.5)
+            try run(seconds: slice)
+            let arrived = counts.arrived
+            progress.show("\(label): \(Int(Double(arrived - shown) / slice)) deliveries/s")
+            shown = arrived
+        }
+        var result = FanOutResult()
+        result.seconds = (ContinuousClock.now - start) / .seconds(1)
+        result.processorTime = Double(server.processorNanoseconds - processor)
+        result.loadProcessorTime = Double(Self.ownProcessorNanoseconds - own)
+        let after = counts
+        hold()
+        progress.show("\(label): waiting for the last")
+        try run(seconds: 5, untilCurrent: true)
+        progress.clear()
+        result.events = Double(after.sent - before.sent)
+        result.deliveries = Double(after.arrived - before.arrived)
+        let folded = Double(after.folded - before.folded)
+        result.foldedShare = folded / max(1, folded + result.deliveries)
+        result.bytesPerDelivery = Double(after.bytes - before.bytes) / max(1, result.deliveries)
+        result.lost = Int(counts.lost - before.lost) + shape.subscribers - currentCount
+        result.cut = Int(counts.cut - before.cut)
+        result.latency = latency
+        return result
+    }
+
+    private static var ownProcessorNanoseconds: UInt64 {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
+}

@@ -1,0 +1,81 @@
+import EventLoop
+import Foundation
+
+/// Our own daemon: each key an activity whose state changes with every event, each subscriber a screen.
+final class TelltaleScreens: FanOutTarget {
+    let name: String
+    let daemon: BenchDaemon
+    let port: UInt16
+    let message: FanOutMessage
+    private let view: String
+
+    /// A small state machine, and a small view that shows what the event brought.
+    static let kind = """
+        {"kind": "tally", "type": "activity", "version": 1, "app": "com.example.bench", "title": "Tally",
+         "startsOn": ["tick"], "maxActive": "365d", "supplementalFamilies": ["small"],
+         "machine": {"initial": "odd", "states": {
+            "odd": {"progress": 0.25, "on": {"tick": "even", "stop": "stopped"}},
+            "even": {"progress": 0.75, "on": {"tick": "odd", "stop": "stopped"}},
+            "stopped": {"type": "final"}}},
+         "views": {"small": {"title": "{{content.n}}", "progress": true}}}
+        """
+
+    /// How the daemon is to run.
+    struct Settings {
+        /// `memory`, or what `--sync` takes.
+        var journal = "memory"
+        var pace = 1
+        var view = "carplay"
+        /// Of a row's JSON.
+        var bytes = 200
+    }
+
+    init(_ settings: Settings, data: String, name: String = "telltale") throws {
+        self.name = name
+        view = settings.view
+        let folder = try BenchFolder(data, kinds: ["tally.json": Self.kind])
+        let isInMemory = settings.journal == "memory"
+        daemon = try BenchDaemon(
+            ["--pace", "\(settings.pace)", "--sync", isInMemory ? "off" : settings.journal], in: folder,
+            environment: isInMemory ? ["TELLTALE_JOURNAL": "memory"] : [:], processor: Processors.server)
+        guard case .tcp(_, let port) = daemon.endpoint else {
+            throw ServerProcess.StartFailure(description: "telltaled listens on no port")
+        }
+        self.port = port
+        let least = try Self.rowByteCount(daemon.endpoint, view: settings.view)
+        guard settings.bytes >= least else {
+            throw ServerProcess.StartFailure(
+                description: "a row of the view \(settings.view) has \(least) bytes at least")
+        }
+        message = Self.event(note: settings.bytes - least)
+    }
+
+    var process: ServerProcess { daemon.process }
+    var publisherOpening: [UInt8] { [] }
+    var publisherReadiness: [UInt8] { Array("TELLTALE ".utf8) }
+    var readiness: [UInt8] { Array("LIVE sub=".utf8) }
+    var answersEachKey: Bool { true }
+    var hasState: Bool { true }
+
+    func opening(_ keys: [Int]) -> [UInt8] {
+        Array(keys.map { "SUB tally/\(FanOutMessage.digits($0)) view=\(view)\n" }.joined().utf8)
+    }
+
+    private static func event(note: Int) -> FanOutMessage {
+        let text = FanOutMessage.number + String(repeating: "x", count: note)
+        return FanOutMessage(
+            "EVT tally/\(FanOutMessage.key) type=tick {\"content-state\":{\"n\":\"\(text)\"}}\n")
+    }
+
+    /// The bytes of a row's JSON without anything that we could leave out.
+    private static func rowByteCount(_ endpoint: Endpoint, view: String) throws -> Int {
+        let event = String(decoding: event(note: 0).bytes, as: UTF8.self)
+            .replacingOccurrences(of: FanOutMessage.key, with: FanOutMessage.digits(0))
+        let answer = try Exchange.ask(
+            endpoint, event + "GET tally/\(FanOutMessage.digits(0)) view=\(view)\nPING\n", until: "PONG")
+        guard let row = answer.split(separator: "\n").first(where: { $0.hasPrefix("OK key=") }),
+            let start = row.firstIndex(of: "{")
+        else { throw ServerProcess.StartFailure(description: "telltaled shows no row: \(answer)") }
+        return row[start...].utf8.count
+    }
+}

@@ -1,0 +1,77 @@
+import ArgumentParser
+import CFanOut
+import Foundation
+
+/// Clients that nobody wants.
+enum Crowd: String, CaseIterable, ExpressibleByArgument {
+    /// Follow everything and read one byte a second.
+    case slow
+    /// Follow everything and read one byte in 20 s: just enough not to be cut.
+    case trickle
+    /// Follow everything and read nothing.
+    case stuck
+    /// Connect, sometimes begin to speak, and break off.
+    case connects
+    /// Send lines that mean nothing, as fast as `rate` says.
+    case nonsense
+    /// Connect and never say a whole line.
+    case silent
+
+    var kind: CInt {
+        let kind =
+            switch self {
+            case .slow: FANOUT_READS_SLOWLY
+            case .trickle: FANOUT_TRICKLES
+            case .stuck: FANOUT_NEVER_READS
+            case .connects: FANOUT_CONNECTS
+            case .nonsense: FANOUT_SENDS_NONSENSE
+            case .silent: FANOUT_IS_SILENT
+            }
+        return CInt(kind)
+    }
+
+    /// How many there are.
+    var count: Int {
+        switch self {
+        case .slow, .trickle: 100
+        case .stuck: 10
+        case .connects: 1
+        case .nonsense: 8
+        case .silent: 1_000
+        }
+    }
+
+    /// Connects, or lines, a second.
+    var rate: Double {
+        switch self {
+        case .slow, .trickle, .stuck, .silent: 0
+        case .connects: 500
+        case .nonsense: 20_000
+        }
+    }
+
+    var description: String {
+        switch self {
+        case .slow: "\(count) that follow everything and read 1 byte a second"
+        case .trickle: "\(count) that follow everything and read 1 byte in 20 s"
+        case .stuck: "\(count) that follow everything and read nothing"
+        case .connects: "\(Int(rate)) connects a second, broken off"
+        case .nonsense: "\(Int(rate)) senseless lines a second"
+        case .silent: "\(count) that connect and say nothing"
+        }
+    }
+}
+
+/// `telltale-bench crowd`: the crowd as a process of its own, for `hostile`.
+struct CrowdCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "crowd", abstract: "Clients that nobody wants, which hostile starts.", shouldDisplay: false)
+
+    @Argument var crowd: Crowd
+    @Option var port: UInt16
+
+    func run() throws {
+        Processors.takeLoadProcessor()
+        _ = fanout_crowd(port, crowd.kind, CInt(crowd.count), crowd.rate)
+    }
+}

@@ -1,0 +1,137 @@
+import ArgumentParser
+import EventLoop
+import Foundation
+import Histogram
+import Model
+
+/// `telltale-bench hostile`: whether clients that behave badly are felt by those that do not.
+struct HostileCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "hostile", abstract: "What healthy clients feel of hostile and unlucky ones.",
+        discussion: """
+            Healthy subscribers follow their keys at a fixed rate; by turns, a crowd of others is there, and is not. \
+            The crowd is a process that gets what the measuring one leaves of its processor.
+
+              \(Crowd.allCases.map { "\($0.rawValue): \($0.description)" }.joined(separator: "\n  "))
+
+            The promise is: in the median of all pairs, p99 of the healthy is at most 1.1 times what it is without the \
+            crowd, and half a millisecond. Exit status 1 when that is not so, when a healthy client was cut or did not \
+            end on the newest state, or when one that still takes bytes was cut. A slow one must not be; one that \
+            takes nothing is cut after 30 s.
+            """)
+
+    @Option(help: "slow, trickle, stuck, connects, nonsense or silent; may be repeated. (default: all)")
+    var crowd: [Crowd] = []
+    @Option(help: "Healthy connections.") var subscribers = 1_000
+    @Option(help: "Live activities.") var keys = 100
+    @Option(help: "Keys that each healthy connection follows.") var per = 10
+    @Option(help: "Events a second.") var rate = 300.0
+    @Option(help: "Pairs of measurements.") var pairs = 10
+    @Option(help: "Seconds of each measurement.") var seconds = 2.0
+    @Option(help: "memory, off, normal or full.") var journal = "memory"
+    @Option(help: "A folder for the files; it is removed afterwards.") var data = "telltale-bench-hostile"
+    @Flag(help: "Print one JSON object.") var json = false
+
+    private var shape: FanOutLoad.Shape { .init(subscribers: subscribers, keys: keys, each: per) }
+
+    func validate() throws {
+        guard shape.isEven, pairs > 0, rate > 0, (0.1...3_600).contains(seconds) else {
+            throw ValidationError("subscribers * per must be a multiple of keys; pairs, rate and seconds above 0")
+        }
+    }
+
+    private struct Outcome {
+        var with = Sample()
+        var without = Sample()
+        /// Of each pair: how much longer p99 is than 1.1 times the other.
+        var excess = Sample()
+        var cutCount = 0
+        var memory = Sample()
+        var isSound = true
+
+        func isKept(_ crowd: Crowd) -> Bool {
+            excess.median <= 0.5 && isSound && (cutCount == 0 || crowd == .stuck)
+        }
+    }
+
+    func run() throws {
+        Processors.takeLoadProcessor()
+        DescriptorLimit.raiseToMaximum()
+        var settings = TelltaleScreens.Settings()
+        settings.journal = journal
+        let target = try TelltaleScreens(settings, data: data)
+        let load = try target.makeLoad(shape)
+        var report = JSONObject()
+        var isKept = true
+        for crowd in crowd.isEmpty ? Crowd.allCases : crowd {
+            let outcome = try measure(crowd, target, load)
+            isKept = isKept && outcome.isKept(crowd)
+            report[crowd.rawValue] = .object(describe(outcome, crowd))
+        }
+        if json { print(JSON.object(report)) }
+        if !isKept { throw ExitCode.failure }
+    }
+
+    private func measure(_ crowd: Crowd, _ target: TelltaleScreens, _ load: FanOutLoad) throws -> Outcome {
+        var outcome = Outcome()
+        for pair in 0..<pairs {
+            // Nobody is always first.
+            var p99 = [false: 0.0, true: 0.0]
+            for isThere in pair % 2 == 0 ? [false, true] : [true, false] {
+                let label = "\(crowd.rawValue), pair \(pair + 1) of \(pairs), \(isThere ? "with" : "without")"
+                let result = try measure(isThere ? crowd : nil, target, load, label, &outcome)
+                p99[isThere] = Double(result.latency.valueAtPercentile(99)) / 1e6
+                outcome.isSound = outcome.isSound && result.lost == 0 && result.cut == 0
+            }
+            let (with, without) = (p99[true] ?? 0, p99[false] ?? 0)
+            outcome.with.values.append(with)
+            outcome.without.values.append(without)
+            outcome.excess.values.append(with - 1.1 * without)
+        }
+        return outcome
+    }
+
+    private func measure(
+        _ crowd: Crowd?, _ target: TelltaleScreens, _ load: FanOutLoad, _ label: String, _ outcome: inout Outcome
+    ) throws -> FanOutResult {
+        let plan = FanOutPlan(rate: rate, warmUpSeconds: 0.5, seconds: seconds)
+        guard let crowd else {
+            return try load.measure(plan, on: target.process, label: label, progress: Progress())
+        }
+        let before = target.process.residentByteCount
+        let process = try ServerProcess(
+            URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().path,
+            ["crowd", crowd.rawValue, "--port", "\(target.port)"], log: data + "/crowd")
+        guard process.readLine() == "ready \(crowd == .connects ? 0 : crowd.count)" else {
+            throw ServerProcess.StartFailure(description: "not all of the crowd could connect")
+        }
+        let result = try load.measure(plan, on: target.process, label: label, progress: Progress())
+        outcome.memory.values.append(Double(target.process.residentByteCount - before) / 1_048_576)
+        process.stop()
+        if let words = process.readLine()?.split(separator: " "), words.count > 1 {
+            outcome.cutCount += Int(words[1]) ?? 0
+        }
+        return result
+    }
+
+    private func describe(_ outcome: Outcome, _ crowd: Crowd) -> JSONObject {
+        var object = JSONObject()
+        object["p99_without_ms"] = outcome.without.json
+        object["p99_with_ms"] = outcome.with.json
+        object["excess_ms"] = outcome.excess.json
+        object["memory_growth_mib"] = outcome.memory.json
+        object["cut"] = .integer(Int64(outcome.cutCount))
+        object["healthy_lost_nothing"] = .bool(outcome.isSound)
+        object["kept"] = .bool(outcome.isKept(crowd))
+        if !json {
+            print(
+                """
+                \(crowd.description): p99 \(outcome.with.text(2)) ms, without \(outcome.without.text(2)) ms, \
+                memory \(outcome.memory.text(1)) MiB more, \(outcome.cutCount) cut\
+                \(outcome.isSound ? "" : ", A HEALTHY CLIENT LOST SOMETHING"): \
+                \(outcome.isKept(crowd) ? "kept" : "NOT KEPT")
+                """)
+        }
+        return object
+    }
+}

@@ -1,0 +1,85 @@
+import Hub
+import Kinds
+import Model
+
+/// A hub with subscribers and no sockets, no clock and no journal: what a delivery costs by itself, the same each time.
+final class HubLoad {
+    private var hub: Hub
+    private var publisher: SessionID
+    private let keys: Int
+    private var number = 0
+    private var time = Timestamp(milliseconds: 1_763_719_200_000)
+    private var output: [UInt8] = []
+    private let message = FanOutMessage(
+        "EVT tally/\(FanOutMessage.key) type=tick {\"content-state\":{\"n\":\"\(FanOutMessage.number)xxxxxxxxxxxxxxxx\"}}\n"
+    )
+    private var line: [UInt8] = []
+    /// Bytes of rows so far.
+    private(set) var byteCount = 0
+
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// - Parameter each: Keys that each of the sessions follows.
+    init(sessions: Int, keys: Int, each: Int) throws {
+        self.keys = keys
+        hub = Hub(configuration: HubConfiguration(), epoch: 1)
+        let (kind, diagnostics) = KindSet.read(Array(TelltaleScreens.kind.utf8), file: "tally.json")
+        guard let kind else { throw Failure(description: "\(diagnostics)") }
+        try hub.adopt([kind])
+        let now = HubTime(time: time, wall: time, monotonic: time.milliseconds)
+        publisher = hub.connected(at: now)
+        line = message.bytes
+        turn()
+        for _ in 0..<keys { post() }
+        turn()
+        let shape = FanOutLoad.Shape(subscribers: sessions, keys: keys, each: each)
+        for session in 0..<sessions {
+            let id = hub.connected(at: self.now)
+            for key in shape.keys(of: session) {
+                let line = "SUB tally/\(FanOutMessage.digits(key)) view=carplay\n"
+                hub.received(Array(line.utf8).span, from: id, at: self.now)
+            }
+        }
+        turn()
+        turn()
+        byteCount = 0
+    }
+
+    /// Rows so far.
+    var deliveries: Int { hub.statistics.rows }
+
+    private var now: HubTime { HubTime(time: time, wall: time, monotonic: time.milliseconds) }
+
+    /// One event, that is not decided yet.
+    func post() {
+        write(number % keys, digits: FanOutMessage.key.utf8.count, at: message.keyPosition)
+        write(number, digits: FanOutMessage.number.utf8.count - 1, at: message.numberPosition)
+        number += 1
+        let line = line
+        hub.received(line.span, from: publisher, at: now)
+    }
+
+    private func write(_ number: Int, digits: Int, at position: Int) {
+        var rest = number
+        for index in stride(from: position + digits - 1, through: position, by: -1) {
+            line[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
+        }
+    }
+
+    /// What the daemon does at the end of a turn, but for the journal and the sockets.
+    func turn() {
+        time = Timestamp(milliseconds: time.milliseconds + 1)
+        hub.sessionDeadlineReached(at: now)
+        _ = hub.decide(at: now)
+        hub.committed(at: now)
+        while let id = hub.nextReady() {
+            output.removeAll(keepingCapacity: true)
+            _ = hub.appendOutput(for: id, at: now, to: &output)
+            guard id != publisher else { continue }
+            byteCount += output.count
+        }
+    }
+}

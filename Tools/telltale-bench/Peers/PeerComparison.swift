@@ -1,0 +1,155 @@
+import Foundation
+import Histogram
+import Model
+
+/// All servers before one audience: at one rate for all, and each at its maximum.
+struct PeerComparison {
+    private struct Row {
+        var name: String
+        var paced: [FanOutResult] = []
+        var fastest: [FanOutResult] = []
+
+        func sample(_ results: KeyPath<Row, [FanOutResult]>, _ figure: (FanOutResult) -> Double) -> Sample {
+            Sample(values: self[keyPath: results].map(figure))
+        }
+    }
+
+    private let audience: PeersCommand.Audience
+    private let rate: Double
+    private var rows: [Row] = []
+
+    /// - Parameter deliveries: A second, for all; `nil` = 70% of the slowest server's maximum.
+    init(
+        _ audience: PeersCommand.Audience, group: PeerGroup, rounds: Int, seconds: Double, deliveries: Double?
+    ) throws {
+        self.audience = audience
+        let progress = Progress()
+        let fastest = FanOutPlan(rate: nil, window: 64, warmUpSeconds: seconds / 2, seconds: seconds)
+        var targets: [any FanOutTarget] = []
+        var maximum = Double.infinity
+        var line = 0
+        for name in group.names {
+            let target = try group.start(name, lineByteCount: line)
+            targets.append(target)
+            let result = try Self.measure(fastest, target, audience.shape, "finding the rate", progress)
+            maximum = min(maximum, result.eventsPerSecond)
+            // Folded rows say so, and are longer.
+            if name == "telltale" {
+                let slow = FanOutPlan(rate: 20, warmUpSeconds: 0.2, seconds: 0.5)
+                let result = try Self.measure(slow, target, audience.shape, "finding the length", progress)
+                line = Int(result.bytesPerDelivery.rounded())
+            }
+        }
+        if group.names.contains("telltale") {
+            targets.insert(try group.start("telltale", suffix: "-again"), at: 1)
+        }
+        // Two events of one key within two of Telltale's paces may be folded, and then it would do less than the others.
+        let ceiling = 500 * Double(audience.shape.keys) / Double(max(1, group.settings.pace))
+        rate = deliveries.map { $0 / Double(audience.shape.followers) } ?? min(maximum * 0.7, ceiling)
+        rows = targets.map { Row(name: $0.name) }
+        var paced = fastest
+        paced.rate = rate
+        for round in 0..<rounds {
+            for turn in targets.indices {
+                // Nobody is always first.
+                let index = (turn + round) % targets.count
+                let label = "\(audience.text), round \(round + 1) of \(rounds)"
+                let target = targets[index]
+                let load = try target.makeLoad(audience.shape)
+                rows[index].paced.append(
+                    try load.measure(paced, on: target.process, label: "\(label), \(target.name)", progress: progress))
+                rows[index].fastest.append(
+                    try load.measure(
+                        fastest, on: target.process, label: "\(label), \(target.name) at its best", progress: progress))
+            }
+        }
+    }
+
+    private static func measure(
+        _ plan: FanOutPlan, _ target: any FanOutTarget, _ shape: FanOutLoad.Shape, _ label: String, _ progress: Progress
+    ) throws -> FanOutResult {
+        try target.makeLoad(shape).measure(
+            plan, on: target.process, label: "\(label), \(target.name)", progress: progress)
+    }
+
+    // MARK: Telling
+
+    /// How far apart two runs of the same program are; `nil` without them.
+    private var difference: Double? {
+        guard rows.count > 1, rows[1].name == "again" else { return nil }
+        let (one, other) = (cost(rows[0]).median, cost(rows[1]).median)
+        return max(one, other) / min(one, other) - 1
+    }
+
+    private func cost(_ row: Row) -> Sample { row.sample(\.paced, \.nanosecondsPerDelivery) }
+
+    private func isVoid(_ row: Row) -> Bool { row.paced.contains { $0.isVoid(at: rate) } }
+
+    private func percentile(_ row: Row, _ percentile: Double) -> Sample {
+        row.sample(\.paced) { Double($0.latency.valueAtPercentile(percentile)) / 1e6 }
+    }
+
+    private var title: String {
+        let shape = audience.shape
+        let who =
+            shape.keys == 1
+            ? "\(shape.subscribers) subscribers of one key"
+            : "\(shape.keys) keys, \(shape.subscribers) subscribers, \(shape.each) keys each"
+        return "\(who): \(Sample.text(rate, rate < 100 ? 1 : 0)) events/s for all"
+    }
+
+    var table: String {
+        var table = TextTable()
+        table.add([
+            "", "CPU ns/delivery", "ratio", "p50 ms", "p99 ms", "CPU at best", "ratio", "deliveries/s at best", "ratio",
+            "folded",
+        ])
+        for row in rows {
+            let best = row.sample(\.fastest, \.nanosecondsPerDelivery)
+            let speed = row.sample(\.fastest, \.deliveriesPerSecond)
+            table.add([
+                row.name + (isVoid(row) ? " VOID" : ""), cost(row).text(), ratio(cost, row),
+                percentile(row, 50).text(2), percentile(row, 99).text(2), best.text(),
+                ratio({ $0.sample(\.fastest, \.nanosecondsPerDelivery) }, row), Sample.text(speed.median, 0),
+                ratio({ $0.sample(\.fastest, \.deliveriesPerSecond) }, row),
+                Sample.text(row.sample(\.fastest, \.foldedShare).median * 100, 0) + "%",
+            ])
+        }
+        let pair = difference.map {
+            "\nthe same twice: \(String(format: "%.1f", $0 * 100))% apart\($0 > 0.1 ? ": VOID" : "")"
+        }
+        return title + "\n" + table.text + (pair ?? "") + "\nratio: Telltale's figure by this one's"
+    }
+
+    /// Telltale's figure by this row's.
+    private func ratio(_ figure: (Row) -> Sample, _ row: Row) -> String {
+        guard let own = rows.first, own.name == "telltale" else { return "" }
+        return Sample.text(figure(own).median / figure(row).median, 2)
+    }
+
+    var json: JSONObject {
+        var object = JSONObject()
+        object["events_per_second"] = Sample.json(rate)
+        if let difference {
+            object["same_twice_apart"] = Sample.json(difference)
+            object["void"] = .bool(difference > 0.1)
+        }
+        for row in rows {
+            var entry = JSONObject()
+            entry["void"] = .bool(isVoid(row))
+            entry["cpu_ns_per_delivery"] = cost(row).json
+            entry["cpu_ns_per_event"] = row.sample(\.paced, \.nanosecondsPerEvent).json
+            entry["p50_ms"] = percentile(row, 50).json
+            entry["p99_ms"] = percentile(row, 99).json
+            entry["folded_share"] = row.sample(\.paced, \.foldedShare).json
+            entry["bytes_per_delivery"] = row.sample(\.paced, \.bytesPerDelivery).json
+            entry["load_cpu_ns_per_delivery"] =
+                row.sample(\.paced) { $0.loadProcessorTime / max(1, $0.deliveries) }.json
+            entry["best_deliveries_per_second"] = row.sample(\.fastest, \.deliveriesPerSecond).json
+            entry["best_cpu_ns_per_delivery"] = row.sample(\.fastest, \.nanosecondsPerDelivery).json
+            entry["best_folded_share"] = row.sample(\.fastest, \.foldedShare).json
+            object[row.name] = .object(entry)
+        }
+        return object
+    }
+}

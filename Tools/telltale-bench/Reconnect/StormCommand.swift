@@ -1,0 +1,74 @@
+import ArgumentParser
+import EventLoop
+import Foundation
+import Model
+
+/// `telltale-bench storm`: everybody's connection breaks, and everybody comes back at once.
+struct StormCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "storm", abstract: "How long until everybody who reconnects at once is up to date again.",
+        discussion: """
+            Connects --subscribers, each with --per subscriptions of the --keys, breaks all their connections, posts \
+            --changed events, and connects all of them at once, each with its cursors. The time runs from the first \
+            connect until the last has been told LIVE for its last subscription, by which it has the newest state of \
+            all that it follows; that is checked. Exit status 1 when the median is longer than --limit seconds, or when \
+            somebody was not up to date.
+            """)
+
+    @Option(help: "Connections.") var subscribers = 10_000
+    @Option(help: "Live activities.") var keys = 10_000
+    @Option(help: "Subscriptions of each connection.") var per = 10
+    @Option(help: "Events that everybody misses.") var changed = 1_000
+    @Option(help: "Repetitions.") var rounds = 3
+    @Option(help: "Seconds that it may take.") var limit = 2.0
+    @Option(help: "memory, off, normal or full.") var journal = "memory"
+    @Flag(help: "Without cursors: everything is sent again.") var fresh = false
+    @Option(help: "A folder for the files; it is removed afterwards.") var data = "telltale-bench-storm"
+    @Flag(help: "Print one JSON object.") var json = false
+
+    private var shape: FanOutLoad.Shape { .init(subscribers: subscribers, keys: keys, each: per) }
+
+    func validate() throws {
+        guard shape.isEven, rounds > 0, changed >= 0, (1...256).contains(per) else {
+            throw ValidationError("subscribers * per must be a multiple of keys, and per at most keys and 256")
+        }
+    }
+
+    func run() throws {
+        Processors.takeLoadProcessor()
+        DescriptorLimit.raiseToMaximum()
+        var settings = TelltaleScreens.Settings()
+        settings.journal = journal
+        let shape = shape
+        let storm = try Reconnection(TelltaleScreens(settings, data: data), shape, view: settings.view) {
+            shape.keys(of: $0).map { "tally/" + FanOutMessage.digits($0) }
+        }
+        var times = Sample()
+        var processor = Sample()
+        var isCurrent = true
+        for _ in 0..<rounds {
+            let result = try storm.run(changed: changed, atOnce: subscribers, resumes: !fresh)
+            times.values.append(result.seconds)
+            processor.values.append(result.processorTime / Double(subscribers) / 1e3)
+            isCurrent = isCurrent && result.currentCount == subscribers
+        }
+        let isKept = times.median <= limit && isCurrent
+        if json {
+            var report = JSONObject()
+            report["seconds"] = times.json
+            report["server_cpu_us_per_connection"] = processor.json
+            report["all_current"] = .bool(isCurrent)
+            report["kept"] = .bool(isKept)
+            print(JSON.object(report))
+        } else {
+            print(
+                """
+                \(subscribers) connections with \(per) subscriptions each \(fresh ? "start anew" : "resume"), \
+                \(changed) events missed: \(times.text(2)) s, \(isCurrent ? "all" : "NOT ALL") up to date
+                server CPU \(processor.text()) us a connection; the limit, \(Sample.text(limit, 1)) s: \
+                \(isKept ? "kept" : "NOT KEPT")
+                """)
+        }
+        if !isKept { throw ExitCode.failure }
+    }
+}
