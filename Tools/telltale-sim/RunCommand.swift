@@ -9,10 +9,12 @@ struct RunCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run", abstract: "Play a scenario, and check what comes of it.",
         discussion: """
-            Exit 1 when a promise was not kept or an expectation of the scenario was not met.
+            In process on virtual time, or against a live daemon with --connect. What only a world in process can do \
+            (crashes, full disks, jumping clocks) is left out there, and the report says so. Exit 1 when a promise was not kept or an expectation of the scenario was not met.
 
               telltale-sim run lunch-rush
               telltale-sim run ./mine.json --seed 7 --trace
+              telltale-sim run lossy-train --connect 127.0.0.1:7878 --speed 5 --report train.html
             """)
 
     @Argument(help: ArgumentHelp("A scenario that ships, or the path of a file.", valueName: "SCENARIO"))
@@ -23,35 +25,102 @@ struct RunCommand: ParsableCommand {
         help: ArgumentHelp(
             "Where the kind files are, for a daemon in process; default: those that ship.", valueName: "DIR"))
     var kinds: String?
+    @Option(
+        help: ArgumentHelp(
+            "A live daemon, instead of one in process: real sockets, real time.", valueName: "HOST:PORT|unix:PATH"))
+    var connect: String?
+    @Option(
+        help: ArgumentHelp(
+            "How many times as fast as real time; in process and unwatched always max.", valueName: "N|max"))
+    var speed: String?
+    @Option(help: ArgumentHelp("Write a report with its charts, one HTML file.", valueName: "FILE"))
+    var report: String?
     @Flag(help: "Print what every client sends and reads.")
     var trace = false
     @Flag(help: "Print JSON.")
     var json = false
 
+    func validate() throws {
+        guard speedFactor != nil else {
+            throw ValidationError("--speed \(speed ?? ""): write max, or a number above 0")
+        }
+        guard connect.map({ Endpoint($0) != nil }) ?? true else {
+            throw ValidationError("--connect \(connect ?? ""): write HOST:PORT or unix:PATH")
+        }
+    }
+
+    /// `max`: as much faster as a daemon's own time allows.
+    private var speedFactor: Double? {
+        guard let speed else { return 1 }
+        if speed == "max" { return 200 }
+        guard let factor = Double(speed), factor > 0, factor <= 10_000 else { return nil }
+        return factor
+    }
+
     func run() throws {
         var scenario: Scenario
         do {
             scenario = try ScenarioFolder.scenario(named: self.scenario)
-            scenario.setting.kinds = try ScenarioFolder.kindFiles(of: scenario, in: kinds)
+            if connect == nil { scenario.setting.kinds = try ScenarioFolder.kindFiles(of: scenario, in: kinds) }
         } catch {
             complain("telltale-sim: \(error)")
             throw ExitCode(2)
         }
         if let seed { scenario.climate.seed = seed }
-        let outcome = ScenarioRun.inProcess(
-            scenario,
-            trace: trace
-                ? { time, client, text in
-                    for line in text.split(separator: "\n") { print(time, client, line) }
-                } : nil)
-        try conclude(scenario, outcome, isLive: false)
+        if let connect, let endpoint = Endpoint(connect) {
+            try runLive(scenario, at: endpoint)
+        } else {
+            try runInProcess(scenario)
+        }
+    }
+
+    private func runInProcess(_ scenario: Scenario) throws {
+        var teller: ((Int64, Int, String) -> Void)?
+        if trace { teller = { Self.tell($0, $1, $2) } }
+        let outcome = ScenarioRun.inProcess(scenario, trace: teller)
+        try conclude(RunReport(scenario, outcome, isLive: false))
+    }
+
+    private static func tell(_ time: Int64, _ client: Int, _ text: String) {
+        for line in text.split(separator: "\n") { print(time, client, line) }
+    }
+
+    private func runLive(_ scenario: Scenario, at endpoint: Endpoint) throws {
+        // Of this run alone: its ids meet nobody else's at the same daemon.
+        let tag = String(UInt64.random(in: 0..<(1 << 40)), radix: 36)
+        let run = try LiveRun(Crowd(scenario, tag: tag, speed: speedFactor ?? 1), at: endpoint)
+        if trace { run.crowd.trace = { Self.tell($0, $1, $2) } }
+        let progress = RunProgress(isQuiet: json || trace)
+        run.onFrame = { progress.show($0.crowd) }
+        let ending = try run.run()
+        progress.clear()
+        switch ending {
+        case .over: break
+        case .interrupted: throw ExitCode(130)
+        case .noDaemon(let reason):
+            complain("no daemon at \(endpoint): \(reason)")
+            throw ExitCode.noDaemon
+        case .failed(let reason):
+            complain("telltale-sim: \(reason)")
+            throw ExitCode.failure
+        }
+        var report = RunReport(scenario, run.crowd.outcome, isLive: true)
+        report.notes = run.crowd.notes
+        try conclude(report)
     }
 
     /// - Throws: The exit code, where something was not as it should be.
-    func conclude(_ scenario: Scenario, _ outcome: ScenarioOutcome, isLive: Bool) throws {
-        let report = RunReport(scenario, outcome, isLive: isLive)
+    private func conclude(_ report: RunReport) throws {
+        if let file = self.report {
+            do {
+                try Data(report.html.utf8).write(to: URL(filePath: file))
+            } catch {
+                complain("telltale-sim: \(file) cannot be written: \(error.localizedDescription)")
+                throw ExitCode.failure
+            }
+        }
         print(json ? report.json.description : report.text)
-        for fault in report.faults { complain("\(scenario.name): \(fault)") }
+        for fault in report.faults { complain("\(report.scenario.name): \(fault)") }
         if !report.faults.isEmpty { throw ExitCode.failure }
     }
 }

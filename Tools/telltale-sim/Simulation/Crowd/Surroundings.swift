@@ -14,6 +14,8 @@ protocol Surroundings: AnyObject {
     /// No fault happens any more, and nothing new is sent.
     var isCalm: Bool { get }
     var ledger: Ledger { get }
+    /// Whether a key is of this run; others' at the same daemon are not its business.
+    func isOwn(_ key: String) -> Bool
     /// The newest commit that can have been told; `Int64.max` where only the daemon knows.
     var durableSequence: Int64 { get }
 

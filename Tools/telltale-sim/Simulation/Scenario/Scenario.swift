@@ -48,6 +48,11 @@ public struct Scenario: Sendable {
             setting.trace = try TraceFile(&population, named: "trace", needsKind: true)
             try population.finish()
         }
+        // Kinds that nobody in it uses need not be there.
+        if climate.producers == 0 { setting.cast.parts = [] }
+        if climate.fingers == 0, !setting.cast.reportsControls {
+            (setting.cast.toggles, setting.cast.buttons) = ([], [])
+        }
         setting.arrivals = try Arrivals(&reader)
         if var faults = try reader.inner("faults") {
             try climate.read(&faults, .faults)

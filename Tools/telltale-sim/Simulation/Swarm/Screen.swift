@@ -407,10 +407,12 @@ final class Screen: SimulatedClient {
         guard let key = line["key"], let rev = line.integer("rev"), !line.text.isEmpty else {
             return broken("gets a row of nothing")
         }
+        guard world.isOwn(key) else { return take(line["cur"]) }
         world.ledger.rows += 1
         if let skip = line.integer("skip") { world.ledger.folded += Int(skip) }
         let isNews = phase == .live && line["why"] != "resume"
-        if isNews, revs[key] != rev {
+        // What is at or before the cursor was told, or was not to be seen: it comes again because of others.
+        if isNews, rev > cursorSequence, revs[key] != rev {
             let isSlow = readsSlowly || world.now < slowUntil
             world.ledger.latency?.arrived(
                 rev: rev, view: isSlow ? LatencyBook.slowReader : view, at: world.instant)
@@ -433,6 +435,7 @@ final class Screen: SimulatedClient {
 
     private func deletion(_ line: ClientLine) {
         guard let key = line["key"], let rev = line.integer("rev") else { return broken("gets a DEL of nothing") }
+        guard world.isOwn(key) else { return take(line["cur"]) }
         checkRev(rev, of: key)
         if line.integer("skip") != nil { foldedDeletions.insert(key) }
         advance(key, rev, isNew: false)

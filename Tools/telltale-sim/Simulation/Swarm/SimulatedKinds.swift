@@ -62,7 +62,7 @@ enum SimulatedKinds {
             guard let kind else { throw KindFault(text: "\(diagnostics)") }
             kinds.append(kind)
         }
-        if !setting.kinds.isEmpty {
+        if setting.cast != .simulated {
             let used = Set(setting.kindNames)
             kinds.removeAll { !used.contains($0.name) }
         }

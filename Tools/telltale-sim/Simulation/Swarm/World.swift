@@ -93,6 +93,7 @@ final class World: Surroundings {
     var daemonTime: Int64 { hubTime.time.milliseconds }
     var durableSequence: Int64 { daemon.disk.durableSequence }
     func patience(_ span: Int64) -> Int64 { span }
+    func isOwn(_ key: String) -> Bool { true }
     func scheduleLater(_ what: Int, for client: any SimulatedClient, after delay: Int64) {
         schedule(.later(client: client.index, what: what), after: delay)
     }

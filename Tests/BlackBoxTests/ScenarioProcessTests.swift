@@ -1,0 +1,89 @@
+import Foundation
+import Model
+import TestSupport
+import Testing
+
+/// `telltale-sim run --connect`: scenarios against a real daemon, over real sockets.
+@Suite(.serialized)
+struct ScenarioProcessTests {
+    /// Everything that goes wrong on the side of clients and wires, at once and small.
+    private static let rough = """
+        { "title": "Rough", "about": "All that clients do wrong.", "seed": 6,
+          "population": { "producers": 3, "screens": 8, "fingers": 2, "providers": 1, "inputs": 200,
+            "kinds": { "coffee-order": 3, "flight": 1 }, "toggles": ["porch-light/a", "porch-light/b"] },
+          "faults": { "duplicates": 80, "disorder": 200, "badLines": 50, "resets": 60, "halfCloses": 30, "slices": 300,
+            "slowReaders": 200, "storms": 2, "reorderWindow": 4, "drops": 20, "slowestWire": 200,
+            "providerFailures": 200 },
+          "clients": { "surfaces": { "carplay": 2, "watch": 1, "full": 2 }, "doubleTaps": 200, "staleTaps": 100 },
+          "expect": { "inputs": 200, "applied": 10, "refused": 1, "regressions": 0 } }
+        """
+
+    @Test func `a rough crowd at a live daemon sees no regression, twice, and the report holds its charts`()
+        async throws
+    {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let file = daemon.folder.appending(path: "rough.json")
+            let report = daemon.folder.appending(path: "report.html")
+            try Self.rough.write(to: file, atomically: true, encoding: .utf8)
+            // A second run at the same daemon meets what the first left.
+            for _ in 0..<2 {
+                let (text, status, errors) = try Self.run(
+                    [file.path, "--speed", "20", "--json", "--report", report.path], daemon)
+                #expect(status == 0, "\(text) \(errors)")
+                let json = try JSONParser.parse(text)
+                #expect(json["ok"] == true)
+                #expect(json["regressions"] == 0)
+                #expect(json["event_to_view_us"]?["carplay"]?["p99"]?.integer ?? 0 > 0)
+                #expect(json["screens"]?["carplay"]?.integer ?? 0 > 0)
+                #expect(json["screens"]?["phone"] == nil)
+            }
+            let html = try String(contentsOf: report, encoding: .utf8)
+            #expect(html.contains("<svg") && html.contains("prefers-color-scheme: dark"))
+            for outside in ["http:", "https:", "<script", "<link", "src=", "@import", "url("] {
+                #expect(!html.contains(outside), "the report needs nothing from elsewhere: \(outside)")
+            }
+        }
+    }
+
+    @Test("A script is green at a live daemon", arguments: ["coffee-in-the-car", "flight-with-a-delay"])
+    func script(name: String) async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let (text, status, errors) = try Self.run([name, "--speed", "max"], daemon)
+            #expect(status == 0, "\(text) \(errors)")
+            #expect(text.hasSuffix("Everything is as it should be."))
+            #expect(!text.contains("\u{1B}"), "no terminal, no codes for one")
+        }
+    }
+
+    @Test func `what cannot be played says why, and with which exit`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let file = daemon.folder.appending(path: "parrots.json")
+            try #"{"title":"t","population":{"kinds":{"parrot":{"road":["start"]}}}}"#.write(
+                to: file, atomically: true, encoding: .utf8)
+            let unknown = try Self.run([file.path], daemon)
+            #expect(unknown.status == 1)
+            #expect(unknown.errors.contains("the daemon does not know the kind parrot"))
+            try #"{"title":"t","faults":{"rain":1}}"#.write(to: file, atomically: true, encoding: .utf8)
+            let wrong = try Self.run([file.path], daemon)
+            #expect(wrong.status == 2)
+            #expect(wrong.errors.contains("parrots: $.faults.rain is unknown; there are crashes, "))
+            let absent = try RunningProgram(
+                program("telltale-sim"), ["run", "coffee-in-the-car", "--connect", "127.0.0.1:1"])
+            _ = absent.readToEnd()
+            #expect(absent.waitForExit(seconds: 20) == 69)
+            #expect(absent.standardError.hasPrefix("no daemon at 127.0.0.1:1: "))
+        }
+    }
+
+    private static func run(
+        _ arguments: [String], _ daemon: DaemonProcess
+    ) throws -> (text: String, status: Int32?, errors: String) {
+        let run = try RunningProgram(
+            program("telltale-sim"), ["run", "--connect", "127.0.0.1:\(daemon.port)"] + arguments)
+        let text = run.readToEnd().joined(separator: "\n")
+        return (text, run.waitForExit(seconds: 60), run.standardError)
+    }
+}
