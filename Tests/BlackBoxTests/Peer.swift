@@ -19,8 +19,10 @@ final class Peer {
     private var buffer: [UInt8] = []
     private var start = 0
 
-    init(port: UInt16) throws {
-        socket = try RawSocket(port: port)
+    /// - Parameter receiveBufferByteCount: A small one makes a peer that does not read felt early.
+    init(port: UInt16, receiveBufferByteCount: CInt? = nil) throws {
+        socket = try RawSocket(receiveBufferByteCount: receiveBufferByteCount)
+        try socket.connect(port: port)
     }
 
     func send(_ line: String) throws { try socket.send(line + "\n") }

@@ -1,0 +1,86 @@
+import Foundation
+import Model
+import TestSupport
+import Testing
+import Wire
+
+/// P7: one that takes nothing is cut after 30 s and not before, costs little until then, and misses nothing in the end.
+struct StuckReaderTests {
+    @Test func `one that takes nothing is cut after 30 s, a slow one is not, and both end on the newest state`()
+        async throws
+    {
+        try await onOwnThread {
+            let daemon = try DaemonProcess(["--sync", "off"])
+            let stuck = try follower(of: daemon)
+            let slow = try follower(of: daemon)
+            let witness = try Peer(port: daemon.port)
+            _ = try witness.receive()
+            let before = daemon.residentByteCount
+
+            // More rows than all buffers between them take, of few keys.
+            let blockedBy = Date.now
+            var round = 0
+            func post() throws {
+                round += 1
+                let note = String(repeating: "x", count: 3_000)
+                for key in 0..<10 {
+                    let tail = #"{"content-state":{"round":\#(round),"note":"\#(note)"}}"#
+                    #expect(try witness.ask("EVT errand/\(key) type=update \(tail)")["verdict"] == "applied")
+                }
+            }
+            for key in 0..<10 { _ = try witness.ask("EVT errand/\(key) type=start") }
+            for _ in 0..<300 { try post() }
+            var cutAt: Date?
+            while cutAt == nil, Date.now < blockedBy.addingTimeInterval(90) {
+                try post()
+                // Half of what comes: slow, but alive.
+                for _ in 0..<5 { _ = slow.peer.next(seconds: 1) }
+                if try witness.ask("STATS").tail?["stuckReadersCut"] == 1 { cutAt = Date.now }
+                Thread.sleep(forTimeInterval: 0.25)
+            }
+            let took = try #require(cutAt).timeIntervalSince(blockedBy)
+            #expect(took >= 29, "not cut before its time: \(took)")
+            #expect(daemon.residentByteCount - before < 48 << 20)
+            #expect(try witness.ask("STATS").tail?["stuckReadersCut"] == 1)
+
+            // It comes back with the cursor that it was given first, and is current within one resume.
+            let back = try Peer(port: daemon.port)
+            _ = try back.receive()
+            try back.send("SUB errand/* from=\(stuck.cursor)")
+            var newest: [String: Int64] = [:]
+            while true {
+                let line = try back.receive()
+                if line.verb == "LIVE" { break }
+                guard line.verb == "UPD", let key = line["key"] else { continue }
+                newest[key] = line.tail?["content"]?["round"]?.integer
+            }
+            #expect(newest.count == 10)
+            #expect(newest.values.allSatisfy { $0 == Int64(round) })
+
+            // The slow one, once it hurries, ends on the same.
+            var rounds: [String: Int64] = [:]
+            while rounds.count < 10 || rounds.values.contains(where: { $0 < Int64(round) }) {
+                let line = try slow.peer.receive()
+                guard line.verb == "UPD", let key = line["key"] else { continue }
+                rounds[key] = line.tail?["content"]?["round"]?.integer
+            }
+            #expect(rounds.values.allSatisfy { $0 == Int64(round) })
+        }
+    }
+
+    private struct Follower {
+        let peer: Peer
+        let cursor: String
+    }
+
+    /// Follows everything, with what the system buffers for it kept small.
+    private func follower(of daemon: DaemonProcess) throws -> Follower {
+        let peer = try Peer(port: daemon.port, receiveBufferByteCount: 4_096)
+        _ = try peer.receive()
+        try peer.send("SUB errand/*")
+        _ = try peer.receive()
+        let live = try peer.receive()
+        #expect(live.verb == "LIVE")
+        return Follower(peer: peer, cursor: try #require(live["cur"]))
+    }
+}
