@@ -10,7 +10,8 @@ struct RunCommand: ParsableCommand {
         commandName: "run", abstract: "Play a scenario, and check what comes of it.",
         discussion: """
             In process on virtual time, or against a live daemon with --connect. What only a world in process can do \
-            (crashes, full disks, jumping clocks) is left out there, and the report says so. Exit 1 when a promise was not kept or an expectation of the scenario was not met.
+            (crashes, full disks, jumping clocks) is left out there, and the report says so. On a terminal the screens are \
+            drawn side by side; space pauses, s steps, + and - change the speed, q quits. Exit 1 when a promise was not kept or an expectation of the scenario was not met.
 
               telltale-sim run lunch-rush
               telltale-sim run ./mine.json --seed 7 --trace
@@ -31,10 +32,13 @@ struct RunCommand: ParsableCommand {
     var connect: String?
     @Option(
         help: ArgumentHelp(
-            "How many times as fast as real time; in process and unwatched always max.", valueName: "N|max"))
+            "How many times as fast as real time; in process and unwatched always max, else 1 for a script and a live daemon, 10 for a crowd.",
+            valueName: "N|max"))
     var speed: String?
     @Option(help: ArgumentHelp("Write a report with its charts, one HTML file.", valueName: "FILE"))
     var report: String?
+    @Flag(help: "Plain lines, on a terminal too.")
+    var plain = false
     @Flag(help: "Print what every client sends and reads.")
     var trace = false
     @Flag(help: "Print JSON.")
@@ -74,7 +78,26 @@ struct RunCommand: ParsableCommand {
         }
     }
 
+    /// Somebody looks, and nothing else is to be printed.
+    private var isWatched: Bool { Terminal.isPresent && !plain && !json && !trace }
+
+    /// A script at the pace at which it is written; a crowd faster, or its minutes would be long.
+    private func watchSpeed(_ scenario: Scenario) -> Double {
+        if speed == "max" { return .infinity }
+        return speed == nil ? (scenario.setting.steps.isEmpty ? 10 : 1) : speedFactor ?? 1
+    }
+
     private func runInProcess(_ scenario: Scenario) throws {
+        if isWatched {
+            let pacer = RunPacer(RunWatch(scenario), speed: watchSpeed(scenario))
+            let outcome = ScenarioRun.inProcess(scenario, watch: pacer.mayGoOn)
+            pacer.watch.close()
+            if pacer.hasQuit {
+                print("Stopped.")
+                throw ExitCode(130)
+            }
+            return try conclude(RunReport(scenario, outcome, isLive: false))
+        }
         var teller: ((Int64, Int, String) -> Void)?
         if trace { teller = { Self.tell($0, $1, $2) } }
         let outcome = ScenarioRun.inProcess(scenario, trace: teller)
@@ -90,13 +113,20 @@ struct RunCommand: ParsableCommand {
         let tag = String(UInt64.random(in: 0..<(1 << 40)), radix: 36)
         let run = try LiveRun(Crowd(scenario, tag: tag, speed: speedFactor ?? 1), at: endpoint)
         if trace { run.crowd.trace = { Self.tell($0, $1, $2) } }
-        let progress = RunProgress(isQuiet: json || trace)
-        run.onFrame = { progress.show($0.crowd) }
+        let watch = isWatched ? RunWatch(scenario) : nil
+        let progress = RunProgress(isQuiet: json || trace || isWatched)
+        run.onFrame = { run in
+            progress.show(run.crowd)
+            if let watch { show(run, on: watch) }
+        }
         let ending = try run.run()
         progress.clear()
+        watch?.close()
         switch ending {
         case .over: break
-        case .interrupted: throw ExitCode(130)
+        case .interrupted:
+            if isWatched { print("Stopped.") }
+            throw ExitCode(130)
         case .noDaemon(let reason):
             complain("no daemon at \(endpoint): \(reason)")
             throw ExitCode.noDaemon
@@ -107,6 +137,23 @@ struct RunCommand: ParsableCommand {
         var report = RunReport(scenario, run.crowd.outcome, isLive: true)
         report.notes = run.crowd.notes
         try conclude(report)
+    }
+
+    /// One frame, and what was asked for since the last one.
+    private func show(_ run: LiveRun, on watch: RunWatch) {
+        while let wish = watch.wish(within: 0) {
+            switch wish {
+            case .pause: run.crowd.pause(!run.crowd.isPaused, at: LiveRun.instant)
+            case .step:
+                if !run.crowd.isPaused { run.crowd.pause(true, at: LiveRun.instant) }
+                run.crowd.step(at: LiveRun.instant)
+            case .faster, .slower:
+                run.crowd.setSpeed(RunWatch.speed(run.crowd.speed, after: wish), at: LiveRun.instant)
+            case .quit: return run.end(.interrupted)
+            }
+            run.live()
+        }
+        watch.show(run.crowd.glimpse, speed: run.crowd.speed, isPaused: run.crowd.isPaused, always: true)
     }
 
     /// - Throws: The exit code, where something was not as it should be.

@@ -107,24 +107,42 @@ public struct Glimpse {
     public var caption: String { stage?.caption ?? "" }
     public var step: Int { stage?.next ?? 0 }
 
-    /// The named screens, or else one of each view of the crowd; `limit` at most.
-    public func displays(limit: Int) -> [Display] {
+    /// The named screens, or else one of each view of the crowd.
+    ///
+    /// - Parameters:
+    ///   - limit: The most screens.
+    ///   - rowLimit: The most rows of a screen in a view. A script's screen shows its first ones, in their order; one of a
+    ///     crowd, which has far too many, those that changed last.
+    public func displays(limit: Int, rowLimit: (ViewName) -> Int) -> [Display] {
         var screens = clients.compactMap { $0 as? Screen }
-        if screens.contains(where: \.isOnStage) {
+        let isStaged = screens.contains(where: \.isOnStage)
+        if isStaged {
             screens = screens.filter(\.isOnStage)
         } else {
             var seen: Set<String> = []
-            let order = ["carplay", "watch", "desktop", "phone", "pad", "standby", "full"]
-            screens = screens.sorted {
-                (order.firstIndex(of: $0.view) ?? 9, $0.index) < (order.firstIndex(of: $1.view) ?? 9, $1.index)
+            let order = ["phone", "carplay", "watch", "desktop", "pad", "standby", "full"]
+            func rank(_ screen: Screen) -> (Int, Int, Int) {
+                (order.firstIndex(of: screen.view) ?? order.count, screen.pattern == "*" ? 0 : 1, screen.index)
             }
-            .filter { seen.insert($0.view).inserted }
+            screens = screens.sorted { rank($0) < rank($1) }
+                .filter { seen.insert($0.view).inserted }
+            if screens.count > 1 { screens.removeAll { $0.view == "full" } }
         }
         return screens.prefix(limit).map { screen in
-            Display(
-                name: screen.name, view: ViewName(screen.view) ?? .full,
-                rows: screen.table.sorted { $0.key < $1.key }.compactMap { key, shown in shown.body.map { (key, $0) } },
-                isAway: screen.link == nil)
+            let view = ViewName(screen.view) ?? .full
+            var rows: [(key: String, body: JSONObject)]
+            if isStaged {
+                rows = screen.table.compactMap { key, shown in shown.body.map { (key, $0) } }
+                rows.sort {
+                    ($0.body["order"]?.integer ?? .max, $0.key) < ($1.body["order"]?.integer ?? .max, $1.key)
+                }
+                rows = Array(rows.prefix(rowLimit(view)))
+            } else {
+                let newest = screen.table.sorted { ($1.value.rev, $0.key) < ($0.value.rev, $1.key) }
+                rows = newest.prefix(rowLimit(view)).compactMap { key, shown in shown.body.map { (key, $0) } }
+                for index in rows.indices { rows[index].body["order"] = .integer(Int64(index)) }
+            }
+            return Display(name: screen.name, view: view, rows: rows, isAway: screen.link == nil)
         }
     }
 }

@@ -1,0 +1,153 @@
+import Cards
+import EventLoop
+import Foundation
+import Model
+import Simulation
+
+/// What somebody at a terminal sees of a run, and the keys with which they hold it up, step, hurry and end it.
+final class RunWatch {
+    enum Wish {
+        case pause, step, faster, slower, quit
+    }
+
+    private let scenario: Scenario
+    private let keyboard = Keyboard()
+    private var painter = Painter()
+    private var drawnAt: Int64 = 0
+    private var drawnSize: (width: Int, height: Int) = (0, 0)
+    private var isOpen = true
+
+    static let frameMilliseconds: Int64 = 100
+    static let speeds: [Double] = [0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 200]
+
+    init(_ scenario: Scenario) {
+        self.scenario = scenario
+        Terminal.write(Painter.begin)
+    }
+
+    deinit { close() }
+
+    /// Gives the terminal back.
+    func close() {
+        guard isOpen else { return }
+        isOpen = false
+        Terminal.write(Painter.end)
+        keyboard.close()
+    }
+
+    /// What is asked for by the next key, if one is pressed within so many milliseconds.
+    func wish(within milliseconds: Int64) -> Wish? {
+        switch keyboard.key(within: milliseconds) {
+        case " ": .pause
+        case "s", "n", "\n", "\r": .step
+        case "+", "=": .faster
+        case "-", "_": .slower
+        case "q", "\u{3}", "\u{4}": .quit
+        case _: nil
+        }
+    }
+
+    static func speed(_ speed: Double, after wish: Wish) -> Double {
+        switch wish {
+        case .faster: speeds.first { $0 > speed } ?? speed
+        case .slower: speeds.last { $0 < speed } ?? speed
+        case .pause, .step, .quit: speed
+        }
+    }
+
+    /// Draws, unless it did just now.
+    func show(_ glimpse: Glimpse, speed: Double, isPaused: Bool, always: Bool = false) {
+        let now = EventLoop.monotonicMilliseconds()
+        guard always || now - drawnAt >= Self.frameMilliseconds else { return }
+        drawnAt = now
+        let size = Terminal.size
+        if size != drawnSize { Terminal.write(painter.forget()) }
+        drawnSize = size
+        let wall = ScenarioWall(
+            title: scenario.title, caption: glimpse.caption,
+            displays: glimpse.displays(limit: 6) { ScenarioWall.Display.cardLimit($0) }.map { display in
+                ScenarioWall.Display(
+                    display.view, label: display.name, cards: display.rows.map { Card(key: $0.key, body: $0.body) },
+                    isAway: display.isAway)
+            },
+            progress: glimpse.progress, progressText: text(glimpse, speed: speed, isPaused: isPaused),
+            foot: "space pauses, s steps, + and - change the speed, q quits")
+        let block = wall.draw(
+            at: Timestamp(milliseconds: glimpse.daemonTime), width: size.width, height: size.height)
+        Terminal.write(painter.paint(block.text(color: Terminal.hasColor)))
+    }
+
+    private func text(_ glimpse: Glimpse, speed: Double, isPaused: Bool) -> String {
+        let seconds = glimpse.time / 1_000
+        let time = "\(seconds / 60):\(seconds % 60 < 10 ? "0" : "")\(seconds % 60)"
+        let pace = isPaused ? "paused" : speed.isInfinite ? "at full speed" : "at \(speed.formatted()) ×"
+        let state = glimpse.isCalm ? ", coming to rest" : ""
+        return "\(Int(glimpse.progress * 100)) %  \(time)  \(pace)  \(glimpse.inputs) inputs\(state)"
+    }
+}
+
+/// Lets a world in process live no faster than somebody wants to watch it.
+final class RunPacer {
+    let watch: RunWatch
+    private(set) var speed: Double
+    private(set) var isPaused = false
+    private(set) var hasQuit = false
+    private var begunAt = EventLoop.monotonicMilliseconds()
+    private var base: Int64 = 0
+    private var steps = 0
+
+    init(_ watch: RunWatch, speed: Double) {
+        self.watch = watch
+        self.speed = speed
+    }
+
+    /// Waits until what comes next is due.
+    ///
+    /// - Returns: Whether it may happen.
+    func mayGoOn(_ glimpse: Glimpse) -> Bool {
+        while !hasQuit {
+            watch.show(glimpse, speed: speed, isPaused: isPaused)
+            let wait = wait(until: glimpse)
+            if let wish = watch.wish(within: wait) {
+                follow(wish, at: glimpse.time)
+                watch.show(glimpse, speed: speed, isPaused: isPaused, always: true)
+                continue
+            }
+            if steps > 0 {
+                steps -= 1
+                return true
+            }
+            if !isPaused, self.wait(until: glimpse) == 0 { return true }
+        }
+        return false
+    }
+
+    private func wait(until glimpse: Glimpse) -> Int64 {
+        if steps > 0 { return 0 }
+        if isPaused { return RunWatch.frameMilliseconds }
+        // Nobody wants to wait for what only makes sure that all is well.
+        if speed.isInfinite || glimpse.isCalm {
+            rebase(at: glimpse.time)
+            return 0
+        }
+        let due = begunAt + Int64(Double(glimpse.time - base) / speed)
+        return max(0, min(RunWatch.frameMilliseconds, due - EventLoop.monotonicMilliseconds()))
+    }
+
+    private func follow(_ wish: RunWatch.Wish, at time: Int64) {
+        switch wish {
+        case .pause: isPaused.toggle()
+        case .step:
+            isPaused = true
+            steps += 1
+        case .faster, .slower: speed = RunWatch.speed(speed, after: wish)
+        case .quit: hasQuit = true
+        }
+        rebase(at: time)
+    }
+
+    private func rebase(at time: Int64) {
+        base = time
+        begunAt = EventLoop.monotonicMilliseconds()
+    }
+}
