@@ -26,25 +26,37 @@ struct CalmCheck {
 
     // MARK: P4, P5
 
-    /// Every screen shows what one shows that comes only now.
+    /// Every screen shows what one shows that comes only now, and so does every subscription of who follows several.
     private func checkScreens() {
-        for case let screen as Screen in world.clients {
-            let lines = ask(screen.introduction + ["SUB \(screen.pattern) view=\(screen.view) id=s"])
-            var fresh: [String: Screen.Shown] = [:]
-            for line in lines where line.verb == "SNAP" {
-                guard let key = line["key"], let rev = line.integer("rev") else { continue }
-                fresh[key] = Screen.Shown(rev: rev, text: line.text)
+        for client in world.clients where world.ledger.violations.isEmpty {
+            if let screen = client as? Screen {
+                check(
+                    screen.table, of: screen.name, screen.pattern, screen.view, introduction: screen.introduction)
+            } else if let wanderer = client as? Wanderer {
+                for (_, following) in wanderer.followings.sorted(by: { $0.key < $1.key }) {
+                    check(following.table, of: wanderer.name, following.pattern, following.view, introduction: [])
+                }
             }
-            guard lines.contains(where: { $0.verb == "LIVE" }) else {
-                return world.violated("P4", "\(screen.name) would not get a snapshot: \(lines.last?.verb ?? "")")
-            }
-            for key in Set(fresh.keys).union(screen.table.keys).sorted() {
-                if let shown = screen.table[key], let new = fresh[key], shown.isSame(as: new) { continue }
-                return world.violated(
-                    "P4/P5",
-                    "\(screen.name) (\(screen.pattern), \(screen.view)) shows \(key) as \(text(screen.table[key])), and it is \(text(fresh[key]))"
-                )
-            }
+        }
+    }
+
+    private func check(
+        _ table: [String: Screen.Shown], of name: String, _ pattern: String, _ view: String, introduction: [String]
+    ) {
+        let lines = ask(introduction + ["SUB \(pattern) view=\(view) id=s"])
+        var fresh: [String: Screen.Shown] = [:]
+        for line in lines where line.verb == "SNAP" {
+            guard let key = line["key"], let rev = line.integer("rev") else { continue }
+            fresh[key] = Screen.Shown(rev: rev, text: line.text)
+        }
+        guard lines.contains(where: { $0.verb == "LIVE" }) else {
+            return world.violated("P4", "\(name) would not get a snapshot: \(lines.last?.verb ?? "")")
+        }
+        for key in Set(fresh.keys).union(table.keys).sorted() {
+            if let shown = table[key], let new = fresh[key], shown.isSame(as: new) { continue }
+            return world.violated(
+                "P4/P5",
+                "\(name) (\(pattern), \(view)) shows \(key) as \(text(table[key])), and it is \(text(fresh[key]))")
         }
     }
 

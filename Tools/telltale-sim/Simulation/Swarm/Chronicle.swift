@@ -85,9 +85,9 @@ final class Chronicle {
         guard record.rev == record.sequence else { return }
         let place = Ledger.KeyRev(key: key, rev: record.rev)
         states[place] = record.state
-        guard case .order(let order) = story.reference, order.newestEntry == record.rev else { return }
-        if order.enteredMilestone { milestones.append(place) }
-        if order.enteredAlert { alerts.append(place) }
+        guard case .order(let order) = story.reference else { return }
+        if order.newestMilestone == record.rev { milestones.append(place) }
+        if order.newestAlert == record.rev { alerts.append(place) }
     }
 
     /// Only what was sent is recorded, and each of it once (P1, P6).

@@ -49,6 +49,9 @@ extension Climate {
         Knob("slowestProvider", .faults, 0...600_000, \.slowestProvider),
         Knob("doubleTaps", .clients, 0...1_000, \.doubleTaps),
         Knob("staleTaps", .clients, 0...1_000, \.staleTaps),
+        Knob("wanderers", .population, 0...100, \.wanderers),
+        Knob("ownAlerts", .faults, 0...1_000, \.ownAlerts),
+        Knob("lateEvents", .faults, 0...1_000, \.lateEvents),
     ]
 
     /// As a scenario file says it.

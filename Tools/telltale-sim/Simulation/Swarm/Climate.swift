@@ -55,6 +55,12 @@ public struct Climate: Sendable, Equatable {
     public var doubleTaps = 100
     /// Taps on what is out of date; 0: some.
     public var staleTaps = 0
+    /// Who follows this and that on one connection, and gives it up again.
+    public var wanderers = 0
+    /// Events that bring an alert of their own.
+    public var ownAlerts = 0
+    /// Events that tell of a moment that is over.
+    public var lateEvents = 0
 
     public init(seed: UInt64) {
         self.seed = seed
@@ -77,6 +83,12 @@ public struct Climate: Sendable, Equatable {
         badLines = maybe(random.below(30), &random)
         lies = maybe(random.below(500), &random)
         retention = [30, 300, 3_000][random.below(3)]
+        wanderers = 1
+        ownAlerts = maybe(random.below(300), &random)
+        lateEvents = maybe(random.below(100), &random)
+        storms = maybe(1 + random.below(2), &random)
+        reorderWindow = maybe(random.below(10), &random)
+        doubleTaps = random.below(300)
     }
 }
 

@@ -61,7 +61,7 @@ final class Finger: SimulatedClient {
         if world.climate.staleTaps > 0, random.chance(world.climate.staleTaps), let lamp = cast.toggles.first {
             return Tap(line: "SET \(lamp) value=on if=1")
         }
-        switch random.below(10) {
+        switch random.below(12) {
         case 0...4:
             let value = random.chance(500) ? "on" : "off"
             guard !cast.toggles.isEmpty else { return nil }
@@ -76,6 +76,12 @@ final class Finger: SimulatedClient {
         case 7, 8:
             let order = "shop-\(random.below(world.climate.producers))-\(random.below(20))"
             return Tap(line: "DISMISS \(dismissed)/\(world.setting.tagged(order))")
+        case 9:
+            let order = world.setting.tagged("shop-\(random.below(world.climate.producers))-\(random.below(20))")
+            return Tap(line: "SEEN \(dismissed)/\(order) rev=\(1 + random.below(2_000))")
+        case 10:
+            let order = world.setting.tagged("shop-\(random.below(world.climate.producers))-\(random.below(20))")
+            return Tap(line: "OPEN \(dismissed)/\(order)")
         // The same tap once more.
         case _: return taps.last(where: { $0.eid != nil })
         }

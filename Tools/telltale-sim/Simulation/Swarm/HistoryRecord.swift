@@ -20,6 +20,8 @@ struct HistoryRecord {
     var value: Bool?
     /// Of `done` and `failed`.
     var operation: String?
+    /// The event brings an alert of its own.
+    var hasAlert = false
     /// The event says itself when it is stale, begins or leaves.
     var hasDates = false
 
@@ -33,6 +35,7 @@ struct HistoryRecord {
         if let source = tail["src"]?.string, let eid = tail["eid"]?.string { id = "\(source)/\(eid)" }
         value = tail["value"]?.bool
         operation = tail["op"]?.string
+        hasAlert = tail["alert"] != nil
         hasDates = tail["stale-date"] != nil || tail["dismissal-date"] != nil || tail["start-date"] != nil
     }
 

@@ -195,6 +195,11 @@ final class OrderSystem: SimulatedClient, Poster {
             let people = random.pick(of: [["alice"], ["bob"], ["alice", "bob"]])
             line += " for=" + people.map { world.setting.tagged($0) }.joined(separator: ",")
         }
+        if random.chance(world.climate.lateEvents) { line += " at=\(world.daemonTime - random.pick(0...120_000))" }
+        if type != "end", random.chance(world.climate.ownAlerts) {
+            let alert = #"{"alert":{"title":"It is \#(type)","body":"\#(random.below(9))"}}"#
+            return Post(eid: eid, key: key, line: line + " " + alert)
+        }
         switch type {
         case "start":
             line += #" {"attributes":{"item":"\#(random.below(9))"},"content-state":{"n":\#(random.below(9))}}"#

@@ -17,10 +17,9 @@ struct ReferenceOrder {
     /// The hub's clock at the record before: a deadline cannot fire before it was armed.
     private var heard: Int64 = 0
     private var pruningDue: Int64?
-    /// The commit at which it entered a state last, and whether that is a milestone.
-    private(set) var newestEntry: Int64 = 0
-    private(set) var enteredMilestone = false
-    private(set) var enteredAlert = false
+    /// The newest commit that entered a milestone, and the newest that alerts.
+    private(set) var newestMilestone: Int64 = 0
+    private(set) var newestAlert: Int64 = 0
 
     init(_ rules: ReferenceRules, retention: Int64?) {
         self.rules = rules
@@ -83,6 +82,7 @@ struct ReferenceOrder {
     }
 
     private mutating func event(_ record: HistoryRecord) -> String? {
+        if record.hasAlert, record.verdict == "applied" { newestAlert = record.rev }
         if lifecycle == "" || (lifecycle == "dismissed" && record.isBeginning(by: rules) && record.verdict != "stale") {
             guard record.verdict == "applied" else {
                 return lifecycle == "" ? "it begins with \(record.verdict)" : nil
@@ -144,9 +144,8 @@ struct ReferenceOrder {
         if next == state, !isStart { return }
         state = next
         machineDue = rules.timers[next].map { time + $0.after }
-        newestEntry = rev
-        enteredMilestone = rules.milestones.contains(next)
-        enteredAlert = rules.alerts.contains(next)
+        if rules.milestones.contains(next) { newestMilestone = rev }
+        if rules.alerts.contains(next) { newestAlert = rev }
     }
 
     private mutating func freshen(at time: Int64) {

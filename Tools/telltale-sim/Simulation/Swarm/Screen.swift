@@ -355,9 +355,8 @@ final class Screen: SimulatedClient {
     private static let fullBeginning = Array(#"{"kind":"#.utf8)
     private static let missedBeginning = Array(#"{"missed":"#.utf8)
 
-    private func isControl(_ key: String) -> Bool {
-        world.setting.cast.controlKinds.contains { key.hasPrefix($0) && key.dropFirst($0.count).first == "/" }
-    }
+    private lazy var controlKinds = world.setting.cast.controlKinds.map { Array("\($0)/".utf8) }
+    private func isControl(_ key: String) -> Bool { controlKinds.contains { key.utf8.starts(with: $0) } }
 
     private func faultOfPast(_ line: ClientLine) -> String? {
         guard let record = HistoryRecord(line), let key = line["key"] else { return "this is a record: \(line.whole)" }

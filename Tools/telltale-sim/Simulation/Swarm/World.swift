@@ -74,6 +74,7 @@ final class World: Surroundings {
         for number in 0..<climate.screens { add { Screen(world: self, index: $0, number: number, random: $1) } }
         for number in 0..<climate.providers { add { LampProvider(world: self, index: $0, number: number, random: $1) } }
         for number in 0..<climate.fingers { add { Finger(world: self, index: $0, number: number, random: $1) } }
+        for _ in 0..<climate.wanderers { add { Wanderer(world: self, index: $0, random: $1) } }
     }
 
     /// Puts the scenario's script and trace into it.
