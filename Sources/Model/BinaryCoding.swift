@@ -7,6 +7,8 @@ public struct BinaryWriter: Sendable {
     }
 
     public mutating func write(_ value: UInt64) {
+        // Nearly every length and count.
+        if value < 0x80 { return bytes.append(UInt8(truncatingIfNeeded: value)) }
         var rest = value
         while rest >= 0x80 {
             bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)

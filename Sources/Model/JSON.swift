@@ -155,6 +155,8 @@ public struct JSONObject: Hashable, Sendable, RandomAccessCollection {
     /// The value under `name`; assigning `nil` removes it.
     public subscript(name: String) -> JSON? {
         get {
+            // That a name is another one is seen quicker than which of the two comes first.
+            if members.count <= 8 { return members.first { $0.name.hasSameBytes(as: name) }?.value }
             let position = self.position(of: name)
             guard isName(name, at: position) else { return nil }
             return members[position].value
