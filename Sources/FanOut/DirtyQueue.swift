@@ -180,7 +180,7 @@ public struct DirtyQueue: Sendable {
 
     /// Removes ``fresh``: it has been sent as a whole.
     public mutating func removeFresh() {
-        fresh = []
+        fresh.removeAll(keepingCapacity: true)
     }
 
     /// Puts back what ``popFirst()`` gave, until the monotonic clock shows `time`: its key's rate is used up.

@@ -33,6 +33,14 @@ public struct PatternIndex: Sendable {
         }
     }
 
+    /// Whether more than one subscription follows `entity`, which is of `kind`.
+    public func hasSeveralFollowers(of entity: EntityIndex, _ kind: Int) -> Bool {
+        var count = all.count
+        if count < 2 { count += byKey[entity.rawValue]?.count ?? 0 }
+        if count < 2 { count += byKind[kind]?.count ?? 0 }
+        return count > 1
+    }
+
     /// Calls `body` for every subscription that follows `entity`, which is of `kind`.
     public func forEach(following entity: EntityIndex, of kind: Int, _ body: (SubscriptionIndex) -> Void) {
         for subscription in all { body(subscription) }

@@ -112,7 +112,7 @@ extension Hub {
         guard !session.isClosing else { return true }
         for (_, index) in session.subscriptions {
             guard let subscription = subscriptions[index] else { continue }
-            guard subscription.sharesWrites(at: durableSequence), !session.hasTapped else {
+            guard !session.hasTapped, subscription.sharesWrites(at: durableSequence) else {
                 guard writeRows(of: index, subscription, limit: limit, at: now, to: &writer) else { return false }
                 continue
             }
@@ -124,10 +124,15 @@ extension Hub {
             let start = writer.bytes.count
             let keys = subscription.queue.fresh
             guard writeRows(of: index, subscription, limit: limit, at: now, to: &writer) else { return false }
+            guard let first = keys.first, hasSeveralFollowers(first.entity) else { continue }
             let bytes = writer.bytes[start...]
             if let write = SharedWrite(bytes, for: keys, to: subscription, at: durableSequence) { rows.keep(write) }
         }
         return true
+    }
+
+    private func hasSeveralFollowers(_ entity: EntityIndex) -> Bool {
+        patterns.hasSeveralFollowers(of: entity, entities.kindNames[entity])
     }
 
     /// Sends a subscription what another one in the same state was sent.

@@ -7,14 +7,15 @@ internal import Wire
 struct RowCache: Sendable {
     private var bodies: [Int32: [(form: RowForm, body: [UInt8])]] = [:]
     private var byteCount = 0
-    /// The newest first to go.
     private var writes: [SharedWrite] = []
+    /// Where the next one is looked for first: sessions of a kind ask for theirs in the same order.
+    private var nextWrite = 0
 
     /// More than this is not worth keeping: the next turn encodes what it needs.
     private static let byteLimit = 16 << 20
 
     /// Surfaces, and the numbers that subscriptions have, differ in few ways; more would only be searched.
-    private static let writeLimit = 8
+    private static let writeLimit = 64
 
     func body(of entity: EntityIndex, _ form: RowForm) -> [UInt8]? {
         bodies[entity.rawValue]?.first { $0.form == form }?.body
@@ -38,19 +39,26 @@ struct RowCache: Sendable {
     // MARK: Whole writes
 
     /// What another subscription in the same state was sent at this commit.
-    func write(for subscription: Subscription, at commit: Int64) -> SharedWrite? {
-        writes.first { $0.commit == commit && $0.fits(subscription) }
+    mutating func write(for subscription: Subscription, at commit: Int64) -> SharedWrite? {
+        for _ in writes.indices {
+            if nextWrite >= writes.count { nextWrite = 0 }
+            let write = writes[nextWrite]
+            nextWrite += 1
+            if write.commit == commit, write.fits(subscription) { return write }
+        }
+        return nil
     }
 
     mutating func keep(_ write: SharedWrite) {
-        if writes.count == Self.writeLimit { writes.removeFirst() }
+        if writes.count == Self.writeLimit { writes.removeAll(keepingCapacity: true) }
         writes.append(write)
+        nextWrite = writes.count
     }
 }
 
 /// What one subscription was sent of what waited for it, which is the same for every other one of the same selection and
 /// state: a thousand screens of one key cost one rendering and a thousand copies.
-struct SharedWrite: Sendable {
+final class SharedWrite: Sendable {
     let commit: Int64
     let number: Int
     let view: ViewName
