@@ -115,7 +115,7 @@ let package = Package(
             [
                 "Model", "Statechart", "Kinds", "Machines", "Surfaces", "Wire", "Hub", "Client", "EventLoop", "Journal",
                 "JournalSQLite", "CFanOut", "CAllocations", argumentParser, histogram,
-            ], exclude: ["CFanOut", "CAllocations"]),
+            ], exclude: ["CFanOut", "CAllocations", "Hub/limits.json", "README.md"]),
 
         // Tests.
         .target(

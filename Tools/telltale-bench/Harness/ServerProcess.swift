@@ -20,6 +20,7 @@ final class ServerProcess {
         }
     }
 
+    private let name: String
     private let process = Process()
     private let output = Pipe()
     private let ended = DispatchSemaphore(value: 0)
@@ -35,16 +36,14 @@ final class ServerProcess {
         guard FileManager.default.isExecutableFile(atPath: executable) else {
             throw StartFailure(description: "\(executable) is not there")
         }
+        name = executable
         _ = FileManager.default.createFile(atPath: log, contents: nil)
         let errors = FileHandle(forWritingAtPath: log) ?? .nullDevice
-        if let processor {
-            // It becomes the server, under the same number.
-            process.executableURL = URL(filePath: "/usr/bin/taskset")
-            process.arguments = ["-c", "\(processor)", executable] + arguments
-        } else {
-            process.executableURL = URL(filePath: executable)
-            process.arguments = arguments
-        }
+        // They become the server, under the same number; and the server goes when the bench is killed.
+        let pinning = processor.map { ["/usr/bin/taskset", "-c", "\($0)"] } ?? []
+        let words = ["/usr/bin/setpriv", "--pdeathsig", "KILL"] + pinning + [executable] + arguments
+        process.executableURL = URL(filePath: words[0])
+        process.arguments = Array(words.dropFirst())
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { _, own in own }
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = readsOutput ? output : errors
@@ -99,7 +98,7 @@ final class ServerProcess {
             if try Exchange.isListening(.tcp(host: "127.0.0.1", port: port)) { return }
             usleep(10_000)
         }
-        throw StartFailure(description: "\(process.arguments?.first ?? "a server") does not listen on port \(port)")
+        throw StartFailure(description: "\(name) does not listen on port \(port)")
     }
 
     /// Bytes of memory that it holds.
