@@ -99,6 +99,7 @@ struct HostileCommand: ParsableCommand {
             return try load.measure(plan, on: target.process, label: label, progress: Progress())
         }
         let before = target.process.residentByteCount
+        let cutBefore = try Self.cutCount(target)
         let process = try ServerProcess(
             URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().path,
             ["crowd", crowd.rawValue, "--port", "\(target.port)"], log: data + "/crowd")
@@ -107,11 +108,19 @@ struct HostileCommand: ParsableCommand {
         }
         let result = try load.measure(plan, on: target.process, label: label, progress: Progress())
         outcome.memory.values.append(Double(target.process.residentByteCount - before) / 1_048_576)
+        // A client that takes nothing cannot see that it was cut.
+        outcome.cutCount += try Self.cutCount(target) - cutBefore
         process.stop()
-        if let words = process.readLine()?.split(separator: " "), words.count > 1 {
-            outcome.cutCount += Int(words[1]) ?? 0
-        }
         return result
+    }
+
+    private static func cutCount(_ target: TelltaleScreens) throws -> Int {
+        let answer = try Exchange.ask(target.daemon.endpoint, "STATS\nPING\n", until: "PONG")
+        let name = "\"stuckReadersCut\":"
+        guard let place = answer.range(of: name) else {
+            throw ServerProcess.StartFailure(description: "STATS does not tell whom it cut: \(answer)")
+        }
+        return Int(answer[place.upperBound...].prefix { $0.isNumber }) ?? 0
     }
 
     private func describe(_ outcome: Outcome, _ crowd: Crowd) -> JSONObject {

@@ -84,7 +84,7 @@ int fanout_relay(int pace);
 
 // Clients that nobody wants: `count` of them, and `rate` a second of what is done over and over. They follow everything
 // and read one byte a second, one in 20 s, or none; connect and break off; send lines that mean nothing; connect and
-// never say a whole line. Prints `ready N`, and after SIGTERM, which ends it, `cut N done N`.
+// never say a whole line. Prints `ready N`; SIGTERM ends it.
 enum {
     FANOUT_READS_SLOWLY,
     FANOUT_TRICKLES,
