@@ -64,18 +64,20 @@ struct HubCommand: ParsableCommand {
             let rows = Double(max(1, followed.deliveries))
             let perEvent = Double(alone.allocations) / Double(events)
             let perDelivery = Double(followed.allocations - alone.allocations) / rows
+            // The difference of two times, which noise can make anything.
+            let nanoseconds = max(0, followed.nanoseconds - alone.nanoseconds) / rows
             var entry = JSONObject()
             entry["deliveries"] = .integer(Int64(followed.deliveries))
             entry["allocations_per_delivery"] = Sample.json(perDelivery)
             entry["allocations_per_event"] = Sample.json(perEvent)
-            entry["ns_per_delivery"] = JSON(((followed.nanoseconds - alone.nanoseconds) / rows).rounded())
+            entry["ns_per_delivery"] = JSON(nanoseconds.rounded())
             entry["ns_per_event"] = JSON((alone.nanoseconds / Double(events)).rounded())
             report[load.name] = .object(entry)
             if !json {
                 print(
                     """
                     \(load.name): \(Sample.text(perDelivery, 3)) allocations and \
-                    \(Int((followed.nanoseconds - alone.nanoseconds) / rows)) ns a delivery of \
+                    \(Int(nanoseconds)) ns a delivery of \
                     \(followed.bytes / max(1, followed.deliveries)) bytes; \(Sample.text(perEvent, 2)) allocations and \
                     \(Int(alone.nanoseconds / Double(events))) ns an event
                     """)
