@@ -13,7 +13,8 @@ struct ControlCommand: ParsableCommand {
             Starts a daemon on a free port, a provider that answers at once, and screens of every kind that follow one
             toggle. One of them sets it, and the time is taken until the last one has the settled row. That takes two
             commits, of the tap and of the provider's answer; so between two taps the same disk's sync is measured too,
-            with a journal of its own in the same folder.
+            with a journal of its own in the same folder. The daemon has one processor, the provider and the screens
+            another, as they would have of their own.
 
             The promise is: half of the taps are confirmed everywhere within 1 ms and two such syncs. Exit status 1 when
             that is not so.
@@ -41,7 +42,8 @@ struct ControlCommand: ParsableCommand {
 
     func run() throws {
         let folder = try BenchFolder(data, kinds: ["porch-light.json": Self.kind])
-        let daemon = try BenchDaemon(["--sync", sync], in: folder)
+        let daemon = try BenchDaemon(["--sync", sync], in: folder, processor: Processors.server)
+        Processors.takeLoadProcessor()
         var options = SQLiteJournal.Options()
         options.sync = SQLiteJournal.Sync(rawValue: sync) ?? .full
         let journal = try SyncProbe(SQLiteJournal(folder.path + "/probe", options))
