@@ -15,7 +15,7 @@ struct SwarmCommand: ParsableCommand {
               telltale-sim swarm --seeds 1000
               telltale-sim swarm --seed 77 --trace     what every client sends and reads
               telltale-sim swarm --seed 77 --shrink    a scenario file with no more than the failure needs
-              telltale-sim swarm --bugs --seeds 20     that each seeded bug is found, and in how many seeds
+              telltale-sim swarm --bugs --seeds 30     that each seeded bug is found, and in how many seeds
             """)
 
     @Option(help: ArgumentHelp("How many seeds.", valueName: "N"))
@@ -32,6 +32,8 @@ struct SwarmCommand: ParsableCommand {
     var twice = false
     @Flag(help: "Put each seeded bug into the daemon's surroundings, and count in how many of the seeds it is found.")
     var bugs = false
+    @Flag(help: "With --bugs: look at no more seeds for a bug that is found.")
+    var once = false
     @Option(help: ArgumentHelp("One seeded bug in every world; --bugs lists them.", valueName: "NAME"))
     var bug: String?
     @Flag(help: "Turn down what the first seed's failure does not need, and print the rest as a scenario file.")
@@ -42,7 +44,7 @@ struct SwarmCommand: ParsableCommand {
     var json = false
 
     private var first: UInt64 { seed ?? from }
-    private var workers: Int { min(seeds, jobs ?? ProcessInfo.processInfo.activeProcessorCount) }
+    private var cores: Int { jobs ?? ProcessInfo.processInfo.activeProcessorCount }
 
     mutating func validate() throws {
         if seed != nil, !bugs { seeds = 1 }
@@ -96,8 +98,8 @@ struct SwarmCommand: ParsableCommand {
     private func runAll(bug: SeededBug?) -> [SwarmResult] {
         let next = Atomic<Int>(0)
         let results = Mutex<[SwarmResult]>([])
-        let progress = SwarmProgress(total: seeds, isQuiet: json)
-        DispatchQueue.concurrentPerform(iterations: workers) { _ in
+        let progress = SwarmProgress(total: seeds, of: "seeds", isQuiet: json)
+        DispatchQueue.concurrentPerform(iterations: min(seeds, cores)) { _ in
             while true {
                 let index = next.wrappingAdd(1, ordering: .relaxed).oldValue
                 guard index < seeds else { return }
@@ -122,16 +124,19 @@ struct SwarmCommand: ParsableCommand {
     private func hunt() throws {
         let bugs = bug.flatMap(SeededBug.init(rawValue:)).map { [$0] } ?? SeededBug.allCases
         let next = Atomic<Int>(0)
-        let found = Mutex<[[Violation?]]>(Array(repeating: Array(repeating: nil, count: seeds), count: bugs.count))
-        let progress = SwarmProgress(total: bugs.count * seeds, isQuiet: json)
-        DispatchQueue.concurrentPerform(iterations: workers) { _ in
+        let found = Mutex<[[Violation?]]>(Array(repeating: [], count: bugs.count))
+        let progress = SwarmProgress(total: bugs.count, of: "bugs", isQuiet: json)
+        DispatchQueue.concurrentPerform(iterations: min(bugs.count, cores)) { _ in
             while true {
-                let index = next.wrappingAdd(1, ordering: .relaxed).oldValue
-                guard index < bugs.count * seeds else { return }
-                let (place, number) = index.quotientAndRemainder(dividingBy: seeds)
-                let violation = Swarm.run(climate(first &+ UInt64(number)), bug: bugs[place]).violation
-                found.withLock { $0[place][number] = violation }
-                progress.count(failed: false)
+                let place = next.wrappingAdd(1, ordering: .relaxed).oldValue
+                guard place < bugs.count else { return }
+                var violations: [Violation?] = []
+                for number in 0..<seeds where !once || !violations.contains(where: { $0 != nil }) {
+                    violations.append(Swarm.run(climate(first &+ UInt64(number)), bug: bugs[place]).violation)
+                }
+                let outcome = violations
+                found.withLock { $0[place] = outcome }
+                progress.count(failed: !outcome.contains { $0 != nil })
             }
         }
         progress.end()
@@ -146,11 +151,13 @@ private final class SwarmProgress: Sendable {
     private let done = Atomic<Int>(0)
     private let failures = Atomic<Int>(0)
     private let total: Int
+    private let things: String
     private let isShown: Bool
     private let isTerminal: Bool
 
-    init(total: Int, isQuiet: Bool) {
+    init(total: Int, of things: String, isQuiet: Bool) {
         self.total = total
+        self.things = things
         isShown = !isQuiet
         isTerminal = isatty(2) == 1
     }
@@ -159,12 +166,12 @@ private final class SwarmProgress: Sendable {
         let done = done.wrappingAdd(1, ordering: .relaxed).newValue
         if failed { failures.wrappingAdd(1, ordering: .relaxed) }
         guard isShown else { return }
-        let count = "\(done)/\(total) seeds, \(failures.load(ordering: .relaxed)) failed"
+        let count = "\(done)/\(total) \(things), \(failures.load(ordering: .relaxed)) failed"
         if isTerminal {
             let filled = 30 * done / max(1, total)
             let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: 30 - filled)
             FileHandle.standardError.write(Data("\r\(bar) \(count) ".utf8))
-        } else if total >= 50, 10 * done / total > 10 * (done - 1) / total {
+        } else if total >= 40, 10 * done / total > 10 * (done - 1) / total {
             FileHandle.standardError.write(Data("swarm: \(count)\n".utf8))
         }
     }

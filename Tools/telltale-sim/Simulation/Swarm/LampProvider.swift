@@ -55,13 +55,14 @@ final class LampProvider: SimulatedClient {
     }
 
     func doLater(_ what: Int) {
-        guard plans.indices.contains(what), link != nil else { return }
+        guard plans.indices.contains(what) else { return }
         let line = plans[what]
         if line == "SERVE" {
             // Whatever was refused for want of room is said again; serving twice does no harm.
             isServing = false
             return serve()
         }
+        guard link != nil else { return }
         if line.hasPrefix("DONE ") { world.ledger.doneOperations.insert(line.operation) }
         oldOperations.append(line.operation)
         say(line)

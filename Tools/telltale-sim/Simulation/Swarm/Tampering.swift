@@ -27,14 +27,16 @@ struct Tampering {
                 lines.swapAt(0, 1)
             }
         case .alertRepeated:
-            if let oldRow, random.chance(100) { lines.insert(oldRow, at: 0) }
-            oldRow = lines.first { $0.hasPrefix("ALERT ") } ?? oldRow
+            let alert = lines.first { $0.hasPrefix("ALERT ") }
+            if alert != nil, let oldRow, random.chance(200) { lines.insert(oldRow, at: 0) }
+            oldRow = alert ?? oldRow
         case .rowsQueued:
             // A row of the same key that has not left yet leaves too.
             if let row = lines.last(where: { $0.hasPrefix("UPD ") }), random.chance(20) { lines.append(row) }
         case .rowRepeated:
-            if let oldRow, random.chance(20) { lines.append(oldRow) }
-            oldRow = lines.first { $0.hasPrefix("UPD ") } ?? oldRow
+            let row = lines.first { $0.hasPrefix("UPD ") }
+            if row != nil, let oldRow, random.chance(50) { lines.append(oldRow) }
+            oldRow = row ?? oldRow
         case _:
             var kept: [String] = []
             for line in lines { if let line = changed(line) { kept.append(line) } }
