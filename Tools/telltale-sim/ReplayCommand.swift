@@ -6,7 +6,7 @@ import Simulation
 
 struct ReplayCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "replay", abstract: "Posts the events of a CSV file to a daemon, as an order system would.",
+        commandName: "replay", abstract: "Posts the events of a CSV file, or what record wrote, to a daemon.",
         discussion: """
             The file has the columns case_id,event,timestamp,other; other is JSON. Each case is one live activity, \
             KIND/CASE_ID. Cases run beside each other by their own times; a row without a time follows its \
@@ -15,17 +15,21 @@ struct ReplayCommand: ParsableCommand {
 
             A second replay of the same file changes nothing: every event has an id of its own.
 
+            A recording is told again in its order, to a fresh daemon: verdicts, states and final views must be the same. As \
+            fast as the daemon takes it; at the pace of its own clock where deadlines fired or controls were used.
+
               telltale-sim replay orders.csv --kind parcel --speed max
+              telltale-sim replay lunch.jsonl
             """)
 
-    @Argument(help: ArgumentHelp("The file; - is standard input.", valueName: "CSV"))
+    @Argument(help: ArgumentHelp("The file; - is standard input.", valueName: "CSV|RECORDING"))
     var file: String
-    @Option(help: ArgumentHelp("The kind of the activities.", valueName: "KIND"))
-    var kind: String
+    @Option(help: ArgumentHelp("The kind of a CSV file's activities.", valueName: "KIND"))
+    var kind: String?
     @Option(
         help: ArgumentHelp(
             "How many times as fast as it was, or max: as fast as the daemon takes it.", valueName: "N|max"))
-    var speed: String = "max"
+    var speed: String?
     @Flag(help: "Compare each case's state with what the data says became of it.")
     var check = false
     @Option(help: ArgumentHelp("Misbehave, by this seed (any number). Nothing is paced then.", valueName: "SEED"))
@@ -42,31 +46,36 @@ struct ReplayCommand: ParsableCommand {
     }
 
     func validate() throws {
-        guard ReplaySpeed(speed) != nil else {
+        if let speed, ReplaySpeed(speed) == nil {
             throw ValidationError("--speed \(speed): write max, or a number above 0")
         }
         guard Endpoint(endpointText) != nil else {
             throw ValidationError("--connect \(endpointText): write HOST:PORT or unix:PATH")
         }
-        guard Key.isSegment(kind.utf8) else { throw ValidationError("--kind \(kind): this is no name of a kind") }
+        if let kind, !Key.isSegment(kind.utf8) { throw ValidationError("--kind \(kind): this is no name of a kind") }
     }
 
     func run() throws {
-        guard let speed = ReplaySpeed(speed), let endpoint = Endpoint(endpointText) else { return }
+        guard let endpoint = Endpoint(endpointText) else { return }
+        let speed = speed.flatMap { ReplaySpeed($0) }
+        let bytes = try readFile()
+        if Recording.isRecording(bytes) { return try replay(recording: bytes, speed: speed, at: endpoint) }
+        guard let kind else {
+            complain("telltale-sim: --kind is missing: the kind of the activities in \(file)")
+            throw ExitCode(2)
+        }
         let plan: ReplayPlan
         do {
-            plan = try ReplayPlan(Trace(csv: try bytes()), kind: kind)
-        } catch let error as TraceError {
-            complain("\(file): \(error)")
-            throw ExitCode.failure
+            plan = try ReplayPlan(Trace(csv: bytes), kind: kind)
         } catch {
-            complain("\(file) cannot be read: \(error.localizedDescription)")
+            complain("\(file): \(error)")
             throw ExitCode.failure
         }
         let loop = try EventLoop()
         defer { loop.shutDown() }
         let replayer = try Replayer(
-            plan, speed: speed, roughness: rough.map { Roughness(seed: $0) }, isChecked: check, endpoint: endpoint,
+            plan, speed: speed ?? .maximum, roughness: rough.map { Roughness(seed: $0) }, isChecked: check,
+            endpoint: endpoint,
             on: loop
         ) { if case .finished = $0 { loop.stop() } }
         defer { replayer.end() }
@@ -83,8 +92,36 @@ struct ReplayCommand: ParsableCommand {
         if !summary.isClean { throw ExitCode.failure }
     }
 
-    private func bytes() throws -> [UInt8] {
-        if file == "-" { return Array(try FileHandle.standardInput.readToEnd() ?? Data()) }
-        return Array(try Data(contentsOf: URL(filePath: file)))
+    private func readFile() throws -> [UInt8] {
+        do {
+            if file == "-" { return Array(try FileHandle.standardInput.readToEnd() ?? Data()) }
+            return Array(try Data(contentsOf: URL(filePath: file)))
+        } catch {
+            complain("\(file) cannot be read: \(error.localizedDescription)")
+            throw ExitCode.failure
+        }
+    }
+
+    private func replay(recording bytes: [UInt8], speed: ReplaySpeed?, at endpoint: Endpoint) throws {
+        let recording: Recording
+        do {
+            recording = try Recording(file: bytes)
+        } catch {
+            complain("\(file): \(error)")
+            throw ExitCode.failure
+        }
+        let player = try RecordingPlayer(recording, speed: speed, at: endpoint)
+        switch try player.run() {
+        case .noDaemon(let reason):
+            complain("no daemon at \(endpoint): \(reason)")
+            throw ExitCode.noDaemon
+        case .failed(let reason):
+            complain("telltale-sim: \(reason)")
+            throw ExitCode.failure
+        case .played(let played):
+            let report = RecordingReport(recording, played, refusals: player.refusals)
+            print(json ? report.json.description : report.text)
+            if !report.isClean { throw ExitCode.failure }
+        }
     }
 }

@@ -6,7 +6,8 @@ struct TelltaleSim: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "telltale-sim", abstract: "Worlds to develop against: replays of real orders, and made-up ones.",
         subcommands: [
-            RunCommand.self, ListCommand.self, ReplayCommand.self, SwarmCommand.self, DemoCommand.self,
+            RunCommand.self, ListCommand.self, ReplayCommand.self, RecordCommand.self, SwarmCommand.self,
+            DemoCommand.self,
             ProviderCommand.self, ActCommand.self,
         ])
 

@@ -1,0 +1,162 @@
+import ArgumentParser
+import Client
+import EventLoop
+import Foundation
+import Model
+import Simulation
+import Wire
+
+/// `telltale-sim record FILE`
+struct RecordCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "record", abstract: "Writes what a daemon was told as a trace of offsets.",
+        discussion: """
+            Everything that the daemon's HISTORY tells of the keys that it has, and of those that it is told of until ctrl-c \
+            (or --for, or --once): events, taps, and what providers did. Dates become offsets from the beginning. \
+            HISTORY tells neither for whom an activity is, nor what was refused or said twice; so a recording has neither.
+
+              telltale-sim record lunch.jsonl --for 10m
+              telltale-sim replay lunch.jsonl --connect 127.0.0.1:7979     against a fresh daemon: the same verdicts and views
+            """)
+
+    @Argument(help: ArgumentHelp("Where to; - is standard output.", valueName: "FILE"))
+    var file: String
+    @Option(name: .customLong("for"), help: ArgumentHelp("How long, as 30s or 10m.", valueName: "DURATION"))
+    var span: String?
+    @Flag(help: "What there is now, and no more.")
+    var once = false
+    @Option(
+        help: ArgumentHelp(
+            "Where the daemon listens; else TELLTALE_CONNECT, else 127.0.0.1:7878.", valueName: "HOST:PORT|unix:PATH"))
+    var connect: String?
+
+    private var endpointText: String {
+        connect ?? ProcessInfo.processInfo.environment["TELLTALE_CONNECT"] ?? "127.0.0.1:7878"
+    }
+
+    func validate() throws {
+        guard Endpoint(endpointText) != nil else {
+            throw ValidationError("--connect \(endpointText): write HOST:PORT or unix:PATH")
+        }
+        if let span, Milliseconds(span: span) == nil {
+            throw ValidationError("--for \(span): write a duration such as 30s or 10m")
+        }
+    }
+
+    func run() throws {
+        guard let endpoint = Endpoint(endpointText) else { return }
+        let recorder = try Recorder(endpoint, span: once ? .zero : span.flatMap { Milliseconds(span: $0) })
+        let recording = try recorder.run()
+        let text = Data(recording.lines.joined(separator: "\n").utf8) + Data("\n".utf8)
+        if file == "-" {
+            FileHandle.standardOutput.write(text)
+        } else {
+            do {
+                try text.write(to: URL(filePath: file))
+            } catch {
+                complain("\(file) cannot be written: \(error.localizedDescription)")
+                throw ExitCode.failure
+            }
+        }
+        let keys = Set(recording.entries.map(\.key)).count
+        complain("\(recording.entries.count) deeds of \(keys) keys, over \(RunReport.seconds(recording.end))")
+    }
+}
+
+/// Follows a daemon until it is told to end, and reads its histories then.
+private final class Recorder {
+    private let endpoint: Endpoint
+    /// `nil`: until a signal comes.
+    private let span: Milliseconds?
+    private let loop: EventLoop
+    private var client: Client?
+    private var reader: RecordingReader?
+    private var keys: Set<String> = []
+    private var outcome: Result<Recording, RecordingReader.Failure>?
+    private var hasBegun = false
+    private var exit: ExitCode?
+    private var now: () -> Timestamp = { Timestamp(milliseconds: 0) }
+    private var timer: TimerHandle?
+
+    init(_ endpoint: Endpoint, span: Milliseconds?) throws {
+        self.endpoint = endpoint
+        self.span = span
+        loop = try EventLoop()
+    }
+
+    func run() throws -> Recording {
+        defer { loop.shutDown() }
+        var configuration = ClientConfiguration(name: "telltale-sim-record", eventIDPrefix: "record")
+        configuration.keepsRows = false
+        let client = try Client(to: endpoint, configuration: configuration, on: loop) { [unowned self] _, event in
+            heard(event)
+        }
+        self.client = client
+        guard let everything = Pattern("*") else { throw ExitCode.failure }
+        var all = SubscribeCommand(pattern: everything)
+        all.view = .full
+        _ = client.subscribe(all)
+        timer = try TimerHandle(on: loop) { [unowned self] _ in read() }
+        let signals = try [SignalHandle.Signal.interrupt, .terminate].map { signal in
+            try SignalHandle(signal, on: loop) { [unowned self] in read() }
+        }
+        client.start()
+        loop.run()
+        withExtendedLifetime(signals) {}
+        timer?.cancel()
+        client.close()
+        if let exit { throw exit }
+        switch outcome {
+        case .success(let recording): return recording
+        case .failure(let failure): complain("telltale-sim: \(failure)")
+        case nil: break
+        }
+        throw ExitCode.failure
+    }
+
+    private func read() {
+        guard reader == nil, let client else { return }
+        guard hasBegun else {
+            exit = .failure
+            return loop.stop()
+        }
+        reader = RecordingReader(client, keys: keys, now: now) { [unowned self] outcome in
+            self.outcome = outcome
+            loop.stop()
+        }
+    }
+
+    private func heard(_ event: ClientEvent) {
+        reader?.heard(event)
+        switch event {
+        case .ready(let greeting, _):
+            let (start, greetedAt) = (greeting.now, EventLoop.monotonicMilliseconds())
+            now = {
+                let elapsed = Double(EventLoop.monotonicMilliseconds() - greetedAt) * greeting.speed
+                return (start ?? Timestamp(milliseconds: 0)) + Milliseconds(Int64(elapsed))
+            }
+        case .subscription(_, let event):
+            switch event {
+            case .snapshot(let row), .update(let row): keys.insert(row.key.text)
+            case .deletion(let key, _, _): keys.insert(key.text)
+            case .live:
+                guard !hasBegun else { return }
+                hasBegun = true
+                if let span { timer?.schedule(afterMilliseconds: span.count) }
+                if span == nil { complain("recording; ctrl-c ends") }
+            case .milestone, .alert, .reset, .refused: break
+            }
+        case .refused(let reason, _):
+            complain("telltale-sim: \(reason)")
+            exit = .failure
+            loop.stop()
+        case .disconnected(let reason, _):
+            guard outcome == nil else { return }
+            guard !hasBegun else { return complain("\(reason); trying again") }
+            complain("no daemon at \(endpoint): \(reason)")
+            exit = .noDaemon
+            loop.stop()
+        case .item, .reply, .restarted, .lost, .action, .violation, .farewell: break
+        }
+    }
+}

@@ -1,0 +1,247 @@
+import Client
+import EventLoop
+import Foundation
+import Model
+import Simulation
+import Wire
+
+/// Tells a daemon what another one was told, in the same order, and reads what came of it.
+///
+/// One connection says everything, as its order is what counts; who dismissed something has one of their own.
+final class RecordingPlayer {
+    enum Outcome {
+        case played(Recording)
+        case noDaemon(String)
+        case failed(String)
+    }
+
+    private let recording: Recording
+    /// `nil`: as fast as the daemon takes it.
+    private var speed: Double?
+    private let endpoint: Endpoint
+    private let loop: EventLoop
+    private var client: Client?
+    private var people: [String: Client] = [:]
+    private var reader: RecordingReader?
+    private var timer: TimerHandle?
+    private var outcome: Outcome?
+
+    private var commands: [EventCommand?] = []
+    private var next = 0
+    /// Unix milliseconds of the daemon's clock.
+    private var beginning: Int64 = 0
+    private var waiting: Set<RequestID> = []
+    private var greeting: ServerGreeting?
+    private var greetedAt: Int64 = 0
+    private var startedAt: Int64 = 0
+    /// Actions that this provider was asked for and has not answered, by key.
+    private var asked: [String: [String]] = [:]
+    private var answered: [String: String] = [:]
+    private var waitsSince: Int64?
+    private(set) var refusals: [String] = []
+
+    private static let windowCount = 1_000
+    /// How long a `DO` may take to come.
+    private static let patience: Int64 = 5_000
+    /// How long at most the last deeds are given to come to what they came to.
+    private static let longestEnd: Int64 = 120_000
+
+    /// - Parameter speed: `nil`: as fast as the daemon takes it, unless time had a part in it: then at the pace of the
+    ///   daemon's own clock.
+    init(_ recording: Recording, speed: ReplaySpeed?, at endpoint: Endpoint) throws {
+        self.recording = recording
+        self.endpoint = endpoint
+        loop = try EventLoop()
+        switch speed {
+        case .times(let factor): self.speed = factor
+        case .maximum: self.speed = nil
+        case nil: self.speed = recording.isTimed ? 0 : nil
+        }
+    }
+
+    var progress: (done: Int, of: Int) { (next, recording.entries.count) }
+
+    func run() throws -> Outcome {
+        defer { loop.shutDown() }
+        var configuration = ClientConfiguration(
+            name: "telltale-sim-replay", eventIDPrefix: "replay-\(UInt64.random(in: 0..<(1 << 32)))")
+        configuration.keepsRows = false
+        configuration.reconnects = false
+        let client = try Client(to: endpoint, configuration: configuration, on: loop) { [unowned self] _, event in
+            heard(event)
+        }
+        self.client = client
+        timer = try TimerHandle(on: loop) { [unowned self] _ in play() }
+        for kind in recording.servedKinds { waiting.insert(client.request(.serve(kind: kind))) }
+        client.start()
+        loop.run()
+        timer?.cancel()
+        for person in people.values { person.close() }
+        client.close()
+        return outcome ?? .failed("interrupted")
+    }
+
+    private func end(_ outcome: Outcome) {
+        if self.outcome == nil { self.outcome = outcome }
+        loop.stop()
+    }
+
+    private func heard(_ event: ClientEvent) {
+        reader?.heard(event)
+        switch event {
+        case .ready(let greeting, _): begin(greeting)
+        case .reply(let id, let reply): replied(id, reply)
+        case .action(let action): asked[action.key.text, default: []].append(action.operation)
+        case .lost(let id): if waiting.remove(id) != nil { end(.failed("the connection went before the answer")) }
+        case .refused(let reason, _): end(.failed(reason))
+        case .disconnected(let reason, _):
+            end(greeting == nil ? .noDaemon(reason) : .failed("the daemon went away: \(reason)"))
+        case .violation(let text): refusals.append("the daemon broke the protocol: \(text)")
+        case .item, .restarted, .subscription, .farewell: break
+        }
+        if greeting != nil, reader == nil { play() }
+    }
+
+    private func begin(_ greeting: ServerGreeting) {
+        guard self.greeting == nil else { return }
+        self.greeting = greeting
+        greetedAt = loop.monotonicMilliseconds
+        startedAt = greetedAt
+        if speed == 0 { speed = greeting.speed }
+        // A whole second, as the recording's own beginning.
+        let now = greeting.now?.milliseconds ?? 0
+        beginning = now - now % 1_000
+        commands = recording.commands(beginning: beginning)
+    }
+
+    private func replied(_ id: RequestID, _ reply: Reply) {
+        guard waiting.remove(id) != nil, !reply.isOK else { return }
+        refusals.append("\(reply.line["code"] ?? "refused"): \(reply.line.message ?? "")")
+    }
+
+    // MARK: Playing
+
+    private func play() {
+        guard let client, reader == nil, greeting != nil, !isPersonBusy else { return }
+        while next < recording.entries.count, waiting.count < Self.windowCount {
+            let entry = recording.entries[next]
+            if let wait = wait(until: entry.offset) {
+                timer?.schedule(afterMilliseconds: wait)
+                return
+            }
+            guard play(entry, client) else { return }
+            next += 1
+            waitsSince = nil
+        }
+        guard next == recording.entries.count, waiting.isEmpty else { return }
+        if let wait = wait(until: recording.end),
+            loop.monotonicMilliseconds - startedAt < duration(recording.entries.last?.offset ?? 0) + Self.longestEnd
+        {
+            timer?.schedule(afterMilliseconds: wait)
+            return
+        }
+        read(client)
+    }
+
+    private func duration(_ offset: Int64) -> Int64 { speed.map { Int64(Double(offset) / $0) } ?? 0 }
+
+    private func wait(until offset: Int64) -> Int64? {
+        let wait = startedAt + duration(offset) - loop.monotonicMilliseconds
+        return wait > 0 ? wait : nil
+    }
+
+    /// - Returns: Whether it is said; otherwise it waits for something.
+    private func play(_ entry: Recording.Entry, _ client: Client) -> Bool {
+        switch entry.deed {
+        case .event:
+            if let command = commands[next] { waiting.insert(client.post(command)) }
+        case .set(let isOn, let eid):
+            var command = SetCommand(key: entry.key, value: isOn)
+            command.eid = eid
+            waiting.insert(client.request(.set(command)))
+        case .press(let eid): waiting.insert(client.request(.press(entry.key, eid: eid)))
+        case .report(let isOn): waiting.insert(client.request(.report(entry.key, value: isOn, at: nil)))
+        case .done(let isOn):
+            guard let operation = operation(entry) else { return hasGivenUp(entry) }
+            waiting.insert(client.request(.done(op: operation, value: isOn)))
+        case .failed(let message):
+            guard let operation = operation(entry) else { return hasGivenUp(entry) }
+            waiting.insert(client.request(.fail(op: operation, code: nil, message: message)))
+        case .dismissed(let account): return dismiss(entry.key, as: account)
+        }
+        return true
+    }
+
+    /// Which operation an answer is of: the oldest that waits, or for one that came too late the last one.
+    private func operation(_ entry: Recording.Entry) -> String? {
+        let key = entry.key.text
+        if entry.verdict == "ignored", let last = answered[key] { return last }
+        guard let operation = asked[key]?.first else { return nil }
+        asked[key]?.removeFirst()
+        answered[key] = operation
+        return operation
+    }
+
+    private func hasGivenUp(_ entry: Recording.Entry) -> Bool {
+        let now = loop.monotonicMilliseconds
+        let since = waitsSince ?? now
+        waitsSince = since
+        if now - since > Self.patience {
+            refusals.append("\(entry.key) was not asked of its provider in time")
+            return true
+        }
+        timer?.schedule(afterMilliseconds: 20)
+        return false
+    }
+
+    private func dismiss(_ key: Key, as account: String) -> Bool {
+        // What was said before must be known before.
+        guard waiting.isEmpty else { return false }
+        do {
+            let person = try people[account] ?? makePerson(account)
+            people[account] = person
+            personRequest = person.request(.dismiss(key))
+            isPersonBusy = true
+        } catch {
+            end(.failed("\(error)"))
+        }
+        next += 1
+        return false
+    }
+
+    private var personRequest: RequestID?
+    private var isPersonBusy = false
+
+    private func makePerson(_ account: String) throws -> Client {
+        var configuration = ClientConfiguration(name: "telltale-sim-replay-person", eventIDPrefix: "replay-person")
+        configuration.account = account
+        configuration.keepsRows = false
+        let person = try Client(to: endpoint, configuration: configuration, on: loop) { [unowned self] _, event in
+            guard case .reply(let id, let reply) = event, id == personRequest else { return }
+            if !reply.isOK { refusals.append("DISMISS: \(reply.line["code"] ?? "")") }
+            isPersonBusy = false
+            play()
+        }
+        person.start()
+        return person
+    }
+
+    // MARK: The end
+
+    private func read(_ client: Client) {
+        let keys = Set(recording.entries.map(\.key.text)).union(recording.views.keys)
+        let (greeting, greetedAt) = (greeting, greetedAt)
+        reader = RecordingReader(client, keys: keys, beginning: beginning) {
+            let elapsed = Double(EventLoop.monotonicMilliseconds() - greetedAt) * (greeting?.speed ?? 1)
+            return (greeting?.now ?? Timestamp(milliseconds: 0)) + Milliseconds(Int64(elapsed))
+        } onEnd: { [unowned self] result in
+            switch result {
+            case .success(var played):
+                played.entries.removeAll { !keys.contains($0.key.text) }
+                played.views = played.views.filter { keys.contains($0.key) }
+                end(.played(played))
+            case .failure(let failure): end(.failed("\(failure)"))
+            }
+        }
+    }
+}
