@@ -6,7 +6,7 @@ import Foundation
 enum Crowd: String, CaseIterable, ExpressibleByArgument {
     /// Follow everything and read one byte a second.
     case slow
-    /// Follow everything and read one byte in 20 s: just enough not to be cut.
+    /// Follow everything and read one byte in 20 s.
     case trickle
     /// Follow everything and read nothing.
     case stuck
@@ -28,6 +28,14 @@ enum Crowd: String, CaseIterable, ExpressibleByArgument {
             case .silent: FANOUT_IS_SILENT
             }
         return CInt(kind)
+    }
+
+    /// Whether the daemon may cut them: those of whom it hears no byte taken for 30 s.
+    var mayBeCut: Bool {
+        switch self {
+        case .slow, .trickle, .stuck: true
+        case .connects, .nonsense, .silent: false
+        }
     }
 
     /// How many there are.
