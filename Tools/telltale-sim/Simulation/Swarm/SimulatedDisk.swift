@@ -11,6 +11,8 @@ final class SimulatedDisk {
     /// The batch under way.
     private(set) var writing: [JournalRecord]?
     var isFull = false
+    /// Is told that a batch does not follow what is there; only a daemon with a bug writes one.
+    var refusedGap: (_ sequence: Int64, _ last: Int64) -> Void = { _, _ in }
     /// Is told what has become durable.
     var written: (([JournalRecord]) -> Void)?
 
@@ -41,6 +43,10 @@ final class SimulatedDisk {
         guard let records = writing, let journal else { return false }
         writing = nil
         if isFull { return false }
+        if let first = records.first, first.sequence != journal.lastSequence + 1 {
+            refusedGap(first.sequence, journal.lastSequence)
+            return false
+        }
         do {
             try journal.append(records)
         } catch {

@@ -60,6 +60,9 @@ final class World: Surroundings {
         records = Chronicle(world: self)
         daemon = SimulatedDaemon(
             world: self, kinds: try SimulatedKinds.load(for: setting, bug: bug), configuration: configuration)
+        daemon.disk.refusedGap = { [unowned self] sequence, last in
+            violated("P1", "record \(sequence) is written after record \(last)")
+        }
         daemon.disk.written = { [unowned self] in records.take($0) }
         populate()
     }
