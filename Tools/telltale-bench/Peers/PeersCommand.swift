@@ -22,7 +22,8 @@ struct PeersCommand: ParsableCommand {
 
             For each audience first the maximum of each server, then --rounds rounds, in which each serves events at one \
             rate for all, 70% of what the slowest can (but no key more often than Telltale would show it: every 2 \
-            ms at a pace of 1), and then as many as it takes. Where events of one key come faster than screens are \
+            ms at a pace of 1), and then as many as it takes: with 64 events on their way, or one of each key, whichever \
+            delivers more. Where events of one key come faster than screens are \
             written to, Telltale folds them into the newest; such a delivery does not count. A run at the common rate \
             with more than 1% of them is marked VOID. Figures are medians; in brackets stand the least and the most. \
             Telltale runs twice (the second is "again"): when the two differ by more than a tenth, the run says \
