@@ -67,6 +67,20 @@ struct ScenarioTests {
         #expect(unmet.contains { $0.hasPrefix(told) }, "\(unmet)")
     }
 
+    @Test func `the example in the README is a scenario that comes out as it says`() throws {
+        let text = try String(
+            contentsOf: repositoryRoot.appending(path: "Protocols/Scenarios/README.md"), encoding: .utf8)
+        let example = try #require(text.components(separatedBy: "```json\n").dropFirst().first)
+        var scenario = try Self.scenario(try #require(example.components(separatedBy: "```").first))
+        scenario.setting.kinds = try ["coffee-order", "flight"].map {
+            try ShippedScenarios.json(repositoryRoot.appending(path: "Protocols/Kinds/examples/\($0).json"))
+        }
+        scenario.climate.inputs = 700
+        let outcome = ScenarioRun.inProcess(scenario)
+        #expect(outcome.violations == [])
+        #expect(scenario.expectations.unmet(by: outcome).filter { !$0.hasPrefix("applied") } == [])
+    }
+
     /// What stands in the file, and what is said of it.
     static let wrong = [
         (#""title":"""#, "x: $.title takes a text"),
