@@ -16,7 +16,7 @@ public final class Crowd: Surroundings {
         case resumeReading(Int)
     }
 
-    enum Event {
+    private enum Event {
         case move(Int)
         case later(Int, Int)
         case write(Link, [UInt8])
@@ -33,37 +33,35 @@ public final class Crowd: Surroundings {
     private(set) var setting: Setting
     let ledger = Ledger()
     private(set) var isCalm = false
-    var now: Int64 = 0
-    var instant: Int64 = 0
+    private(set) var now: Int64 = 0
+    private(set) var instant: Int64 = 0
     private(set) var inputCount = 0
     private(set) var clients: [any SimulatedClient] = []
     private(set) var stage: Stage?
     private(set) var player: TracePlayer?
-    var queue = TimedQueue<Event>()
-    var wishes: [Wish] = []
-    var links: [Int: Link] = [:]
-    var linkCount = 0
+    private var queue = TimedQueue<Event>()
+    private var wishes: [Wish] = []
+    private var links: [Int: Link] = [:]
+    private var linkCount = 0
     private var random: SimulationRandom
-    var wires: SimulationRandom
+    private var wires: SimulationRandom
     private var arrivalCount = 0
     private var stormCount = 0
     /// Is told every piece that a client reads and sends, with its time and the client's number.
     public var trace: ((_ time: Int64, _ client: Int, _ text: String) -> Void)?
     private var isPastArrivals: Bool
-    var finale: Finale?
-    /// Who asks on connections of their own, by numbers below 0.
-    var askers: [Int: Asker] = [:]
+    private var finale: Finale?
 
     /// The daemon's greeting, of the first connection.
-    var greetedAt: Int64 = 0
-    var greetedTime: Int64 = 0
-    var daemonSpeed = 1.0
+    private var greetedAt: Int64 = 0
+    private var greetedTime: Int64 = 0
+    private(set) var daemonSpeed = 1.0
 
     /// The scenario's time runs so many times as fast as real time.
-    public internal(set) var speed: Double
-    public internal(set) var isPaused = false
-    var baseInstant: Int64 = 0
-    var baseTime: Int64 = 0
+    public private(set) var speed: Double
+    public private(set) var isPaused = false
+    private var baseInstant: Int64 = 0
+    private var baseTime: Int64 = 0
 
     /// Why it cannot go on.
     public private(set) var failure: String?
@@ -167,9 +165,9 @@ public final class Crowd: Surroundings {
         now = max(now, time)
     }
 
-    var time: Int64 { baseTime + Int64(Double(instant - baseInstant) / 1_000 * speed) }
+    private var time: Int64 { baseTime + Int64(Double(instant - baseInstant) / 1_000 * speed) }
 
-    func perform(_ event: Event) {
+    private func perform(_ event: Event) {
         switch event {
         case .move(let index):
             clients[index].move()
@@ -222,6 +220,85 @@ public final class Crowd: Surroundings {
     /// Whether a key is of this run.
     func isOwn(_ key: String) -> Bool { key.hasSuffix("~\(setting.tag)") }
 
+    // MARK: For who watches
+
+    public func pause(_ isPaused: Bool, at instant: Int64) {
+        advance(to: instant)
+        rebase()
+        self.isPaused = isPaused
+    }
+
+    /// While it is paused: the next thing happens.
+    public func step(at instant: Int64) {
+        self.instant = max(self.instant, instant)
+        rebase()
+        guard isPaused, let (due, event) = queue.pop(by: .max) else { return }
+        now = max(now, due)
+        baseTime = now
+        perform(event)
+    }
+
+    public func setSpeed(_ speed: Double, at instant: Int64) {
+        advance(to: instant)
+        rebase()
+        self.speed = speed
+    }
+
+    private func rebase() {
+        if !isPaused { baseTime = time }
+        baseInstant = instant
+    }
+
+    public var glimpse: Glimpse {
+        Glimpse(
+            clients: clients, stage: stage, time: now, daemonTime: daemonTime, progress: progress, isCalm: isCalm,
+            inputs: inputCount)
+    }
+
+    public var progress: Double {
+        var parts: [Double] = []
+        if climate.producers + climate.fingers > 0 { parts.append(Double(inputCount) / Double(max(1, climate.inputs))) }
+        if let stage { parts.append(Double(stage.next) / Double(max(1, setting.steps.count))) }
+        if let player {
+            parts.append(player.isDone ? 1 : Double(inputCount) / Double(max(1, setting.plan?.posts.count ?? 1)))
+        }
+        return min(1, parts.min() ?? 0)
+    }
+
+    public var outcome: ScenarioOutcome {
+        var outcome = ScenarioOutcome()
+        outcome.collect(from: ledger, clients: clients)
+        outcome.inputs = inputCount
+        outcome.milliseconds = now
+        outcome.unmetSights = stage?.conclude() ?? []
+        outcome.states = finale?.states ?? [:]
+        return outcome
+    }
+
+    /// What this run could not do as the scenario says.
+    public var notes: [String] {
+        var notes: [String] = []
+        var left: [String] = []
+        if climate.crashes > 0 { left.append("crashes") }
+        if climate.fullDisks > 0 { left.append("fullDisks") }
+        if climate.startsFull { left.append("startsFull") }
+        if climate.clockJumps > 0 { left.append("clockJumps") }
+        if !left.isEmpty {
+            notes.append("\(left.joined(separator: ", ")): only a world in process can do that; left out here")
+        }
+        if setting.clockSpeed != 1, Double(setting.clockSpeed) != daemonSpeed {
+            notes.append(
+                "the scenario's clock runs at \(setting.clockSpeed), the daemon's at \(daemonSpeed): start it with --clock-speed \(setting.clockSpeed)"
+            )
+        }
+        if climate.slowestWire > 1 {
+            notes.append(
+                "event to view holds the scenario's own delay of up to \(climate.slowestWire) ms between a sender and the daemon"
+            )
+        }
+        return notes
+    }
+
     // MARK: Surroundings
 
     var daemonTime: Int64 { greetedTime + Int64(Double(instant - greetedAt) / 1_000 * daemonSpeed) }
@@ -251,5 +328,131 @@ public final class Crowd: Surroundings {
 
     func scheduleLater(_ what: Int, for client: any SimulatedClient, after delay: Int64) {
         queue.insert(.later(client.index, what), at: now + max(0, delay))
+    }
+
+    // MARK: Connections
+
+    public func takeWishes() -> [Wish] {
+        defer { wishes = [] }
+        return wishes
+    }
+
+    func connect(_ client: any SimulatedClient) -> Link { connect(index: client.index) }
+
+    private func connect(index: Int) -> Link {
+        linkCount += 1
+        let link = Link(client: index, capacity: 0, generation: 0)
+        link.number = linkCount
+        links[linkCount] = link
+        wishes.append(.connect(linkCount))
+        return link
+    }
+
+    func send(_ text: String, on link: Link) {
+        guard link.isOpenAtClient else { return }
+        trace?(now, link.client, "> " + text)
+        var bytes = Array(text.utf8)
+        while !bytes.isEmpty {
+            let isSliced = !isCalm && climate.slices > 0 && wires.chance(climate.slices)
+            let count = isSliced ? 1 + wires.below(bytes.count) : bytes.count
+            let piece = Array(bytes.prefix(count))
+            bytes.removeFirst(count)
+            later(.write(link, piece), on: link)
+        }
+    }
+
+    func halfClose(_ link: Link) { later(.shutWrite(link), on: link) }
+
+    /// After everything that goes before it on the same link, and the wire's delay.
+    private func later(_ event: Event, on link: Link) {
+        let delay = !isCalm && climate.slowestWire > 1 ? wires.pick(0...Int64(climate.slowestWire)) : 0
+        link.lastArrivalAtServer = max(link.lastArrivalAtServer, now + delay)
+        if link.lastArrivalAtServer <= now {
+            perform(event)
+        } else {
+            queue.insert(event, at: link.lastArrivalAtServer)
+        }
+    }
+
+    func reset(_ link: Link) {
+        guard link.isOpenAtClient else { return }
+        link.isOpenAtClient = false
+        links[link.number] = nil
+        wishes.append(.close(link.number))
+    }
+
+    public func received(_ bytes: [UInt8], on number: Int, at instant: Int64) {
+        arrive(at: instant)
+        guard let link = links[number], link.isOpenAtClient else { return }
+        link.received.append(bytes)
+        read(link)
+        if !link.received.isEmpty { wishes.append(.pauseReading(number)) }
+    }
+
+    func read(_ link: Link) {
+        guard link.isOpenAtClient, !link.received.isEmpty, !link.isReadScheduled else { return }
+        let count = min(link.readingLimit ?? .max, link.received.count)
+        let bytes = link.received.take(count)
+        deliver(bytes, on: link)
+        if link.received.isEmpty {
+            wishes.append(.resumeReading(link.number))
+        } else if link.readingLimit != nil {
+            link.isReadScheduled = true
+            queue.insert(.read(link), at: now + link.pause)
+        }
+    }
+
+    private func deliver(_ bytes: [UInt8], on link: Link) {
+        trace?(now, link.client, "< " + String(decoding: bytes, as: UTF8.self))
+        if let asker = askers[link.client] {
+            asker.received(bytes, on: link)
+        } else {
+            clients[link.client].received(bytes, on: link)
+        }
+    }
+
+    /// - Parameter hasEnded: The daemon shut its side, rather than that something failed.
+    public func lost(_ number: Int, hasEnded: Bool, at instant: Int64) {
+        arrive(at: instant)
+        guard let link = links.removeValue(forKey: number), link.isOpenAtClient else { return }
+        // What came before the end is read before it.
+        link.readingLimit = nil
+        link.isReadScheduled = false
+        read(link)
+        link.isOpenAtClient = false
+        link.hasEnded = hasEnded
+        if let asker = askers[link.client] { asker.lost(link) } else { clients[link.client].lost(link) }
+    }
+
+    private func arrive(at instant: Int64) {
+        self.instant = max(self.instant, instant)
+        if !isPaused { now = max(now, time) }
+    }
+
+    // MARK: Questions
+
+    private var askers: [Int: Asker] = [:]
+
+    /// Asks on a connection of its own.
+    func ask(
+        _ lines: [String], until isDone: @escaping ([ClientLine]) -> Bool, then: @escaping ([ClientLine]) -> Void
+    ) {
+        let index = -1 - askers.count
+        let asker = Asker(until: isDone) { [unowned self] lines in
+            if let greeting = lines.first, greeting.verb == "TELLTALE", greetedAt == 0 {
+                greetedAt = instant
+                greetedTime = greeting.integer("now") ?? 0
+                daemonSpeed = greeting["speed"].flatMap { Double($0) } ?? 1
+            }
+            then(lines)
+        }
+        askers[index] = asker
+        asker.begin = { [unowned self, unowned asker] in
+            let link = connect(index: index)
+            asker.link = link
+            wishes.append(.write(link.number, Array(lines.map { $0 + "\n" }.joined().utf8)))
+        }
+        asker.end = { [unowned self] link in reset(link) }
+        asker.begin()
     }
 }

@@ -45,6 +45,8 @@ final class Chronicle {
 
     /// How long the daemon may take with what is due, when nothing holds it up: a sync that is under way, and its pace.
     private var patience: Int64 { Int64(world.climate.slowestSync) + 5 }
+    /// And until it is durable, with a sync of its own.
+    private var reach: Int64 { 2 * patience }
     private var retention: Int64 { Int64(world.climate.retention) * 1_000 }
     /// Kinds live by the wall's clock, as controls and retention do.
     private var hasOneClock: Bool { world.setting.clockSpeed == 1 }
@@ -108,7 +110,7 @@ final class Chronicle {
         guard hasOneClock else { return }
         // The end of retention is no date of the order's own; the reference knows when it was due.
         guard let due = record.type == "deadline" ? record.happened : stories[key]?.reference.nextDue else { return }
-        let excused = outages.excused(due, patience: patience)
+        let excused = outages.excused(due, reach: reach)
         if record.heard > excused + patience {
             world.violated("deadline", "\(key) was due at \(due) and fired \(record.heard - due) ms late")
         }
@@ -122,7 +124,7 @@ final class Chronicle {
                 return world.violated("reference", "\(key) is as it was before the restart")
             }
             guard let due = story.reference.nextDue else { continue }
-            if outages.excused(due, patience: patience) + patience < now {
+            if outages.excused(due, reach: reach) + patience < now {
                 return world.violated(
                     "deadline", "\(key) is \(story.reference.state ?? ""), \(now - due) ms past its deadline")
             }

@@ -23,14 +23,16 @@ struct Outages {
         if to > from { closed.append((from, to)) }
     }
 
-    /// The moment by which what was due at `due` must have been decided, but for `patience`.
-    func excused(_ due: Int64, patience: Int64) -> Int64 {
-        if !open.isEmpty, let from = open.values.min(), from <= due + patience { return .max - patience }
+    /// The moment by which what was due at `due` must have been decided, but for the time that takes.
+    ///
+    /// - Parameter reach: Milliseconds from a decision's due until it is durable: what begins before that may undo it.
+    func excused(_ due: Int64, reach: Int64) -> Int64 {
+        if !open.isEmpty, let from = open.values.min(), from <= due + reach { return .max - reach }
         var time = due
         var isMoving = true
         while isMoving {
             isMoving = false
-            for outage in closed where outage.from <= time + patience && outage.to > time {
+            for outage in closed where outage.from <= time + reach && outage.to > time {
                 time = outage.to
                 isMoving = true
             }
