@@ -99,11 +99,13 @@ struct SwarmCommand: ParsableCommand {
         let next = Atomic<Int>(0)
         let results = Mutex<[SwarmResult]>([])
         let progress = SwarmProgress(total: seeds, of: "seeds", isQuiet: json)
-        DispatchQueue.concurrentPerform(iterations: min(seeds, cores)) { _ in
+        SeedsAtWork.watch()
+        DispatchQueue.concurrentPerform(iterations: min(seeds, cores)) { worker in
             while true {
                 let index = next.wrappingAdd(1, ordering: .relaxed).oldValue
                 guard index < seeds else { return }
                 let climate = climate(first &+ UInt64(index))
+                SeedsAtWork.note(climate.seed, worker: worker)
                 var result = Swarm.run(climate, bug: bug)
                 if twice, Swarm.run(climate, bug: bug).hash != result.hash {
                     result.violation =
@@ -126,12 +128,14 @@ struct SwarmCommand: ParsableCommand {
         let next = Atomic<Int>(0)
         let found = Mutex<[[Violation?]]>(Array(repeating: [], count: bugs.count))
         let progress = SwarmProgress(total: bugs.count, of: "bugs", isQuiet: json)
-        DispatchQueue.concurrentPerform(iterations: min(bugs.count, cores)) { _ in
+        SeedsAtWork.watch()
+        DispatchQueue.concurrentPerform(iterations: min(bugs.count, cores)) { worker in
             while true {
                 let place = next.wrappingAdd(1, ordering: .relaxed).oldValue
                 guard place < bugs.count else { return }
                 var violations: [Violation?] = []
                 for number in 0..<seeds where !once || !violations.contains(where: { $0 != nil }) {
+                    SeedsAtWork.note(first &+ UInt64(number), worker: worker)
                     violations.append(Swarm.run(climate(first &+ UInt64(number)), bug: bugs[place]).violation)
                 }
                 let outcome = violations
