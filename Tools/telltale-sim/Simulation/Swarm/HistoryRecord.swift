@@ -96,10 +96,10 @@ enum Reference {
         switch self {
         case .order, .unknown: break
         case .toggle(var toggle):
-            toggle.owesRestart = toggle.isServed || toggle.nextDue != nil
+            toggle.restart()
             self = .toggle(toggle)
         case .button(var button):
-            button.owesRestart = button.isServed || button.nextDue != nil
+            button.restart()
             self = .button(button)
         }
     }

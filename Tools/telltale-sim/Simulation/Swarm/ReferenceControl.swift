@@ -5,9 +5,9 @@ struct ReferenceToggle: CustomStringConvertible {
     private var queued: (operation: String, wanted: Bool)?
     private var held: Bool?
     private var settles: Int64?
-    private(set) var isServed = false
+    private var isServed = false
     /// The daemon was started again, and has not said so.
-    var owesRestart = false
+    private(set) var owesRestart = false
 
     private static let timeout: Int64 = 10_000
     private static let settling: Int64 = 1_000
@@ -16,6 +16,9 @@ struct ReferenceToggle: CustomStringConvertible {
         let phase = flight != nil ? "pending" : value != nil ? "settled" : "unknown"
         return "\(phase) \(value.map { $0 ? "on" : "off" } ?? "unknown")"
     }
+
+    /// What is in flight must be settled, and who served is gone; a report that is held goes on waiting.
+    mutating func restart() { owesRestart = isServed || flight != nil }
 
     var nextDue: Int64? { flight?.due ?? (held == nil ? nil : settles) }
 
@@ -110,14 +113,17 @@ struct ReferenceToggle: CustomStringConvertible {
 struct ReferenceButton: CustomStringConvertible {
     private var flight: (operation: String, due: Int64)?
     private var coolingUntil: Int64?
-    private(set) var isServed = false
+    private var isServed = false
     /// The daemon was started again, and has not said so.
-    var owesRestart = false
+    private(set) var owesRestart = false
 
     private static let timeout: Int64 = 5_000
     private static let cooldown: Int64 = 3_000
 
     var description: String { flight == nil ? "idle" : "performing" }
+    /// What is in flight must be settled, and who served is gone; a report that is held goes on waiting.
+    mutating func restart() { owesRestart = isServed || flight != nil }
+
     var nextDue: Int64? { flight?.due }
 
     mutating func take(_ record: HistoryRecord) -> String? {
