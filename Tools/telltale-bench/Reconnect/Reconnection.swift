@@ -69,7 +69,9 @@ struct Reconnection {
     /// The cursor of each subscription, by its number.
     private static func cursors(in transcript: [UInt8]) -> [String] {
         var cursors: [Int: String] = [:]
-        for line in String(decoding: transcript, as: UTF8.self).split(separator: "\n") where line.hasPrefix("LIVE ") {
+        // The rows of everything may stand before them.
+        let end = transcript.suffix(262_144)
+        for line in String(decoding: end, as: UTF8.self).split(separator: "\n") where line.hasPrefix("LIVE ") {
             let words = line.split(separator: " ")
             guard let number = words.first(where: { $0.hasPrefix("sub=") }).flatMap({ Int($0.dropFirst(4)) }),
                 let cursor = words.first(where: { $0.hasPrefix("cur=") })
