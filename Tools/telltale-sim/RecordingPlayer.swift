@@ -7,7 +7,9 @@ import Wire
 
 /// Tells a daemon what another one was told, in the same order, and reads what came of it.
 ///
-/// One connection says everything, as its order is what counts; who dismissed something has one of their own.
+/// One connection says what order systems and people said, as its order is what counts; a provider has one that comes and
+/// goes as it did, and who dismissed something has one of their own. Whoever speaks next waits for the answers to who spoke
+/// before.
 final class RecordingPlayer {
     enum Outcome {
         case played(Recording)
@@ -38,9 +40,17 @@ final class RecordingPlayer {
     private var asked: [String: [String]] = [:]
     private var answered: [String: String] = [:]
     private var waitsSince: Int64?
+    private var house: Client?
+    private var houseWaiting: Set<RequestID> = []
+    /// Of the controls that the house acts for, those that it is known for.
+    private var servedKeys: Set<Key> = []
+    /// Was replaced by another one, and goes when that serves.
+    private var retiring: Client?
+    private var pauseUntil: Int64 = 0
     private(set) var refusals: [String] = []
 
     private static let windowCount = 1_000
+    private static let farewellMilliseconds: Int64 = 30
     /// How long a `DO` may take to come.
     private static let patience: Int64 = 5_000
     /// How long at most the last deeds are given to come to what they came to.
@@ -72,11 +82,11 @@ final class RecordingPlayer {
         }
         self.client = client
         timer = try TimerHandle(on: loop) { [unowned self] _ in play() }
-        for kind in recording.servedKinds { waiting.insert(client.request(.serve(kind: kind))) }
         client.start()
         loop.run()
         timer?.cancel()
         for person in people.values { person.close() }
+        house?.close()
         client.close()
         return outcome ?? .failed("interrupted")
     }
@@ -91,13 +101,12 @@ final class RecordingPlayer {
         switch event {
         case .ready(let greeting, _): begin(greeting)
         case .reply(let id, let reply): replied(id, reply)
-        case .action(let action): asked[action.key.text, default: []].append(action.operation)
         case .lost(let id): if waiting.remove(id) != nil { end(.failed("the connection went before the answer")) }
         case .refused(let reason, _): end(.failed(reason))
         case .disconnected(let reason, _):
             end(greeting == nil ? .noDaemon(reason) : .failed("the daemon went away: \(reason)"))
         case .violation(let text): refusals.append("the daemon broke the protocol: \(text)")
-        case .item, .restarted, .subscription, .farewell: break
+        case .item, .restarted, .subscription, .action, .farewell: break
         }
         if greeting != nil, reader == nil { play() }
     }
@@ -125,6 +134,11 @@ final class RecordingPlayer {
         guard let client, reader == nil, greeting != nil, !isPersonBusy else { return }
         while next < recording.entries.count, waiting.count < Self.windowCount {
             let entry = recording.entries[next]
+            let pause = pauseUntil - loop.monotonicMilliseconds
+            guard pause <= 0 else {
+                timer?.schedule(afterMilliseconds: pause)
+                return
+            }
             if let wait = wait(until: entry.offset) {
                 timer?.schedule(afterMilliseconds: wait)
                 return
@@ -133,7 +147,7 @@ final class RecordingPlayer {
             next += 1
             waitsSince = nil
         }
-        guard next == recording.entries.count, waiting.isEmpty else { return }
+        guard next == recording.entries.count, waiting.isEmpty, houseWaiting.isEmpty else { return }
         if let wait = wait(until: recording.end),
             loop.monotonicMilliseconds - startedAt < duration(recording.entries.last?.offset ?? 0) + Self.longestEnd
         {
@@ -153,23 +167,91 @@ final class RecordingPlayer {
     /// - Returns: Whether it is said; otherwise it waits for something.
     private func play(_ entry: Recording.Entry, _ client: Client) -> Bool {
         switch entry.deed {
+        case .event, .set, .press, .dismissed: guard houseWaiting.isEmpty else { return false }
+        case .report, .done, .failed, .served: guard waiting.isEmpty else { return false }
+        }
+        switch entry.deed {
         case .event:
             if let command = commands[next] { waiting.insert(client.post(command)) }
-        case .set(let isOn, let eid):
+        case .set(let isOn, let sender, let eid):
             var command = SetCommand(key: entry.key, value: isOn)
             command.eid = eid
-            waiting.insert(client.request(.set(command)))
-        case .press(let eid): waiting.insert(client.request(.press(entry.key, eid: eid)))
-        case .report(let isOn): waiting.insert(client.request(.report(entry.key, value: isOn, at: nil)))
+            return ask(.set(command), as: sender)
+        case .press(let sender, let eid): return ask(.press(entry.key, eid: eid), as: sender)
+        case .report(let isOn): tellFromHouse(.report(entry.key, value: isOn, at: nil))
         case .done(let isOn):
             guard let operation = operation(entry) else { return hasGivenUp(entry) }
-            waiting.insert(client.request(.done(op: operation, value: isOn)))
+            tellFromHouse(.done(op: operation, value: isOn))
         case .failed(let message):
             guard let operation = operation(entry) else { return hasGivenUp(entry) }
-            waiting.insert(client.request(.fail(op: operation, code: nil, message: message)))
-        case .dismissed(let account): return dismiss(entry.key, as: account)
+            tellFromHouse(.fail(op: operation, code: nil, message: message))
+        case .dismissed(let account): return ask(.dismiss(entry.key), as: "account:\(account)")
+        case .served(let isServed): return serve(isServed, entry.key)
         }
         return true
+    }
+
+    // MARK: The provider
+
+    private func tellFromHouse(_ command: Command) {
+        if house == nil { openHouse() }
+        if let house { houseWaiting.insert(house.request(command)) }
+    }
+
+    /// - Returns: Whether it is done.
+    private func serve(_ isServed: Bool, _ key: Key) -> Bool {
+        guard houseWaiting.isEmpty else { return false }
+        let old = house
+        if isServed {
+            // For a control that is served already, somebody else acts from now on.
+            guard old == nil || servedKeys.contains(key) else {
+                servedKeys.insert(key)
+                return true
+            }
+            openHouse()
+            servedKeys = [key]
+            retiring = old
+        } else if let old {
+            house = nil
+            asked = [:]
+            old.close()
+            leave()
+        }
+        return true
+    }
+
+    private func openHouse() {
+        var configuration = ClientConfiguration(name: "telltale-sim-replay-house", eventIDPrefix: "replay-house")
+        configuration.keepsRows = false
+        configuration.reconnects = false
+        house = try? Client(to: endpoint, configuration: configuration, on: loop) { [unowned self] client, event in
+            guard client === house else { return }
+            switch event {
+            case .action(let action): asked[action.key.text, default: []].append(action.operation)
+            case .reply(let id, let reply):
+                guard houseWaiting.remove(id) != nil else { return }
+                if !reply.isOK { refusals.append("\(reply.line["code"] ?? "refused"): \(reply.line.message ?? "")") }
+                if houseWaiting.isEmpty, let old = retiring {
+                    retiring = nil
+                    asked = [:]
+                    old.close()
+                    leave()
+                }
+            case .lost(let id): if houseWaiting.remove(id) != nil { refusals.append("the provider's connection went") }
+            case .ready, .refused, .disconnected, .item, .restarted, .subscription, .violation, .farewell: return
+            }
+            play()
+        }
+        servedKeys = []
+        for kind in recording.servedKinds {
+            if let house { houseWaiting.insert(house.request(.serve(kind: kind))) }
+        }
+        house?.start()
+    }
+
+    /// A connection is closed: the daemon hears of it in a moment.
+    private func leave() {
+        pauseUntil = loop.monotonicMilliseconds + Self.farewellMilliseconds
     }
 
     /// Which operation an answer is of: the oldest that waits, or for one that came too late the last one.
@@ -194,13 +276,14 @@ final class RecordingPlayer {
         return false
     }
 
-    private func dismiss(_ key: Key, as account: String) -> Bool {
+    /// A person does something, and everybody waits until it was answered.
+    private func ask(_ command: Command, as sender: String) -> Bool {
         // What was said before must be known before.
         guard waiting.isEmpty else { return false }
         do {
-            let person = try people[account] ?? makePerson(account)
-            people[account] = person
-            personRequest = person.request(.dismiss(key))
+            let person = try people[sender] ?? makePerson(sender)
+            people[sender] = person
+            personRequest = person.request(command)
             isPersonBusy = true
         } catch {
             end(.failed("\(error)"))
@@ -212,13 +295,14 @@ final class RecordingPlayer {
     private var personRequest: RequestID?
     private var isPersonBusy = false
 
-    private func makePerson(_ account: String) throws -> Client {
+    /// - Parameter sender: `account:NAME`, or anything else that one of several people without an account is told by.
+    private func makePerson(_ sender: String) throws -> Client {
         var configuration = ClientConfiguration(name: "telltale-sim-replay-person", eventIDPrefix: "replay-person")
-        configuration.account = account
+        if sender.hasPrefix("account:") { configuration.account = String(sender.dropFirst("account:".count)) }
         configuration.keepsRows = false
         let person = try Client(to: endpoint, configuration: configuration, on: loop) { [unowned self] _, event in
             guard case .reply(let id, let reply) = event, id == personRequest else { return }
-            if !reply.isOK { refusals.append("DISMISS: \(reply.line["code"] ?? "")") }
+            if !reply.isOK { refusals.append("\(reply.line["code"] ?? "refused"): \(reply.line.message ?? "")") }
             isPersonBusy = false
             play()
         }

@@ -58,7 +58,7 @@ extension Recording {
                     throw RecordingFault(
                         line: number,
                         what:
-                            "needs at, key, verdict, state and one of event, set, press, report, done, failed, dismissed"
+                            "needs at, key, verdict, state and one of event, set, press, report, done, failed, dismissed, served"
                     )
                 }
                 guard entry.offset >= entries.last?.offset ?? .min else {
@@ -89,16 +89,19 @@ extension Recording.Entry {
             if let version { object["ver"] = .integer(version) }
             if let happened { object["happened"] = .integer(happened) }
             if !tail.isEmpty { object["tail"] = .object(tail) }
-        case .set(let isOn, let eid):
+        case .set(let isOn, let sender, let eid):
             object["set"] = .bool(isOn)
+            object["sender"] = .string(sender)
             if let eid { object["eid"] = .string(eid) }
-        case .press(let eid):
+        case .press(let sender, let eid):
             object["press"] = true
+            object["sender"] = .string(sender)
             if let eid { object["eid"] = .string(eid) }
         case .report(let isOn): object["report"] = value(isOn)
         case .done(let isOn): object["done"] = value(isOn)
         case .failed(let message): object["failed"] = .string(message ?? "")
         case .dismissed(let account): object["dismissed"] = .string(account)
+        case .served(let isServed): object["served"] = .bool(isServed)
         }
         return .object(object)
     }
@@ -114,9 +117,9 @@ extension Recording.Entry {
                 type: type, source: object["src"]?.string, eid: eid, version: object["ver"]?.integer,
                 happened: object["happened"]?.integer, tail: object["tail"]?.object ?? JSONObject())
         } else if let isOn = object["set"]?.bool {
-            deed = .set(isOn, eid: eid)
+            deed = .set(isOn, sender: object["sender"]?.string ?? "-", eid: eid)
         } else if object["press"] != nil {
-            deed = .press(eid: eid)
+            deed = .press(sender: object["sender"]?.string ?? "-", eid: eid)
         } else if let value = object["report"] {
             deed = .report(value.bool)
         } else if let value = object["done"] {
@@ -125,6 +128,8 @@ extension Recording.Entry {
             deed = .failed(message.isEmpty ? nil : message)
         } else if let account = object["dismissed"]?.string {
             deed = .dismissed(account: account)
+        } else if let isServed = object["served"]?.bool {
+            deed = .served(isServed)
         } else {
             return nil
         }

@@ -62,6 +62,8 @@ extension Recording {
         func byKey(_ recording: Recording) -> [String: [String]] {
             var told: [String: [String]] = [:]
             for entry in recording.entries {
+                // Who acts is the surroundings' business; what came of it is compared.
+                if case .served = entry.deed { continue }
                 told[entry.key.text, default: []].append("\(entry.deed.name) \(entry.verdict), \(entry.state)")
             }
             return told
@@ -92,12 +94,13 @@ extension Recording.Deed {
     var name: String {
         switch self {
         case .event(let type, _, _, _, _, _): type
-        case .set(let isOn, _): isOn ? "set on" : "set off"
+        case .set(let isOn, _, _): isOn ? "set on" : "set off"
         case .press: "press"
         case .report(let isOn): "report \(isOn.map { $0 ? "on" : "off" } ?? "")"
         case .done: "done"
         case .failed: "failed"
         case .dismissed(let account): "dismissed by \(account)"
+        case .served(let isServed): isServed ? "provider-came" : "provider-left"
         }
     }
 }

@@ -19,12 +19,15 @@ public struct Recording: Sendable {
     public enum Deed: Sendable, Equatable {
         /// - happened: An offset, where the sender said when.
         case event(type: String, source: String?, eid: String?, version: Int64?, happened: Int64?, tail: JSONObject)
-        case set(Bool, eid: String?)
-        case press(eid: String?)
+        /// - sender: `account:NAME`, or what else the daemon knows who taps by.
+        case set(Bool, sender: String, eid: String?)
+        case press(sender: String, eid: String?)
         case report(Bool?)
         case done(Bool?)
         case failed(String?)
         case dismissed(account: String)
+        /// Somebody acts for the control from now on, or somebody else; or nobody any more.
+        case served(Bool)
     }
 
     /// In the order in which the daemon decided on them.
@@ -48,7 +51,7 @@ public struct Recording: Sendable {
             || entries.contains { entry in
                 switch entry.deed {
                 case .set, .press, .done, .failed: true
-                case .event, .report, .dismissed: false
+                case .event, .report, .dismissed, .served: false
                 }
             }
     }
@@ -57,7 +60,7 @@ public struct Recording: Sendable {
         Set(
             entries.compactMap { entry in
                 switch entry.deed {
-                case .report, .done, .failed: String(entry.key.kind)
+                case .report, .done, .failed, .served: String(entry.key.kind)
                 case .event, .set, .press, .dismissed: nil
                 }
             }
@@ -101,17 +104,18 @@ extension Recording {
         _ type: String, key: Key, line: ServerLine, tail: JSONObject, heard: Int64, _ clock: RecordingClock
     ) -> Deed? {
         let eid = tail["eid"]?.string
-        // Of one sender; the replay's is another one for all of them.
-        let tapID = eid.map { "\(tail["sender"]?.string ?? "-").\($0)" }.map { String($0.suffix(64)) }
+        let sender = tail["sender"]?.string ?? "-"
         switch type {
         case "deadline":
             deadlineCount += 1
             return nil
-        case "created", "provider-came", "provider-left", "kind-changed", "restarted", "pruned", "settings",
+        case "provider-came": return .served(true)
+        case "provider-left": return .served(false)
+        case "created", "kind-changed", "restarted", "pruned", "settings",
             "raise-refused":
             return nil
-        case "set": return .set(tail["value"]?.bool ?? false, eid: tapID)
-        case "press": return .press(eid: tapID)
+        case "set": return .set(tail["value"]?.bool ?? false, sender: sender, eid: eid)
+        case "press": return .press(sender: sender, eid: eid)
         case "reported": return .report(tail["value"]?.bool)
         case "done": return .done(tail["value"]?.bool)
         case "failed": return .failed(tail["message"]?.string)
