@@ -14,7 +14,7 @@ struct ResumeCommand: ParsableCommand {
 
     @Option(help: "Live activities.") var keys = 100_000
     @Option(help: "Events that are missed.") var changed = 100
-    @Option(help: "Screens.") var subscribers = 10
+    @Option(help: "Screens.") var subscribers = 3
     @Option(help: "Repetitions.") var rounds = 3
     @Option(help: "A folder for the files; it is removed afterwards.") var data = "telltale-bench-resume"
     @Flag(help: "Print one JSON object.") var json = false
