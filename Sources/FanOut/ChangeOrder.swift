@@ -38,6 +38,11 @@ public struct ChangeOrder: Sendable {
         previous[index] = Self.absent
     }
 
+    public func contains(_ entity: EntityIndex) -> Bool {
+        let index = Int(entity.rawValue)
+        return index < next.count && next[index] != Self.absent
+    }
+
     /// The keys for which `isWanted` holds, from the newest back to the first for which it does not; oldest first.
     public func suffix(while isWanted: (EntityIndex) -> Bool) -> [EntityIndex] {
         var found: [EntityIndex] = []
