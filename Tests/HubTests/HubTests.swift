@@ -79,6 +79,35 @@ struct HubTests {
         #expect(resumed.last?.hasPrefix("LIVE sub=1") == true)
     }
 
+    @Test("A resume brings what it follows and changed, and nothing else", arguments: ["full", "watch"])
+    func resume(view: String) throws {
+        let house = try House()
+        let shop = house.connect()
+        let patterns = ["coffee-order/a", "coffee-order/b", "coffee-order/c", "coffee-order/*", "*"]
+        for key in ["a", "b", "c"] { house.send("EVT coffee-order/\(key) type=start", from: shop) }
+        let screen = house.connect()
+        let cursors = try patterns.map { pattern in
+            let live = try #require(house.send("SUB \(pattern) view=\(view)", from: screen).last)
+            return try #require(live.split(separator: " ").first { $0.hasPrefix("cur=") }?.dropFirst(4))
+        }
+        house.disconnect(screen)
+        house.send("EVT coffee-order/a type=confirm", from: shop)
+        house.send(#"EVT coffee-order/b type=end {"dismissal-date":1}"#, from: shop)
+        for (pattern, cursor) in zip(patterns, cursors) {
+            let lines = house.send("SUB \(pattern) view=\(view) from=\(cursor)", from: house.connect()).dropFirst()
+            let rows = lines.dropLast().map { $0.split(separator: " ").prefix(3).joined(separator: " ") }
+            let expected: [String] =
+                switch pattern {
+                case "coffee-order/a": ["UPD sub=1 key=coffee-order/a"]
+                case "coffee-order/b": ["DEL sub=1 key=coffee-order/b"]
+                case "coffee-order/c": []
+                default: ["UPD sub=1 key=coffee-order/a", "DEL sub=1 key=coffee-order/b"]
+                }
+            #expect(rows == expected, "\(pattern)")
+            #expect(lines.last?.hasPrefix("LIVE sub=1") == true)
+        }
+    }
+
     @Test(
         "A cursor that is no good is told why, and a snapshot follows",
         arguments: [
