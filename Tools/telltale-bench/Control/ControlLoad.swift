@@ -111,10 +111,25 @@ final class ControlLoad {
                 party.rest.append(byte)
                 continue
             }
-            heard(String(decoding: party.rest, as: UTF8.self), by: party)
+            heard(party.rest, by: party)
             party.rest.removeAll(keepingCapacity: true)
         }
     }
+
+    /// Rows are looked at as bytes: eight of them come at once, and what reading them takes is not the daemon's time.
+    private func heard(_ bytes: [UInt8], by party: Party) {
+        guard bytes.starts(with: Self.row) else { return heard(String(decoding: bytes, as: UTF8.self), by: party) }
+        guard let start = bytes.end(of: Self.lastOperation), bytes.end(of: Self.isConfirmed) != nil,
+            bytes.end(of: Self.isSettled) != nil
+        else { return }
+        party.confirmed = String(decoding: bytes[start...].prefix { $0 != UInt8(ascii: "\"") }, as: UTF8.self)
+        finishIfConfirmed()
+    }
+
+    private static let row = Array("UPD ".utf8)
+    private static let lastOperation = Array(#""last":{"op":""#.utf8)
+    private static let isConfirmed = Array(#""result":"confirmed"}"#.utf8)
+    private static let isSettled = Array(#""phase":"settled""#.utf8)
 
     private func heard(_ line: String, by party: Party) {
         if line.hasPrefix("DO ") {
@@ -127,11 +142,6 @@ final class ControlLoad {
             if !isWaiting, done == 0, parties.allSatisfy(\.isLive) { timer?.schedule(afterMilliseconds: 100) }
         } else if line.hasPrefix("OK op=") {
             operation = word("op=", in: line) ?? ""
-            finishIfConfirmed()
-        } else if let start = line.range(of: #""last":{"op":""#), line.contains(#""result":"confirmed"}"#),
-            line.contains(#""phase":"settled""#)
-        {
-            party.confirmed = String(line[start.upperBound...].prefix { $0 != "\"" })
             finishIfConfirmed()
         }
     }
@@ -158,5 +168,16 @@ final class ControlLoad {
     private func fail(_ error: any Error) {
         failure = failure ?? error
         loop.stop()
+    }
+}
+
+extension [UInt8] {
+    /// Where the first `needle` ends.
+    fileprivate func end(of needle: [UInt8]) -> Int? {
+        guard let first = needle.first, count >= needle.count else { return nil }
+        for start in 0...(count - needle.count) where self[start] == first {
+            if self[start..<start + needle.count].elementsEqual(needle) { return start + needle.count }
+        }
+        return nil
     }
 }
