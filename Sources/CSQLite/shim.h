@@ -28,13 +28,18 @@ static inline int clibsqlite_last_errno(sqlite3 *connection) {
 static inline int clibsqlite_lengthen_log(sqlite3 *connection, sqlite3_int64 length) {
     static const char zeros[1 << 16];
     sqlite3_file *log = 0;
-    sqlite3_int64 size = 0;
+    sqlite3_int64 size = 0, written = 0;
     int code = sqlite3_file_control(connection, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
     if (code != SQLITE_OK) return code;
     if (!log || !log->pMethods) return SQLITE_OK;
     code = log->pMethods->xFileSize(log, &size);
-    for (sqlite3_int64 at = size; code == SQLITE_OK && at < length; at += (sqlite3_int64)sizeof zeros)
-        code = log->pMethods->xWrite(log, zeros, (int)(length - at < (sqlite3_int64)sizeof zeros ? length - at : (sqlite3_int64)sizeof zeros), at);
+    if (code != SQLITE_OK) return code;
+    while (code == SQLITE_OK && size + written < length) {
+        sqlite3_int64 rest = length - size - written;
+        int count = rest < (sqlite3_int64)sizeof zeros ? (int)rest : (int)sizeof zeros;
+        code = log->pMethods->xWrite(log, zeros, count, size + written);
+        written += count;
+    }
     if (code != SQLITE_OK) log->pMethods->xTruncate(log, size);
     return code;
 }
