@@ -108,6 +108,9 @@ struct ConfigurationSources {
         for variable in environment.keys.sorted() where variable.hasPrefix("TELLTALE_") && !known.contains(variable) {
             faults.append("environment: \(variable): no such setting")
         }
+        if let journal = environment["TELLTALE_JOURNAL"], journal != "memory" {
+            faults.append("environment: TELLTALE_JOURNAL: takes memory, for measurements, or is not set")
+        }
         for setting in Setting.all {
             guard let (place, values) = value(of: setting, &faults) else { continue }
             guard !values.isEmpty, setting.isRepeatable || values.count == 1 else {

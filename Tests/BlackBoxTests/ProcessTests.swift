@@ -122,6 +122,15 @@ struct ProcessTests {
         }
     }
 
+    @Test func `a variable that says what it cannot mean is an error, and none is passed over`() async throws {
+        try await onOwnThread {
+            let variables = ["TELLTALE_JOURNAL": "disk", "TELLTALE_COLOUR": "red"]
+            let program = try RunningProgram(DaemonProcess.executable, [], environment: variables)
+            #expect(program.waitForExit(seconds: 20) == 78)
+            for variable in variables.keys { #expect(program.standardError.contains(variable)) }
+        }
+    }
+
     @Test func `other than loopback is refused until there is authentication`() async throws {
         try await onOwnThread {
             let folder = try DaemonProcess.makeFolder()
