@@ -25,24 +25,14 @@ struct DemoCommand: ParsableCommand {
     var seconds: Int64?
     @Flag(help: "Plain lines, on a terminal too.")
     var plain = false
-    @Option(
-        help: ArgumentHelp(
-            "Where the daemon listens; else TELLTALE_CONNECT, else 127.0.0.1:7878.", valueName: "HOST:PORT|unix:PATH"))
-    var connect: String?
-
-    private var endpointText: String {
-        connect ?? ProcessInfo.processInfo.environment["TELLTALE_CONNECT"] ?? "127.0.0.1:7878"
-    }
+    @OptionGroup var daemon: DaemonOption
 
     func validate() throws {
-        guard Endpoint(endpointText) != nil else {
-            throw ValidationError("--connect \(endpointText): write HOST:PORT or unix:PATH")
-        }
         if let seconds, !(1...3600).contains(seconds) { throw ValidationError("--seconds takes 1 to 3600") }
     }
 
     func run() throws {
-        guard let endpoint = Endpoint(endpointText) else { return }
+        let endpoint = try daemon.endpoint
         let isDrawn = Terminal.isPresent && !plain
         let span = Milliseconds.seconds(seconds ?? (isDrawn ? 75 : 12))
         let orders: DemoTrace

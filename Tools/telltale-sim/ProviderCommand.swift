@@ -23,19 +23,9 @@ struct ProviderCommand: ParsableCommand {
     @OptionGroup var options: ProviderOptions
     @Option(help: ArgumentHelp("Every so many seconds somebody uses the switch on the wall.", valueName: "SECONDS"))
     var whims: Int?
-    @Option(
-        help: ArgumentHelp(
-            "Where the daemon listens; else TELLTALE_CONNECT, else 127.0.0.1:7878.", valueName: "HOST:PORT|unix:PATH"))
-    var connect: String?
-
-    private var endpointText: String {
-        connect ?? ProcessInfo.processInfo.environment["TELLTALE_CONNECT"] ?? "127.0.0.1:7878"
-    }
+    @OptionGroup var daemon: DaemonOption
 
     func validate() throws {
-        guard Endpoint(endpointText) != nil else {
-            throw ValidationError("--connect \(endpointText): write HOST:PORT or unix:PATH")
-        }
         guard !controls.isEmpty else { throw ValidationError("name a control, as porch-light/front=off") }
         guard whims.map({ (1...86_400).contains($0) }) ?? true else {
             throw ValidationError("--whims: from 1 second to a day")
@@ -44,7 +34,7 @@ struct ProviderCommand: ParsableCommand {
     }
 
     func run() throws {
-        guard let endpoint = Endpoint(endpointText) else { return }
+        let endpoint = try daemon.endpoint
         let thing = SimulatedProvider(
             temper: options.temper,
             values: Dictionary(

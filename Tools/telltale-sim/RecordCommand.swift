@@ -25,26 +25,16 @@ struct RecordCommand: ParsableCommand {
     var span: String?
     @Flag(help: "What there is now, and no more.")
     var once = false
-    @Option(
-        help: ArgumentHelp(
-            "Where the daemon listens; else TELLTALE_CONNECT, else 127.0.0.1:7878.", valueName: "HOST:PORT|unix:PATH"))
-    var connect: String?
-
-    private var endpointText: String {
-        connect ?? ProcessInfo.processInfo.environment["TELLTALE_CONNECT"] ?? "127.0.0.1:7878"
-    }
+    @OptionGroup var daemon: DaemonOption
 
     func validate() throws {
-        guard Endpoint(endpointText) != nil else {
-            throw ValidationError("--connect \(endpointText): write HOST:PORT or unix:PATH")
-        }
         if let span, Milliseconds(span: span) == nil {
             throw ValidationError("--for \(span): write a duration such as 30s or 10m")
         }
     }
 
     func run() throws {
-        guard let endpoint = Endpoint(endpointText) else { return }
+        let endpoint = try daemon.endpoint
         let recorder = try Recorder(endpoint, span: once ? .zero : span.flatMap { Milliseconds(span: $0) })
         let recording = try recorder.run()
         let text = Data(recording.lines.joined(separator: "\n").utf8) + Data("\n".utf8)

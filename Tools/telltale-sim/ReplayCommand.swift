@@ -34,29 +34,19 @@ struct ReplayCommand: ParsableCommand {
     var check = false
     @Option(help: ArgumentHelp("Misbehave, by this seed (any number). Nothing is paced then.", valueName: "SEED"))
     var rough: UInt64?
-    @Option(
-        help: ArgumentHelp(
-            "Where the daemon listens; else TELLTALE_CONNECT, else 127.0.0.1:7878.", valueName: "HOST:PORT|unix:PATH"))
-    var connect: String?
+    @OptionGroup var daemon: DaemonOption
     @Flag(help: "The summary as JSON.")
     var json = false
-
-    private var endpointText: String {
-        connect ?? ProcessInfo.processInfo.environment["TELLTALE_CONNECT"] ?? "127.0.0.1:7878"
-    }
 
     func validate() throws {
         if let speed, ReplaySpeed(speed) == nil {
             throw ValidationError("--speed \(speed): write max, or a number above 0")
         }
-        guard Endpoint(endpointText) != nil else {
-            throw ValidationError("--connect \(endpointText): write HOST:PORT or unix:PATH")
-        }
         if let kind, !Key.isSegment(kind.utf8) { throw ValidationError("--kind \(kind): this is no name of a kind") }
     }
 
     func run() throws {
-        guard let endpoint = Endpoint(endpointText) else { return }
+        let endpoint = try daemon.endpoint
         let speed = speed.flatMap { ReplaySpeed($0) }
         let bytes = try readFile()
         if Recording.isRecording(bytes) { return try replay(recording: bytes, speed: speed, at: endpoint) }
