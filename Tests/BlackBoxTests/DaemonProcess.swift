@@ -106,18 +106,10 @@ final class DaemonProcess {
 final class RunningProgram {
     private let process = Process()
     private let output = Pipe()
-    private let errors = Pipe()
-    private let collected = Collected()
+    /// A file, so that all it said is there once it has ended; a pipe would have to be read to its end first.
+    private let errors = FileManager.default.temporaryDirectory.appending(path: "telltale-errors-\(UUID().uuidString)")
     private let ended = DispatchSemaphore(value: 0)
     private var buffer: [UInt8] = []
-
-    private final class Collected: @unchecked Sendable {
-        private let lock = NSLock()
-        private var bytes: [UInt8] = []
-
-        func append(_ data: Data) { lock.withLock { bytes += data } }
-        var text: String { lock.withLock { String(decoding: bytes, as: UTF8.self) } }
-    }
 
     /// - Parameter input: What it reads; `nil` = nothing.
     init(_ executable: URL, _ arguments: [String], input: String? = nil, environment: [String: String] = [:]) throws {
@@ -125,14 +117,10 @@ final class RunningProgram {
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { _, own in own }
         process.standardOutput = output
-        process.standardError = errors
+        try Data().write(to: errors)
+        process.standardError = try FileHandle(forWritingTo: errors)
         let ended = ended
         process.terminationHandler = { _ in ended.signal() }
-        let collected = collected
-        errors.fileHandleForReading.readabilityHandler = { handle in
-            let data = handle.availableData
-            if data.isEmpty { handle.readabilityHandler = nil } else { collected.append(data) }
-        }
         if let input {
             let pipe = Pipe()
             process.standardInput = pipe
@@ -145,8 +133,12 @@ final class RunningProgram {
         }
     }
 
+    deinit {
+        try? FileManager.default.removeItem(at: errors)
+    }
+
     var identifier: Int32 { process.processIdentifier }
-    var standardError: String { collected.text }
+    var standardError: String { (try? Data(contentsOf: errors)).map { String(decoding: $0, as: UTF8.self) } ?? "" }
 
     /// The next line of its standard output; `nil` at the end, or after 20 s without one.
     func readLine() -> String? {
