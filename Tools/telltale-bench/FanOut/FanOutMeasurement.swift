@@ -97,8 +97,9 @@ extension FanOutLoad {
         progress.clear()
         result.events = Double(after.sent - before.sent)
         result.deliveries = Double(after.arrived - before.arrived)
-        let folded = Double(after.folded - before.folded)
-        result.foldedShare = folded / max(1, folded + result.deliveries)
+        // To the end: a server that is behind folds into rows that come after the window.
+        let folded = Double(counts.folded - before.folded)
+        result.foldedShare = folded / max(1, folded + Double(counts.arrived - before.arrived))
         result.bytesPerDelivery = Double(after.bytes - before.bytes) / max(1, result.deliveries)
         result.lost = Int(counts.lost - before.lost) + shape.subscribers - currentCount
         result.cut = Int(counts.cut - before.cut)
