@@ -27,8 +27,6 @@ final class World: Surroundings {
     private var isPastArrivals = false
     /// Milliseconds by which the wall clock is ahead of where it began.
     private var wallOffset: Int64 = 0
-    /// The hub's time does not go back when the wall's does.
-    private var highestWall = World.begin
     /// From now on no fault happens, and nothing new is sent.
     private(set) var isCalm = false
     private(set) var inputCount = 0
@@ -186,10 +184,11 @@ final class World: Surroundings {
         daemon.disk.isFull = isFull
         trace?(now, -1, isFull ? "the disk is full" : "the disk has room")
         if isFull {
-            records.outages.begin(.fullDisk, at: highestWall)
+            records.outages.begin(.fullDisk, at: daemon.clock)
         } else {
             // What was refused is tried again after a second.
-            records.outages.end(.fullDisk, at: highestWall + 1_010 + 2 * Int64(climate.slowestSync))
+            let clock = max(daemon.clock, wall.milliseconds)
+            records.outages.end(.fullDisk, at: clock + 1_010 + 2 * Int64(climate.slowestSync))
         }
     }
 
@@ -206,7 +205,6 @@ final class World: Surroundings {
         if let mayGoOn, let next = queue.nextTime, !mayGoOn(next) { return false }
         guard let (time, event) = queue.pop() else { return false }
         now = max(now, time)
-        highestWall = max(highestWall, wall.milliseconds)
         steps += 1
         switch event {
         case .toServer(let link, let bytes): daemon.received(bytes, on: link)
@@ -235,12 +233,11 @@ final class World: Surroundings {
             }
             crashesLeft -= 1
             trace?(now, -1, "crash")
+            records.outages.begin(.down, at: daemon.clock)
             daemon.crash(keepingUnsynced: random.chance(500))
-            records.outages.begin(.down, at: highestWall)
             schedule(.start, after: random.pick(10...3_000))
         case .start:
             if !daemon.isUp {
-                records.outages.end(.down, at: highestWall)
                 trace?(now, -1, "start")
                 daemon.start()
             }
