@@ -89,7 +89,7 @@ extension ClientProtocol {
     mutating func sendNow(_ command: Command, _ kind: PendingRequest.Kind, resumingFrom cursor: String? = nil) {
         lastNumber += 1
         let request = PendingRequest(number: lastNumber, kind: kind, command, resumingFrom: cursor)
-        request.write(to: &output)
+        output += request.line
         unanswered.append(request)
     }
 

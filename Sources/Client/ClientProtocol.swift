@@ -47,7 +47,7 @@ public struct ClientProtocol {
     var lastNumber: Int64 = 0
     var lastEventNumber: Int64 = 0
     /// Lines of the connection itself, ahead of all requests.
-    var output = LineWriter()
+    var output: [UInt8] = []
     var events: [ClientEvent] = []
 
     private var decoder = ClientProtocol.freshDecoder
@@ -82,7 +82,7 @@ public struct ClientProtocol {
     public mutating func connected(at now: Timestamp) {
         guard phase == .connecting else { return }
         decoder = Self.freshDecoder
-        output = LineWriter()
+        output = []
         wantsClose = false
         reconnectWait = nil
         lastReceived = now
@@ -96,7 +96,7 @@ public struct ClientProtocol {
     public mutating func disconnected(reason: String, at now: Timestamp, random: UInt64) {
         guard phase != .over, phase != .idle else { return }
         wantsClose = false
-        output = LineWriter()
+        output = []
         settleUnanswered()
         for index in subscriptions.indices { subscriptions[index].connectionWasLost() }
         subscriptionNumbers = [:]
@@ -189,16 +189,17 @@ public struct ClientProtocol {
     /// Bytes to send now: about `limit`, more by one line at most. Empty when there is nothing, or the window is full.
     public mutating func takeOutput(limit: Int, at now: Timestamp) -> [UInt8] {
         var writer = LineWriter()
-        swap(&writer, &output)
+        writer.append(lines: output)
+        output = []
         if phase == .ready {
-            while writer.bytes.count < limit, unanswered.count < configuration.windowCount,
+            while writer.count < limit, unanswered.count < configuration.windowCount,
                 let request = unsent.popFirst()
             {
-                request.write(to: &writer)
+                writer.append(lines: request.line)
                 if request.kind != .farewell { unanswered.append(request) }
             }
         }
-        if !writer.bytes.isEmpty { lastSent = now }
+        if !writer.isEmpty { lastSent = now }
         return writer.bytes
     }
 

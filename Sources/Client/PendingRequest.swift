@@ -21,8 +21,8 @@ struct PendingRequest {
 
     let number: Int64
     let kind: Kind
-    /// The line without its end, `id=` included.
-    private let line: [UInt8]
+    /// The whole line, `id=` included.
+    let line: [UInt8]
 
     init(number: Int64, kind: Kind, _ command: Command, resumingFrom cursor: String? = nil) {
         self.number = number
@@ -30,10 +30,6 @@ struct PendingRequest {
         var writer = LineWriter()
         writer.request(command, id: String(number), resumingFrom: cursor)
         line = writer.bytes
-    }
-
-    func write(to writer: inout LineWriter) {
-        writer.bytes.append(contentsOf: line)
     }
 }
 

@@ -7,10 +7,28 @@ internal import Model
 enum EntityState: Sendable {
     /// Nothing: a key that somebody follows before it exists, or one whose past has been pruned.
     case none
-    /// Behind a reference, because a state is passed on (to be remembered, to be read) far more often than it changes.
-    indirect case activity(Activity)
+    case activity(ActivityBox)
     case toggle(Toggle)
     case button(Button)
+}
+
+/// An activity behind a reference: it is looked at, and remembered, far more often than it changes, and a copy of it
+/// touches the counts of a dozen objects.
+final class ActivityBox: Sendable {
+    let value: Activity
+
+    init(_ value: consuming Activity) {
+        self.value = value
+    }
+
+    // Methods of the box and not of what is in it: the compiler copies the whole activity for `box.value.method()`
+    // wherever it does not see that the box stays.
+
+    var isLive: Bool { value.lifecycle != .dismissed }
+    var deadline: Timestamp? { value.deadline }
+
+    func isReplaced(by event: ActivityEvent) -> Bool { value.isReplaced(by: event) }
+    func writeFullRow(to writer: inout JSONWriter) { value.writeFullRow(to: &writer) }
 }
 
 /// Everything the hub knows by key. Parallel arrays by ``EntityIndex``; keys are looked up once, at the door.

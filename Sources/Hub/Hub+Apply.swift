@@ -24,8 +24,8 @@ extension Hub {
         case .kinds(let sources):
             undo.append(.kinds(kinds))
             return try adopt(sources)
-        case .event(let event):
-            return try apply(event, sequence: sequence, undo: &undo)
+        case .event(let posted):
+            return try apply(posted, sequence: sequence, undo: &undo)
         case .dismissed(let key, let account):
             return try applyToActivity(
                 key, ActivityEvent(.dismissed(account: account)), sequence: sequence, undo: &undo)
@@ -43,16 +43,14 @@ extension Hub {
     // MARK: Events
 
     private mutating func apply(
-        _ command: EventCommand, sequence: Int64, undo: inout [Undo]
+        _ posted: PostedEvent, sequence: Int64, undo: inout [Undo]
     ) throws(WireError) -> Applied {
-        let kindName = String(command.key.kind)
-        guard let kindIndex = kinds.current[kindName] else {
-            throw WireError(
-                .unknownKind, "there is no kind \(kindName); KINDS lists those there are, a file in --kinds makes one")
-        }
-        guard case .activity = kinds.versions[kindIndex].body else {
-            throw WireError(.badAction, "\(kindName) is a control; SET or PRESS it, EVT is for live activities")
-        }
+        let command = posted.command
+        let known = entities.index(of: command.key)
+        let current = known.flatMap { activity(at: $0) }
+        var kindIndex: Int?
+        // A kind that something lives by cannot go.
+        if current?.isLive != true { kindIndex = try kindOfActivities(named: String(command.key.kind)) }
         let event: ActivityEvent
         do throws(ActivityRejection) {
             event = ActivityEvent(
@@ -62,22 +60,33 @@ extension Hub {
             throw wireError(error, key: command.key)
         }
 
-        let known = entities.index(of: command.key)
-        var applied: Applied
-        if let known, let activity = activity(at: known), !activity.isReplaced(by: event) {
-            applied = try applyToActivity(
-                command.key, event, sequence: sequence, undo: &undo)
+        let applied: Applied
+        if let known, let current, !current.isReplaced(by: event) {
+            applied = try applyToActivity(at: known, command.key, event, sequence: sequence, undo: &undo)
+        } else if let kindIndex {
+            applied = try begin(command, event, kind: kindIndex, sequence: sequence, undo: &undo)
         } else {
-            applied = try begin(
-                command, event, kind: kindIndex, sequence: sequence, undo: &undo)
+            throw unknownKey(command.key)
         }
         if let eid = command.eid, let source = command.source {
             eventIDs.insert(
-                EventIDs.Entry(digest: command.digest, rev: applied.rev), source: source, eid: eid,
+                EventIDs.Entry(digest: posted.digest, rev: applied.rev), source: source, eid: eid,
                 wall: wall, ageLimit: settings.eventIDAge, countLimit: settings.eventIDsPerSource)
             undo.append(.eventID(source: source, eid: eid))
         }
         return applied
+    }
+
+    /// The index of the version in force.
+    private func kindOfActivities(named name: String) throws(WireError) -> Int {
+        guard let index = kinds.current[name] else {
+            throw WireError(
+                .unknownKind, "there is no kind \(name); KINDS lists those there are, a file in --kinds makes one")
+        }
+        guard case .activity = kinds.versions[index].body else {
+            throw WireError(.badAction, "\(name) is a control; SET or PRESS it, EVT is for live activities")
+        }
+        return index
     }
 
     /// Starts an activity under a key that has none, or whose last one is dismissed.
@@ -105,15 +114,21 @@ extension Hub {
         remember(entity, in: &undo)
         countActivity(at: entity, by: -1)
         entities.kinds[entity] = kindIndex
-        entities.states[entity] = .activity(started)
-        return settle(entity, started, outcome, sequence: sequence)
+        return settle(entity, ActivityBox(started), outcome, sequence: sequence)
     }
 
     /// Lets an activity that exists take an event.
     private mutating func applyToActivity(
         _ key: Key, _ event: ActivityEvent, sequence: Int64, undo: inout [Undo]
     ) throws(WireError) -> Applied {
-        guard let entity = entities.index(of: key), var activity = activity(at: entity) else { throw unknownKey(key) }
+        guard let entity = entities.index(of: key) else { throw unknownKey(key) }
+        return try applyToActivity(at: entity, key, event, sequence: sequence, undo: &undo)
+    }
+
+    private mutating func applyToActivity(
+        at entity: EntityIndex, _ key: Key, _ event: ActivityEvent, sequence: Int64, undo: inout [Undo]
+    ) throws(WireError) -> Applied {
+        guard var activity = activity(at: entity)?.value else { throw unknownKey(key) }
         let outcome: ActivityOutcome
         do throws(ActivityRejection) {
             outcome = try activity.apply(event, settings: settings.activities, at: time)
@@ -122,15 +137,14 @@ extension Hub {
         }
         remember(entity, in: &undo)
         countActivity(at: entity, by: -1)
-        entities.states[entity] = .activity(activity)
-        return settle(entity, activity, outcome, sequence: sequence)
+        return settle(entity, ActivityBox(consume activity), outcome, sequence: sequence)
     }
 
     private mutating func fireDeadline(
         _ input: Input, of key: Key, sequence: Int64, undo: inout [Undo]
     ) throws(WireError) -> Applied {
         guard let entity = entities.index(of: key) else { throw unknownKey(key) }
-        guard var activity = activity(at: entity) else {
+        guard var activity = activity(at: entity)?.value else {
             return try applyToControl(input, sequence: sequence, undo: &undo)
         }
         guard let outcome = activity.deadlineReached(by: time, settings: settings.activities) else {
@@ -138,14 +152,14 @@ extension Hub {
         }
         remember(entity, in: &undo)
         countActivity(at: entity, by: -1)
-        entities.states[entity] = .activity(activity)
-        return settle(entity, activity, outcome, sequence: sequence)
+        return settle(entity, ActivityBox(consume activity), outcome, sequence: sequence)
     }
 
     /// Takes over what an activity has become: its rev, its deadline, its place among the counted, its followers' due.
     private mutating func settle(
-        _ entity: EntityIndex, _ activity: Activity, _ outcome: ActivityOutcome, sequence: Int64
+        _ entity: EntityIndex, _ box: ActivityBox, _ outcome: ActivityOutcome, sequence: Int64
     ) -> Applied {
+        entities.states[entity] = .activity(box)
         noteFaults(of: outcome, at: entity)
         countActivity(at: entity, by: 1)
         var change: Change?
@@ -157,17 +171,18 @@ extension Hub {
             }
             if outcome.effects.contains(.alert) { change?.alert = outcome.alert }
         }
-        if activity.lifecycle == .dismissed {
+        if box.value.lifecycle == .dismissed {
             if entities.dismissedAt[entity] == nil { entities.dismissedAt[entity] = wall }
         } else {
             entities.dismissedAt[entity] = nil
         }
-        list(entity, isListed: activity.lifecycle != .dismissed)
+        list(entity, isListed: box.value.lifecycle != .dismissed)
         arm(entity)
-        let state = activity.statePath
+        let state = box.value.statePath
         return Applied(
             verdict: outcome.verdict, entity: entity, rev: entities.revs[entity], state: state,
-            description: "\(activity.lifecycle.rawValue) \(state)", stateHash: activity.stateHash,
+            description: StateName(lifecycle: box.value.lifecycle.rawValue, state: state),
+            stateHash: box.value.stateHash,
             isOldEnd: outcome.isOldEnd, change: change)
     }
 
@@ -190,7 +205,7 @@ extension Hub {
         entities.states[entity] = .none
         entities.dismissedAt[entity] = nil
         entities.armed[entity] = nil
-        return Applied(verdict: .applied, entity: entity, rev: rev, description: "pruned", change: change)
+        return Applied(verdict: .applied, entity: entity, rev: rev, description: StateName("pruned"), change: change)
     }
 
     // MARK: Kinds
@@ -209,15 +224,15 @@ extension Hub {
 
     // MARK: What they share
 
-    func activity(at entity: EntityIndex) -> Activity? {
+    func activity(at entity: EntityIndex) -> ActivityBox? {
         if case .activity(let activity) = entities.states[entity] { activity } else { nil }
     }
 
     /// Counts what the state at `entity` takes up of its people's room, `difference` times.
     mutating func countActivity(at entity: EntityIndex, by difference: Int) {
-        guard let activity = activity(at: entity), !activity.accounts.isEmpty else { return }
+        guard let activity = activity(at: entity), !activity.value.accounts.isEmpty else { return }
         let app = apps.number(of: kinds.versions[entities.kinds[entity]].app)
-        for account in activity.occupiedAccounts {
+        for account in activity.value.occupiedAccounts {
             let account = accounts.number(of: account)
             if difference > 0 {
                 activityCounts.add(app: app, account: account)
@@ -232,7 +247,7 @@ extension Hub {
 
     private mutating func list(_ entity: EntityIndex, isListed: Bool) {
         guard isListed != audience.contains(entity) else { return }
-        let numbers = (activity(at: entity)?.accounts ?? []).map { accounts.number(of: $0) }
+        let numbers = (activity(at: entity)?.value.accounts ?? []).map { accounts.number(of: $0) }
         if isListed {
             audience.insert(entity, kind: entities.kindNames[entity], accounts: numbers)
         } else {
@@ -242,7 +257,7 @@ extension Hub {
 
     /// Takes what stands at `entity` off that list, before something else is put there.
     mutating func unlist(_ entity: EntityIndex) {
-        let numbers = (activity(at: entity)?.accounts ?? []).map { accounts.number(of: $0) }
+        let numbers = (activity(at: entity)?.value.accounts ?? []).map { accounts.number(of: $0) }
         audience.remove(entity, kind: entities.kindNames[entity], accounts: numbers)
     }
 

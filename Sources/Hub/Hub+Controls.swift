@@ -213,7 +213,7 @@ extension Hub {
         if case .object = raised.attributes { event.tail["attributes"] = raised.attributes }
         let failure: ProviderFailure
         do throws(WireError) {
-            let applied = try record(.event(event), at: now)
+            let applied = try record(.event(write { PostedEvent(event, &$0) }), at: now)
             guard applied.verdict == .ignored else { return }
             let state = applied.state.isEmpty ? "" : " while it is \(applied.state)"
             failure = ProviderFailure(code: "ignored", message: "\(key) does not take \(raised.event)\(state)")
@@ -343,7 +343,7 @@ extension Hub {
         return entity
     }
 
-    private func controlState(at entity: EntityIndex) -> (description: String, hash: UInt64) {
+    private func controlState(at entity: EntityIndex) -> (description: StateName, hash: UInt64) {
         var writer = BinaryWriter()
         let description: String
         switch entities.states[entity] {
@@ -355,7 +355,7 @@ extension Hub {
             description = button.phase.rawValue
         case .none, .activity: description = ""
         }
-        return (description, StableHash.of(writer.bytes.span))
+        return (StateName(description), StableHash.of(writer.bytes.span))
     }
 }
 

@@ -94,7 +94,7 @@ extension Hub {
         body.name("verdicts")
         body.beginObject()
         for (index, verdict) in Verdict.allCases.enumerated() {
-            body.member(verdict.rawValue, statistics.verdicts[index])
+            body.member(named: verdict.rawValue, .integer(Int64(statistics.verdicts[index])))
         }
         body.endObject()
         body.member("refusals", statistics.refusals)

@@ -32,15 +32,14 @@ extension Hub {
     /// At most about ``Limits/bytesPerFlush``; when more is due, the session is ready again at once.
     public mutating func appendOutput(for id: SessionID, at now: HubTime, to bytes: inout [UInt8]) -> Disposition {
         guard batch == nil, let session = self[id] else { return .keep }
-        var writer = LineWriter(bytes)
-        bytes = []
-        let start = writer.bytes.count
-        let limit = start + configuration.limits.bytesPerFlush
+        var writer = spare.lines.take() ?? LineWriter()
+        let limit = configuration.limits.bytesPerFlush
         let isDone =
             writeReplies(of: session, limit: limit, to: &writer)
             && writeRows(of: session, limit: limit, at: now, to: &writer)
-        if writer.bytes.count > start { session.lastSent = now.monotonic }
-        bytes = writer.bytes
+        if !writer.isEmpty { session.lastSent = now.monotonic }
+        writer.move(to: &bytes)
+        spare.lines = consume writer
         if !isDone {
             makeReady(id)
             return .keep
@@ -56,11 +55,11 @@ extension Hub {
     /// Whether all replies that are ready have left.
     private mutating func writeReplies(of session: Session, limit: Int, to writer: inout LineWriter) -> Bool {
         while let item = session.outbox.first {
-            guard writer.bytes.count < limit else { return false }
+            guard writer.count < limit else { return false }
             switch item {
             case .awaitingHistory: return true
             case .bytes(let bytes):
-                writer.bytes.append(contentsOf: bytes)
+                writer.append(lines: bytes)
                 session.outbox.removeFirst()
             case .list(let request, let pattern, let view, let next, let count):
                 session.outbox.removeFirst()
@@ -90,7 +89,7 @@ extension Hub {
         var count = count
         var position = next
         while Int(position) < entities.states.count {
-            guard writer.bytes.count < limit else { return (position, count) }
+            guard writer.count < limit else { return (position, count) }
             let entity = EntityIndex(position)
             position += 1
             guard isListed(entity), let key = entities.key(at: entity), pattern.matches(key),
@@ -116,16 +115,16 @@ extension Hub {
                 guard writeRows(of: index, subscription, limit: limit, at: now, to: &writer) else { return false }
                 continue
             }
-            guard writer.bytes.count < limit else { return false }
+            guard writer.count < limit else { return false }
             if let write = rows.write(for: subscription, at: durableSequence) {
                 copy(write, to: subscription, &writer)
                 continue
             }
-            let start = writer.bytes.count
+            let start = writer.count
             let keys = subscription.queue.fresh
             guard writeRows(of: index, subscription, limit: limit, at: now, to: &writer) else { return false }
             guard let first = keys.first, hasSeveralFollowers(first.entity) else { continue }
-            let bytes = writer.bytes[start...]
+            let bytes = writer.bytes(from: start)
             if let write = SharedWrite(bytes, for: keys, to: subscription, at: durableSequence) { rows.keep(write) }
         }
         return true
@@ -137,7 +136,7 @@ extension Hub {
 
     /// Sends a subscription what another one in the same state was sent.
     private mutating func copy(_ write: SharedWrite, to subscription: Subscription, _ writer: inout LineWriter) {
-        writer.bytes.append(contentsOf: write.bytes)
+        writer.append(lines: write.bytes)
         for (key, placement) in zip(write.keys, write.placements) {
             subscription.shown[key.entity.rawValue] = placement
         }
@@ -154,7 +153,7 @@ extension Hub {
         subscription.queue.release(at: now.monotonic)
         if subscription.needsProjection { project(index) }
         while !subscription.queue.isEmpty {
-            guard writer.bytes.count < limit else { return false }
+            guard writer.count < limit else { return false }
             switch subscription.queue.popFirst() {
             case .live: writeLive(subscription, to: &writer)
             case .row(let entity, let entry):
@@ -237,7 +236,7 @@ extension Hub {
             case .alert(let rev, let json):
                 // Seen on another device of this person meanwhile: it need not alert here.
                 if let account = terms.account, let activity = activity(at: entity),
-                    activity.isAlertSpent(rev: rev, for: account)
+                    activity.value.isAlertSpent(rev: rev, for: account)
                 {
                     continue
                 }
@@ -252,8 +251,8 @@ extension Hub {
         switch entities.states[entity] {
         case .none: .removed
         case .activity(let activity):
-            activity.lifecycle == .dismissed
-                || terms.account.map { activity.isDismissed(by: $0) } ?? false
+            activity.value.lifecycle == .dismissed
+                || terms.account.map { activity.value.isDismissed(by: $0) } ?? false
                 ? .dismissed : .hidden
         case .toggle, .button: .hidden
         }
@@ -286,7 +285,7 @@ extension Hub {
             guard let subscription = subscriptions[index], let cursor = advancedCursor(subscription) else { continue }
             writer.mark(now: max(time, now.time), subscription: number, cursor: cursor)
         }
-        if writer.bytes.isEmpty { writer.mark(now: max(time, now.time)) }
+        if writer.isEmpty { writer.mark(now: max(time, now.time)) }
         append(writer.bytes, to: id)
         makeReady(id)
     }

@@ -188,15 +188,16 @@ extension Hub {
         var tail = JSONWriter()
         tail.beginObject()
         tail.member("seq", record.sequence)
-        tail.member("state", body.state)
+        tail.member("state", body.state.description)
         switch body.input {
-        case .event(let event):
+        case .event(let posted):
+            let event = posted.command
             type = event.type
             happenedAt = event.happenedAt ?? record.time
             if let source = event.source { tail.member("src", source) }
             if let eid = event.eid { tail.member("eid", eid) }
             if let version = event.version { tail.member("ver", version) }
-            for member in event.tail { tail.member(member.name, member.value) }
+            for member in event.tail { tail.member(named: member.name, member.value) }
         case .dismissed(_, let account):
             type = "dismissed"
             tail.member("account", account)

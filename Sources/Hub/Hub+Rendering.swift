@@ -65,7 +65,7 @@ extension Hub {
     }
 
     private func placementAlone(
-        of activity: Activity, at entity: EntityIndex, surface: Surface, traits: Traits
+        of activity: ActivityBox, at entity: EntityIndex, surface: Surface, traits: Traits
     ) -> Placement {
         let visible = visibleActivity(activity, at: entity)
         return Projection.project(
@@ -74,8 +74,8 @@ extension Hub {
         ).first ?? .hidden
     }
 
-    private func visibleActivity(_ activity: Activity, at entity: EntityIndex) -> VisibleActivity {
-        VisibleActivity(activity, index: entity.rawValue, app: app(at: entity))
+    private func visibleActivity(_ activity: ActivityBox, at entity: EntityIndex) -> VisibleActivity {
+        VisibleActivity(activity.value, index: entity.rawValue, app: app(at: entity))
     }
 
     /// The number of the owner app of an entity.
@@ -151,17 +151,26 @@ extension Hub {
         }
     }
 
-    private func encode(_ entity: EntityIndex, _ form: RowForm, controls: inout [Key]) -> [UInt8]? {
-        var writer = JSONWriter()
+    private mutating func encode(_ entity: EntityIndex, _ form: RowForm, controls: inout [Key]) -> [UInt8]? {
+        var writer = spare.rows.take() ?? JSONWriter()
+        let isWritten = write(entity, form, controls: &controls, to: &writer)
+        let body = writer.take()
+        spare.rows = consume writer
+        return isWritten ? body : nil
+    }
+
+    private func write(
+        _ entity: EntityIndex, _ form: RowForm, controls: inout [Key], to writer: inout JSONWriter
+    ) -> Bool {
         let kindIndex = entities.kinds[entity]
-        guard kinds.versions.indices.contains(kindIndex) else { return nil }
+        guard kinds.versions.indices.contains(kindIndex) else { return false }
         let kind = kinds.versions[kindIndex]
         switch (entities.states[entity], form, kind.body) {
         case (.activity(let activity), .full, _): activity.writeFullRow(to: &writer)
         case (.activity(let activity), .activity(let surface, let placement, let viewer), _):
             var embedded: [Key] = []
             SurfaceRow.write(
-                activity, kind: kind, placement: placement, surface: surface,
+                activity.value, kind: kind, placement: placement, surface: surface,
                 control: { text, isInteractive, writer in
                     guard let key = Key(text) else { return false }
                     embedded.append(key)
@@ -176,9 +185,9 @@ extension Hub {
         case (.button(let button), .control(let viewer), .button(let buttonKind)):
             ControlRow.write(
                 button, kind: buttonKind, name: kind.name, title: kind.title, for: viewer, to: &writer)
-        default: return nil
+        default: return false
         }
-        return writer.bytes
+        return true
     }
 
     /// Writes the control that stands in an activity's view; `false` when there is none of that key.
@@ -230,14 +239,16 @@ extension Hub {
         writer.beginObject()
         writer.name("presentation")
         writer.null()
-        if let activity = activity(at: entity) { writer.member("lifecycle", activity.lifecycle.rawValue) }
+        if let activity = activity(at: entity) { writer.member("lifecycle", activity.value.lifecycle.rawValue) }
         writer.endObject()
         return writer.bytes
     }
 
     /// What a desktop shows when its item in the menu bar is selected: the Lock Screen view and the deep link.
     mutating func openedBody(of entity: EntityIndex, session id: SessionID) -> [UInt8]? {
-        guard let activity = activity(at: entity), isListed(entity), activity.lifecycle != .pending else { return nil }
+        guard let activity = activity(at: entity), isListed(entity), activity.value.lifecycle != .pending else {
+            return nil
+        }
         let placement = Projection.opened(settings: configuration.surfaces)
         return body(of: entity, activityForm(of: entity, .desktop, placement, session: id))
     }
@@ -284,7 +295,7 @@ extension Hub {
     /// An alert as a subscription's surface draws it; `nil` where it draws none.
     func alertBody(_ alert: ActivityAlert, of entity: EntityIndex, for terms: SubscriptionTerms) -> [UInt8]? {
         guard case .surface(let surface) = terms.view, let activity = activity(at: entity),
-            activity.lifecycle != .pending
+            activity.value.lifecycle != .pending
         else { return nil }
         let traits = self[terms.session]?.traits ?? Traits()
         let style = Projection.alertStyle(

@@ -182,7 +182,7 @@ extension Hub {
         guard let activity = activity(at: entity) else { return [] }
         switch kinds.versions[entities.kinds[entity]].body {
         case .activity(let kind):
-            return kind.views.showsControls ? kind.views.buttonKeys(in: activity.templateContext) : []
+            return kind.views.showsControls ? kind.views.buttonKeys(in: activity.value.templateContext) : []
         case .toggle, .button: return []
         }
     }
@@ -341,7 +341,7 @@ extension Hub {
     func isListed(_ entity: EntityIndex) -> Bool {
         switch entities.states[entity] {
         case .none: false
-        case .activity(let activity): activity.lifecycle != .dismissed
+        case .activity(let activity): activity.value.lifecycle != .dismissed
         case .toggle, .button: true
         }
     }
@@ -349,13 +349,13 @@ extension Hub {
     /// Whether the people of `account` may ask what became of it, dismissed or not.
     func isAddressed(_ entity: EntityIndex, to account: String?) -> Bool {
         guard let account, case .activity(let activity) = entities.states[entity] else { return true }
-        return activity.isAddressed(to: account)
+        return activity.value.isAddressed(to: account)
     }
 
     /// Whether the devices of `account` may show it; without an account everything is visible.
     func isVisible(_ entity: EntityIndex, to account: String?) -> Bool {
         guard let account, case .activity(let activity) = entities.states[entity] else { return true }
-        return activity.isVisible(to: account)
+        return activity.value.isVisible(to: account)
     }
 }
 

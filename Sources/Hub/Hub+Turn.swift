@@ -14,8 +14,8 @@ struct Applied: Sendable {
     var rev: Int64 = 0
     /// The innermost state after it.
     var state = ""
-    /// The life-cycle, then the state: for the history.
-    var description = ""
+    /// For the history.
+    var description = StateName("")
     var stateHash: UInt64 = 0
     var isOldEnd = false
     var operation: OperationID?
@@ -54,7 +54,7 @@ extension Hub {
     ///   ``refused(_:at:)``.
     public mutating func decide(at now: HubTime) -> [JournalRecord] {
         precondition(batch == nil, "the journal still has the last batch")
-        batch = Batch()
+        batch = Batch(expecting: lastBatchCount)
         time = max(time, now.time)
         wall = max(wall, now.wall)
         takeEffect(at: now)
@@ -70,6 +70,7 @@ extension Hub {
     public mutating func committed(at now: HubTime) {
         guard let batch else { return }
         self.batch = nil
+        lastBatchCount = batch.records.count
         durableSequence = sequence
         if !batch.records.isEmpty { statistics.commits += 1 }
         prunedChains += batch.prunedChains
@@ -131,7 +132,8 @@ extension Hub {
         case .traits(let attributes): stage(.bytes(change(attributes, request, of: id)), for: id)
         case .event(var event):
             event.source = event.source ?? self[id]?.client ?? "-"
-            stage(decideEvent(event, request, at: now), for: id)
+            let posted = write { PostedEvent(event, &$0) }
+            stage(decideEvent(posted, request, at: now), for: id)
         case .dismiss(let key): stage(decideDismissal(of: key, request, from: id, at: now), for: id)
         case .seen(let key, let rev): stage(decideSeen(key, rev: rev, request, from: id, at: now), for: id)
         case .set, .press, .serve, .done, .fail, .report:
@@ -146,12 +148,22 @@ extension Hub {
         self[id]?.staged.append(reply)
     }
 
-    private mutating func decideEvent(_ event: EventCommand, _ request: Request, at now: HubTime) -> StagedReply {
-        var writer = LineWriter()
+    private mutating func decideEvent(_ posted: PostedEvent, _ request: Request, at now: HubTime) -> StagedReply {
+        var writer = spare.lines.take() ?? LineWriter()
+        decideEvent(posted, request, at: now, &writer)
+        let reply = writer.take()
+        spare.lines = consume writer
+        return .committed(reply, requestID: request.id)
+    }
+
+    private mutating func decideEvent(
+        _ posted: PostedEvent, _ request: Request, at now: HubTime, _ writer: inout LineWriter
+    ) {
+        let event = posted.command
         if let eid = event.eid, let source = event.source, let known = eventIDs.entry(source: source, eid: eid) {
-            if known.digest == event.digest {
+            if known.digest == posted.digest {
                 statistics.count(.duplicate)
-                let state = entities.index(of: event.key).flatMap { activity(at: $0)?.statePath }
+                let state = entities.index(of: event.key).flatMap { activity(at: $0)?.value.statePath }
                 writer.ok(id: request.id, verdict: .duplicate, rev: known.rev, state: state, ignored: request.ignored)
             } else {
                 statistics.refusals += 1
@@ -161,10 +173,10 @@ extension Hub {
                         "eid \(eid) of \(source) was used for another event; give every event an id of its own"),
                     id: request.id)
             }
-            return .committed(writer.bytes, requestID: request.id)
+            return
         }
         do throws(WireError) {
-            let applied = try record(.event(event), at: now)
+            let applied = try record(.event(posted), at: now)
             writer.ok(
                 id: request.id, verdict: applied.verdict, rev: applied.rev, state: applied.state,
                 isOldEnd: applied.isOldEnd, ignored: request.ignored)
@@ -172,7 +184,6 @@ extension Hub {
             statistics.refusals += 1
             writer.error(error, id: request.id)
         }
-        return .committed(writer.bytes, requestID: request.id)
     }
 
     private mutating func decideDismissal(
@@ -215,6 +226,14 @@ extension Hub {
 
     // MARK: Recording
 
+    /// Lets `body` write what goes into the journal, in memory that is there already.
+    mutating func write<Value>(_ body: (inout BinaryWriter) -> Value) -> Value {
+        var writer = spare.records.take() ?? BinaryWriter()
+        let value = body(&writer)
+        spare.records = consume writer
+        return value
+    }
+
     /// Applies one input and, unless it was refused, makes it the batch's next record.
     @discardableResult
     mutating func record(_ input: Input, at now: HubTime) throws(WireError) -> Applied {
@@ -225,7 +244,7 @@ extension Hub {
             stateHash: applied.stateHash)
         let record = JournalRecord(
             sequence: sequence, time: time, entity: input.key?.text ?? "", previous: link(applied.entity),
-            body: body.encoded())
+            body: write { body.encoded(&$0) })
         batch?.records.append(record)
         if case .pruned = input, let entity = applied.entity {
             batch?.prunedChains.append(sequence)

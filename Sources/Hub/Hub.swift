@@ -91,6 +91,8 @@ public struct Hub: ~Copyable {
 
     /// The batch that the journal is writing, or `nil` between commits.
     var batch: Batch?
+    /// How many records the one before had.
+    var lastBatchCount = 0
     var deadlines = Heap<Deadline>()
     /// Those that go by the real clock: of controls, and the end of retention.
     var wallDeadlines = Heap<Deadline>()
@@ -105,6 +107,8 @@ public struct Hub: ~Copyable {
     /// The last records of keys that were forgotten.
     var prunedChains: [Int64] = []
     var parser = RequestParser()
+    /// Memory for what is written at every event and every row; `nil` while somebody writes.
+    var spare = SpareWriters()
     var rows = RowCache()
     var embeddings = Embeddings()
     public var statistics = Statistics()
@@ -127,6 +131,13 @@ public struct Hub: ~Copyable {
     public var kindCount: Int { kinds.current.count }
 }
 
+/// Writers that keep their memory from one use to the next.
+struct SpareWriters: ~Copyable {
+    var lines: LineWriter?
+    var rows: JSONWriter?
+    var records: BinaryWriter?
+}
+
 /// What one turn decided, until the journal has it.
 struct Batch: Sendable {
     var records: [JournalRecord] = []
@@ -146,6 +157,16 @@ struct Batch: Sendable {
     var performances: [(key: Key, ControlPerformance)] = []
     /// Sessions that have replies in it, in the order of their first.
     var sessions: [SessionID] = []
+
+    init() {}
+
+    /// With room for as many records as the last one had: a busy hub's next has about as many, and growing to them step
+    /// by step would copy each a few times.
+    init(expecting count: Int) {
+        records.reserveCapacity(count)
+        changes.reserveCapacity(count)
+        undo.reserveCapacity(2 * count)
+    }
 
     /// Leaves none: whoever adds to it holds it alone.
     mutating func takeUndo() -> [Undo] {

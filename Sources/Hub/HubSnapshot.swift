@@ -35,7 +35,7 @@ public struct HubSnapshot: Sendable {
         var writer = begin(.entities)
         for entity in entities.existing {
             encode(entity, to: &writer)
-            if writer.bytes.count >= Self.chunkByteCount {
+            if writer.count >= Self.chunkByteCount {
                 try body(writer.bytes)
                 writer = begin(.entities)
             }
@@ -48,7 +48,7 @@ public struct HubSnapshot: Sendable {
             writer.write(entry.digest)
             writer.write(entry.rev)
             writer.write(wall)
-            if writer.bytes.count >= Self.chunkByteCount {
+            if writer.count >= Self.chunkByteCount {
                 try body(writer.bytes)
                 writer = begin(.eventIDs)
             }
@@ -125,7 +125,7 @@ public struct HubSnapshot: Sendable {
         case .none: writer.write(UInt8(0))
         case .activity(let activity):
             writer.write(UInt8(1))
-            activity.encode(to: &writer)
+            activity.value.encode(to: &writer)
         case .toggle(let toggle):
             writer.write(UInt8(2))
             toggle.encode(to: &writer)
@@ -237,7 +237,8 @@ extension Hub {
         }
         switch (try reader.readByte(), kinds.versions[kind].body) {
         case (1, .activity(let activityKind)):
-            entities.states[entity] = .activity(try Activity(from: &reader, key: key, kind: activityKind))
+            entities.states[entity] = .activity(
+                ActivityBox(try Activity(from: &reader, key: key, kind: activityKind)))
         case (2, .toggle): entities.states[entity] = .toggle(try Toggle(from: &reader))
         case (3, .button): entities.states[entity] = .button(try Button(from: &reader))
         default: throw reader.failure("\(key) is not of its kind")

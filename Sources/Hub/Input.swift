@@ -10,8 +10,7 @@ enum Input: Sendable {
     case settings(JSON)
     /// The kinds, all of them, as they take effect.
     case kinds([JSON])
-    /// Its `source` is always set.
-    case event(EventCommand)
+    case event(PostedEvent)
     case dismissed(Key, account: String)
     case seen(Key, account: String, rev: Int64)
     /// A control exists from now on: its kind file names it.
@@ -41,7 +40,7 @@ enum Input: Sendable {
     var key: Key? {
         switch self {
         case .settings, .kinds: nil
-        case .event(let event): event.key
+        case .event(let event): event.command.key
         case .dismissed(let key, _), .seen(let key, _, _), .deadline(let key, _), .pruned(let key), .created(let key),
             .tapped(let key, _, _, _, _, _), .reported(let key, _, _, _), .done(let key, _, _, _),
             .failed(let key, _, _, _), .providerChanged(let key, _), .raiseRefused(let key, _, _),
@@ -59,22 +58,44 @@ struct RecordBody: Sendable {
     var verdict: Verdict
     /// The key's rev after it.
     var rev: Int64
-    /// The state after it in words, for the history: life-cycle, then the innermost state.
-    var state: String
+    /// The state after it in words, for the history.
+    var state: StateName
     /// A hash of everything that the key's state is made of: a recovery that computes otherwise must not go on.
     var stateHash: UInt64
+}
+
+/// A state in words: life-cycle, then the innermost state. They are joined by a space where somebody reads them.
+struct StateName: Sendable, CustomStringConvertible {
+    private let lifecycle: String
+    private let state: String
+
+    init(lifecycle: String, state: String) {
+        self.lifecycle = lifecycle
+        self.state = state
+    }
+
+    init(_ words: String) {
+        self.init(lifecycle: "", state: words)
+    }
+
+    var description: String { lifecycle.isEmpty ? state : "\(lifecycle) \(state)" }
+
+    /// As one text.
+    func encode(to writer: inout BinaryWriter) {
+        if lifecycle.isEmpty { writer.write(state) } else { writer.write(words: lifecycle, state) }
+    }
 }
 
 extension RecordBody {
     private static let version: UInt8 = 1
 
-    func encoded() -> [UInt8] {
-        var writer = BinaryWriter()
+    /// - Parameter writer: Memory to write in; it is empty before and after.
+    func encoded(_ writer: inout BinaryWriter) -> [UInt8] {
         writer.write(Self.version)
         writer.write(wall)
         writer.write(UInt8(truncatingIfNeeded: Verdict.allCases.firstIndex(of: verdict) ?? 0))
         writer.write(rev)
-        writer.write(state)
+        state.encode(to: &writer)
         writer.write(stateHash)
         switch input {
         case .settings(let settings):
@@ -149,7 +170,7 @@ extension RecordBody {
             writer.write(failure.code) { $0.write($1) }
             writer.write(failure.message) { $0.write($1) }
         }
-        return writer.bytes
+        return writer.take()
     }
 
     init(decoding bytes: [UInt8]) throws(BinaryError) {
@@ -160,12 +181,12 @@ extension RecordBody {
         guard Verdict.allCases.indices.contains(verdictIndex) else { throw reader.failure("unknown verdict") }
         verdict = Verdict.allCases[verdictIndex]
         rev = try reader.readInt64()
-        state = try reader.readString()
+        state = StateName(try reader.readString())
         stateHash = try reader.readUInt64()
         switch try reader.readByte() {
         case 1: input = .settings(try reader.readJSON())
         case 2: input = .kinds(try reader.readArray { (reader) throws(BinaryError) in try reader.readJSON() })
-        case 3: input = .event(try EventCommand(from: &reader))
+        case 3: input = .event(try PostedEvent(from: &reader))
         case 4: input = .dismissed(try reader.readKey(), account: try reader.readString())
         case 5: input = .seen(try reader.readKey(), account: try reader.readString(), rev: try reader.readInt64())
         case 6: input = .deadline(try reader.readKey(), due: try reader.readTimestamp())
@@ -203,39 +224,6 @@ extension RecordBody {
         default: throw reader.failure("unknown input")
         }
         guard reader.isAtEnd else { throw reader.failure("more than a record") }
-    }
-}
-
-extension EventCommand {
-    fileprivate func encode(to writer: inout BinaryWriter) {
-        writer.write(key.text)
-        writer.write(type)
-        writer.write(source) { $0.write($1) }
-        writer.write(eid) { $0.write($1) }
-        writer.write(happenedAt) { $0.write($1) }
-        writer.write(version) { $0.write($1) }
-        writer.write(accounts) { $0.write($1) }
-        writer.write(JSON.object(tail))
-    }
-
-    fileprivate init(from reader: inout BinaryReader) throws(BinaryError) {
-        self.init(key: try reader.readKey(), type: try reader.readString())
-        source = try reader.readOptional { (reader) throws(BinaryError) in try reader.readString() }
-        eid = try reader.readOptional { (reader) throws(BinaryError) in try reader.readString() }
-        happenedAt = try reader.readOptional { (reader) throws(BinaryError) in try reader.readTimestamp() }
-        version = try reader.readOptional { (reader) throws(BinaryError) in try reader.readInt64() }
-        accounts = try reader.readArray { (reader) throws(BinaryError) in try reader.readString() }
-        guard case .object(let tail) = try reader.readJSON() else { throw reader.failure("a tail that is no object") }
-        self.tail = tail
-    }
-
-    /// What makes two events with one id the same: key, type and tail (protocol.md §3).
-    var digest: UInt64 {
-        var hash = StableHash()
-        hash.combine(key.text)
-        hash.combine(type)
-        hash.combine(json: .object(tail))
-        return hash.finalize()
     }
 }
 

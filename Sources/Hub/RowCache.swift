@@ -69,8 +69,7 @@ final class SharedWrite: Sendable {
     let bytes: [UInt8]
 
     /// - Parameter subscription: Has been sent `bytes` for `keys`; one that ``Subscription/sharesWrites``.
-    init?(_ bytes: ArraySlice<UInt8>, for keys: [DirtyQueue.FreshKey], to subscription: Subscription, at commit: Int64)
-    {
+    init?(_ bytes: [UInt8], for keys: [DirtyQueue.FreshKey], to subscription: Subscription, at commit: Int64) {
         let terms = subscription.terms
         var placements: [Placement] = []
         if terms.tracksRows {
@@ -83,7 +82,7 @@ final class SharedWrite: Sendable {
         self.commit = commit
         self.keys = keys
         self.placements = placements
-        self.bytes = Array(bytes)
+        self.bytes = bytes
         number = terms.number
         view = terms.view
         selection = terms.selection

@@ -12,8 +12,8 @@ enum Checksum {
         hash.combine(UInt64(bitPattern: sequence))
         hash.combine(UInt64(bitPattern: time))
         hash.combine(UInt64(bitPattern: previous))
-        unsafe hash.combine(raw: entity)
-        unsafe hash.combine(raw: body)
+        unsafe hash.combine(Span(_unsafeBytes: entity))
+        unsafe hash.combine(Span(_unsafeBytes: body))
         return hash.finalize()
     }
 
@@ -21,7 +21,7 @@ enum Checksum {
     static func chunk(link: UInt64, number: Int64, body: UnsafeRawBufferPointer) -> UInt64 {
         var hash = StableHash(seed: link)
         hash.combine(UInt64(bitPattern: number))
-        unsafe hash.combine(raw: body)
+        unsafe hash.combine(Span(_unsafeBytes: body))
         return hash.finalize()
     }
 
@@ -29,23 +29,5 @@ enum Checksum {
         var hash = StableHash(seed: UInt64(words.count))
         for word in words { hash.combine(word) }
         return hash.finalize()
-    }
-}
-
-extension StableHash {
-    /// The same as ``StableHash/combine(_:)-(Span)``, eight bytes at a time: a recovery reads hundreds of megabytes.
-    @inline(__always)
-    mutating func combine(raw bytes: UnsafeRawBufferPointer) {
-        combine(UInt64(bytes.count))
-        let whole = bytes.count & ~7
-        var offset = 0
-        while offset < whole {
-            combine(UInt64(littleEndian: unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)))
-            offset += 8
-        }
-        guard whole < bytes.count else { return }
-        var word: UInt64 = 0
-        for index in whole..<bytes.count { unsafe word |= UInt64(bytes[index]) << UInt64(8 * (index - whole)) }
-        combine(word)
     }
 }

@@ -230,7 +230,7 @@ public struct MachineTrial: Sendable {
         case .text: return Array(line) + [0x20]
         case .json:
             var head = Array(#"{"event":"#.utf8)
-            JSON.string(Self.text(line)).append(to: &head)
+            head += JSON.string(Self.text(line)).text
             head.append(contentsOf: #","verdict":""#.utf8)
             return head
         }
@@ -257,9 +257,9 @@ public struct MachineTrial: Sendable {
         case .json:
             let leaves = instance.leaves(in: kind.statechart).map { kind.statechart.states[$0.rawValue].path }
             tail.append(contentsOf: #""configuration":"#.utf8)
-            JSON.array(paths.map { .string($0) }).append(to: &tail)
+            tail += JSON.array(paths.map { .string($0) }).text
             tail.append(contentsOf: #","leaves":"#.utf8)
-            JSON.array(leaves.map { .string($0) }).append(to: &tail)
+            tail += JSON.array(leaves.map { .string($0) }).text
             tail.append(UInt8(ascii: "}"))
         }
         tail.append(UInt8(ascii: "\n"))

@@ -86,8 +86,8 @@ public struct TemplateSyntaxError: Error, Hashable, Sendable {
 
 /// What templates can read.
 public struct TemplateContext: Sendable {
-    public var kind: String
-    public var id: String
+    /// Its kind and its id: cut out of it where a template asks, which is seldom.
+    public var key: Key
     public var attributes: JSON
     public var content: JSON
     /// Of the innermost active state; of several regions, the first's.
@@ -96,11 +96,10 @@ public struct TemplateContext: Sendable {
     public var progress: Double?
 
     public init(
-        kind: String, id: String, attributes: JSON, content: JSON, stateKey: String, stateTitle: String,
+        key: Key, attributes: JSON, content: JSON, stateKey: String, stateTitle: String,
         progress: Double?
     ) {
-        self.kind = kind
-        self.id = id
+        self.key = key
         self.attributes = attributes
         self.content = content
         self.stateKey = stateKey
@@ -155,8 +154,8 @@ enum TemplatePath: Hashable, Sendable, CustomStringConvertible {
         case .stateTitle: .string(context.stateTitle)
         case .stateKey: .string(context.stateKey)
         case .progress: context.progress.flatMap { $0.isFinite ? JSON($0) : nil }
-        case .id: .string(context.id)
-        case .kind: .string(context.kind)
+        case .id: .string(String(context.key.id))
+        case .kind: .string(String(context.key.kind))
         case .unknown: nil
         }
     }

@@ -69,18 +69,18 @@ public struct ViewTemplate: Sendable {
             case .text(let template):
                 let text = template.rendered(in: context)
                 // Names of symbols and colours are for machines.
-                writer.member(name, name == "symbol" || name == "tint" ? text : cut(text))
-            case .timer: if let date { writer.member(name, date.milliseconds) }
+                writer.member(named: name, .string(name == "symbol" || name == "tint" ? text : cut(text)))
+            case .timer: if let date { writer.member(named: name, .integer(date.milliseconds)) }
             case .progress(let template): template.write(name: name, to: &writer, context: context)
             case .buttons(let keys):
-                writer.name(name)
+                writer.name(of: name)
                 writer.beginArray()
                 for key in keys { button(key.rendered(in: context), &writer) }
                 writer.endArray()
             case .region(let view):
-                writer.name(name)
+                writer.name(of: name)
                 view.write(to: &writer, context: context, textLimit: textLimit, button: button)
-            case .other(let json): writer.member(name, json.filled(in: context))
+            case .other(let json): writer.member(named: name, json.filled(in: context))
             }
         }
         if let text = elseText { writer.member("text", cut(text.rendered(in: context))) }
@@ -120,12 +120,12 @@ struct ProgressTemplate: Sendable {
     func write(name: String, to writer: inout JSONWriter, context: TemplateContext) {
         let fraction = self.fraction(in: context)
         guard let style else {
-            if let fraction { writer.member(name, fraction) }
+            if let fraction { writer.member(named: name, JSON(fraction)) }
             return
         }
         var object = style.filled(in: context).object ?? JSONObject()
         if let fraction { object["value"] = JSON(fraction) }
-        writer.member(name, .object(object))
+        writer.member(named: name, .object(object))
     }
 
     private func fraction(in context: TemplateContext) -> Double? {

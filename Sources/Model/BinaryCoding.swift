@@ -1,48 +1,112 @@
-/// Writes values for the journal: little-endian, unsigned numbers as LEB128, everything else length first.
-public struct BinaryWriter: Sendable {
-    public private(set) var bytes: [UInt8] = []
+/// Takes the parts of a value in their order: to write them down, or to hash them.
+///
+/// So what a state is made of is listed once, and its hash can forget nothing that a snapshot holds.
+public protocol ValueWriter: ~Copyable {
+    mutating func write(_ value: UInt64)
+    mutating func write(_ value: UInt8)
+    mutating func write(_ value: Double)
+    mutating func write(_ value: String)
+    mutating func write(_ value: JSON)
+}
 
-    public init() {
-        bytes.reserveCapacity(256)  // A record, or a small state, in one allocation.
-    }
-
-    public mutating func write(_ value: UInt64) {
-        // Nearly every length and count.
-        if value < 0x80 { return bytes.append(UInt8(truncatingIfNeeded: value)) }
-        var rest = value
-        while rest >= 0x80 {
-            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
-            rest >>= 7
-        }
-        bytes.append(UInt8(truncatingIfNeeded: rest))
-    }
-
+// Inlinable: made for each writer and each type where it is called, instead of asking for metadata at run time.
+extension ValueWriter where Self: ~Copyable {
+    /// Small magnitudes of either sign are small numbers.
+    @inlinable
     public mutating func write(_ value: Int64) {
         write(UInt64(bitPattern: (value << 1) ^ (value >> 63)))
     }
 
+    @inlinable
     public mutating func write(_ value: Int) { write(Int64(value)) }
-    public mutating func write(_ value: Bool) { bytes.append(value ? 1 : 0) }
-    public mutating func write(_ value: UInt8) { bytes.append(value) }
+    @inlinable
+    public mutating func write(_ value: Bool) { write(UInt8(value ? 1 : 0)) }
+    @inlinable
     public mutating func write(_ value: Timestamp) { write(value.milliseconds) }
+    @inlinable
     public mutating func write(_ value: Milliseconds) { write(value.count) }
+
+    /// `nil` as one byte, else a byte and what `body` writes.
+    @inlinable
+    public mutating func write<Value>(_ value: Value?, _ body: (inout Self, Value) -> Void) {
+        write(value != nil)
+        if let value { body(&self, value) }
+    }
+
+    @inlinable
+    public mutating func write<Element>(_ elements: [Element], _ body: (inout Self, Element) -> Void) {
+        write(UInt64(elements.count))
+        for element in elements { body(&self, element) }
+    }
+}
+
+extension StableHash: ValueWriter {
+    @inlinable
+    public mutating func write(_ value: UInt64) { combine(value) }
+    @inlinable
+    public mutating func write(_ value: UInt8) { combine(UInt64(value)) }
+    @inlinable
+    public mutating func write(_ value: Double) { combine(value.bitPattern) }
+    public mutating func write(_ value: String) { combine(value) }
+    public mutating func write(_ value: JSON) { combine(json: value) }
+}
+
+/// Writes values for the journal: little-endian, unsigned numbers as LEB128, everything else length first.
+public struct BinaryWriter: ~Copyable, ValueWriter, Sendable {
+    private var buffer = ByteBuffer()
+
+    public init() {}
+
+    /// What was written.
+    public var bytes: [UInt8] { buffer.array }
+    /// How many ``bytes`` there are.
+    public var count: Int { buffer.count }
+
+    /// Gives ``bytes``, and begins anew in the same memory.
+    public mutating func take() -> [UInt8] { buffer.take() }
+
+    public mutating func write(_ value: UInt64) {
+        // Nearly every length and count.
+        if value < 0x80 { return buffer.append(UInt8(truncatingIfNeeded: value)) }
+        var rest = value
+        while rest >= 0x80 {
+            buffer.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        buffer.append(UInt8(truncatingIfNeeded: rest))
+    }
+
+    public mutating func write(_ value: UInt8) { buffer.append(value) }
 
     public mutating func write(_ value: Double) {
         var bits = value.bitPattern
         for _ in 0..<8 {
-            bytes.append(UInt8(truncatingIfNeeded: bits))
+            buffer.append(UInt8(truncatingIfNeeded: bits))
             bits >>= 8
         }
     }
 
     public mutating func write(_ value: String) {
-        write(UInt64(value.utf8.count))
-        bytes.append(contentsOf: value.utf8)
+        let text = value.utf8.span
+        write(UInt64(text.count))
+        buffer.append(copying: text)
     }
+
+    /// Two words as one text, with a space between.
+    public mutating func write(words first: String, _ second: String) {
+        let (first, second) = (first.utf8.span, second.utf8.span)
+        write(UInt64(first.count + 1 + second.count))
+        buffer.append(copying: first)
+        buffer.append(UInt8(ascii: " "))
+        buffer.append(copying: second)
+    }
+
+    /// What another writer wrote.
+    public mutating func write(encoded: [UInt8]) { buffer.append(encoded) }
 
     public mutating func write(_ value: [UInt8]) {
         write(UInt64(value.count))
-        bytes.append(contentsOf: value)
+        buffer.append(value)
     }
 
     public mutating func write(_ value: JSON) {
@@ -70,20 +134,6 @@ public struct BinaryWriter: Sendable {
                 write(member.value)
             }
         }
-    }
-
-    /// `nil` as one byte, else a byte and what `body` writes.
-    // Inlinable: made for each type where it is called, instead of asking for its metadata at run time.
-    @inlinable
-    public mutating func write<Value>(_ value: Value?, _ body: (inout BinaryWriter, Value) -> Void) {
-        write(value != nil)
-        if let value { body(&self, value) }
-    }
-
-    @inlinable
-    public mutating func write<Element>(_ elements: [Element], _ body: (inout BinaryWriter, Element) -> Void) {
-        write(UInt64(elements.count))
-        for element in elements { body(&self, element) }
     }
 }
 

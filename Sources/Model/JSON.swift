@@ -179,6 +179,15 @@ public struct JSONObject: Hashable, Sendable, RandomAccessCollection {
         return true
     }
 
+    /// Adds a member in its place. Returns `false`, and adds nothing, when its name is there.
+    mutating func insert(_ name: String, _ value: JSON) -> Bool {
+        if append(name, value) { return true }
+        let position = self.position(of: name)
+        guard !isName(name, at: position) else { return false }
+        members.insert(Member(name: name, value: value), at: position)
+        return true
+    }
+
     /// An object of members in any order. `nil` when two have the same name.
     init?(unordered members: [Member]) {
         self.members = members.sorted { $0.name.precedesInBytes($1.name) }

@@ -68,6 +68,9 @@ private indirect enum Path {
     }
 }
 
+/// An object of fewer members has each put in its place; of more, all are sorted at the end.
+private let insertionLimit = 16
+
 /// Walks simdjson's tape: a word a value, its type in the top byte, its payload below (simdjson's doc/tape.md).
 ///
 /// Safe because simdjson wrote the tape itself, after validating the text: every index that it holds is in bounds.
@@ -126,6 +129,8 @@ private indirect enum Path {
             let value = try unsafe value(path: .member(name, of: path()))
             if unordered != nil {
                 unordered?.append(.init(name: name, value: value))
+            } else if object.count < insertionLimit {
+                guard object.insert(name, value) else { throw .duplicateName(path: path().text) }
             } else if !object.append(name, value) {
                 unordered = Array(object) + [.init(name: name, value: value)]
             }
@@ -139,6 +144,7 @@ private indirect enum Path {
     private func string(at word: UInt64) -> String {
         let start = unsafe strings + Int(word & 0x00FF_FFFF_FFFF_FFFF)
         let count = unsafe Int(UnsafeRawPointer(start).loadUnaligned(as: UInt32.self))
-        return unsafe String(decoding: UnsafeBufferPointer(start: start + 4, count: count), as: UTF8.self)
+        // simdjson has looked at every byte: it takes nothing but UTF-8.
+        return unsafe String(validated: Span(_unsafeElements: UnsafeBufferPointer(start: start + 4, count: count)))
     }
 }

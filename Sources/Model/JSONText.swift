@@ -1,153 +1,162 @@
 /// Appends JSON text to bytes: compact, UTF-8, members in the order in which they are written.
 ///
 /// Escapes only what RFC 8259 §7 demands, so text in any language stays readable on the wire.
-public struct JSONWriter: Sendable {
-    public var bytes: [UInt8] = []
+public struct JSONWriter: ~Copyable, Sendable {
+    private var buffer = ByteBuffer()
     /// A comma is due before the next value or name.
     private var needsComma = false
 
     public init() {}
+
+    /// What was written.
+    public var bytes: [UInt8] { buffer.array }
+    /// How many ``bytes`` there are.
+    public var count: Int { buffer.count }
+
+    /// Gives ``bytes``, and begins anew in the same memory.
+    public mutating func take() -> [UInt8] {
+        needsComma = false
+        return buffer.take()
+    }
 
     public mutating func beginObject() { open(UInt8(ascii: "{")) }
     public mutating func endObject() { close(UInt8(ascii: "}")) }
     public mutating func beginArray() { open(UInt8(ascii: "[")) }
     public mutating func endArray() { close(UInt8(ascii: "]")) }
 
-    public mutating func name(_ name: String) {
+    /// - Parameter name: A literal that needs no escape.
+    public mutating func name(_ name: StaticString) {
         separate()
-        Self.append(quoted: name, to: &bytes)
-        bytes.append(UInt8(ascii: ":"))
+        buffer.append(UInt8(ascii: "\""))
+        buffer.append(name)
+        buffer.append(UInt8(ascii: "\""))
+        buffer.append(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
+    public mutating func name(of member: String) {
+        separate()
+        Self.append(quoted: member, to: &buffer)
+        buffer.append(UInt8(ascii: ":"))
         needsComma = false
     }
 
     public mutating func value(_ value: String) {
         separate()
-        Self.append(quoted: value, to: &bytes)
+        Self.append(quoted: value, to: &buffer)
     }
 
     public mutating func value(_ value: Int64) {
         separate()
-        Self.append(value, to: &bytes)
+        buffer.append(decimal: value)
     }
 
     public mutating func value(_ value: Int) { self.value(Int64(value)) }
 
     public mutating func value(_ value: Bool) {
         separate()
-        bytes.append(contentsOf: value ? "true".utf8 : "false".utf8)
+        buffer.append(value ? "true" : "false")
     }
 
     public mutating func value(_ value: Double) { self.value(JSON(value)) }
 
     public mutating func null() {
         separate()
-        bytes.append(contentsOf: "null".utf8)
+        buffer.append("null")
     }
 
     public mutating func value(_ value: JSON) {
         separate()
-        value.append(to: &bytes)
+        value.append(to: &buffer)
     }
 
     /// Appends text that is already one JSON value.
     public mutating func raw(_ json: [UInt8]) {
         separate()
-        bytes.append(contentsOf: json)
+        buffer.append(json)
     }
 
-    public mutating func member(_ name: String, _ value: String) {
+    public mutating func member(_ name: StaticString, _ value: String) {
         self.name(name)
         self.value(value)
     }
 
-    public mutating func member(_ name: String, _ value: Int64) {
+    public mutating func member(_ name: StaticString, _ value: Int64) {
         self.name(name)
         self.value(value)
     }
 
-    public mutating func member(_ name: String, _ value: Int) { member(name, Int64(value)) }
+    public mutating func member(_ name: StaticString, _ value: Int) { member(name, Int64(value)) }
 
-    public mutating func member(_ name: String, _ value: Bool) {
+    public mutating func member(_ name: StaticString, _ value: Bool) {
         self.name(name)
         self.value(value)
     }
 
-    public mutating func member(_ name: String, _ value: Double) {
+    public mutating func member(_ name: StaticString, _ value: Double) {
         self.name(name)
         self.value(value)
     }
 
-    public mutating func member(_ name: String, _ value: JSON) {
+    public mutating func member(_ name: StaticString, _ value: JSON) {
         self.name(name)
+        self.value(value)
+    }
+
+    public mutating func member(named name: String, _ value: JSON) {
+        self.name(of: name)
         self.value(value)
     }
 
     private mutating func open(_ bracket: UInt8) {
         separate()
-        bytes.append(bracket)
+        buffer.append(bracket)
         needsComma = false
     }
 
     private mutating func close(_ bracket: UInt8) {
-        bytes.append(bracket)
+        buffer.append(bracket)
         needsComma = true
     }
 
     private mutating func separate() {
-        if needsComma { bytes.append(UInt8(ascii: ",")) }
+        if needsComma { buffer.append(UInt8(ascii: ",")) }
         needsComma = true
     }
 
-    static func append(_ value: Int64, to bytes: inout [UInt8]) {
-        var digits: [20 of UInt8] = InlineArray(repeating: 0)
-        var start = digits.count
-        var rest = value.magnitude
-        repeat {
-            start -= 1
-            digits[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-            rest /= 10
-        } while rest > 0
-        bytes.append(addingCapacity: digits.count + 1) { output in
-            if value < 0 { output.append(UInt8(ascii: "-")) }
-            for index in start..<digits.count { output.append(digits[index]) }
-        }
-    }
-
-    static func append(quoted text: String, to bytes: inout [UInt8]) {
+    static func append(quoted text: String, to buffer: inout ByteBuffer) {
         let source = text.utf8.span
-        var copied = 0
-        // Most texts need no escape, and are done here.
-        bytes.append(addingCapacity: source.count + 2) { output in
-            output.append(UInt8(ascii: "\""))
-            while copied < source.count, !needsEscape(source[copied]) {
-                output.append(source[copied])
-                copied += 1
-            }
-            if copied == source.count { output.append(UInt8(ascii: "\"")) }
+        buffer.append(UInt8(ascii: "\""))
+        // Most texts need no escape, and are one piece.
+        var plain = source.firstEscape(from: 0)
+        buffer.append(copying: source.extracting(first: plain))
+        while plain < source.count {
+            append(escaping: source[plain], to: &buffer)
+            let end = source.firstEscape(from: plain + 1)
+            buffer.append(copying: source.extracting(plain + 1..<end))
+            plain = end
         }
-        guard copied < source.count else { return }
-        for index in copied..<source.count { append(escaping: source[index], to: &bytes) }
-        bytes.append(UInt8(ascii: "\""))
+        buffer.append(UInt8(ascii: "\""))
     }
 
     /// DEL may stand in JSON, but no control byte may stand in a line of the protocol.
-    private static func needsEscape(_ byte: UInt8) -> Bool {
+    static func needsEscape(_ byte: UInt8) -> Bool {
         byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte == 0x7F
     }
 
-    private static func append(escaping byte: UInt8, to bytes: inout [UInt8]) {
+    private static func append(escaping byte: UInt8, to buffer: inout ByteBuffer) {
         switch byte {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-            bytes.append(UInt8(ascii: "\\"))
-            bytes.append(byte)
-        case 0x0A: bytes.append(contentsOf: "\\n".utf8)
-        case 0x0D: bytes.append(contentsOf: "\\r".utf8)
-        case 0x09: bytes.append(contentsOf: "\\t".utf8)
+            buffer.append(UInt8(ascii: "\\"))
+            buffer.append(byte)
+        case 0x0A: buffer.append("\\n")
+        case 0x0D: buffer.append("\\r")
+        case 0x09: buffer.append("\\t")
         case 0..<0x20, 0x7F:
-            bytes.append(contentsOf: "\\u00".utf8)
-            bytes.append(hexDigit(byte >> 4))
-            bytes.append(hexDigit(byte & 0xF))
-        default: bytes.append(byte)
+            buffer.append("\\u00")
+            buffer.append(hexDigit(byte >> 4))
+            buffer.append(hexDigit(byte & 0xF))
+        default: buffer.append(byte)
         }
     }
 
@@ -157,11 +166,13 @@ public struct JSONWriter: Sendable {
     private static func escapedByteCount(of text: String) -> Int {
         let bytes = text.utf8.span
         var count = bytes.count
-        for index in bytes.indices where needsEscape(bytes[index]) {
+        var index = bytes.firstEscape(from: 0)
+        while index < bytes.count {
             switch bytes[index] {
             case UInt8(ascii: "\""), UInt8(ascii: "\\"), 0x0A, 0x0D, 0x09: count += 1
             default: count += 5
             }
+            index = bytes.firstEscape(from: index + 1)
         }
         return count
     }
@@ -173,37 +184,37 @@ public struct JSONWriter: Sendable {
 
 extension JSON: CustomStringConvertible {
     /// Compact text; members in the order of their names.
-    public func append(to bytes: inout [UInt8]) {
+    public func append(to buffer: inout ByteBuffer) {
         switch self {
-        case .null: bytes.append(contentsOf: "null".utf8)
-        case .bool(let bool): bytes.append(contentsOf: bool ? "true".utf8 : "false".utf8)
-        case .integer(let integer): JSONWriter.append(integer, to: &bytes)
+        case .null: buffer.append("null")
+        case .bool(let bool): buffer.append(bool ? "true" : "false")
+        case .integer(let integer): buffer.append(decimal: integer)
         // Swift prints the shortest text that reads back as the same number, and its forms are JSON's.
-        case .number(let number): bytes.append(contentsOf: number.description.utf8)
-        case .string(let string): JSONWriter.append(quoted: string, to: &bytes)
+        case .number(let number): buffer.append(number.description)
+        case .string(let string): JSONWriter.append(quoted: string, to: &buffer)
         case .array(let elements):
-            bytes.append(UInt8(ascii: "["))
+            buffer.append(UInt8(ascii: "["))
             for (index, element) in elements.enumerated() {
-                if index > 0 { bytes.append(UInt8(ascii: ",")) }
-                element.append(to: &bytes)
+                if index > 0 { buffer.append(UInt8(ascii: ",")) }
+                element.append(to: &buffer)
             }
-            bytes.append(UInt8(ascii: "]"))
+            buffer.append(UInt8(ascii: "]"))
         case .object(let object):
-            bytes.append(UInt8(ascii: "{"))
+            buffer.append(UInt8(ascii: "{"))
             for (index, member) in object.enumerated() {
-                if index > 0 { bytes.append(UInt8(ascii: ",")) }
-                JSONWriter.append(quoted: member.name, to: &bytes)
-                bytes.append(UInt8(ascii: ":"))
-                member.value.append(to: &bytes)
+                if index > 0 { buffer.append(UInt8(ascii: ",")) }
+                JSONWriter.append(quoted: member.name, to: &buffer)
+                buffer.append(UInt8(ascii: ":"))
+                member.value.append(to: &buffer)
             }
-            bytes.append(UInt8(ascii: "}"))
+            buffer.append(UInt8(ascii: "}"))
         }
     }
 
     public var text: [UInt8] {
-        var bytes: [UInt8] = []
-        append(to: &bytes)
-        return bytes
+        var buffer = ByteBuffer()
+        append(to: &buffer)
+        return buffer.array
     }
 
     public var description: String { String(decoding: text, as: UTF8.self) }

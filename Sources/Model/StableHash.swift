@@ -3,43 +3,39 @@
 /// Journals and cursors hold its results, so its definition must never change. It guards against accidents, not
 /// against somebody who searches for collisions.
 public struct StableHash: Sendable {
-    private var state: UInt64
+    @usableFromInline var state: UInt64
 
     public init(seed: UInt64 = 0) {
         state = seed ^ 0x9E37_79B9_7F4A_7C15
     }
 
+    @inlinable
     public mutating func combine(_ word: UInt64) {
         let (high, low) = (state ^ word).multipliedFullWidth(by: 0xD6E8_FEB8_6659_FD93)
         state = (high ^ low) &+ 0xA076_1D64_78BD_642F
     }
 
-    /// Length first, so that `"ab" + "c"` and `"a" + "bc"` differ.
+    /// Length first, so that `"ab" + "c"` and `"a" + "bc"` differ; then eight bytes at a time, little-endian.
     public mutating func combine(_ bytes: Span<UInt8>) {
         let count = bytes.count
         combine(UInt64(count))
-        var index = 0
-        while count - index >= 8 {
-            var word = UInt64(bytes[index]) | UInt64(bytes[index + 1]) << 8 | UInt64(bytes[index + 2]) << 16
-            word |= UInt64(bytes[index + 3]) << 24 | UInt64(bytes[index + 4]) << 32 | UInt64(bytes[index + 5]) << 40
-            word |= UInt64(bytes[index + 6]) << 48 | UInt64(bytes[index + 7]) << 56
-            combine(word)
-            index += 8
+        var offset = 0
+        while offset <= count - 8 {
+            combine(bytes.word(at: offset))
+            offset += 8
         }
-        guard index < count else { return }
+        guard offset < count else { return }
         var word: UInt64 = 0
         var shift: UInt64 = 0
-        while index < count {
-            word |= UInt64(bytes[index]) << shift
+        while offset < count {
+            word |= UInt64(bytes[offset]) << shift
             shift += 8
-            index += 1
+            offset += 1
         }
         combine(word)
     }
 
     public mutating func combine(_ text: String) {
-        var text = text
-        text.makeContiguousUTF8()
         combine(text.utf8.span)
     }
 

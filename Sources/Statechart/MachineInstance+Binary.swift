@@ -2,7 +2,12 @@ public import Model
 
 extension MachineInstance {
     /// Writes everything but the machine. The numbers are that machine's own: another version's are others.
-    public func encode(to writer: inout BinaryWriter) {
+    public func encode(to writer: inout BinaryWriter) { write(to: &writer) }
+
+    /// Hashes what ``encode(to:)`` writes.
+    public func combine(into hash: inout StableHash) { write(to: &hash) }
+
+    private func write(to writer: inout some ValueWriter & ~Copyable) {
         Self.write(configuration, to: &writer)
         writer.write(history) { Self.write($1, to: &$0) }
         writer.write(UInt64(timers.count))
@@ -68,7 +73,7 @@ extension MachineInstance {
         self.parked = parked
     }
 
-    private static func write(_ set: StateSet, to writer: inout BinaryWriter) {
+    private static func write(_ set: StateSet, to writer: inout some ValueWriter & ~Copyable) {
         writer.write(set.words) { $0.write($1) }
     }
 

@@ -83,7 +83,7 @@ public enum ControlRow {
         writer.endObject()
     }
 
-    private static func member(_ name: String, _ value: Bool?, to writer: inout JSONWriter) {
+    private static func member(_ name: StaticString, _ value: Bool?, to writer: inout JSONWriter) {
         writer.name(name)
         if let value { writer.value(value) } else { writer.null() }
     }

@@ -1,3 +1,5 @@
+internal import Model
+
 // The character classes of the protocol, over bytes: a `String` would see `\r\n` as one character and compare by
 // canonical equivalence.
 
@@ -26,6 +28,7 @@ extension Span<UInt8> {
     /// The text in `range`; broken UTF-8 in it is mended, never a trap.
     func text(_ range: Range<Int>) -> String {
         let piece = extracting(range)
+        if piece.isASCII { return unsafe String(validated: piece) }
         if let text = try? UTF8Span(validating: piece) { return String(copying: text) }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(piece.count)
@@ -78,14 +81,6 @@ extension Span<UInt8> {
         }
         guard WireLimits.verbLength.contains(end), end == count || self[end] == UInt8(ascii: " ") else { return nil }
         return end
-    }
-}
-
-extension [UInt8] {
-    mutating func append(copying bytes: Span<UInt8>) {
-        append(addingCapacity: bytes.count) { free in
-            for index in bytes.indices { free.append(bytes[index]) }
-        }
     }
 }
 

@@ -6,11 +6,12 @@ public struct Request: Sendable {
     public var id: String?
     public var command: Command
     /// Attributes that this verb does not know, in the order in which they stood.
-    public var ignored: [String] = []
+    public var ignored: [String]
 
-    public init(id: String? = nil, command: Command) {
+    public init(id: String? = nil, command: Command, ignored: [String] = []) {
         self.id = id
         self.command = command
+        self.ignored = ignored
     }
 }
 

@@ -1,3 +1,5 @@
+internal import Model
+
 extension Cursor: CustomStringConvertible {
     private static let epochLength = 16
     private static let selectionLength = 4
@@ -23,17 +25,17 @@ extension Cursor: CustomStringConvertible {
     }
 
     public var description: String {
-        var bytes: [UInt8] = []
-        append(to: &bytes)
-        return String(decoding: bytes, as: UTF8.self)
+        var buffer = ByteBuffer()
+        append(to: &buffer)
+        return String(decoding: buffer.array, as: UTF8.self)
     }
 
-    func append(to bytes: inout [UInt8]) {
-        bytes.append(hexadecimal: epoch, digits: Self.epochLength)
-        bytes.append(UInt8(ascii: ":"))
-        bytes.append(decimal: sequence)
-        bytes.append(UInt8(ascii: ":"))
-        bytes.append(hexadecimal: UInt64(selection), digits: Self.selectionLength)
+    func append(to buffer: inout ByteBuffer) {
+        buffer.append(hexadecimal: epoch, digits: Self.epochLength)
+        buffer.append(UInt8(ascii: ":"))
+        buffer.append(decimal: sequence)
+        buffer.append(UInt8(ascii: ":"))
+        buffer.append(hexadecimal: UInt64(selection), digits: Self.selectionLength)
     }
 }
 
@@ -46,30 +48,5 @@ extension Span<UInt8> {
             value = value << 4 | UInt64(digit)
         }
         return value
-    }
-}
-
-extension [UInt8] {
-    mutating func append(decimal value: Int64) {
-        var digits = InlineArray<20, UInt8>(repeating: UInt8(ascii: "-"))
-        var start = 20
-        var rest = value.magnitude
-        repeat {
-            start -= 1
-            digits[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-            rest /= 10
-        } while rest > 0
-        // 19 digits at most, so there is room for the sign, which is what the array was filled with.
-        if value < 0 { start -= 1 }
-        append(addingCapacity: 20 - start) { free in
-            for index in start..<20 { free.append(digits[index]) }
-        }
-    }
-
-    mutating func append(hexadecimal value: UInt64, digits: Int) {
-        for digit in stride(from: digits - 1, through: 0, by: -1) {
-            let nibble = UInt8(truncatingIfNeeded: value >> UInt64(4 * digit)) & 0xF
-            append(nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10)
-        }
     }
 }

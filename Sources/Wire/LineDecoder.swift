@@ -1,3 +1,5 @@
+internal import Model
+
 /// Splits a byte stream into lines (protocol.md §1).
 ///
 /// Lines end in LF, a CR before it is dropped, and they hold UTF-8 without control bytes. Empty lines and comments

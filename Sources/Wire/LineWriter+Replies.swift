@@ -44,10 +44,10 @@ extension LineWriter {
 
     public mutating func greeting(_ greeting: Greeting) {
         begin("TELLTALE")
-        bytes.append(UInt8(ascii: " "))
-        bytes.append(decimal: Int64(Self.protocolVersion))
+        buffer.append(UInt8(ascii: " "))
+        buffer.append(decimal: Int64(Self.protocolVersion))
         append(" epoch=")
-        bytes.append(hexadecimal: greeting.epoch, digits: 16)
+        buffer.append(hexadecimal: greeting.epoch, digits: 16)
         attribute("seq", greeting.sequence)
         attribute("now", greeting.now)
         if greeting.speed != 1 { attribute("speed", JSON(greeting.speed).description) }
@@ -99,14 +99,14 @@ extension LineWriter {
         attribute("retry", error.code.retry.rawValue)
         if error.code.isFatal { append(" fatal=1") }
         append(" {\"msg\":")
-        JSON.string(error.message).append(to: &bytes)
+        JSON.string(error.message).append(to: &buffer)
         for detail in error.details where detail.name != "msg" {
-            bytes.append(UInt8(ascii: ","))
-            JSON.string(detail.name).append(to: &bytes)
-            bytes.append(UInt8(ascii: ":"))
-            detail.value.append(to: &bytes)
+            buffer.append(UInt8(ascii: ","))
+            JSON.string(detail.name).append(to: &buffer)
+            buffer.append(UInt8(ascii: ":"))
+            detail.value.append(to: &buffer)
         }
-        bytes.append(UInt8(ascii: "}"))
+        buffer.append(UInt8(ascii: "}"))
         end()
     }
 
@@ -123,24 +123,24 @@ extension LineWriter {
         attribute("code", code.rawValue)
         if let wait {
             attribute("wait", wait.lowerBound)
-            bytes.append(UInt8(ascii: "-"))
-            bytes.append(decimal: Int64(wait.upperBound))
+            buffer.append(UInt8(ascii: "-"))
+            buffer.append(decimal: Int64(wait.upperBound))
         }
         end()
     }
 
     /// One `#` line for each line of `text`.
     public mutating func comment(_ text: String) {
-        bytes.append(UInt8(ascii: "#"))
-        bytes.append(UInt8(ascii: " "))
+        buffer.append(UInt8(ascii: "#"))
+        buffer.append(UInt8(ascii: " "))
         for byte in text.utf8 {
             if byte == 0x0A {
                 end()
-                bytes.append(UInt8(ascii: "#"))
-                bytes.append(UInt8(ascii: " "))
+                buffer.append(UInt8(ascii: "#"))
+                buffer.append(UInt8(ascii: " "))
             } else {
                 // No control byte may stand in a line.
-                bytes.append(byte < 0x20 || byte == 0x7F ? UInt8(ascii: " ") : byte)
+                buffer.append(byte < 0x20 || byte == 0x7F ? UInt8(ascii: " ") : byte)
             }
         }
         end()

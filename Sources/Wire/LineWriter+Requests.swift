@@ -46,11 +46,11 @@ extension LineWriter {
         case .done(let operation, let value):
             begin(.done)
             attribute("op", operation)
-            optional("value", value.map(onOff))
+            optional("value", value.map { Self.onOff($0) })
         case .fail(let operation, let code, let message): return write(operation, code, message, id)
         case .report(let key, let value, let time):
             begin(.report, key)
-            optional("value", value.map(onOff))
+            optional("value", value.map { Self.onOff($0) })
             if let time { attribute("at", time) }
         case .refused: preconditionFailure("a refused command is what a server makes of a faulty line")
         }
@@ -99,7 +99,7 @@ extension LineWriter {
 
     private mutating func write(_ set: SetCommand) {
         begin(.set, set.key)
-        attribute("value", onOff(set.value))
+        attribute("value", Self.onOff(set.value))
         if let rev = set.seenRev { attribute("if", rev) }
         optional("eid", set.eid)
     }
@@ -126,5 +126,5 @@ extension LineWriter {
         if let value { attribute(name, value) }
     }
 
-    private func onOff(_ value: Bool) -> String { value ? "on" : "off" }
+    private static func onOff(_ value: Bool) -> String { value ? "on" : "off" }
 }

@@ -166,9 +166,9 @@ extension LineWriter {
             return end()
         }
         append(" {\"missed\":")
-        JSON.array(missed.map { .string($0) }).append(to: &bytes)
-        if body.count > 2 { bytes.append(UInt8(ascii: ",")) }
-        bytes.append(contentsOf: body.dropFirst())
+        JSON.array(missed.map { .string($0) }).append(to: &buffer)
+        if body.count > 2 { buffer.append(UInt8(ascii: ",")) }
+        buffer.append(copying: body.span.extracting(droppingFirst: 1))
         end()
     }
 

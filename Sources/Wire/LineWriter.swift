@@ -5,21 +5,43 @@ public import Model
 /// The parts of a line come in its order: ``begin(_:)``, words and attributes, a JSON tail, ``end()``. What every reply
 /// and row needs has a method of its own in `LineWriter+Replies.swift` and `LineWriter+Rows.swift`; whoever writes
 /// requests uses the parts.
-public struct LineWriter: Sendable {
-    public var bytes: [UInt8]
+public struct LineWriter: ~Copyable, Sendable {
+    var buffer: ByteBuffer
 
-    /// Goes on behind `bytes`.
-    public init(_ bytes: consuming [UInt8] = []) {
-        self.bytes = bytes
+    /// - Parameter capacity: About how many bytes there will be.
+    public init(capacity: Int = 256) {
+        buffer = ByteBuffer(capacity: capacity)
     }
 
-    public mutating func begin(_ verb: StaticString) { append(verb) }
+    /// What was written.
+    public var bytes: [UInt8] { buffer.array }
+    /// How many ``bytes`` there are.
+    public var count: Int { buffer.count }
+    public var isEmpty: Bool { buffer.isEmpty }
 
-    public mutating func begin(_ verb: Verb) { bytes.append(contentsOf: verb.rawValue.utf8) }
+    /// What was written from `position` on.
+    public func bytes(from position: Int) -> [UInt8] {
+        buffer.bytes(from: position)
+    }
+
+    /// Gives ``bytes``, and begins anew in the same memory.
+    public mutating func take() -> [UInt8] { buffer.take() }
+
+    /// Appends what was written to `bytes`, and begins anew in the same memory.
+    public mutating func move(to bytes: inout [UInt8]) {
+        buffer.move(to: &bytes)
+    }
+
+    /// Appends whole lines that another writer wrote.
+    public mutating func append(lines: [UInt8]) { buffer.append(lines) }
+
+    public mutating func begin(_ verb: StaticString) { buffer.append(verb) }
+
+    public mutating func begin(_ verb: Verb) { buffer.append(verb.rawValue) }
 
     /// A positional word: visible ASCII without a `=`, such as a key or a pattern.
     public mutating func word(_ word: String) {
-        bytes.append(UInt8(ascii: " "))
+        buffer.append(UInt8(ascii: " "))
         appendValue(word)
     }
 
@@ -34,7 +56,7 @@ public struct LineWriter: Sendable {
 
     public mutating func attribute(_ name: StaticString, _ value: Int64) {
         beginAttribute(name)
-        bytes.append(decimal: value)
+        buffer.append(decimal: value)
     }
 
     public mutating func attribute(_ name: StaticString, _ value: Int) { attribute(name, Int64(value)) }
@@ -43,12 +65,12 @@ public struct LineWriter: Sendable {
 
     public mutating func attribute(_ name: StaticString, _ value: Cursor) {
         beginAttribute(name)
-        value.append(to: &bytes)
+        value.append(to: &buffer)
     }
 
     public mutating func attribute(_ name: StaticString, _ value: Key) {
         beginAttribute(name)
-        bytes.append(contentsOf: value.text.utf8)
+        buffer.append(value.text)
     }
 
     /// Names and other values joined by commas, as many as a value may hold (``WireLimits/valueLength``).
@@ -61,39 +83,37 @@ public struct LineWriter: Sendable {
         for (index, value) in values.enumerated() {
             length += value.utf8.count + (index > 0 ? 1 : 0)
             guard length <= WireLimits.valueLength else { break }
-            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            if index > 0 { buffer.append(UInt8(ascii: ",")) }
             appendValue(value)
         }
     }
 
     /// A JSON object that is already text: compact, so without a line break.
     public mutating func tail(_ json: [UInt8]) {
-        bytes.append(UInt8(ascii: " "))
-        bytes.append(contentsOf: json)
+        buffer.append(UInt8(ascii: " "))
+        buffer.append(json)
     }
 
     public mutating func tail(_ json: JSONObject) {
-        bytes.append(UInt8(ascii: " "))
-        JSON.object(json).append(to: &bytes)
+        buffer.append(UInt8(ascii: " "))
+        JSON.object(json).append(to: &buffer)
     }
 
-    public mutating func end() { bytes.append(0x0A) }
+    public mutating func end() { buffer.append(0x0A) }
 
-    mutating func append(_ text: StaticString) {
-        // The literals given here are ASCII, and short.
-        bytes.append(contentsOf: text.description.utf8)
-    }
+    mutating func append(_ text: StaticString) { buffer.append(text) }
 
     private mutating func beginAttribute(_ name: StaticString) {
-        bytes.append(UInt8(ascii: " "))
-        append(name)
-        bytes.append(UInt8(ascii: "="))
+        buffer.append(UInt8(ascii: " "))
+        buffer.append(name)
+        buffer.append(UInt8(ascii: "="))
     }
 
     private mutating func appendValue(_ value: String) {
-        let start = bytes.count
-        bytes.append(contentsOf: value.utf8)
-        if bytes.count == start { bytes.append(UInt8(ascii: "-")) }
-        for index in start..<bytes.count where !bytes[index].isVisibleASCII { bytes[index] = UInt8(ascii: "?") }
+        let text = value.utf8.span
+        if text.isEmpty { return buffer.append(UInt8(ascii: "-")) }
+        let start = buffer.count
+        buffer.append(copying: text)
+        for index in text.indices where !text[index].isVisibleASCII { buffer[start + index] = UInt8(ascii: "?") }
     }
 }

@@ -25,9 +25,7 @@ public final class RequestParser {
             var tail: JSONObject?
             if let start = words.tail { tail = try json.object(in: line, from: start) }
             let arguments = Arguments(words: words, tail: tail)
-            var request = Request(id: id, command: try arguments.command(line))
-            request.ignored = words.ignored
-            return request
+            return Request(id: id, command: try arguments.command(line), ignored: words.ignored)
         } catch {
             return Request(id: id, command: .refused(error))
         }

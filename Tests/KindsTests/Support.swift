@@ -36,7 +36,8 @@ func json(_ text: String) throws -> JSON { try JSONParser.parse(text) }
 func context(
     attributes: JSON = [:], content: JSON = [:], progress: Double? = nil, title: String = "In the queue"
 ) -> TemplateContext {
-    TemplateContext(
-        kind: "order", id: "1042", attributes: attributes, content: content, stateKey: "queued", stateTitle: title,
-        progress: progress)
+    guard let key = Key(kind: "order", id: "1042") else { fatalError("not a key") }
+    return TemplateContext(
+        key: key, attributes: attributes, content: content, stateKey: "queued",
+        stateTitle: title, progress: progress)
 }

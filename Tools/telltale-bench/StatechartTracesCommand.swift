@@ -15,7 +15,7 @@ struct StatechartTracesCommand: ParsableCommand {
     func run() throws {
         var output: [UInt8] = []
         while let line = readLine(strippingNewline: true) {
-            try trace(JSONParser.parse(line)).append(to: &output)
+            output += try trace(JSONParser.parse(line)).text
             output.append(UInt8(ascii: "\n"))
         }
         FileHandle.standardOutput.write(Data(output))

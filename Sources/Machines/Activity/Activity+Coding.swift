@@ -18,6 +18,20 @@ extension Activity {
     /// The form in which snapshots hold it. Its key and its kind are told beside it.
     public func encode(to writer: inout BinaryWriter) {
         writer.write(UInt8(1))  // The version of this form.
+        write(to: &writer)
+        machine.encode(to: &writer)
+    }
+
+    /// A hash of everything that it remembers, the same on every machine: the journal's witness of a transition.
+    public var stateHash: UInt64 {
+        var hash = StableHash()
+        write(to: &hash)
+        machine.combine(into: &hash)
+        return hash.finalize()
+    }
+
+    /// Everything but its machine.
+    private func write(to writer: inout some ValueWriter & ~Copyable) {
         writer.write(lifecycle.code)
         writer.write(accounts) { $0.write($1) }
         writer.write(attributes)
@@ -26,9 +40,12 @@ extension Activity {
         writer.write(progress) { $0.write($1) }
         writer.write(startedAt)
         writer.write(updatedAt)
-        for time in [staleAt, endedAt, removeAt, lastAlertAt, scheduledAt, staleDate] {
-            writer.write(time) { $0.write($1) }
-        }
+        writer.write(staleAt) { $0.write($1) }
+        writer.write(endedAt) { $0.write($1) }
+        writer.write(removeAt) { $0.write($1) }
+        writer.write(lastAlertAt) { $0.write($1) }
+        writer.write(scheduledAt) { $0.write($1) }
+        writer.write(staleDate) { $0.write($1) }
         writer.write(isAlerting)
         writer.write(isWithheld)
         writer.write(scheduledAlert) { writer, alert in
@@ -44,7 +61,6 @@ extension Activity {
             writer.write(mark.isDismissed)
             writer.write(mark.seenRev) { $0.write($1) }
         }
-        machine.encode(to: &writer)
     }
 
     /// Reads what ``encode(to:)`` wrote for an activity of the same key and kind.
@@ -92,20 +108,14 @@ extension Activity {
     private static func readTime(_ reader: inout BinaryReader) throws(BinaryError) -> Timestamp? {
         try reader.readOptional { reader throws(BinaryError) in try reader.readTimestamp() }
     }
-
-    /// A hash of everything that it remembers, the same on every machine: the journal's witness of a transition.
-    public var stateHash: UInt64 {
-        var writer = BinaryWriter()
-        encode(to: &writer)
-        return StableHash.of(writer.bytes.span)
-    }
 }
 
 extension Activity: Equatable {
     /// Equal when key and everything that is remembered are; kinds are compared by identity.
     public static func == (left: Activity, right: Activity) -> Bool {
         guard left.key == right.key, left.kind === right.kind else { return false }
-        var (leftWriter, rightWriter) = (BinaryWriter(), BinaryWriter())
+        var leftWriter = BinaryWriter()
+        var rightWriter = BinaryWriter()
         left.encode(to: &leftWriter)
         right.encode(to: &rightWriter)
         return leftWriter.bytes == rightWriter.bytes

@@ -22,7 +22,7 @@ extension Activity {
         let states = kind.statechart.states
         let state = leaf.flatMap { states.indices.contains($0.rawValue) ? states[$0.rawValue].key : nil } ?? ""
         return TemplateContext(
-            kind: String(key.kind), id: String(key.id), attributes: attributes, content: content, stateKey: state,
+            key: key, attributes: attributes, content: content, stateKey: state,
             stateTitle: leaf.flatMap { traits(of: $0)?.title } ?? state, progress: progress)
     }
 

@@ -71,30 +71,32 @@ public struct EventDetails: Hashable, Sendable {
     ///
     /// - Throws: ``ActivityRejection/badTail(member:expected:)`` for a member of the wrong type.
     public init(tail: JSONObject) throws(ActivityRejection) {
-        attributes = try Self.object("attributes", in: tail)
-        content = try Self.object("content-state", in: tail)
-        staleDate = try Self.date("stale-date", in: tail)
-        dismissalDate = try Self.date("dismissal-date", in: tail)
-        startDate = try Self.date("start-date", in: tail)
-        if let value = tail["relevance-score"] {
-            guard let number = value.double else {
-                throw .badTail(member: "relevance-score", expected: "a number")
+        for member in tail {
+            switch member.name {
+            case "attributes": attributes = try Self.object(member)
+            case "content-state": content = try Self.object(member)
+            case "stale-date": staleDate = try Self.date(member)
+            case "dismissal-date": dismissalDate = try Self.date(member)
+            case "start-date": startDate = try Self.date(member)
+            case "relevance-score":
+                guard let number = member.value.double else {
+                    throw .badTail(member: member.name, expected: "a number")
+                }
+                score = number
+            case "alert": alert = try ActivityAlert(member.value)
+            default: break
             }
-            score = number
         }
-        if let value = tail["alert"] { alert = try ActivityAlert(value) }
     }
 
-    private static func object(_ name: String, in tail: JSONObject) throws(ActivityRejection) -> JSON? {
-        guard let value = tail[name] else { return nil }
-        guard case .object = value else { throw .badTail(member: name, expected: "an object") }
-        return value
+    private static func object(_ member: JSONObject.Member) throws(ActivityRejection) -> JSON {
+        guard case .object = member.value else { throw .badTail(member: member.name, expected: "an object") }
+        return member.value
     }
 
-    private static func date(_ name: String, in tail: JSONObject) throws(ActivityRejection) -> Timestamp? {
-        guard let value = tail[name] else { return nil }
-        guard let seconds = value.double, let date = Timestamp(seconds: seconds) else {
-            throw .badTail(member: name, expected: "a date in Unix seconds")
+    private static func date(_ member: JSONObject.Member) throws(ActivityRejection) -> Timestamp {
+        guard let seconds = member.value.double, let date = Timestamp(seconds: seconds) else {
+            throw .badTail(member: member.name, expected: "a date in Unix seconds")
         }
         return date
     }

@@ -164,8 +164,7 @@ extension ButtonKind.Raises {
     func activityID(of key: Key, operation: OperationID) -> String {
         guard let id, let template = try? Template(id) else { return operation.description }
         let context = TemplateContext(
-            kind: String(key.kind), id: String(key.id), attributes: .null, content: .null, stateKey: "",
-            stateTitle: "", progress: nil)
+            key: key, attributes: .null, content: .null, stateKey: "", stateTitle: "", progress: nil)
         let text = template.rendered(in: context)
         return Key.isSegment(text.utf8) ? text : operation.description
     }

@@ -1,0 +1,53 @@
+internal import Model
+internal import Wire
+
+/// An event as it is decided on and recorded. An object, because it goes through many hands and never changes.
+final class PostedEvent: Sendable {
+    /// Its `source` is always set.
+    let command: EventCommand
+    /// The tail in the journal's form.
+    let tail: [UInt8]
+    /// What makes two events with one id the same: key, type and tail (protocol.md §3).
+    let digest: UInt64
+
+    /// - Parameter writer: Memory to write in; it is empty before and after.
+    init(_ command: EventCommand, _ writer: inout BinaryWriter) {
+        writer.write(JSON.object(command.tail))
+        let tail = writer.take()
+        var hash = StableHash()
+        hash.combine(command.key.text)
+        hash.combine(command.type)
+        // Equal values have equal bytes, however they were written.
+        hash.combine(tail.span)
+        digest = hash.finalize()
+        self.tail = tail
+        self.command = command
+    }
+}
+
+extension PostedEvent {
+    func encode(to writer: inout BinaryWriter) {
+        writer.write(command.key.text)
+        writer.write(command.type)
+        writer.write(command.source) { $0.write($1) }
+        writer.write(command.eid) { $0.write($1) }
+        writer.write(command.happenedAt) { $0.write($1) }
+        writer.write(command.version) { $0.write($1) }
+        writer.write(command.accounts) { $0.write($1) }
+        writer.write(encoded: tail)
+    }
+
+    /// Reads what ``encode(to:)`` wrote.
+    convenience init(from reader: inout BinaryReader) throws(BinaryError) {
+        var command = EventCommand(key: try reader.readKey(), type: try reader.readString())
+        command.source = try reader.readOptional { (reader) throws(BinaryError) in try reader.readString() }
+        command.eid = try reader.readOptional { (reader) throws(BinaryError) in try reader.readString() }
+        command.happenedAt = try reader.readOptional { (reader) throws(BinaryError) in try reader.readTimestamp() }
+        command.version = try reader.readOptional { (reader) throws(BinaryError) in try reader.readInt64() }
+        command.accounts = try reader.readArray { (reader) throws(BinaryError) in try reader.readString() }
+        guard case .object(let tail) = try reader.readJSON() else { throw reader.failure("a tail that is no object") }
+        command.tail = tail
+        var writer = BinaryWriter()
+        self.init(command, &writer)
+    }
+}

@@ -1,0 +1,78 @@
+/// Bytes that are looked at, and copied, by the word: what every line, every row and every record is made of. The unsafe
+/// part of that is all here.
+extension Span<UInt8> {
+    /// The eight bytes from `offset` on, the first one lowest.
+    ///
+    /// - Precondition: There are as many.
+    @inlinable
+    func word(at offset: Int) -> UInt64 {
+        precondition(offset >= 0 && offset <= count - 8, "no whole word there")
+        // A byte has no padding, and the word is in bounds.
+        let word = unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self)
+        return UInt64(littleEndian: word)
+    }
+
+    /// Where the first byte from `start` on is that JSON text must escape; `count` = nowhere.
+    func firstEscape(from start: Int) -> Int {
+        var index = start
+        while index <= count - 8, !EightBytes(word(at: index)).mayNeedEscape { index += 8 }
+        while index < count, !JSONWriter.needsEscape(self[index]) { index += 1 }
+        return index
+    }
+
+    /// Whether every byte is below 0x80.
+    public var isASCII: Bool {
+        var index = 0
+        while index <= count - 8 {
+            guard word(at: index) & 0x8080_8080_8080_8080 == 0 else { return false }
+            index += 8
+        }
+        while index < count {
+            guard self[index] < 0x80 else { return false }
+            index += 1
+        }
+        return true
+    }
+}
+
+/// A word as eight bytes, all asked at once (after *Bit Twiddling Hacks*, "Determine if a word has a byte less than n").
+private struct EightBytes {
+    private let word: UInt64
+
+    private static let ones: UInt64 = 0x0101_0101_0101_0101
+    private static let highBits: UInt64 = 0x8080_8080_8080_8080
+
+    init(_ word: UInt64) {
+        self.word = word
+    }
+
+    /// - Parameter limit: At most 128.
+    private func hasByte(below limit: UInt64) -> Bool {
+        (word &- Self.ones &* limit) & ~word & Self.highBits != 0
+    }
+
+    private func has(_ byte: UInt8) -> Bool {
+        EightBytes(word ^ Self.ones &* UInt64(byte)).hasByte(below: 1)
+    }
+
+    var mayNeedEscape: Bool {
+        hasByte(below: 0x20) || has(UInt8(ascii: "\"")) || has(UInt8(ascii: "\\")) || has(0x7F)
+    }
+}
+
+extension [UInt8] {
+    /// Appends `bytes` in one copy.
+    public mutating func append(copying bytes: Span<UInt8>) {
+        unsafe bytes.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
+    }
+}
+
+extension String {
+    /// The text of bytes that are known to be UTF-8.
+    ///
+    /// - Precondition: They are: somebody has looked at each of them.
+    @unsafe
+    public init(validated bytes: Span<UInt8>) {
+        self.init(copying: unsafe UTF8Span(unchecked: bytes))
+    }
+}
