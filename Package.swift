@@ -80,17 +80,16 @@ let package = Package(
         .systemLibrary(name: "CLibuv", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
         module("EventLoop", ["CLibuv"]),
         module("Client", ["Model", "Wire", "EventLoop", collections]),
+        // An event costs many small allocations that die together with their batch: glibc's malloc takes a fifth more of
+        // the whole for that (telltale-bench ingest, side by side).
+        .target(name: "CJemalloc", linkerSettings: [.linkedLibrary("jemalloc")]),
         .executableTarget(
             name: "telltaled",
             dependencies: [
                 "Model", "Kinds", "Machines", "Surfaces", "Wire", "Hub", "Journal", "JournalSQLite", "EventLoop",
-                argumentParser,
-                logging,
+                "CJemalloc", argumentParser, logging,
             ],
-            swiftSettings: settings,
-            // An event costs many small allocations that die together with their batch: glibc's malloc takes a fifth
-            // more of the whole for that (telltale-bench ingest, side by side).
-            linkerSettings: [.linkedLibrary("jemalloc")]),
+            swiftSettings: settings),
 
         // Tools.
         .target(

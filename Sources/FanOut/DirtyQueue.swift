@@ -216,6 +216,16 @@ public struct DirtyQueue: Sendable {
         }
     }
 
+    /// Gives back the memory of what waited, where nothing does.
+    public mutating func trim() {
+        if fresh.isEmpty { fresh = [] }
+        if order.isEmpty { order = [] }
+        if entries.isEmpty { entries = [:] }
+        if delayed.isEmpty { delayed = [:] }
+        milestones.trim()
+        alerts.trim()
+    }
+
     /// Every key that waits, in no particular order.
     public var waiting: some Sequence<EntityIndex> { fresh.map(\.entity) + entries.keys.map { EntityIndex($0) } }
 
@@ -263,6 +273,8 @@ public struct DirtyQueue: Sendable {
         var oldest: (raw: Int32, rev: Int64)? { waiting.first }
 
         mutating func insert(_ raw: Int32, rev: Int64) { waiting.append((raw, rev)) }
+
+        mutating func trim() { if waiting.isEmpty { waiting = [] } }
 
         mutating func remove(_ raw: Int32, rev: Int64) {
             guard let position = waiting.firstIndex(where: { $0.raw == raw && $0.rev == rev }) else { return }

@@ -176,6 +176,8 @@ extension Hub {
         if session.blockedSince == nil, monotonic - session.lastSent >= session.heartbeat, !session.isClosing {
             appendMark(to: id, at: now)
         }
+        session.trim()
+        for (_, index) in session.subscriptions { subscriptions[index]?.trim(at: monotonic) }
         let next = self[id].map { nextInspection(of: $0, now: monotonic) }
         if let next { watch(id, at: next) }
     }

@@ -79,6 +79,13 @@ final class Session {
         lastReceived = now
     }
 
+    /// Gives back the memory of what waited, where nothing does: what once came in a burst would be kept for ever.
+    func trim() {
+        if inbox.isEmpty { inbox = [] }
+        if staged.isEmpty { staged = [] }
+        if outbox.isEmpty { outbox = [] }
+    }
+
     /// Requests that have not been answered yet.
     var inFlightCount: Int { inbox.count + staged.count + outbox.count }
 }
@@ -146,5 +153,15 @@ final class Subscription {
 
     init(_ terms: SubscriptionTerms) {
         self.terms = terms
+    }
+
+    /// Gives back the memory of what is over at `time` of the monotonic clock.
+    func trim(at time: Int64) {
+        queue.trim()
+        if shown.isEmpty { shown = [:] }
+        if placements.isEmpty { placements = [:] }
+        if let interval = terms.rateInterval, !lastSent.isEmpty {
+            lastSent = lastSent.filter { time - $0.value < interval }
+        }
     }
 }

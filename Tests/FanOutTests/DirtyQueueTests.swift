@@ -1,5 +1,6 @@
 import FanOut
 import Model
+import TestSupport
 import Testing
 
 struct DirtyQueueTests {
@@ -40,6 +41,39 @@ struct DirtyQueueTests {
         guard case .row(a, let released)? = queue.popFirst() else { throw Unexpected() }
         #expect(released.cause == .rate)
         #expect(released.foldedCount == 1)
+    }
+
+    @Test func `what is trimmed at any time says the same`() {
+        var random = SeededGenerator(seed: 7)
+        for _ in 0..<200 {
+            var (plain, trimmed) = (DirtyQueue(), DirtyQueue())
+            for step in 0..<40 {
+                let entity = EntityIndex(Int32.random(in: 0..<6, using: &random))
+                let choice = Int.random(in: 0..<7, using: &random)
+                let (left, right) = (change(&plain, choice, entity, step), change(&trimmed, choice, entity, step))
+                #expect(left == right)
+                trimmed.trim()
+                #expect(plain.count == trimmed.count)
+                #expect(plain.oldestMissingCommit == trimmed.oldestMissingCommit)
+                #expect(plain.nextRelease == trimmed.nextRelease)
+            }
+        }
+    }
+
+    /// - Returns: What was taken out, in words.
+    private func change(_ queue: inout DirtyQueue, _ choice: Int, _ entity: EntityIndex, _ step: Int) -> String {
+        let time = Int64(step)
+        switch choice {
+        case 0, 1: queue.mark(entity, commit: time)
+        case 2: queue.announce(.milestone(rev: time, state: "s", at: Timestamp(milliseconds: time)), before: entity)
+        case 3: queue.release(at: time)
+        case 4: queue.markLive()
+        default:
+            guard let item = queue.popFirst() else { return "nothing" }
+            if choice == 5, case .row(let entity, let entry) = item { queue.delay(entity, entry, until: time + 5) }
+            return "\(item)"
+        }
+        return ""
     }
 
     @Test func `64 milestones wait, and older ones are named as missed`() throws {
