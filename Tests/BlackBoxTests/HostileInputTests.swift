@@ -202,7 +202,7 @@ struct HostileInputTests {
     @Test func `random bytes end in an answer or an end, never in silence for others`() async throws {
         try await withDaemon { daemon in
             let witness = try greeted(daemon)
-            var random = SeededRandom(seed: 11)
+            var random = SeededGenerator(seed: 11)
             let seeds = VerbDescription.all.map(\.example).filter { !$0.hasPrefix("BYE") }
             for _ in 0..<150 {
                 let peer = try greeted(daemon)
@@ -260,21 +260,4 @@ private func expectFatal(_ code: ErrorCode, _ peer: Peer) throws {
     #expect(reply.errorCode == code)
     #expect(reply["fatal"] == "1")
     #expect(peer.next() == .end)
-}
-
-/// A generator with a seed (SplitMix64), so that a failure can be repeated.
-struct SeededRandom: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = state
-        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-        return word ^ (word >> 31)
-    }
 }

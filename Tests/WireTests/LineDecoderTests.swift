@@ -1,4 +1,5 @@
 import Model
+import TestSupport
 import Testing
 import Wire
 
@@ -124,7 +125,7 @@ struct LineDecoderTests {
     }
 
     @Test func `random bytes never trap, and every cutting gives the same`() {
-        var random = SeededRandom(seed: 1)
+        var random = SeededGenerator(seed: 1)
         let alphabet =
             Array("PING EVT a/b {\"x\":1}\r\n\n\n#".utf8) + [0x00, 0x09, 0x7F, 0xC3, 0xA9, 0xE2, 0x98, 0x95, 0xFF]
         for _ in 0..<3000 {
@@ -165,21 +166,4 @@ func decode(_ pieces: [[UInt8]], limit: Int = WireLimits.lineLength) -> Decoded 
 
 extension Span<UInt8> {
     var string: String { String(decoding: indices.map { self[$0] }, as: UTF8.self) }
-}
-
-/// A generator with a seed (SplitMix64), so that a failure can be repeated.
-struct SeededRandom: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = state
-        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-        return word ^ (word >> 31)
-    }
 }

@@ -1,4 +1,5 @@
 import Model
+import TestSupport
 import Testing
 import Wire
 
@@ -128,7 +129,7 @@ struct LineWriterTests {
     }
 
     @Test func `a cursor reads back as it was written`() throws {
-        var random = SeededRandom(seed: 3)
+        var random = SeededGenerator(seed: 3)
         for _ in 0..<1000 {
             let cursor = Cursor(
                 epoch: random.next(), sequence: Int64(random.next() >> UInt64.random(in: 1...63, using: &random)),

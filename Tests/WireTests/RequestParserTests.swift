@@ -1,4 +1,5 @@
 import Model
+import TestSupport
 import Testing
 import Wire
 
@@ -249,7 +250,7 @@ struct RequestParserTests {
                 "SUB * view=full from=6f3a91c2d0e4b577:41877:b0e4 rate=9223372036854775807",
             ]
         let parser = RequestParser()
-        var random = SeededRandom(seed: 7)
+        var random = SeededGenerator(seed: 7)
         for round in 0..<40_000 {
             var bytes = Array(seeds[round % seeds.count].utf8)
             for _ in 0..<Int.random(in: 1...4, using: &random) { mutate(&bytes, &random) }
@@ -258,7 +259,7 @@ struct RequestParserTests {
         }
     }
 
-    private func mutate(_ bytes: inout [UInt8], _ random: inout SeededRandom) {
+    private func mutate(_ bytes: inout [UInt8], _ random: inout SeededGenerator) {
         guard !bytes.isEmpty else { return }
         let position = Int.random(in: 0..<bytes.count, using: &random)
         switch Int.random(in: 0..<6, using: &random) {

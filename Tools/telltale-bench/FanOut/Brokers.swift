@@ -1,134 +1,175 @@
 import EventLoop
 import Foundation
 
-/// NATS core: no persistence, no acknowledgement.
-/// Protocol: https://docs.nats.io/reference/reference-protocols/nats-protocol
-final class NATSBroker: FanOutTarget {
-    let name = "nats"
+/// A server that relays what it is sent, in a folder of its own: what every one of them is told, and what it answers.
+final class Broker: FanOutTarget {
+    let name: String
     let process: ServerProcess
     let port: UInt16
     let message: FanOutMessage
+    let publisherOpening: [UInt8]
+    let publisherReadiness: [UInt8]
+    let readiness: [UInt8]
+    let answersEachKey: Bool
+    let hasState = false
     private let folder: BenchFolder
-    private static let connect = #"CONNECT {"verbose":false,"pedantic":false,"headers":false}"# + "\r\n"
+    private let subscribing: ([Int]) -> [UInt8]
 
-    init(server: String, data: String, bytes: Int) throws {
-        folder = try BenchFolder(data)
-        port = try FreePort.find()
-        let configuration = """
-            listen: "127.0.0.1:\(port)"
-            max_connections: 20000
-            ping_interval: "1h"
-
-            """
-        try configuration.write(toFile: folder.path + "/nats.conf", atomically: false, encoding: .utf8)
-        process = try ServerProcess(
-            server, ["-c", folder.path + "/nats.conf"], log: folder.path + "/log", readsOutput: false,
-            processor: Processors.server)
-        message = FanOutMessage("PUB k.\(FanOutMessage.key) \(bytes)\r\n\(FanOutMessage.body(bytes))\r\n")
-        try process.waitUntilListening(port)
+    struct Words {
+        /// What a publisher says first, and the end of the answer.
+        var publisherOpening: [UInt8]
+        var publisherReadiness: [UInt8]
+        /// The end of the answer to a subscription, where it is another one.
+        var readiness: [UInt8]?
+        var answersEachKey = false
+        var message: FanOutMessage
+        /// What a subscriber of these keys says first.
+        var subscribing: ([Int]) -> [UInt8]
     }
 
-    var publisherOpening: [UInt8] { Array((Self.connect + "PING\r\n").utf8) }
-    var publisherReadiness: [UInt8] { Array("PONG\r\n".utf8) }
-    var readiness: [UInt8] { publisherReadiness }
-    var answersEachKey: Bool { false }
-    var hasState: Bool { false }
+    private init(_ name: String, _ folder: BenchFolder, _ process: ServerProcess, port: UInt16, _ words: Words) {
+        self.name = name
+        self.folder = folder
+        self.process = process
+        self.port = port
+        message = words.message
+        publisherOpening = words.publisherOpening
+        publisherReadiness = words.publisherReadiness
+        readiness = words.readiness ?? words.publisherReadiness
+        answersEachKey = words.answersEachKey
+        subscribing = words.subscribing
+    }
 
-    func opening(_ keys: [Int]) -> [UInt8] {
-        let subscriptions = keys.enumerated().map { "SUB k.\(FanOutMessage.digits($1)) \($0 + 1)\r\n" }
-        return Array((Self.connect + subscriptions.joined() + "PING\r\n").utf8)
+    func opening(_ keys: [Int]) -> [UInt8] { subscribing(keys) }
+
+    /// Starts `server` on a free port.
+    ///
+    /// - Parameter arguments: For a port and a folder.
+    private static func start(
+        _ name: String, _ server: String, data: String, _ words: Words,
+        arguments: (UInt16, BenchFolder) throws -> [String]
+    ) throws -> Broker {
+        let folder = try BenchFolder(data)
+        let port = try FreePort.find()
+        let process = try ServerProcess(
+            server, try arguments(port, folder), log: folder.path + "/log", readsOutput: false,
+            processor: Processors.server)
+        try process.waitUntilListening(port)
+        return Broker(name, folder, process, port: port, words)
+    }
+
+    /// A configuration file of that text.
+    private static func write(_ configuration: String, in folder: BenchFolder) throws -> String {
+        let path = folder.path + "/broker.conf"
+        try configuration.write(toFile: path, atomically: false, encoding: .utf8)
+        return path
     }
 }
 
-/// Redis publish and subscribe, without persistence, and without the limits on slow subscribers.
-/// Protocol: https://redis.io/docs/latest/develop/reference/protocol-spec/
-final class RedisBroker: FanOutTarget {
-    let name = "redis"
-    let process: ServerProcess
-    let port: UInt16
-    let message: FanOutMessage
-    private let folder: BenchFolder
+// MARK: Those that are compared
 
-    init(server: String, data: String, bytes: Int) throws {
-        folder = try BenchFolder(data)
-        port = try FreePort.find()
-        process = try ServerProcess(
-            server,
+extension Broker {
+    /// NATS core: no persistence, no acknowledgement.
+    /// Protocol: https://docs.nats.io/reference/reference-protocols/nats-protocol
+    static func nats(_ server: String, data: String, bytes: Int) throws -> Broker {
+        let connect = #"CONNECT {"verbose":false,"pedantic":false,"headers":false}"# + "\r\n"
+        let words = Words(
+            publisherOpening: Array((connect + "PING\r\n").utf8), publisherReadiness: Array("PONG\r\n".utf8),
+            message: FanOutMessage("PUB k.\(FanOutMessage.key) \(bytes)\r\n\(FanOutMessage.body(bytes))\r\n")
+        ) { keys in
+            let subscriptions = keys.enumerated().map { "SUB k.\(FanOutMessage.digits($1)) \($0 + 1)\r\n" }
+            return Array((connect + subscriptions.joined() + "PING\r\n").utf8)
+        }
+        return try start("nats", server, data: data, words) { port, folder in
+            let configuration = """
+                listen: "127.0.0.1:\(port)"
+                max_connections: 20000
+                ping_interval: "1h"
+
+                """
+            return ["-c", try write(configuration, in: folder)]
+        }
+    }
+
+    /// Redis publish and subscribe, without persistence, and without the limits on slow subscribers.
+    /// Protocol: https://redis.io/docs/latest/develop/reference/protocol-spec/
+    static func redis(_ server: String, data: String, bytes: Int) throws -> Broker {
+        let words = Words(
+            publisherOpening: Array("PING\r\n".utf8), publisherReadiness: Array("+PONG\r\n".utf8),
+            readiness: Array("subscribe\r\n".utf8), answersEachKey: true,
+            message: FanOutMessage(
+                "*3\r\n$7\r\nPUBLISH\r\n$9\r\nk.\(FanOutMessage.key)\r\n$\(bytes)\r\n"
+                    + "\(FanOutMessage.body(bytes))\r\n")
+        ) { keys in
+            let channels = keys.map { "$9\r\nk.\(FanOutMessage.digits($0))\r\n" }
+            return Array(("*\(keys.count + 1)\r\n$9\r\nSUBSCRIBE\r\n" + channels.joined()).utf8)
+        }
+        return try start("redis", server, data: data, words) { port, folder in
             [
                 "--port", "\(port)", "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder.path,
                 "--maxclients", "15000", "--tcp-backlog", "4096", "--client-output-buffer-limit", "pubsub 0 0 0",
                 "--daemonize", "no",
-            ], log: folder.path + "/log", readsOutput: false, processor: Processors.server)
-        message = FanOutMessage(
-            "*3\r\n$7\r\nPUBLISH\r\n$9\r\nk.\(FanOutMessage.key)\r\n$\(bytes)\r\n\(FanOutMessage.body(bytes))\r\n")
-        try process.waitUntilListening(port)
+            ]
+        }
     }
 
-    var publisherOpening: [UInt8] { Array("PING\r\n".utf8) }
-    var publisherReadiness: [UInt8] { Array("+PONG\r\n".utf8) }
-    var readiness: [UInt8] { Array("subscribe\r\n".utf8) }
-    var answersEachKey: Bool { true }
-    var hasState: Bool { false }
+    /// Mosquitto with QoS 0 and without persistence: MQTT 3.1.1, a clean session, no keep-alive, no name.
+    /// Protocol: https://docs.oasis-open.org/mqtt/mqtt/v3.1.1/mqtt-v3.1.1.html
+    static func mosquitto(_ server: String, data: String, bytes: Int) throws -> Broker {
+        let connect = MQTT.packet(0x10, MQTT.text("MQTT") + [4, 2, 0, 0] + MQTT.text(""))
+        let words = Words(
+            publisherOpening: connect, publisherReadiness: [0x20, 0x02], readiness: [0x90],
+            message: FanOutMessage(
+                MQTT.packet(0x30, MQTT.text("k/" + FanOutMessage.key) + Array(FanOutMessage.body(bytes).utf8)))
+        ) { keys in
+            let topics = keys.flatMap { MQTT.text("k/" + FanOutMessage.digits($0)) + [UInt8(0)] }
+            return connect + MQTT.packet(0x82, [0, 1] + topics)
+        }
+        return try start("mosquitto", server, data: data, words) { port, folder in
+            // Started by root it would go on as a user of its own, who may not read our folder.
+            let configuration = """
+                listener \(port) 127.0.0.1
+                allow_anonymous true
+                persistence false
+                set_tcp_nodelay true
+                max_queued_messages 0
+                max_queued_bytes 0
+                log_dest none
+                user root
 
-    func opening(_ keys: [Int]) -> [UInt8] {
-        let channels = keys.map { "$9\r\nk.\(FanOutMessage.digits($0))\r\n" }
-        return Array(("*\(keys.count + 1)\r\n$9\r\nSUBSCRIBE\r\n" + channels.joined()).utf8)
+                """
+            return ["-c", try write(configuration, in: folder)]
+        }
+    }
+
+    /// `telltale-bench relay`: what any server must do, in plain C on epoll and writev.
+    ///
+    /// - Parameter bytes: Of what it passes on, line end included.
+    static func plain(data: String, bytes: Int, pace: Int) throws -> Broker {
+        let folder = try BenchFolder(data)
+        let process = try ServerProcess(
+            URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().path, ["relay", "--pace", "\(pace)"],
+            log: folder.path + "/log", processor: Processors.server)
+        guard let line = process.readLine(), let port = line.split(separator: "=").last.flatMap({ UInt16($0) }) else {
+            throw ServerProcess.StartFailure(description: "the relay did not start")
+        }
+        let words = Words(
+            publisherOpening: Array("HELLO\n".utf8), publisherReadiness: Array("R\n".utf8), answersEachKey: true,
+            message: FanOutMessage("P \(FanOutMessage.key) \(FanOutMessage.body(bytes - 1))\n")
+        ) { keys in
+            Array(("S" + keys.map { " " + FanOutMessage.digits($0) }.joined() + "\n").utf8)
+        }
+        return Broker("plain C", folder, process, port: port, words)
     }
 }
 
-/// Mosquitto with QoS 0 and without persistence.
-/// Protocol: https://docs.oasis-open.org/mqtt/mqtt/v3.1.1/mqtt-v3.1.1.html
-final class MosquittoBroker: FanOutTarget {
-    let name = "mosquitto"
-    let process: ServerProcess
-    let port: UInt16
-    let message: FanOutMessage
-    private let folder: BenchFolder
-
-    init(server: String, data: String, bytes: Int) throws {
-        folder = try BenchFolder(data)
-        port = try FreePort.find()
-        // Started by root it would go on as a user of its own, who may not read our folder.
-        let configuration = """
-            listener \(port) 127.0.0.1
-            allow_anonymous true
-            persistence false
-            set_tcp_nodelay true
-            max_queued_messages 0
-            max_queued_bytes 0
-            log_dest none
-            user root
-
-            """
-        try configuration.write(toFile: folder.path + "/mosquitto.conf", atomically: false, encoding: .utf8)
-        process = try ServerProcess(
-            server, ["-c", folder.path + "/mosquitto.conf"], log: folder.path + "/log", readsOutput: false,
-            processor: Processors.server)
-        message = FanOutMessage(
-            Self.packet(0x30, Self.text("k/" + FanOutMessage.key) + Array(FanOutMessage.body(bytes).utf8)))
-        try process.waitUntilListening(port)
-    }
-
-    /// Version 3.1.1, a clean session, no keep-alive, no name.
-    private static let connect = packet(0x10, text("MQTT") + [4, 2, 0, 0] + text(""))
-
-    var publisherOpening: [UInt8] { Self.connect }
-    var publisherReadiness: [UInt8] { [0x20, 0x02] }
-    /// The acknowledgement of a subscription.
-    var readiness: [UInt8] { [0x90] }
-    var answersEachKey: Bool { false }
-    var hasState: Bool { false }
-
-    func opening(_ keys: [Int]) -> [UInt8] {
-        let topics = keys.flatMap { Self.text("k/" + FanOutMessage.digits($0)) + [UInt8(0)] }
-        return Self.connect + Self.packet(0x82, [0, 1] + topics)
-    }
-
-    private static func text(_ text: String) -> [UInt8] {
+/// The two shapes of which MQTT 3.1.1 is made.
+private enum MQTT {
+    static func text(_ text: String) -> [UInt8] {
         [UInt8(truncatingIfNeeded: text.utf8.count >> 8), UInt8(truncatingIfNeeded: text.utf8.count)] + text.utf8
     }
 
-    private static func packet(_ type: UInt8, _ body: [UInt8]) -> [UInt8] {
+    static func packet(_ type: UInt8, _ body: [UInt8]) -> [UInt8] {
         var bytes = [type]
         var length = body.count
         repeat {
@@ -136,38 +177,6 @@ final class MosquittoBroker: FanOutTarget {
             length /= 128
         } while length > 0
         return bytes + body
-    }
-}
-
-/// `telltale-bench relay`: what any server must do, in plain C on epoll and writev.
-final class PlainRelay: FanOutTarget {
-    let name = "plain C"
-    let process: ServerProcess
-    let port: UInt16
-    let message: FanOutMessage
-    private let folder: BenchFolder
-
-    /// - Parameter bytes: Of what it passes on, line end included.
-    init(data: String, bytes: Int, pace: Int) throws {
-        folder = try BenchFolder(data)
-        process = try ServerProcess(
-            URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().path, ["relay", "--pace", "\(pace)"],
-            log: folder.path + "/log", processor: Processors.server)
-        guard let line = process.readLine(), let port = line.split(separator: "=").last.flatMap({ UInt16($0) }) else {
-            throw ServerProcess.StartFailure(description: "the relay did not start")
-        }
-        self.port = port
-        message = FanOutMessage("P \(FanOutMessage.key) \(FanOutMessage.body(bytes - 1))\n")
-    }
-
-    var publisherOpening: [UInt8] { Array("HELLO\n".utf8) }
-    var publisherReadiness: [UInt8] { Array("R\n".utf8) }
-    var readiness: [UInt8] { publisherReadiness }
-    var answersEachKey: Bool { true }
-    var hasState: Bool { false }
-
-    func opening(_ keys: [Int]) -> [UInt8] {
-        Array(("S" + keys.map { " " + FanOutMessage.digits($0) }.joined() + "\n").utf8)
     }
 }
 

@@ -39,11 +39,11 @@ struct PeerGroup {
             return path
         }
         switch name {
-        case "nats": return try NATSBroker(server: program(), data: folder, bytes: settings.bytes)
-        case "redis": return try RedisBroker(server: program(), data: folder, bytes: settings.bytes)
-        case "mosquitto": return try MosquittoBroker(server: program(), data: folder, bytes: settings.bytes)
+        case "nats": return try Broker.nats(program(), data: folder, bytes: settings.bytes)
+        case "redis": return try Broker.redis(program(), data: folder, bytes: settings.bytes)
+        case "mosquitto": return try Broker.mosquitto(program(), data: folder, bytes: settings.bytes)
         case "plain":
-            return try PlainRelay(
+            return try Broker.plain(
                 data: folder, bytes: max(lineByteCount, settings.bytes), pace: settings.pace)
         default:
             return try TelltaleScreens(settings, data: folder, name: suffix.isEmpty ? "telltale" : "again")
