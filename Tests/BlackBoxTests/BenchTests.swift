@@ -35,7 +35,8 @@ struct BenchTests {
     @Test func `peers compares with a plain relay, and with itself`() async throws {
         let (status, report) = try await bench(
             ["peers", "--only", "telltale", "--only", "plain", "--audience", "4x8x4", "--rounds", "1", "--seconds"]
-                + ["0.3", "--deliveries", "400", "--idle", "50"])
+                + ["0.3", "--deliveries", "400", "--idle", "50"]
+                + ["--settling", "0.5"])
         #expect(status == 0)
         for name in ["telltale", "again", "plain C"] {
             let entry = try #require(report["4x8x4"]?[name])

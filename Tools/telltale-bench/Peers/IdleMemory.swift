@@ -15,17 +15,19 @@ struct IdleMemory {
     private let connections: Int
 
     /// Ten subscriptions each, of 10,000 keys that exist.
-    static func measure(connections: Int, group: PeerGroup) throws -> IdleMemory {
+    ///
+    /// - Parameter settling: Seconds until their memory is looked at.
+    static func measure(connections: Int, settling: Double, group: PeerGroup) throws -> IdleMemory {
         var memory = IdleMemory(connections: connections)
         for name in group.names {
             let target = try group.start(name)
-            memory.rows.append(try measure(target, connections: connections))
+            memory.rows.append(try measure(target, connections: connections, settling: settling))
         }
         return memory
     }
 
     /// - Parameter target: Fresh, so that nothing was freed that connections could have.
-    static func measure(_ target: any FanOutTarget, connections: Int) throws -> Row {
+    static func measure(_ target: any FanOutTarget, connections: Int, settling: Double) throws -> Row {
         let shape = FanOutLoad.Shape(subscribers: connections, keys: shapeKeys(connections), each: 10)
         let load = FanOutLoad(port: target.port, shape)
         try load.connectPublisher(
@@ -38,8 +40,7 @@ struct IdleMemory {
         try load.run(seconds: 1)
         let before = target.process.residentByteCount
         try load.connect()
-        // Telltale gives memory back at a session's heartbeat, and the allocator some seconds later.
-        try load.run(seconds: target.hasState ? 36 : 2)
+        try load.run(seconds: settling)
         return Row(
             name: target.name, before: before, after: target.process.residentByteCount, connections: connections)
     }

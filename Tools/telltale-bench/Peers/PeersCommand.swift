@@ -38,6 +38,8 @@ struct PeersCommand: ParsableCommand {
     @Option(help: "Subscribers of one key, or KEYSxSUBSCRIBERSxEACH; may be repeated.")
     var audience: [String] = []
     @Option(help: "Idle connections with ten subscriptions each; 0 = not measured.") var idle: Int?
+    @Option(help: "Seconds until their memory is looked at (telltale-bench idle --help says why).")
+    var settling = 36.0
     @Option(help: "Interleaved repetitions.") var rounds = 5
     @Option(help: "Seconds of each measurement, after half as many to warm up.") var seconds = 2.0
     @Option(help: "Bytes of a payload.") var bytes = 200
@@ -56,7 +58,8 @@ struct PeersCommand: ParsableCommand {
             throw ValidationError("an audience is a number of subscribers, or KEYSxSUBSCRIBERSxEACH, evenly spread")
         }
         guard rounds > 0, (0.1...600).contains(seconds), (60...4_000).contains(bytes), pace >= 0,
-            ["memory", "off", "normal", "full"].contains(journal), (idle ?? 0) >= 0, (deliveries ?? 1) > 0,
+            ["memory", "off", "normal", "full"].contains(journal), (idle ?? 0) >= 0, (0...3_600).contains(settling),
+            (deliveries ?? 1) > 0,
             only.allSatisfy({ PeerGroup.names.contains($0) })
         else { throw ValidationError("a number is out of range, or a name unknown") }
     }
@@ -94,7 +97,7 @@ struct PeersCommand: ParsableCommand {
         }
         let idleCount = idle ?? (audience.isEmpty ? 10_000 : 0)
         if idleCount > 0 {
-            let memory = try IdleMemory.measure(connections: idleCount, group: group)
+            let memory = try IdleMemory.measure(connections: idleCount, settling: settling, group: group)
             report["idle"] = .object(memory.json)
             if !json { print(memory.table) }
         }

@@ -14,17 +14,24 @@ struct IdleCommand: ParsableCommand {
 
     @Option(help: "Connections.") var connections = 10_000
     @Option(help: "Bytes that one may cost.") var limit = 1_536
+    @Option(
+        help: """
+            Seconds that nothing happens before the memory is looked at: the daemon gives some back at a session's \
+            heartbeat, every 20 s, and its allocator some seconds later.
+            """) var settling = 36.0
     @Option(help: "A folder for the files; it is removed afterwards.") var data = "telltale-bench-idle"
     @Flag(help: "Print one JSON object.") var json = false
 
     func validate() throws {
         guard (1...100_000).contains(connections) else { throw ValidationError("connections: 1 to 100000") }
+        guard (0...3_600).contains(settling) else { throw ValidationError("settling: 0 to 3600 seconds") }
     }
 
     func run() throws {
         Processors.takeLoadProcessor()
         DescriptorLimit.raiseToMaximum()
-        let row = try IdleMemory.measure(TelltaleScreens(.init(), data: data), connections: connections)
+        let row = try IdleMemory.measure(
+            TelltaleScreens(.init(), data: data), connections: connections, settling: settling)
         if json {
             var report = JSONObject()
             report["bytes_per_connection"] = .integer(Int64(row.byteCount))
