@@ -188,19 +188,18 @@ public struct ClientProtocol {
 
     /// Bytes to send now: about `limit`, more by one line at most. Empty when there is nothing, or the window is full.
     public mutating func takeOutput(limit: Int, at now: Timestamp) -> [UInt8] {
-        var writer = LineWriter()
-        writer.append(lines: output)
+        var bytes = output
         output = []
         if phase == .ready {
-            while writer.count < limit, unanswered.count < configuration.windowCount,
+            while bytes.count < limit, unanswered.count < configuration.windowCount,
                 let request = unsent.popFirst()
             {
-                writer.append(lines: request.line)
+                bytes += request.line
                 if request.kind != .farewell { unanswered.append(request) }
             }
         }
-        if !writer.isEmpty { lastSent = now }
-        return writer.bytes
+        if !bytes.isEmpty { lastSent = now }
+        return bytes
     }
 
     // MARK: Inner workings

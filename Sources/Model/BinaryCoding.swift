@@ -62,7 +62,7 @@ public struct BinaryWriter: ~Copyable, ValueWriter, Sendable {
     /// How many ``bytes`` there are.
     public var count: Int { buffer.count }
 
-    /// Gives ``bytes``, and begins anew in the same memory.
+    /// Gives ``bytes``, and begins anew.
     public mutating func take() -> [UInt8] { buffer.take() }
 
     public mutating func write(_ value: UInt64) {

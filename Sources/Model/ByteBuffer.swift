@@ -3,14 +3,19 @@
 /// An array asks at every piece whether it is alone; this cannot be copied, so it is. Whoever keeps the bytes takes
 /// ``array``, which is as long as they are.
 @safe public struct ByteBuffer: ~Copyable, @unchecked Sendable {
-    // `capacity` bytes, of which the first `count` are initialized; freed in `deinit` and in `grow` alone, and no pointer
-    // leaves this file.
-    @usableFromInline var start: UnsafeMutablePointer<UInt8>
-    @usableFromInline var capacity: Int
-    public internal(set) var count = 0
+    // `capacity` bytes, of which the first `count` are initialized; freed in `deinit` and where it is
+    // replaced, and no pointer leaves this file.
+    private var start: UnsafeMutablePointer<UInt8>
+    /// How many bytes it takes before it has to grow.
+    public private(set) var capacity: Int
+    public private(set) var count = 0
+
+    /// More than this is not kept from one use to the next, in bytes: one long answer must not cost memory for ever.
+    public static let keptCapacity = 1 << 20
+    public static let usualCapacity = 256
 
     /// - Parameter capacity: How many bytes it takes before it has to grow; at least 1.
-    public init(capacity: Int = 256) {
+    public init(capacity: Int = Self.usualCapacity) {
         self.capacity = max(capacity, 1)
         unsafe start = .allocate(capacity: self.capacity)
     }
@@ -30,16 +35,16 @@
         return unsafe Array(UnsafeBufferPointer(start: start + position, count: count - position))
     }
 
-    /// Gives them, and begins anew in the same memory.
+    /// Gives them, and begins anew.
     public mutating func take() -> [UInt8] {
-        defer { count = 0 }
+        defer { beginAnew() }
         return array
     }
 
-    /// Appends them to `bytes`, and begins anew in the same memory.
+    /// Appends them to `bytes`, and begins anew.
     public mutating func move(to bytes: inout [UInt8]) {
         unsafe bytes.append(contentsOf: UnsafeBufferPointer(start: start, count: count))
-        count = 0
+        beginAnew()
     }
 
     /// The byte at `position`.
@@ -105,6 +110,15 @@
             let nibble = UInt8(truncatingIfNeeded: value >> UInt64(4 * digit)) & 0xF
             append(nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10)
         }
+    }
+
+    /// In the same memory, unless that has become much.
+    private mutating func beginAnew() {
+        count = 0
+        guard capacity > Self.keptCapacity else { return }
+        unsafe start.deallocate()
+        capacity = Self.usualCapacity
+        unsafe start = .allocate(capacity: capacity)
     }
 
     private mutating func grow(by additional: Int) {

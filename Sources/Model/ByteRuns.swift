@@ -4,7 +4,6 @@ extension Span<UInt8> {
     /// The eight bytes from `offset` on, the first one lowest.
     ///
     /// - Precondition: There are as many.
-    @inlinable
     func word(at offset: Int) -> UInt64 {
         precondition(offset >= 0 && offset <= count - 8, "no whole word there")
         // A byte has no padding, and the word is in bounds.

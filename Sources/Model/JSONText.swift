@@ -10,10 +10,7 @@ public struct JSONWriter: ~Copyable, Sendable {
 
     /// What was written.
     public var bytes: [UInt8] { buffer.array }
-    /// How many ``bytes`` there are.
-    public var count: Int { buffer.count }
-
-    /// Gives ``bytes``, and begins anew in the same memory.
+    /// Gives ``bytes``, and begins anew.
     public mutating func take() -> [UInt8] {
         needsComma = false
         return buffer.take()

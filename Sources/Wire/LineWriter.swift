@@ -6,12 +6,9 @@ public import Model
 /// and row needs has a method of its own in `LineWriter+Replies.swift` and `LineWriter+Rows.swift`; whoever writes
 /// requests uses the parts.
 public struct LineWriter: ~Copyable, Sendable {
-    var buffer: ByteBuffer
+    var buffer = ByteBuffer()
 
-    /// - Parameter capacity: About how many bytes there will be.
-    public init(capacity: Int = 256) {
-        buffer = ByteBuffer(capacity: capacity)
-    }
+    public init() {}
 
     /// What was written.
     public var bytes: [UInt8] { buffer.array }
@@ -24,10 +21,10 @@ public struct LineWriter: ~Copyable, Sendable {
         buffer.bytes(from: position)
     }
 
-    /// Gives ``bytes``, and begins anew in the same memory.
+    /// Gives ``bytes``, and begins anew.
     public mutating func take() -> [UInt8] { buffer.take() }
 
-    /// Appends what was written to `bytes`, and begins anew in the same memory.
+    /// Appends what was written to `bytes`, and begins anew.
     public mutating func move(to bytes: inout [UInt8]) {
         buffer.move(to: &bytes)
     }

@@ -249,7 +249,7 @@ final class Daemon {
                 block(connection, id, at: now)
                 continue
             }
-            output.removeAll(keepingCapacity: true)
+            output.removeAll(keepingCapacity: output.capacity <= ByteBuffer.keptCapacity)
             let disposition = hub.appendOutput(for: id, at: now, to: &output)
             if !output.isEmpty, connection.write(output) != .written { block(connection, id, at: now) }
             if disposition == .finish { connection.finish(lingerMilliseconds: 2_000) }

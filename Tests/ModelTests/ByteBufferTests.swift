@@ -31,6 +31,25 @@ struct ByteBufferTests {
         }
     }
 
+    @Test func `what was much is not kept`() {
+        var buffer = ByteBuffer()
+        for length in [1_000, ByteBuffer.keptCapacity + 1] {
+            buffer.append([UInt8](repeating: 7, count: length))
+            let grown = buffer.capacity
+            #expect(buffer.take().count == length)
+            let isKept = buffer.capacity == grown
+            #expect(isKept == (grown <= ByteBuffer.keptCapacity))
+            var taken: [UInt8] = []
+            buffer.append([UInt8](repeating: 8, count: length))
+            buffer.move(to: &taken)
+            #expect(taken == [UInt8](repeating: 8, count: length))
+            let capacity = buffer.capacity
+            #expect(capacity <= ByteBuffer.keptCapacity)
+        }
+        buffer.append(9)
+        #expect(buffer.array == [9])
+    }
+
     @Test(
         "Numbers are written in digits",
         arguments: [0, 1, 9, 10, 99, 100, -1, -10, 9_007_199_254_740_991, .max, .min, 999_999_999_999_999_999]
