@@ -46,11 +46,6 @@ extension Hub {
         _ posted: PostedEvent, sequence: Int64, undo: inout [Undo]
     ) throws(WireError) -> Applied {
         let command = posted.command
-        let known = entities.index(of: command.key)
-        let current = known.flatMap { activity(at: $0) }
-        var kindIndex: Int?
-        // A kind that something lives by cannot go.
-        if current?.isLive != true { kindIndex = try kindOfActivities(named: String(command.key.kind)) }
         let event: ActivityEvent
         do throws(ActivityRejection) {
             event = ActivityEvent(
@@ -61,12 +56,18 @@ extension Hub {
         }
 
         let applied: Applied
-        if let known, let current, !current.isReplaced(by: event) {
+        let known = entities.index(of: command.key)
+        let current = known.flatMap { activity(at: $0) }
+        if let known, current?.isLive == true {
+            // Its kind is there: one that something lives by cannot go.
             applied = try applyToActivity(at: known, command.key, event, sequence: sequence, undo: &undo)
-        } else if let kindIndex {
-            applied = try begin(command, event, kind: kindIndex, sequence: sequence, undo: &undo)
         } else {
-            throw unknownKey(command.key)
+            let kindIndex = try kindOfActivities(named: String(command.key.kind))
+            if let known, let current, !current.isReplaced(by: event) {
+                applied = try applyToActivity(at: known, command.key, event, sequence: sequence, undo: &undo)
+            } else {
+                applied = try begin(command, event, kind: kindIndex, sequence: sequence, undo: &undo)
+            }
         }
         if let eid = command.eid, let source = command.source {
             eventIDs.insert(

@@ -213,7 +213,7 @@ extension Hub {
         if case .object = raised.attributes { event.tail["attributes"] = raised.attributes }
         let failure: ProviderFailure
         do throws(WireError) {
-            let applied = try record(.event(write { PostedEvent(event, &$0) }), at: now)
+            let applied = try record(.event(withSpareWriter { PostedEvent(event, &$0) }), at: now)
             guard applied.verdict == .ignored else { return }
             let state = applied.state.isEmpty ? "" : " while it is \(applied.state)"
             failure = ProviderFailure(code: "ignored", message: "\(key) does not take \(raised.event)\(state)")

@@ -173,13 +173,19 @@ extension Hub {
         }
         if session.owesLife, monotonic - session.lastReceived >= 2 * session.heartbeat { return cut(id) }
         if session.subscriptions.contains(where: { subscriptionReleases($0.index, by: monotonic) }) { makeReady(id) }
+        if monotonic - session.trimmed >= session.heartbeat { trim(session, at: monotonic) }
         if session.blockedSince == nil, monotonic - session.lastSent >= session.heartbeat, !session.isClosing {
             appendMark(to: id, at: now)
         }
-        session.trim()
-        for (_, index) in session.subscriptions { subscriptions[index]?.trim(at: monotonic) }
         let next = self[id].map { nextInspection(of: $0, now: monotonic) }
         if let next { watch(id, at: next) }
+    }
+
+    /// Gives back the memory of what waited. Once a heartbeat: whoever is busy would only have to ask for it again.
+    private func trim(_ session: Session, at time: Int64) {
+        session.trimmed = time
+        session.trim()
+        for (_, index) in session.subscriptions { subscriptions[index]?.trim(at: time) }
     }
 
     private func nextInspection(of session: Session, now: Int64) -> Int64 {

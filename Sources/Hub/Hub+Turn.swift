@@ -132,7 +132,7 @@ extension Hub {
         case .traits(let attributes): stage(.bytes(change(attributes, request, of: id)), for: id)
         case .event(var event):
             event.source = event.source ?? self[id]?.client ?? "-"
-            let posted = write { PostedEvent(event, &$0) }
+            let posted = withSpareWriter { PostedEvent(event, &$0) }
             stage(decideEvent(posted, request, at: now), for: id)
         case .dismiss(let key): stage(decideDismissal(of: key, request, from: id, at: now), for: id)
         case .seen(let key, let rev): stage(decideSeen(key, rev: rev, request, from: id, at: now), for: id)
@@ -227,7 +227,7 @@ extension Hub {
     // MARK: Recording
 
     /// Lets `body` write what goes into the journal, in memory that is there already.
-    mutating func write<Value>(_ body: (inout BinaryWriter) -> Value) -> Value {
+    mutating func withSpareWriter<Value>(_ body: (inout BinaryWriter) -> Value) -> Value {
         var writer = spare.records.take() ?? BinaryWriter()
         let value = body(&writer)
         spare.records = consume writer
@@ -244,7 +244,7 @@ extension Hub {
             stateHash: applied.stateHash)
         let record = JournalRecord(
             sequence: sequence, time: time, entity: input.key?.text ?? "", previous: link(applied.entity),
-            body: write { body.encoded(&$0) })
+            body: withSpareWriter { body.encoded(&$0) })
         batch?.records.append(record)
         if case .pruned = input, let entity = applied.entity {
             batch?.prunedChains.append(sequence)

@@ -60,6 +60,8 @@ final class Session {
     var owesLife = false
     var lastSent: Int64
     var lastReceived: Int64
+    /// When its queues gave back what they did not need, by the monotonic clock.
+    var trimmed: Int64
     /// When the hub looks at it next, by the monotonic clock.
     var inspectionTime = Int64.max
     /// Since when the socket has accepted nothing; `nil` while it is writable.
@@ -77,6 +79,7 @@ final class Session {
         heartbeat = limits.heartbeat
         lastSent = now
         lastReceived = now
+        trimmed = now
     }
 
     /// Gives back the memory of what waited, where nothing does: what once came in a burst would be kept for ever.
