@@ -22,7 +22,6 @@ final class SimulatedDaemon {
     /// A bug of the shell: committed before the sync returned.
     private var isCommittedEarly = false
     private(set) var recoveries = 0
-    private var clockAtCrash = World.begin
 
     init(world: World, kinds: [Kind], configuration: HubConfiguration) {
         self.world = world
@@ -32,10 +31,6 @@ final class SimulatedDaemon {
     }
 
     private var now: HubTime { world.hubTime }
-
-    /// The hub's own time, in milliseconds. It does not go back when the wall's does, but what a crash undoes may take it
-    /// back to its newest record.
-    var clock: Int64 { hub?.lastRecordTime.milliseconds ?? clockAtCrash }
     private static let pace: Int64 = 1
 
     /// Whether it has nothing to do before something happens or a moment comes.
@@ -51,8 +46,7 @@ final class SimulatedDaemon {
         world.records.restarted()
         do {
             var hub = try recovered(from: disk.open())
-            let clock = hub.lastRecordTime.milliseconds
-            world.records.outages.end(.down, at: max(clock, now.time.milliseconds))
+            world.recovered(to: hub.lastRecordTime.milliseconds)
             guard hub.lastRecordSequence == disk.durableSequence else {
                 return world.violated(
                     "P9", "it recovers \(hub.lastRecordSequence) of \(disk.durableSequence) records")
@@ -98,7 +92,6 @@ final class SimulatedDaemon {
 
     func crash(keepingUnsynced isKept: Bool) {
         guard isUp else { return }
-        clockAtCrash = clock
         hub = nil
         isUp = false
         disk.crash(keepingUnsynced: isKept)

@@ -27,6 +27,8 @@ final class World: Surroundings {
     private var isPastArrivals = false
     /// Milliseconds by which the wall clock is ahead of where it began.
     private var wallOffset: Int64 = 0
+    /// The hub's time. It does not go back when the wall's does, but what a crash undoes takes it back to its newest record.
+    private var hubClock = World.begin
     /// From now on no fault happens, and nothing new is sent.
     private(set) var isCalm = false
     private(set) var inputCount = 0
@@ -184,12 +186,17 @@ final class World: Surroundings {
         daemon.disk.isFull = isFull
         trace?(now, -1, isFull ? "the disk is full" : "the disk has room")
         if isFull {
-            records.outages.begin(.fullDisk, at: daemon.clock)
+            records.outages.begin(.fullDisk, at: hubClock)
         } else {
             // What was refused is tried again after a second.
-            let clock = max(daemon.clock, wall.milliseconds)
-            records.outages.end(.fullDisk, at: clock + 1_010 + 2 * Int64(climate.slowestSync))
+            records.outages.end(.fullDisk, at: hubClock + 1_010 + 2 * Int64(climate.slowestSync))
         }
+    }
+
+    /// The daemon has come back, with what was on the disk.
+    func recovered(to clock: Int64) {
+        hubClock = max(clock, wall.milliseconds)
+        records.outages.end(.down, at: hubClock)
     }
 
     private var isQuiet: Bool {
@@ -205,6 +212,7 @@ final class World: Surroundings {
         if let mayGoOn, let next = queue.nextTime, !mayGoOn(next) { return false }
         guard let (time, event) = queue.pop() else { return false }
         now = max(now, time)
+        hubClock = max(hubClock, wall.milliseconds)
         steps += 1
         switch event {
         case .toServer(let link, let bytes): daemon.received(bytes, on: link)
@@ -233,8 +241,8 @@ final class World: Surroundings {
             }
             crashesLeft -= 1
             trace?(now, -1, "crash")
-            records.outages.begin(.down, at: daemon.clock)
             daemon.crash(keepingUnsynced: random.chance(500))
+            records.outages.begin(.down, at: hubClock)
             schedule(.start, after: random.pick(10...3_000))
         case .start:
             if !daemon.isUp {
