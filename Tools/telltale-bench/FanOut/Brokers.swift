@@ -6,14 +6,16 @@ final class Broker: FanOutTarget {
     let name: String
     let process: ServerProcess
     let port: UInt16
-    let message: FanOutMessage
-    let publisherOpening: [UInt8]
-    let publisherReadiness: [UInt8]
-    let readiness: [UInt8]
-    let answersEachKey: Bool
     let hasState = false
     private let folder: BenchFolder
-    private let subscribing: ([Int]) -> [UInt8]
+    private let words: Words
+
+    var message: FanOutMessage { words.message }
+    var publisherOpening: [UInt8] { words.publisherOpening }
+    var publisherReadiness: [UInt8] { words.publisherReadiness }
+    var readiness: [UInt8] { words.readiness ?? words.publisherReadiness }
+    var answersEachKey: Bool { words.answersEachKey }
+    func opening(_ keys: [Int]) -> [UInt8] { words.subscribing(keys) }
 
     struct Words {
         /// What a publisher says first, and the end of the answer.
@@ -32,15 +34,8 @@ final class Broker: FanOutTarget {
         self.folder = folder
         self.process = process
         self.port = port
-        message = words.message
-        publisherOpening = words.publisherOpening
-        publisherReadiness = words.publisherReadiness
-        readiness = words.readiness ?? words.publisherReadiness
-        answersEachKey = words.answersEachKey
-        subscribing = words.subscribing
+        self.words = words
     }
-
-    func opening(_ keys: [Int]) -> [UInt8] { subscribing(keys) }
 
     /// Starts `server` on a free port.
     ///
