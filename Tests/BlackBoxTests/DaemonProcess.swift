@@ -118,7 +118,11 @@ final class RunningProgram {
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { _, own in own }
         process.standardOutput = output
         try Data().write(to: errors)
-        process.standardError = try FileHandle(forWritingTo: errors)
+        let errorOutput = try FileHandle(forWritingTo: errors)
+        process.standardError = errorOutput
+        // Foundation keeps a process that has run, and what it was given, for ever: a test that runs a thousand
+        // programs would run out of descriptors.
+        defer { try? errorOutput.close() }
         let ended = ended
         process.terminationHandler = { _ in ended.signal() }
         if let input {
@@ -134,6 +138,7 @@ final class RunningProgram {
     }
 
     deinit {
+        try? output.fileHandleForReading.close()
         try? FileManager.default.removeItem(at: errors)
     }
 
