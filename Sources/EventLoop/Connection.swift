@@ -58,21 +58,22 @@ public final class ConnectionHandlers {
     public private(set) var receivedByteCount: UInt64 = 0
     /// Bytes that the system has taken from us.
     public internal(set) var sentByteCount: UInt64 = 0
-    /// Whether the peer has shut its writing side.
-    public private(set) var hasEnded = false
 
     /// `nil` once closed.
     private var handle: OwnedHandle?
     /// The same, without its owner: looking into a `~Copyable` optional costs more words than it is worth.
     var stream: UnsafeMutablePointer<uv_stream_t>?
     private var handlers: ConnectionHandlers?
-    private var isReading = false
     /// What is being written; `nil` while writable.
     var pendingWrite: PendingWrite?
-    var isWriteShut = false
     private var linger: TimerHandle?
     /// What keeps an open connection alive when nobody else does.
     private var itself: Connection?
+    // There may be thousands of it, so what takes a byte stands together.
+    /// Whether the peer has shut its writing side.
+    public private(set) var hasEnded = false
+    private var isReading = false
+    var isWriteShut = false
 
     enum Family { case tcp, unix }
 

@@ -6,10 +6,10 @@ public struct Traits: Hashable, Sendable {
         case tapped
     }
 
-    /// `dashboard=hidden`: another screen of the car is in front.
-    public var isDashboardHidden = false
     /// `foreground=APP`: the app in front; `nil` = none.
     public var foreground: String?
+    /// `dashboard=hidden`: another screen of the car is in front.
+    public var isDashboardHidden = false
     /// `locked=yes`.
     public var isLocked = false
     /// `wrist=down`.

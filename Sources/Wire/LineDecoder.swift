@@ -6,17 +6,23 @@ internal import Model
 /// (`#`) are swallowed. Memory is bounded by ``lineLengthLimit`` and one piece: only the beginning of a line whose end
 /// has not come is kept, and its memory is given back with the line, so an idle connection holds nothing.
 public struct LineDecoder: Sendable {
+    // An idle connection holds nothing else, so the small ones stand together.
+
     /// The longest line accepted, in bytes, without its line ending. May be changed between two pieces.
     public var lineLengthLimit: Int
-    /// Whether lines that begin with `#` are delivered too: a client wants to read the answer to `HELP`.
-    public var deliversComments: Bool
-
     /// The line begun in earlier pieces: already scanned, without a CR at its end.
     private var begun: [UInt8] = []
+    private var failure: Failure?
+    /// Whether lines that begin with `#` are delivered too: a client wants to read the answer to `HELP`.
+    public var deliversComments: Bool
     /// The last byte of the last piece was a CR: half a line ending, or a stray control byte.
     private var endsInCarriageReturn = false
     private var utf8 = UTF8Check()
-    private var failure: WireError?
+
+    /// Behind a reference: nearly every stream has none, and there is a decoder for each.
+    private indirect enum Failure: Sendable {
+        case error(WireError)
+    }
 
     public init(lineLengthLimit: Int = WireLimits.lineLength, deliversComments: Bool = false) {
         self.lineLengthLimit = lineLengthLimit
@@ -35,11 +41,11 @@ public struct LineDecoder: Sendable {
     ///   soon as the fault is known. The stream has lost its framing by then: the same error is thrown from then on,
     ///   and nothing is delivered.
     public mutating func decode(_ bytes: Span<UInt8>, deliver: (Span<UInt8>) -> Void) throws(WireError) {
-        if let failure { throw failure }
+        if case .error(let error) = failure { throw error }
         do {
             try scan(bytes, deliver: deliver)
         } catch {
-            failure = error
+            failure = .error(error)
             begun = []
             throw error
         }
