@@ -5,7 +5,7 @@
 public struct AudienceIndex: Sendable {
     /// Of each key: where it stands in the list of everybody's of its kind, or one of the two below.
     private var places: [Int32] = []
-    private var everybodys: [Int: [Int32]] = [:]
+    private var everybodys: [Int32: [Int32]] = [:]
     private var personal: [Int32: [Int32]] = [:]
 
     private static let absent: Int32 = -1
@@ -20,7 +20,7 @@ public struct AudienceIndex: Sendable {
     /// Lists a key that is not listed.
     ///
     /// - Parameter accounts: Whose devices may show it; none = everybody's.
-    public mutating func insert(_ entity: EntityIndex, kind: Int, accounts: some Sequence<Int32>) {
+    public mutating func insert(_ entity: EntityIndex, kind: Int32, accounts: some Sequence<Int32>) {
         while places.count <= Int(entity.rawValue) { places.append(Self.absent) }
         for account in accounts {
             places[entity] = Self.withAccounts
@@ -32,7 +32,7 @@ public struct AudienceIndex: Sendable {
     }
 
     /// Takes a key off the lists on which ``insert(_:kind:accounts:)`` put it, with the same words.
-    public mutating func remove(_ entity: EntityIndex, kind: Int, accounts: some Sequence<Int32>) {
+    public mutating func remove(_ entity: EntityIndex, kind: Int32, accounts: some Sequence<Int32>) {
         guard contains(entity) else { return }
         let place = places[entity]
         places[entity] = Self.absent
@@ -51,7 +51,7 @@ public struct AudienceIndex: Sendable {
     /// - Parameters:
     ///   - account: `nil` = one that nothing was ever meant for.
     ///   - kind: Of everybody's keys, those of this kind alone. Personal ones are few, and come of every kind.
-    public func visible(to account: Int32?, kind: Int?) -> [EntityIndex] {
+    public func visible(to account: Int32?, kind: Int32?) -> [EntityIndex] {
         var found: [Int32] = []
         if let kind {
             found = everybodys[kind] ?? []

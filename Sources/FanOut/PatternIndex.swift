@@ -3,12 +3,12 @@ public struct PatternIndex: Sendable {
     /// What a subscription follows, in terms of the hub's tables.
     public enum Selector: Hashable, Sendable {
         case all
-        case kind(Int)
+        case kind(Int32)
         case key(EntityIndex)
     }
 
     private var all: [SubscriptionIndex] = []
-    private var byKind: [Int: [SubscriptionIndex]] = [:]
+    private var byKind: [Int32: [SubscriptionIndex]] = [:]
     private var byKey: [Int32: [SubscriptionIndex]] = [:]
 
     public init() {}
@@ -34,7 +34,7 @@ public struct PatternIndex: Sendable {
     }
 
     /// Whether more than one subscription follows `entity`, which is of `kind`.
-    public func hasSeveralFollowers(of entity: EntityIndex, _ kind: Int) -> Bool {
+    public func hasSeveralFollowers(of entity: EntityIndex, _ kind: Int32) -> Bool {
         var count = all.count
         if count < 2 { count += byKey[entity.rawValue]?.count ?? 0 }
         if count < 2 { count += byKind[kind]?.count ?? 0 }
@@ -42,7 +42,7 @@ public struct PatternIndex: Sendable {
     }
 
     /// Calls `body` for every subscription that follows `entity`, which is of `kind`.
-    public func forEach(following entity: EntityIndex, of kind: Int, _ body: (SubscriptionIndex) -> Void) {
+    public func forEach(following entity: EntityIndex, of kind: Int32, _ body: (SubscriptionIndex) -> Void) {
         for subscription in all { body(subscription) }
         if let followers = byKind[kind] { for subscription in followers { body(subscription) } }
         if let followers = byKey[entity.rawValue] { for subscription in followers { body(subscription) } }

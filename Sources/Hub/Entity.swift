@@ -34,10 +34,13 @@ final class ActivityBox: Sendable {
 /// Everything the hub knows by key. Parallel arrays by ``EntityIndex``; keys are looked up once, at the door.
 struct EntityTable: Sendable {
     private(set) var keys: [Key] = []
+    private var isUsed: [Bool] = []
     /// The version of its kind that it lives by; an index into the hub's kinds.
     var kinds: [Int] = []
-    /// The name of its kind, interned: what patterns go by.
-    private(set) var kindNames: [Int] = []
+    /// The name of its kind, by its number: what patterns go by.
+    private(set) var kindNames: [Int32] = []
+    /// The numbers of those names, and of those that patterns hold.
+    var kindNumbers = Interner()
     var states: [EntityState] = []
     /// The commit number of the key's last change; 0 = never.
     var revs: [Int64] = []
@@ -59,20 +62,23 @@ struct EntityTable: Sendable {
     func index(of key: Key) -> EntityIndex? { byKey[key] }
 
     /// `nil` when the index is free.
-    func key(at index: EntityIndex) -> Key? { byKey[keys[index]] == index ? keys[index] : nil }
+    func key(at index: EntityIndex) -> Key? { isUsed[index] ? keys[index] : nil }
 
     /// The index of `key`, which gets one when it has none.
-    mutating func intern(_ key: Key, kindName: Int) -> EntityIndex {
+    mutating func intern(_ key: Key) -> EntityIndex {
         if let index = byKey[key] { return index }
         let index: EntityIndex
+        let kindName = kindNumbers.retain(String(key.kind))
         if let reused = free.popLast() {
             index = reused
             keys[index] = key
+            isUsed[index] = true
             kinds[index] = -1
             kindNames[index] = kindName
         } else {
             index = EntityIndex(Int32(keys.count))
             keys.append(key)
+            isUsed.append(true)
             kinds.append(-1)
             kindNames.append(kindName)
             states.append(.none)
@@ -108,8 +114,10 @@ struct EntityTable: Sendable {
 
     /// Frees the index of a key behind which there is nothing any more and which nobody holds.
     mutating func freeIfUnused(_ index: EntityIndex) {
-        guard references[index] == 0, case .none = states[index], byKey[keys[index]] == index else { return }
+        guard references[index] == 0, case .none = states[index], isUsed[index] else { return }
         byKey[keys[index]] = nil
+        isUsed[index] = false
+        kindNumbers.release(kindNames[index])
         revs[index] = 0
         lastRecords[index] = 0
         dismissedAt[index] = nil

@@ -102,16 +102,16 @@ extension Hub {
                 key: command.key, kind: activityKind, event: event, accounts: command.accounts,
                 settings: settings.activities, at: time)
             if let started, !started.occupiedAccounts.isEmpty {
-                let app = apps.number(of: kind.app)
-                var accounts: [Int32] = []
-                for account in started.occupiedAccounts { accounts.append(self.accounts.number(of: account)) }
-                try activityCounts.check(app: app, accounts: accounts, limits: settings.activityLimits)
+                // Those that nothing is counted of have no number.
+                let occupied = started.occupiedAccounts.map { accounts.known($0) ?? -1 }
+                try activityCounts.check(
+                    app: kinds.appNumbers[kindIndex], accounts: occupied, limits: settings.activityLimits)
             }
         } catch {
             throw wireError(error, key: command.key)
         }
         guard let started else { return Applied(verdict: outcome.verdict) }
-        let entity = entities.intern(command.key, kindName: kinds.intern(name: kind.name))
+        let entity = entities.intern(command.key)
         remember(entity, in: &undo)
         countActivity(at: entity, by: -1)
         entities.kinds[entity] = kindIndex
@@ -232,13 +232,13 @@ extension Hub {
     /// Counts what the state at `entity` takes up of its people's room, `difference` times.
     mutating func countActivity(at entity: EntityIndex, by difference: Int) {
         guard let activity = activity(at: entity), !activity.value.accounts.isEmpty else { return }
-        let app = apps.number(of: kinds.versions[entities.kinds[entity]].app)
-        for account in activity.value.occupiedAccounts {
-            let account = accounts.number(of: account)
+        let app = kinds.appNumbers[entities.kinds[entity]]
+        for name in activity.value.occupiedAccounts {
             if difference > 0 {
-                activityCounts.add(app: app, account: account)
-            } else {
+                activityCounts.add(app: app, account: accounts.retain(name))
+            } else if let account = accounts.known(name) {
                 activityCounts.remove(app: app, account: account)
+                accounts.release(account)
             }
         }
     }
@@ -247,19 +247,18 @@ extension Hub {
     mutating func list(_ entity: EntityIndex) { list(entity, isListed: isListed(entity)) }
 
     private mutating func list(_ entity: EntityIndex, isListed: Bool) {
-        guard isListed != audience.contains(entity) else { return }
-        let numbers = (activity(at: entity)?.value.accounts ?? []).map { accounts.number(of: $0) }
-        if isListed {
-            audience.insert(entity, kind: entities.kindNames[entity], accounts: numbers)
-        } else {
-            audience.remove(entity, kind: entities.kindNames[entity], accounts: numbers)
-        }
+        guard isListed else { return unlist(entity) }
+        guard !audience.contains(entity) else { return }
+        let numbers = (activity(at: entity)?.value.accounts ?? []).map { accounts.retain($0) }
+        audience.insert(entity, kind: entities.kindNames[entity], accounts: numbers)
     }
 
     /// Takes what stands at `entity` off that list, before something else is put there.
     mutating func unlist(_ entity: EntityIndex) {
-        let numbers = (activity(at: entity)?.value.accounts ?? []).map { accounts.number(of: $0) }
+        guard audience.contains(entity) else { return }
+        let numbers = (activity(at: entity)?.value.accounts ?? []).compactMap { accounts.known($0) }
         audience.remove(entity, kind: entities.kindNames[entity], accounts: numbers)
+        for number in numbers { accounts.release(number) }
     }
 
     func remember(_ entity: EntityIndex, in undo: inout [Undo]) {

@@ -331,7 +331,7 @@ extension Hub {
     ) throws(WireError) -> EntityIndex {
         let name = String(key.kind)
         guard let kindIndex = kinds.current[name] else { throw unknownKey(key) }
-        let entity = entities.intern(key, kindName: kinds.intern(name: name))
+        let entity = entities.intern(key)
         remember(entity, in: &undo)
         entities.kinds[entity] = kindIndex
         switch kinds.versions[kindIndex].body {

@@ -77,7 +77,7 @@ extension Hub {
         body.beginObject()
         body.member("connections", openSessionCount)
         body.member("accepted", statistics.acceptedConnections)
-        body.member("subscriptions", subscriptions.count - freeSubscriptions.count)
+        body.member("subscriptions", subscriptions.count)
         body.member("entities", entities.count)
         body.member("kinds", kinds.current.count)
         body.member("seq", durableSequence)
@@ -104,16 +104,15 @@ extension Hub {
         body.member("storageFull", statistics.storageFullBatches)
         body.member("eventIDs", eventIDs.count)
         var (dirtyCount, sessionBytes) = (0, 0)
-        for subscription in subscriptions {
-            guard let subscription else { continue }
-            dirtyCount += subscription.queue.count
-            sessionBytes +=
-                MemoryLayout<Subscription>.size + 64 * subscription.queue.count
-                + 64 * subscription.shown.count
+        subscriptions.forEach { subscription in
+            sessionBytes += MemoryLayout<Subscription>.stride
+            guard let backlog = subscription.backlog else { return }
+            dirtyCount += backlog.queue.count
+            sessionBytes += Backlog.byteCount + 64 * backlog.queue.count + 64 * backlog.shown.count
         }
         for session in sessions {
             guard let session else { continue }
-            sessionBytes += MemoryLayout<Session>.size + session.outboxByteCount
+            sessionBytes += Session.byteCount + session.outboxByteCount
         }
         body.member("dirtyKeys", dirtyCount)
         body.member("sessionBytes", sessionBytes)

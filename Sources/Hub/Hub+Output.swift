@@ -36,6 +36,7 @@ extension Hub {
         let limit = configuration.limits.bytesPerFlush
         let isDone =
             writeReplies(of: session, limit: limit, to: &writer)
+            && writeMark(to: session, at: now, to: &writer)
             && writeRows(of: session, limit: limit, at: now, to: &writer)
         if !writer.isEmpty { session.lastSent = now.monotonic }
         writer.move(to: &bytes)
@@ -109,23 +110,25 @@ extension Hub {
         of session: Session, limit: Int, at now: HubTime, to writer: inout LineWriter
     ) -> Bool {
         guard !session.isClosing else { return true }
-        for (_, index) in session.subscriptions {
-            guard let subscription = subscriptions[index] else { continue }
+        for index in session.subscriptions {
+            guard !subscriptions.isOwedNothing(index), let subscription = subscriptions[index] else { continue }
             guard !session.hasTapped, subscription.sharesWrites(at: durableSequence) else {
-                guard writeRows(of: index, subscription, limit: limit, at: now, to: &writer) else { return false }
+                guard writeRows(of: index, limit: limit, at: now, to: &writer) else { return false }
                 continue
             }
             guard writer.count < limit else { return false }
             if let write = rows.write(for: subscription, at: durableSequence) {
-                copy(write, to: subscription, &writer)
+                copy(write, to: index, &writer)
                 continue
             }
             let start = writer.count
-            let keys = subscription.queue.fresh
-            guard writeRows(of: index, subscription, limit: limit, at: now, to: &writer) else { return false }
-            guard let first = keys.first, hasSeveralFollowers(first.entity) else { continue }
+            let keys = subscription.fresh
+            guard writeRows(of: index, limit: limit, at: now, to: &writer) else { return false }
+            guard let first = keys.first, hasSeveralFollowers(first.entity), let told = subscriptions[index] else {
+                continue
+            }
             let bytes = writer.bytes(from: start)
-            if let write = SharedWrite(bytes, for: keys, to: subscription, at: durableSequence) { rows.keep(write) }
+            if let write = SharedWrite(bytes, for: keys, to: told, at: durableSequence) { rows.keep(write) }
         }
         return true
     }
@@ -135,88 +138,97 @@ extension Hub {
     }
 
     /// Sends a subscription what another one in the same state was sent.
-    private mutating func copy(_ write: SharedWrite, to subscription: Subscription, _ writer: inout LineWriter) {
+    private mutating func copy(_ write: SharedWrite, to index: SubscriptionIndex, _ writer: inout LineWriter) {
         writer.append(lines: write.bytes)
-        for (key, placement) in zip(write.keys, write.placements) {
-            subscription.shown[key.entity.rawValue] = placement
+        subscriptions.change(index) { subscription in
+            for (key, placement) in zip(write.keys, write.placements) { subscription.show(key.entity, placement) }
+            subscription.backlog?.queue.removeFresh()
+            subscription.toldCursor = write.commit
         }
-        subscription.queue.removeFresh()
-        subscription.toldCursor = write.commit
         statistics.rows += write.keys.count
         for key in write.keys { entities.release(key.entity) }
     }
 
     private mutating func writeRows(
-        of index: SubscriptionIndex, _ subscription: Subscription, limit: Int, at now: HubTime,
-        to writer: inout LineWriter
+        of index: SubscriptionIndex, limit: Int, at now: HubTime, to writer: inout LineWriter
     ) -> Bool {
-        subscription.queue.release(at: now.monotonic)
-        if subscription.needsProjection { project(index) }
-        while !subscription.queue.isEmpty {
+        let wasLive = subscriptions[index]?.isLive == true
+        subscriptions[index]?.backlog?.queue.release(at: now.monotonic)
+        if subscriptions[index]?.needsProjection == true { project(index) }
+        // Writing takes from it and never replaces it.
+        guard let backlog = subscriptions[index]?.backlog else { return true }
+        while !backlog.queue.isEmpty {
             guard writer.count < limit else { return false }
-            switch subscription.queue.popFirst() {
-            case .live: writeLive(subscription, to: &writer)
+            switch backlog.queue.popFirst() {
+            case .live: writeLive(index, to: &writer)
             case .row(let entity, let entry):
-                if !hold(entity, entry, in: subscription, at: now) {
-                    write(entity, entry, in: index, subscription, to: &writer)
+                if !hold(entity, entry, of: index, in: backlog, at: now) {
+                    write(entity, entry, of: index, to: &writer)
                     entities.release(entity)
                 }
             case nil: break
             }
         }
+        // A snapshot needs more than what may never come after it.
+        if !wasLive { subscriptions.change(index) { $0.trim(at: now.monotonic) } }
         return true
     }
 
-    private func writeLive(_ subscription: Subscription, to writer: inout LineWriter) {
+    private mutating func writeLive(_ index: SubscriptionIndex, to writer: inout LineWriter) {
+        guard let subscription = subscriptions[index] else { return }
         let cursor = cursor(of: subscription)
-        subscription.isLive = true
-        subscription.toldCursor = cursor.sequence
-        writer.live(subscription: subscription.terms.number, cursor: cursor)
+        subscriptions.change(index) { subscription in
+            subscription.isLive = true
+            subscription.toldCursor = cursor.sequence
+        }
+        writer.live(subscription: Int(subscription.number), cursor: cursor)
     }
 
     /// Holds a row back whose key has used up its rate.
     private mutating func hold(
-        _ entity: EntityIndex, _ entry: DirtyQueue.Entry, in subscription: Subscription, at now: HubTime
+        _ entity: EntityIndex, _ entry: DirtyQueue.Entry, of index: SubscriptionIndex, in backlog: Backlog,
+        at now: HubTime
     ) -> Bool {
-        guard let interval = subscription.terms.rateInterval, subscription.isLive else { return false }
-        if let last = subscription.lastSent[entity.rawValue], now.monotonic - last < interval {
-            subscription.queue.delay(entity, entry, until: last + interval)
-            watch(subscription.terms.session, at: last + interval)
+        guard let subscription = subscriptions[index], let interval = subscription.terms.rateInterval,
+            subscription.isLive
+        else { return false }
+        if let last = backlog.lastSent[entity.rawValue], now.monotonic - last < interval {
+            backlog.queue.delay(entity, entry, until: last + interval)
+            if let session = session(of: subscription) { watch(session.id, at: last + interval) }
             return true
         }
-        subscription.lastSent[entity.rawValue] = now.monotonic
+        backlog.lastSent[entity.rawValue] = now.monotonic
         return false
     }
 
     /// Writes one key's announcements and its row, deletion, or nothing where the subscriber never had it.
     private mutating func write(
-        _ entity: EntityIndex, _ entry: DirtyQueue.Entry, in index: SubscriptionIndex, _ subscription: Subscription,
-        to writer: inout LineWriter
+        _ entity: EntityIndex, _ entry: DirtyQueue.Entry, of index: SubscriptionIndex, to writer: inout LineWriter
     ) {
-        let terms = subscription.terms
-        guard let key = entities.key(at: entity) else { return }
+        guard let subscription = subscriptions[index], let key = entities.key(at: entity) else { return }
         statistics.rows += 1
         statistics.count(entry.cause)
 
         // Before a deletion too, or where there is no row at all: a milestone is told to each subscription, and on CarPlay
         // an alert is a notification exactly when the dashboard, and so the row, is hidden.
-        let isAlerted = announce(entry, of: entity, key: key, terms, to: &writer)
-        var head = RowHead(subscription: terms.number, key: key, rev: entities.revs[entity])
+        let isAlerted = announce(entry, of: entity, key: key, subscription, to: &writer)
+        var head = RowHead(subscription: Int(subscription.number), key: key, rev: entities.revs[entity])
         head.skip = Int(clamping: entry.foldedCount)
         head.why = entry.cause.map { RowHead.Fold($0) }
         head.missed = entry.missed
-        let placed = form(of: entity, for: terms, index)
+        let placed = form(of: entity, for: subscription)
         let form = isAlerted ? placed : placed?.withoutAlert
+        let tracksRows = subscription.terms.tracksRows
         guard let form, let body = body(of: entity, form) else {
-            let wasShown = subscription.shown.removeValue(forKey: entity.rawValue) != nil
-            let knowsByItself = !terms.tracksRows
-            guard wasShown || entry.tellsDeletion || knowsByItself, !entry.isSnapshot else { return }
-            head.cursor = advancedCursor(subscription)
-            return writer.deletion(head, why: deletionReason(of: entity, for: terms))
+            let wasShown = subscription.shown(entity) != nil
+            if wasShown { subscriptions.change(index) { $0.show(entity, nil) } }
+            guard wasShown || entry.tellsDeletion || !tracksRows, !entry.isSnapshot else { return }
+            head.cursor = advancedCursor(of: index)
+            return writer.deletion(head, why: deletionReason(of: entity, for: subscription.terms))
         }
-        if terms.tracksRows { subscription.shown[entity.rawValue] = form.placement }
+        if tracksRows { subscriptions.change(index) { $0.show(entity, form.placement) } }
         if entry.isSnapshot, !subscription.isLive { return writer.snapshot(head, body: body) }
-        head.cursor = advancedCursor(subscription)
+        head.cursor = advancedCursor(of: index)
         writer.update(head, body: body)
     }
 
@@ -225,23 +237,24 @@ extension Hub {
     /// - Returns: Whether the row comes with an alert. It is the only one that does: a row that comes again, to a device
     ///   that has reconnected or whose situation changed, must not alert again.
     private func announce(
-        _ entry: DirtyQueue.Entry, of entity: EntityIndex, key: Key, _ terms: SubscriptionTerms,
+        _ entry: DirtyQueue.Entry, of entity: EntityIndex, key: Key, _ subscription: Subscription,
         to writer: inout LineWriter
     ) -> Bool {
         var isAlerted = false
+        let number = Int(subscription.number)
         for announcement in entry.announcements {
             switch announcement {
             case .milestone(let rev, let state, let time):
-                writer.milestone(subscription: terms.number, key: key, rev: rev, state: state, at: time)
+                writer.milestone(subscription: number, key: key, rev: rev, state: state, at: time)
             case .alert(let rev, let json):
                 // Seen on another device of this person meanwhile: it need not alert here.
-                if let account = terms.account, let activity = activity(at: entity),
+                if let account = subscription.terms.account, let activity = activity(at: entity),
                     activity.value.isAlertSpent(rev: rev, for: account)
                 {
                     continue
                 }
                 isAlerted = true
-                if !json.isEmpty { writer.alert(subscription: terms.number, key: key, rev: rev, body: json) }
+                if !json.isEmpty { writer.alert(subscription: number, key: key, rev: rev, body: json) }
             }
         }
         return isAlerted
@@ -260,34 +273,32 @@ extension Hub {
 
     // MARK: Cursors
 
-    /// Where a subscription may resume: below the oldest commit that it still lacks.
     private func cursor(of subscription: Subscription) -> Cursor {
-        let oldest = subscription.queue.oldestMissingCommit ?? .max
-        return Cursor(
-            epoch: epoch, sequence: max(min(durableSequence, oldest - 1), subscription.toldCursor),
-            selection: subscription.terms.selection(isSituated: subscription.isSituated))
+        Cursor(
+            epoch: epoch, sequence: subscription.cursorSequence(durable: durableSequence),
+            selection: subscription.selection)
     }
 
     /// The cursor, if it has advanced since it was told; it counts as told then.
-    private func advancedCursor(_ subscription: Subscription) -> Cursor? {
-        guard subscription.isLive else { return nil }
+    private mutating func advancedCursor(of index: SubscriptionIndex) -> Cursor? {
+        guard let subscription = subscriptions[index], subscription.isLive else { return nil }
         let cursor = cursor(of: subscription)
         guard cursor.sequence > subscription.toldCursor else { return nil }
-        subscription.toldCursor = cursor.sequence
+        subscriptions.change(index) { $0.toldCursor = cursor.sequence }
         return cursor
     }
 
-    /// A sign of life, with every cursor that advanced.
-    mutating func appendMark(to id: SessionID, at now: HubTime) {
-        guard let session = self[id] else { return }
-        var writer = LineWriter()
-        for (number, index) in session.subscriptions {
-            guard let subscription = subscriptions[index], let cursor = advancedCursor(subscription) else { continue }
-            writer.mark(now: max(time, now.time), subscription: number, cursor: cursor)
+    /// Writes the sign of life that a session is owed, with every cursor that advanced.
+    private mutating func writeMark(to session: Session, at now: HubTime, to writer: inout LineWriter) -> Bool {
+        guard session.owesMark, !session.isClosing else { return true }
+        session.owesMark = false
+        let (now, start) = (max(time, now.time), writer.count)
+        for index in session.subscriptions {
+            guard let cursor = advancedCursor(of: index), let subscription = subscriptions[index] else { continue }
+            writer.mark(now: now, subscription: Int(subscription.number), cursor: cursor)
         }
-        if writer.isEmpty { writer.mark(now: max(time, now.time)) }
-        append(writer.bytes, to: id)
-        makeReady(id)
+        if writer.count == start { writer.mark(now: now) }
+        return true
     }
 }
 

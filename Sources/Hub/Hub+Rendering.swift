@@ -42,25 +42,27 @@ extension Hub {
     // MARK: Which form
 
     /// The form in which a subscription shows an entity now, or `nil` when it does not show it.
-    func form(of entity: EntityIndex, for terms: SubscriptionTerms, _ index: SubscriptionIndex) -> RowForm? {
-        guard isListed(entity), isVisible(entity, to: terms.account) else { return nil }
+    func form(of entity: EntityIndex, for subscription: Subscription) -> RowForm? {
+        let terms = subscription.terms
+        guard isListed(entity), isVisible(entity, to: terms.account), let session = session(of: subscription) else {
+            return nil
+        }
         guard case .surface(let surface) = terms.view else {
             // A control that is looked at in one place shows what that place shows, on whatever device.
             guard isControl(entity), terms.placement != nil else { return .full }
-            return controlForm(of: entity, surface: nil, placement: terms.placement, session: terms.session)
+            return controlForm(of: entity, surface: nil, placement: terms.placement, session: session.id)
         }
-        let traits = self[terms.session]?.traits ?? Traits()
         switch entities.states[entity] {
         case .none: return nil
         case .activity(let activity):
             let placement =
                 terms.competes
-                ? subscriptions[index]?.placements[entity.rawValue] ?? .hidden
-                : placementAlone(of: activity, at: entity, surface: surface, traits: traits)
+                ? subscription.backlog?.placements[entity.rawValue] ?? .hidden
+                : placementAlone(of: activity, at: entity, surface: surface, traits: session.traits)
             guard placement.isShown else { return nil }
-            return activityForm(of: entity, surface, placement, session: terms.session)
+            return activityForm(of: entity, surface, placement, session: session.id)
         case .toggle, .button:
-            return controlForm(of: entity, surface: surface, placement: terms.placement, session: terms.session)
+            return controlForm(of: entity, surface: surface, placement: terms.placement, session: session.id)
         }
     }
 
@@ -80,11 +82,11 @@ extension Hub {
 
     /// The number of the owner app of an entity.
     private func app(at entity: EntityIndex) -> Int32 {
-        apps.known(kinds.versions[entities.kinds[entity]].app) ?? -1
+        kinds.appNumbers[entities.kinds[entity]]
     }
 
     private func foreground(of traits: Traits) -> Int32? {
-        traits.foreground.flatMap { apps.known($0) }
+        traits.foreground.flatMap { kinds.number(ofApp: $0) }
     }
 
     private func activityForm(
@@ -257,30 +259,30 @@ extension Hub {
 
     /// Projects what a competing subscription shows anew, and owes it the rows that look different now.
     mutating func project(_ index: SubscriptionIndex) {
-        subscriptions[index]?.needsProjection = false
-        guard let terms = subscriptions[index]?.terms, case .surface(let surface) = terms.view else { return }
-        let traits = self[terms.session]?.traits ?? Traits()
+        subscriptions.change(index) { $0.needsProjection = false }
+        guard let subscription = subscriptions[index], case .surface(let surface) = subscription.terms.view,
+            let traits = session(of: subscription)?.traits
+        else { return }
         var candidates: [EntityIndex] = []
         var visible: [VisibleActivity] = []
-        for entity in followed(by: terms) {
+        for entity in followed(by: subscription) {
             guard let activity = activity(at: entity) else { continue }
             candidates.append(entity)
             visible.append(visibleActivity(activity, at: entity))
         }
         let placements = Projection.project(
             surface: surface, traits: traits, foreground: foreground(of: traits), activities: visible,
-            settings: configuration.surfaces, competing: terms.competes)
+            settings: configuration.surfaces, competing: subscription.terms.competes)
         var shown: [Int32: Placement] = [:]
         for (entity, placement) in zip(candidates, placements) where placement.isShown {
             shown[entity.rawValue] = placement
         }
-        let before = subscriptions[index]?.shown ?? [:]
-        let isLive = subscriptions[index]?.isLive == true
-        if terms.competes { subscriptions[index]?.placements = shown }
+        let before = subscription.allShown
+        if subscription.terms.competes { subscriptions.change(index) { $0.needBacklog().placements = shown } }
         shown = shown.mapValues(\.withoutAlert)
         // Before the snapshot or the resume is sent, every row is on its way anyway.
         for entity in candidates where before[entity.rawValue] != shown[entity.rawValue] {
-            guard isLive || before[entity.rawValue] != nil else { continue }
+            guard subscription.isLive || before[entity.rawValue] != nil else { continue }
             oweSurroundings(of: entity, to: index)
         }
         // Controls do not compete.
@@ -293,11 +295,10 @@ extension Hub {
     // MARK: Alerts
 
     /// An alert as a subscription's surface draws it; `nil` where it draws none.
-    func alertBody(_ alert: ActivityAlert, of entity: EntityIndex, for terms: SubscriptionTerms) -> [UInt8]? {
-        guard case .surface(let surface) = terms.view, let activity = activity(at: entity),
-            activity.value.lifecycle != .pending
+    func alertBody(_ alert: ActivityAlert, of entity: EntityIndex, for subscription: Subscription) -> [UInt8]? {
+        guard case .surface(let surface) = subscription.terms.view, let activity = activity(at: entity),
+            activity.value.lifecycle != .pending, let traits = session(of: subscription)?.traits
         else { return nil }
-        let traits = self[terms.session]?.traits ?? Traits()
         let style = Projection.alertStyle(
             surface: surface, traits: traits, app: app(at: entity), foreground: foreground(of: traits),
             settings: configuration.surfaces)

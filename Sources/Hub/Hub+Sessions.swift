@@ -48,7 +48,7 @@ extension Hub {
     /// The connection is gone, for whatever reason.
     public mutating func disconnected(_ id: SessionID) {
         guard let session = self[id] else { return }
-        for subscription in session.subscriptions { removeSubscription(subscription.index) }
+        for index in session.subscriptions { removeSubscription(index) }
         for kind in session.served { stopServing(kind, session: id) }
         sessions[Int(id.slot)] = nil
         freeSessions.append(id.slot)
@@ -121,11 +121,19 @@ extension Hub {
         self[id] != nil
     }
 
-    /// Lets ``nextOutput(for:at:into:)`` be asked for this session.
+    /// The session that a subscription is part of.
+    func session(of subscription: Subscription) -> Session? { sessions[Int(subscription.session)] }
+
+    /// Lets ``appendOutput(for:at:to:)`` be asked for this session.
     mutating func makeReady(_ id: SessionID) {
-        guard let session = self[id], !session.isReady else { return }
+        if isOpen(id) { makeReady(slot: id.slot) }
+    }
+
+    /// - Parameter slot: Where it stands in the table; `nil` = nowhere.
+    mutating func makeReady(slot: Int32?) {
+        guard let slot, let session = sessions[Int(slot)], !session.isReady else { return }
         session.isReady = true
-        ready.append(id)
+        ready.append(session.id)
     }
 }
 
@@ -153,6 +161,7 @@ extension Hub {
 
     /// Looks at every session whose moment has come: who must be told that we live, who is cut, whose rate allows a row.
     public mutating func sessionDeadlineReached(at now: HubTime) {
+        rows.refresh(after: configuration.limits.heartbeat, at: now.monotonic)
         while let next = sessionDeadlines.min, next.time <= now.monotonic {
             _ = sessionDeadlines.popMin()
             // An earlier look took this one's place.
@@ -172,20 +181,20 @@ extension Hub {
             }
         }
         if session.owesLife, monotonic - session.lastReceived >= 2 * session.heartbeat { return cut(id) }
-        if session.subscriptions.contains(where: { subscriptionReleases($0.index, by: monotonic) }) { makeReady(id) }
+        if session.subscriptions.contains(where: { subscriptionReleases($0, by: monotonic) }) { makeReady(id) }
         if monotonic - session.trimmed >= session.heartbeat { trim(session, at: monotonic) }
         if session.blockedSince == nil, monotonic - session.lastSent >= session.heartbeat, !session.isClosing {
-            appendMark(to: id, at: now)
+            session.owesMark = true
+            makeReady(id)
         }
-        let next = self[id].map { nextInspection(of: $0, now: monotonic) }
-        if let next { watch(id, at: next) }
+        watch(id, at: nextInspection(of: session, now: monotonic))
     }
 
     /// Gives back the memory of what waited. Once a heartbeat: whoever is busy would only have to ask for it again.
-    private func trim(_ session: Session, at time: Int64) {
+    private mutating func trim(_ session: Session, at time: Int64) {
         session.trimmed = time
         session.trim()
-        for (_, index) in session.subscriptions { subscriptions[index]?.trim(at: time) }
+        for index in session.subscriptions { subscriptions.change(index) { $0.trim(at: time) } }
     }
 
     private func nextInspection(of session: Session, now: Int64) -> Int64 {
@@ -196,8 +205,8 @@ extension Hub {
             next = min(next, blockedSince + configuration.limits.stuckReader)
         }
         // Of several keys that a rate holds back, one is let go at a time: the next one is watched from here.
-        for subscription in session.subscriptions {
-            guard let release = subscriptions[subscription.index]?.queue.nextRelease(after: now) else { continue }
+        for index in session.subscriptions {
+            guard let release = subscriptions[index]?.backlog?.queue.nextRelease(after: now) else { continue }
             next = min(next, release)
         }
         return max(next, now + 1)

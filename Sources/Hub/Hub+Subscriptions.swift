@@ -19,6 +19,13 @@ extension Hub {
                 ), id: request.id)
             return append(writer.bytes, to: id)
         }
+        guard session.subscriptionCount < .max else {
+            writer.error(
+                WireError(
+                    .limitSubscriptions, "this connection has used up the numbers of its subscriptions; open another"),
+                id: request.id)
+            return append(writer.bytes, to: id)
+        }
         if let place = command.placement, ControlPlacement(rawValue: place) == nil {
             let places = ControlPlacement.allCases.map(\.rawValue).joined(separator: ", ")
             writer.error(
@@ -28,28 +35,31 @@ extension Hub {
         }
         let view = command.view ?? defaultView(of: id)
         let account = command.account ?? session.account
-        let terms = SubscriptionTerms(
-            session: id, number: session.nextSubscriptionNumber, selector: selector(of: command.pattern), view: view,
-            account: account, placement: command.placement,
-            selection: selection(command.pattern, view, account, command.placement),
+        let terms = terms(
+            view: view, account: account, placement: command.placement,
             rateInterval: command.rate.map { Int64(1_000 / max(1, $0)) })
-        let index = insert(terms)
-        if case .surface = view { subscriptions[index]?.isSituated = session.traits != Traits() }
-        self[id]?.subscriptions.append((terms.number, index))
-        self[id]?.nextSubscriptionNumber += 1
+        session.subscriptionCount += 1
+        var subscription = Subscription(
+            terms, of: id.slot, number: session.subscriptionCount, selector: selector(of: command.pattern),
+            selection: selection(command.pattern, view, account, command.placement))
+        if case .surface = view { subscription.isSituated = session.traits != Traits() }
+        let index = insert(subscription)
+        session.subscriptions.append(index)
 
+        let number = Int(subscription.number)
         writer.beginOK(id: request.id)
-        writer.attribute("sub", terms.number)
+        writer.attribute("sub", number)
         writer.attribute("view", view.description)
         writer.ignored(request.ignored)
         writer.end()
-        if let cursor = command.from, let why = refusal(of: cursor, for: terms) {
-            writer.reset(subscription: terms.number, why: why)
+        if let cursor = command.from, let why = refusal(of: cursor, for: subscription) {
+            writer.reset(subscription: number, why: why)
             append(writer.bytes, to: id)
             fillSnapshot(index)
         } else if let cursor = command.from {
             append(writer.bytes, to: id)
-            if cursor.selection != terms.selection { subscriptions[index]?.isSituated = true }
+            let isSituated = cursor.selection != subscription.selection(isSituated: false)
+            if isSituated { subscriptions.change(index) { $0.isSituated = true } }
             fillResume(index, after: cursor.sequence)
         } else {
             append(writer.bytes, to: id)
@@ -59,44 +69,57 @@ extension Hub {
     }
 
     mutating func unsubscribe(_ number: Int, _ request: Request, from id: SessionID, writer: inout LineWriter) {
-        guard let position = self[id]?.subscriptions.firstIndex(where: { $0.number == number }),
-            let subscription = self[id]?.subscriptions.remove(at: position)
+        let session = self[id]
+        guard let position = session?.subscriptions.firstIndex(where: { isNumbered($0, number) }),
+            let index = session?.subscriptions.remove(at: position)
         else {
             return writer.error(
                 WireError(.unknownSubscription, "this connection has no subscription \(number)"), id: request.id)
         }
-        removeSubscription(subscription.index)
+        removeSubscription(index)
         writer.ok(id: request.id, ignored: request.ignored)
     }
 
-    private mutating func insert(_ terms: SubscriptionTerms) -> SubscriptionIndex {
-        let index: SubscriptionIndex
-        if let free = freeSubscriptions.popLast() {
-            index = free
-            subscriptions[index] = Subscription(terms)
-        } else {
-            index = SubscriptionIndex(Int32(subscriptions.count))
-            subscriptions.append(Subscription(terms))
-        }
-        if case .key(let entity) = terms.selector { entities.retain(entity) }
-        patterns.insert(index, terms.selector)
+    private func isNumbered(_ index: SubscriptionIndex, _ number: Int) -> Bool {
+        subscriptions[index].map { Int($0.number) == number } ?? false
+    }
+
+    /// The terms of these words. Who follows much follows it on the same ones, and so do thousands of screens: whoever
+    /// comes after one with the same shares its object.
+    private mutating func terms(
+        view: ViewName, account: String?, placement: String?, rateInterval: Int64?
+    ) -> SubscriptionTerms {
+        let terms = SubscriptionTerms(view: view, account: account, placement: placement, rateInterval: rateInterval)
+        if let last = lastTerms, last.isAlike(terms) { return last }
+        lastTerms = terms
+        return terms
+    }
+
+    private mutating func insert(_ subscription: Subscription) -> SubscriptionIndex {
+        let index = subscriptions.insert(subscription)
+        if case .key(let entity) = subscription.selector { entities.retain(entity) }
+        patterns.insert(index, subscription.selector)
         return index
     }
 
     mutating func removeSubscription(_ index: SubscriptionIndex) {
-        guard let subscription = subscriptions[index] else { return }
-        subscriptions[index] = nil
-        freeSubscriptions.append(index)
-        patterns.remove(index, subscription.terms.selector)
-        if case .key(let entity) = subscription.terms.selector { entities.release(entity) }
-        for entity in subscription.queue.waiting { entities.release(entity) }
+        guard let subscription = subscriptions.remove(index) else { return }
+        patterns.remove(index, subscription.selector)
+        switch subscription.selector {
+        case .all: break
+        case .kind(let number): entities.kindNumbers.release(number)
+        case .key(let entity): entities.release(entity)
+        }
+        guard let backlog = subscription.backlog else { return }
+        for entity in backlog.queue.waiting { entities.release(entity) }
     }
 
+    /// What a pattern means in the hub's tables. A kind's number is held from here on, a key's index by ``insert(_:)``.
     private mutating func selector(of pattern: Pattern) -> PatternIndex.Selector {
         switch pattern {
         case .all: .all
-        case .kind(let name): .kind(kinds.intern(name: name))
-        case .key(let key): .key(entities.intern(key, kindName: kinds.intern(name: String(key.kind))))
+        case .kind(let name): .kind(entities.kindNumbers.retain(name))
+        case .key(let key): .key(entities.intern(key))
         }
     }
 
@@ -110,9 +133,9 @@ extension Hub {
         return UInt16(truncatingIfNeeded: hash.finalize())
     }
 
-    private func refusal(of cursor: Cursor, for terms: SubscriptionTerms) -> ResetReason? {
+    private func refusal(of cursor: Cursor, for subscription: Subscription) -> ResetReason? {
         if cursor.epoch != epoch { return .epoch }
-        let isKnown = [false, true].contains { terms.selection(isSituated: $0) == cursor.selection }
+        let isKnown = [false, true].contains { subscription.selection(isSituated: $0) == cursor.selection }
         guard isKnown else { return .selection }
         if cursor.sequence > durableSequence { return .future }
         if cursor.sequence < resumeFloor { return .expired }
@@ -122,21 +145,19 @@ extension Hub {
     // MARK: Snapshots and resumes
 
     private mutating func fillSnapshot(_ index: SubscriptionIndex) {
-        guard let terms = subscriptions[index]?.terms else { return }
         let nextCommit = durableSequence + 1
         forEachFollowed(by: index) { hub, entity in
             hub.enqueue(entity, in: index) { $0.markSnapshot(entity, firstCommit: nextCommit) }
         }
-        subscriptions[index]?.needsProjection = terms.competes
-        subscriptions[index]?.queue.markLive()
+        subscriptions.change(index) { $0.isFilled() }
     }
 
     private mutating func fillResume(_ index: SubscriptionIndex, after sequence: Int64) {
-        guard let terms = subscriptions[index]?.terms else { return }
-        for entity in changed(after: sequence, by: terms.selector) {
+        guard let subscription = subscriptions[index] else { return }
+        for entity in changed(after: sequence, by: subscription.selector) {
             enqueue(entity, in: index) { $0.markResume(entity, firstCommit: sequence + 1) }
         }
-        if terms.competes || subscriptions[index]?.isSituated == true {
+        if subscription.terms.competes || subscription.isSituated {
             // What surrounds an unchanged activity, or the device, may have changed what is shown of it.
             forEachFollowed(by: index) { hub, entity in
                 hub.enqueue(entity, in: index) { $0.markResume(entity, firstCommit: sequence + 1) }
@@ -144,9 +165,10 @@ extension Hub {
         }
         fillEmbedders(index, after: sequence)
         assumeShown(by: index)
-        subscriptions[index]?.needsProjection = terms.competes
-        subscriptions[index]?.toldCursor = sequence
-        subscriptions[index]?.queue.markLive()
+        subscriptions.change(index) { subscription in
+            subscription.toldCursor = sequence
+            subscription.isFilled()
+        }
     }
 
     /// What a selector follows and a commit after `sequence` changed, oldest first.
@@ -189,13 +211,13 @@ extension Hub {
 
     /// Notes what a subscriber has kept that is not sent again on its resume, so that its end will be told.
     private mutating func assumeShown(by index: SubscriptionIndex) {
-        guard let terms = subscriptions[index]?.terms, terms.tracksRows, !terms.competes,
-            subscriptions[index]?.isSituated == false
+        guard let subscription = subscriptions[index], subscription.terms.tracksRows, !subscription.terms.competes,
+            !subscription.isSituated
         else { return }
-        for entity in followed(by: terms) where subscriptions[index]?.queue.contains(entity) == false {
+        for entity in followed(by: subscription) where !subscription.isWaiting(for: entity) {
             // Its last row was of the usual situation, which is this session's still.
-            let placement = form(of: entity, for: terms, index)?.placement
-            subscriptions[index]?.shown[entity.rawValue] = placement
+            let placement = form(of: entity, for: subscription)?.placement
+            subscriptions.change(index) { $0.show(entity, placement) }
             // It is not encoded again now, and nobody has encoded it yet since a restart.
             if placement != nil { embeddings.note(controlKeys(in: entity).compactMap { Key($0) }, in: entity) }
         }
@@ -205,24 +227,25 @@ extension Hub {
     private mutating func forEachFollowed(
         by index: SubscriptionIndex, _ body: (inout Hub, EntityIndex) -> Void
     ) {
-        guard let terms = subscriptions[index]?.terms else { return }
-        for entity in followed(by: terms) { body(&self, entity) }
+        guard let subscription = subscriptions[index] else { return }
+        for entity in followed(by: subscription) { body(&self, entity) }
     }
 
     /// What exists, is not dismissed, and a subscription follows and may see, in the order of the table.
     ///
     /// - Complexity: Of an account, what it can see; without one, everything there is.
-    func followed(by terms: SubscriptionTerms) -> [EntityIndex] {
+    func followed(by subscription: Subscription) -> [EntityIndex] {
+        let (selector, account) = (subscription.selector, subscription.terms.account)
         let candidates: [EntityIndex]
-        switch (terms.selector, terms.account) {
+        switch (selector, account) {
         case (.key(let entity), _): candidates = [entity]
         case (.all, let account?): candidates = audience.visible(to: accounts.known(account), kind: nil)
         case (.kind(let kind), let account?): candidates = audience.visible(to: accounts.known(account), kind: kind)
         case (.all, nil), (.kind, nil): candidates = entities.states.indices.map { EntityIndex(Int32($0)) }
         }
         return candidates.filter { entity in
-            isListed(entity) && terms.selector.follows(entity, kind: entities.kindNames[entity])
-                && isVisible(entity, to: terms.account)
+            isListed(entity) && selector.follows(entity, kind: entities.kindNames[entity])
+                && isVisible(entity, to: account)
         }
     }
 
@@ -230,7 +253,8 @@ extension Hub {
     mutating func enqueue(
         _ entity: EntityIndex, in index: SubscriptionIndex, _ body: (inout DirtyQueue) -> Bool
     ) {
-        if let subscription = subscriptions[index], body(&subscription.queue) { entities.retain(entity) }
+        guard let backlog = subscriptions.change(index, { $0.needBacklog() }) else { return }
+        if body(&backlog.queue) { entities.retain(entity) }
     }
 
     // MARK: Changes
@@ -253,11 +277,11 @@ extension Hub {
         for activity in embeddings.activities(with: key) {
             rows.forget(activity)
             forEachFollower(of: activity) { hub, index in
-                guard let terms = hub.subscriptions[index]?.terms, case .surface = terms.view,
-                    hub.subscriptions[index]?.shown[activity.rawValue] != nil
+                guard let subscription = hub.subscriptions[index], case .surface = subscription.terms.view,
+                    subscription.shown(activity) != nil
                 else { return }
                 hub.oweSurroundings(of: activity, to: index, since: commit)
-                hub.makeReady(terms.session)
+                hub.makeReady(slot: subscription.session)
             }
         }
     }
@@ -280,25 +304,32 @@ extension Hub {
     }
 
     private mutating func owe(_ change: Change, to index: SubscriptionIndex) {
-        guard let subscription = subscriptions[index] else { return }
-        let terms = subscription.terms
+        guard let terms = subscriptions.terms(of: index) else { return }
         let entity = change.entity
         let sees = terms.account.map { isVisible(entity, to: $0) } ?? true
+        let owes = subscriptions.change(index) { subscription in
+            guard sees || subscription.knows(entity) else { return false }
+            if subscription.needBacklog().queue.mark(entity, commit: change.commit) { entities.retain(entity) }
+            return true
+        }
         if terms.competes, sees || isAddressed(entity, to: terms.account) {
             // Even one that was not shown may have kept others from their places, and leave now.
-            subscription.needsProjection = true
-            makeReady(terms.session)
+            subscriptions.change(index) { $0.needsProjection = true }
+        } else if owes != true {
+            return
         }
-        guard sees || subscription.knows(entity) else { return }
-        if subscription.queue.mark(entity, commit: change.commit) { entities.retain(entity) }
-        if sees {
-            for milestone in change.milestones { subscription.queue.announce(milestone, before: entity) }
-            if let alert = change.alert, case .surface = terms.view {
-                let json = alertBody(alert, of: entity, for: terms) ?? []
-                subscription.queue.announce(.alert(rev: change.commit, json: json), before: entity)
-            }
+        if sees, change.isAnnounced { announce(change, to: index) }
+        makeReady(slot: subscriptions.session(of: index))
+    }
+
+    /// Lets what a commit brought beside its row go out before it.
+    private mutating func announce(_ change: Change, to index: SubscriptionIndex) {
+        guard let subscription = subscriptions[index], let backlog = subscription.backlog else { return }
+        for milestone in change.milestones { backlog.queue.announce(milestone, before: change.entity) }
+        if let alert = change.alert, case .surface = subscription.terms.view {
+            let json = alertBody(alert, of: change.entity, for: subscription) ?? []
+            backlog.queue.announce(.alert(rev: change.commit, json: json), before: change.entity)
         }
-        makeReady(terms.session)
     }
 
     /// Lets every surface view of a session be projected anew: its situation changed.
@@ -306,16 +337,17 @@ extension Hub {
     /// - Parameter locked: The device was locked or unlocked: it shows more or less of its controls now.
     mutating func reproject(_ id: SessionID, locked: Bool) {
         guard let session = self[id] else { return }
-        for (_, index) in session.subscriptions {
-            guard case .surface? = subscriptions[index]?.terms.view else { continue }
-            subscriptions[index]?.needsProjection = true
-            if subscriptions[index]?.terms.competes == false, subscriptions[index]?.isSituated == false {
+        for index in session.subscriptions {
+            guard let subscription = subscriptions[index], case .surface = subscription.terms.view else { continue }
+            subscriptions.change(index) { subscription in
+                subscription.needsProjection = true
+                guard !subscription.terms.competes, !subscription.isSituated else { return }
                 // The first row that looks different brings a cursor that says so.
-                subscriptions[index]?.isSituated = true
-                subscriptions[index]?.toldCursor = 0
+                subscription.isSituated = true
+                subscription.toldCursor = 0
             }
-            guard locked, let shown = subscriptions[index]?.shown else { continue }
-            for raw in shown.keys.sorted() {
+            guard locked else { continue }
+            for raw in subscription.allShown.keys.sorted() {
                 let entity = EntityIndex(raw)
                 guard isControl(entity) || embeddings.shows(controlsIn: entity) else { continue }
                 oweSurroundings(of: entity, to: index)
@@ -326,7 +358,7 @@ extension Hub {
 
     /// Whether `rate=` held rows of this subscription back that may leave by `time`.
     func subscriptionReleases(_ index: SubscriptionIndex, by time: Int64) -> Bool {
-        guard let release = subscriptions[index]?.queue.nextRelease else { return false }
+        guard let release = subscriptions[index]?.backlog?.queue.nextRelease else { return false }
         return release <= time
     }
 
@@ -360,16 +392,11 @@ extension Hub {
 }
 
 extension PatternIndex.Selector {
-    func follows(_ entity: EntityIndex, kind: Int) -> Bool {
+    func follows(_ entity: EntityIndex, kind: Int32) -> Bool {
         switch self {
         case .all: true
         case .kind(let own): own == kind
         case .key(let own): own == entity
         }
     }
-}
-
-extension Subscription {
-    /// The subscriber has the key's row, or is about to get one.
-    func knows(_ entity: EntityIndex) -> Bool { shown[entity.rawValue] != nil || queue.contains(entity) }
 }

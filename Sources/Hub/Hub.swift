@@ -37,7 +37,6 @@ public struct Hub: ~Copyable {
     /// What there is to be shown, by whose devices may show it.
     var audience = AudienceIndex()
     var accounts = Interner()
-    var apps = Interner()
     var taps = TapLedger()
     /// The control of each operation that a provider is at.
     var flights: [Int64: Key] = [:]
@@ -50,8 +49,6 @@ public struct Hub: ~Copyable {
     var resumeFloor: Int64 = 0
     /// When the journal was how long.
     var ageMarks: Deque<AgeMark> = []
-    /// While a snapshot is loaded: the number of each kind version's name.
-    var kindNames: [Int] = []
 
     // MARK: Who follows it (lost with the process)
 
@@ -59,8 +56,9 @@ public struct Hub: ~Copyable {
     var freeSessions: [Int32] = []
     var connectionCount: Int64 = 0
     var openSessionCount = 0
-    var subscriptions: [Subscription?] = []
-    var freeSubscriptions: [SubscriptionIndex] = []
+    var subscriptions = SubscriptionTable()
+    /// Those of the newest subscription: the next one's are alike more often than not.
+    var lastTerms: SubscriptionTerms?
     var patterns = PatternIndex()
     var changes = ChangeOrder()
     /// Sessions with requests that wait to be decided: one entry a request, in the order of their arrival.
@@ -182,6 +180,9 @@ struct Change: Sendable {
     var commit: Int64
     var milestones: [Announcement] = []
     var alert: ActivityAlert?
+
+    /// Something goes out before its row.
+    var isAnnounced: Bool { alert != nil || !milestones.isEmpty }
 }
 
 /// How to take back one part of a batch that could not be written.

@@ -216,7 +216,6 @@ extension Hub {
             AgeMark(sequence: try reader.readInt64(), wall: try reader.readTimestamp())
         }
         ageMarks = Deque(marks)
-        kindNames = versions.map { kinds.intern(name: $0.name) }
         entities.reserve(try reader.readInt())
         let counts = try reader.readArray { (reader) throws(BinaryError) in
             (name: try reader.readString(), count: try reader.readInt())
@@ -228,7 +227,7 @@ extension Hub {
         let key = try reader.readKey()
         let kind = try reader.readInt()
         guard kinds.versions.indices.contains(kind) else { throw reader.failure("the kind of \(key) is missing") }
-        let entity = entities.intern(key, kindName: kindNames[kind])
+        let entity = entities.intern(key)
         entities.kinds[entity] = kind
         entities.revs[entity] = try reader.readInt64()
         entities.lastRecords[entity] = try reader.readInt64()

@@ -1,14 +1,45 @@
-/// Small dense numbers for names: accounts and apps.
+/// Small dense numbers for names: accounts, apps and kinds.
+///
+/// A name keeps its number as long as somebody holds it. Customers come and go for years, and clients may follow kinds
+/// that nobody has heard of: what nobody holds is forgotten, and its number is given to another name.
 struct Interner: Sendable {
     private var numbers: [String: Int32] = [:]
+    private var names: [String] = []
+    private var holders: [Int] = []
+    private var free: [Int32] = []
+
+    /// How many names have a number.
+    var count: Int { numbers.count }
 
     /// The number of a name that has one.
     func known(_ name: String) -> Int32? { numbers[name] }
 
-    mutating func number(of name: String) -> Int32 {
-        if let number = numbers[name] { return number }
-        let number = Int32(numbers.count)
+    /// The number of a name, which gets one when it has none, and keeps it for one holder more.
+    mutating func retain(_ name: String) -> Int32 {
+        if let number = numbers[name] {
+            holders[Int(number)] += 1
+            return number
+        }
+        let number: Int32
+        if let reused = free.popLast() {
+            number = reused
+            names[Int(number)] = name
+            holders[Int(number)] = 1
+        } else {
+            number = Int32(names.count)
+            names.append(name)
+            holders.append(1)
+        }
         numbers[name] = number
         return number
+    }
+
+    /// One holder less.
+    mutating func release(_ number: Int32) {
+        holders[Int(number)] -= 1
+        guard holders[Int(number)] == 0 else { return }
+        numbers[names[Int(number)]] = nil
+        names[Int(number)] = ""
+        free.append(number)
     }
 }

@@ -7,8 +7,9 @@ struct KindTable: Sendable {
     private(set) var versions: [Kind] = []
     /// The version in force of each kind, by name.
     private(set) var current: [String: Int] = [:]
-    /// Names of kinds, interned; a name that no kind has may be followed too.
-    private(set) var names: [String: Int] = [:]
+    /// The number of each version's app: what activities compete by.
+    private(set) var appNumbers: [Int32] = []
+    private var apps = Interner()
 
     /// The versions in force, as their indices, in the order of their names.
     var inForceIndices: [Int] { current.keys.sorted().compactMap { current[$0] } }
@@ -22,16 +23,8 @@ struct KindTable: Sendable {
     ///
     /// - Precondition: `inForce` holds indices of `versions`.
     init(versions: [Kind], inForce: [Int]) {
-        self.versions = versions
+        for kind in versions { append(kind) }
         for index in inForce { current[versions[index].name] = index }
-    }
-
-    /// The number of a kind's name.
-    mutating func intern(name: String) -> Int {
-        if let number = names[name] { return number }
-        let number = names.count
-        names[name] = number
-        return number
     }
 
     /// Puts `kinds` in force. Versions that were there before keep their index.
@@ -42,7 +35,7 @@ struct KindTable: Sendable {
                 current[kind.name] = known
             } else {
                 current[kind.name] = versions.count
-                versions.append(kind)
+                append(kind)
             }
         }
     }
@@ -50,8 +43,16 @@ struct KindTable: Sendable {
     /// The index of the version that a snapshot names, which is added when it is not there.
     mutating func index(of kind: Kind) -> Int {
         if let known = versions.firstIndex(where: { $0.name == kind.name && $0.source == kind.source }) { return known }
-        versions.append(kind)
+        append(kind)
         return versions.count - 1
+    }
+
+    /// The number of an app of which there are kinds.
+    func number(ofApp name: String) -> Int32? { apps.known(name) }
+
+    private mutating func append(_ kind: Kind) {
+        versions.append(kind)
+        appNumbers.append(apps.retain(kind.app))
     }
 }
 

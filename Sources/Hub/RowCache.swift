@@ -8,6 +8,8 @@ struct RowCache: Sendable {
     private var bodies: [Int32: [(form: RowForm, body: [UInt8])]] = [:]
     private var byteCount = 0
     private var writes: [SharedWrite] = []
+    /// When it began anew, by the monotonic clock.
+    private var begun: Int64 = 0
     /// Where the next one is looked for first: sessions of a kind ask for theirs in the same order.
     private var nextWrite = 0
 
@@ -16,6 +18,9 @@ struct RowCache: Sendable {
 
     /// Surfaces, and the numbers that subscriptions have, differ in few ways; more would only be searched.
     private static let writeLimit = 64
+
+    /// Of how many keys there are rows.
+    var count: Int { bodies.count }
 
     func body(of entity: EntityIndex, _ form: RowForm) -> [UInt8]? {
         bodies[entity.rawValue]?.first { $0.form == form }?.body
@@ -34,6 +39,14 @@ struct RowCache: Sendable {
         if !writes.isEmpty { writes.removeAll(keepingCapacity: true) }
         guard let old = bodies.removeValue(forKey: entity.rawValue) else { return }
         for (_, body) in old { byteCount -= body.count }
+    }
+
+    /// Begins anew at `time` of the monotonic clock when it has not for `milliseconds`: rows that nobody has asked for
+    /// since everybody got them would be kept for ever.
+    mutating func refresh(after milliseconds: Int64, at time: Int64) {
+        guard time - begun >= milliseconds else { return }
+        begun = time
+        (bodies, byteCount, writes) = ([:], 0, [])
     }
 
     // MARK: Whole writes
@@ -60,7 +73,7 @@ struct RowCache: Sendable {
 /// state: a thousand screens of one key cost one rendering and a thousand copies.
 final class SharedWrite: Sendable {
     let commit: Int64
-    let number: Int
+    let number: Int32
     let view: ViewName
     let selection: UInt16
     let keys: [DirtyQueue.FreshKey]
@@ -75,7 +88,7 @@ final class SharedWrite: Sendable {
         if terms.tracksRows {
             for key in keys {
                 // Where a row goes, it depends on who had it.
-                guard let placement = subscription.shown[key.entity.rawValue] else { return nil }
+                guard let placement = subscription.shown(key.entity) else { return nil }
                 placements.append(placement)
             }
         }
@@ -83,24 +96,26 @@ final class SharedWrite: Sendable {
         self.keys = keys
         self.placements = placements
         self.bytes = bytes
-        number = terms.number
+        number = subscription.number
         view = terms.view
-        selection = terms.selection
+        selection = subscription.selection
     }
 
     func fits(_ subscription: Subscription) -> Bool {
-        let terms = subscription.terms
-        return terms.number == number && terms.selection == selection && terms.view == view
-            && subscription.queue.fresh == keys
+        subscription.number == number && subscription.selection == selection && subscription.terms.view == view
+            && subscription.fresh == keys
     }
 }
 
 extension Subscription {
+    /// What waits for it while that is only a few fresh keys.
+    var fresh: [DirtyQueue.FreshKey] { backlog?.queue.fresh ?? [] }
+
     /// Whether what it is sent depends on nothing but what it selects and what waits.
     ///
     /// It has been told less than the newest commit, so its first row comes with a cursor like that of all others.
     func sharesWrites(at commit: Int64) -> Bool {
-        isLive && !queue.fresh.isEmpty && toldCursor < commit && !isSituated && !needsProjection
+        isLive && !fresh.isEmpty && toldCursor < commit && !isSituated && !needsProjection
             && terms.account == nil && terms.placement == nil && terms.rateInterval == nil
     }
 }

@@ -19,7 +19,7 @@ struct AudienceIndexTests {
         for seed in 0..<50 as Range<UInt64> {
             var random = SeededGenerator(seed: seed)
             var index = AudienceIndex()
-            var all: [Int32: (kind: Int, accounts: [Int32])] = [:]
+            var all: [Int32: (kind: Int32, accounts: [Int32])] = [:]
             for _ in 0..<200 {
                 let raw = Int32(random.below(24))
                 if let known = all.removeValue(forKey: raw) {
@@ -27,11 +27,11 @@ struct AudienceIndexTests {
                     index.remove(EntityIndex(raw), kind: known.kind, accounts: known.accounts)
                 } else {
                     let accounts = (0..<3 as Range<Int32>).filter { _ in random.chance(40) }
-                    all[raw] = (Int(random.below(3)), accounts)
+                    all[raw] = (Int32(random.below(3)), accounts)
                     index.insert(EntityIndex(raw), kind: all[raw]?.kind ?? 0, accounts: accounts)
                 }
                 let account = Int32(random.below(3))
-                let kind = random.chance(50) ? Int(random.below(3)) : nil
+                let kind = random.chance(50) ? Int32(random.below(3)) : nil
                 let expected = all.filter { _, value in
                     value.accounts.isEmpty ? kind == nil || kind == value.kind : value.accounts.contains(account)
                 }

@@ -1,0 +1,161 @@
+import FanOut
+import Model
+import Testing
+
+@testable import Hub
+
+/// What the hub keeps for those to whom nothing happens, and for those who are gone.
+struct RestingTests {
+    private func house(kinds: [String] = House.kindsOfSurfaces) throws -> House {
+        var configuration = HubConfiguration()
+        configuration.limits.heartbeat = 1_000
+        return try House(kinds: kinds, configuration: configuration)
+    }
+
+    private func backlogs(of house: House) -> Int {
+        var count = 0
+        house.hub.subscriptions.forEach { if $0.backlog != nil { count += 1 } }
+        return count
+    }
+
+    @Test func `a subscription that rests is 48 bytes`() {
+        #expect(MemoryLayout<Subscription?>.stride == 48)
+    }
+
+    @Test func `subscriptions of one sort share their terms`() throws {
+        let house = try house()
+        let screens = [house.connect(), house.connect()]
+        for screen in screens {
+            for number in 1...3 { house.send("SUB coffee-order/\(number) view=watch", from: screen) }
+        }
+        var terms: Set<ObjectIdentifier> = []
+        house.hub.subscriptions.forEach { terms.insert(ObjectIdentifier($0.terms)) }
+        #expect(terms.count == 1)
+        house.send("SUB coffee-order/1 view=watch rate=1", from: screens[0])
+        house.hub.subscriptions.forEach { terms.insert(ObjectIdentifier($0.terms)) }
+        #expect(terms.count == 2)
+    }
+
+    @Test func `once live, or a heartbeat after its last row, it has nothing but what it shows`() throws {
+        let house = try house()
+        let (shop, watch) = (house.connect(), house.connect())
+        house.send("EVT coffee-order/1 type=start", from: shop)
+        #expect(house.send("SUB coffee-order/1 view=watch", from: watch).contains { $0.hasPrefix("SNAP ") })
+        #expect(backlogs(of: house) == 0)
+        house.send("EVT coffee-order/1 type=confirm", from: shop)
+        #expect(backlogs(of: house) == 1)
+        house.advance(by: Milliseconds(1_100))
+        #expect(backlogs(of: house) == 0)
+        // What it shows is not forgotten: it is told when that goes.
+        _ = house.lines(of: watch)
+        house.send(#"EVT coffee-order/1 type=end {"dismissal-date":1}"#, from: shop)
+        #expect(house.lines(of: watch).contains { $0.hasPrefix("DEL sub=1 key=coffee-order/1 ") })
+    }
+
+    @Test func `encoded rows are kept for a heartbeat`() throws {
+        let house = try house()
+        let (shop, watch) = (house.connect(), house.connect())
+        house.send("EVT coffee-order/1 type=start", from: shop)
+        house.send("SUB coffee-order/1 view=watch", from: watch)
+        #expect(house.hub.rows.count == 1)
+        house.advance(by: Milliseconds(1_100))
+        #expect(house.hub.rows.count == 0)
+        #expect(house.send("GET coffee-order/1 view=watch", from: watch).contains { $0.hasPrefix("OK ") })
+    }
+
+    @Test func `kinds that nobody has heard of are forgotten with whoever followed them`() throws {
+        let house = try house()
+        let screen = house.connect()
+        let count = house.hub.entities.kindNumbers.count
+        for number in 1...50 {
+            house.send("SUB odd-\(number)/*", from: screen)
+            house.send("SUB odder-\(number)/1", from: screen)
+        }
+        #expect(house.hub.entities.kindNumbers.count == count + 100)
+        house.send("UNSUB sub=1", from: screen)
+        #expect(house.hub.entities.kindNumbers.count == count + 99)
+        house.disconnect(screen)
+        #expect(house.hub.entities.kindNumbers.count == count)
+    }
+
+    @Test
+    func `people of whom nothing is shown any more are forgotten, and those who come later are not taken for them`()
+        throws
+    {
+        let house = try house()
+        let shop = house.connect()
+        try house.event("coffee-order/1", "type=start for=alice,bob", from: shop)
+        #expect(house.hub.accounts.count == 2)
+        try house.event("coffee-order/1", #"type=end {"dismissal-date":1}"#, from: shop)
+        #expect(house.hub.accounts.count == 0)
+        try house.event("coffee-order/2", "type=start for=carol", from: shop)
+        let screens = try ["alice", "carol"].map { try Screen("desktop", account: $0, in: house).connect() }
+        for screen in screens { try screen.look() }
+        #expect(screens.map { $0.rows.count } == [0, 1])
+    }
+
+    @Test func `a batch that is taken back forgets whom it named`() throws {
+        let house = try house()
+        let shop = house.connect()
+        house.isFull = true
+        house.send("EVT coffee-order/1 type=start for=alice", from: shop)
+        #expect(house.hub.accounts.count == 0)
+        house.isFull = false
+        try house.event("coffee-order/1", "type=start for=alice", from: shop)
+        #expect(house.hub.accounts.count == 1)
+    }
+
+    @Test func `a session that ends is told nothing after its BYE`() throws {
+        let house = try house()
+        let screen = house.connect()
+        house.hub.drain(wait: 0...1)
+        house.advance(by: Milliseconds(1_100))
+        #expect(house.lines(of: screen).map { $0.prefix(4) } == ["BYE "])
+    }
+
+    @Test func `a session that owes a mark when it ends is told nothing after its BYE`() throws {
+        let house = try house()
+        let screen = house.connect()
+        house.time = house.time + Milliseconds(1_100)
+        house.hub.sessionDeadlineReached(at: house.now)
+        house.hub.drain(wait: 0...1)
+        house.turn()
+        #expect(house.lines(of: screen).map { $0.prefix(4) } == ["BYE "])
+    }
+
+    @Test func `a connection that has used up its numbers is told so`() throws {
+        let house = try house()
+        let screen = house.connect()
+        house.hub[screen.id]?.subscriptionCount = .max - 1
+        #expect(house.send("SUB *", from: screen).first?.hasPrefix("OK ") == true)
+        let refusal = house.send("SUB *", from: screen)
+        #expect(refusal.count == 1 && refusal.first?.contains("limit_subs") == true)
+    }
+
+    @Test func `the app in front draws no alert of its own, for nobody in particular either`() throws {
+        let house = try house()
+        let shop = house.connect()
+        let (front, other) = (Screen("phone", account: nil, in: house), Screen("phone", account: nil, in: house))
+        front.traits["foreground"] = "com.example.taxi"
+        for screen in [front, other] { try screen.connect() }
+        try house.event("taxi/1", "type=start", from: shop)
+        try house.event("taxi/1", "type=near", from: shop)
+        for screen in [front, other] { try screen.look() }
+        #expect(front.styles == [])
+        #expect(other.styles == ["expanded"])
+    }
+}
+
+struct InternerTests {
+    @Test func `a name keeps its number as long as somebody holds it`() {
+        var interner = Interner()
+        let (first, second) = (interner.retain("a"), interner.retain("b"))
+        #expect(interner.retain("a") == first)
+        interner.release(first)
+        #expect(interner.known("a") == first)
+        interner.release(first)
+        #expect(interner.known("a") == nil && interner.known("b") == second)
+        #expect(interner.retain("c") == first)
+        #expect(interner.count == 2)
+    }
+}
