@@ -9,15 +9,12 @@ extension Connection {
         guard let stream = unsafe stream, !isWriteShut else { return .closed }
         precondition(pendingWrite == nil, "one outstanding write a connection")
         guard !bytes.isEmpty else { return .written }
-        let written = unsafe bytes.withUnsafeBufferPointer { bytes in
-            var buffer = unsafe PendingWrite.buffer(of: UnsafeMutableBufferPointer(mutating: bytes))
-            return unsafe uv_try_write(stream, &buffer, 1)
-        }
+        let written = sendAtOnce(bytes)
         guard written >= 0 || written == UV_EAGAIN.rawValue else {
-            fail(written, attempting: "write to a connection")
+            fail(CInt(clamping: written), attempting: "write to a connection")
             return .closed
         }
-        let taken = max(0, Int(written))
+        let taken = max(0, written)
         sentByteCount += UInt64(taken)
         guard taken < bytes.count else { return .written }
         return unsafe writeLater(bytes.extracting(taken..<bytes.count), to: stream)
@@ -25,6 +22,21 @@ extension Connection {
 
     public func write(_ bytes: [UInt8]) -> WriteOutcome {
         write(bytes.span)
+    }
+
+    /// What `uv_try_write` does on a stream to which nothing is being written, by `send(2)` instead of `write(2)`: the
+    /// kernel's way through it is shorter, and it is most of what a delivery costs.
+    ///
+    /// - Returns: How many bytes the system took, or libuv's number of the error.
+    private func sendAtOnce(_ bytes: Span<UInt8>) -> Int {
+        while true {
+            let taken = unsafe bytes.withUnsafeBufferPointer { bytes in
+                unsafe send(descriptor, bytes.baseAddress, bytes.count, CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL))
+            }
+            if taken >= 0 { return taken }
+            // libuv's numbers of errors are the system's, below zero.
+            if errno != EINTR { return -Int(errno) }
+        }
     }
 
     /// Shuts the writing side once the outstanding write is done: the peer sees the end, and may still send.
@@ -81,13 +93,9 @@ extension Connection {
 
     /// What the peer has not acknowledged: our rest, and the system's buffer.
     private var untakenByteCount: Int {
-        guard let stream = unsafe stream else { return 0 }
-        var descriptor: uv_os_fd_t = -1
+        guard isOpen else { return 0 }
         var buffered: CInt = 0
-        let base = unsafe UnsafeMutableRawPointer(stream).assumingMemoryBound(to: uv_handle_t.self)
-        if unsafe uv_fileno(base, &descriptor) == 0 {
-            _ = unsafe ioctl(descriptor, UInt(TIOCOUTQ), &buffered)
-        }
+        _ = unsafe ioctl(descriptor, UInt(TIOCOUTQ), &buffered)
         return pendingByteCount + Int(max(0, buffered))
     }
 }

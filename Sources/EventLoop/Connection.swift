@@ -74,6 +74,12 @@ public final class ConnectionHandlers {
     public private(set) var hasEnded = false
     private var isReading = false
     var isWriteShut = false
+    /// The socket, once it is accepted or connected; `CInt.max` where there is none. libuv closes it with the handle.
+    lazy var descriptor: CInt = {
+        var descriptor: uv_os_fd_t = -1
+        guard isOpen else { return .max }
+        return unsafe uv_fileno(rawHandle, &descriptor) == 0 ? descriptor : .max
+    }()
 
     enum Family { case tcp, unix }
 

@@ -91,6 +91,7 @@ internal import Glibc
             let status = unsafe uv_accept(stream, accepted)
             guard status >= 0 else { return connection.close() }
             connection.tuneTCP()
+            // A new one gets the lowest free number, so the number tells how many are used.
             guard connection.descriptor < descriptorCeiling else {
                 refusedCount += 1
                 _ = connection.write(options.farewell())
@@ -122,16 +123,6 @@ internal import Glibc
 
     private static func openSpareDescriptor() -> CInt {
         unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
-    }
-}
-
-extension Connection {
-    /// `CInt.max` when there is none. New descriptors get the lowest free number, so the number tells how many are used.
-    fileprivate var descriptor: CInt {
-        var descriptor: uv_os_fd_t = -1
-        guard let stream = unsafe stream else { return .max }
-        let base = unsafe UnsafeMutableRawPointer(stream).assumingMemoryBound(to: uv_handle_t.self)
-        return unsafe uv_fileno(base, &descriptor) == 0 ? descriptor : .max
     }
 }
 
