@@ -74,12 +74,7 @@ public final class ConnectionHandlers {
     public private(set) var hasEnded = false
     private var isReading = false
     var isWriteShut = false
-    /// The socket, once it is accepted or connected; `CInt.max` where there is none. libuv closes it with the handle.
-    lazy var descriptor: CInt = {
-        var descriptor: uv_os_fd_t = -1
-        guard isOpen else { return .max }
-        return unsafe uv_fileno(rawHandle, &descriptor) == 0 ? descriptor : .max
-    }()
+    private var knownDescriptor: CInt = -1
 
     enum Family { case tcp, unix }
 
@@ -178,6 +173,14 @@ public final class ConnectionHandlers {
         } else {
             handlers?.onWritable(self)
         }
+    }
+
+    /// The socket, once it is accepted or connected; `CInt.max` where there is none. libuv closes it with the handle.
+    var descriptor: CInt {
+        if knownDescriptor < 0 {
+            guard isOpen, unsafe uv_fileno(rawHandle, &knownDescriptor) == 0 else { return .max }
+        }
+        return knownDescriptor
     }
 
     private var rawHandle: UnsafeMutablePointer<uv_handle_t>? {

@@ -39,7 +39,7 @@ struct PeersCommand: ParsableCommand {
     var audience: [String] = []
     @Option(help: "Idle connections with ten subscriptions each; 0 = not measured.") var idle: Int?
     @Option(help: "Seconds until their memory is looked at (telltale-bench idle --help says why).")
-    var settling = 36.0
+    var settling = 50.0
     @Option(help: "Interleaved repetitions.") var rounds = 5
     @Option(help: "Seconds of each measurement, after half as many to warm up.") var seconds = 2.0
     @Option(help: "Bytes of a payload.") var bytes = 200

@@ -17,8 +17,8 @@ struct IdleCommand: ParsableCommand {
     @Option(
         help: """
             Seconds that nothing happens before the memory is looked at: the daemon gives some back at a session's \
-            heartbeat, every 20 s, and its allocator some seconds later.
-            """) var settling = 36.0
+            heartbeat, every 20 s, and its allocator over the ten seconds after that.
+            """) var settling = 50.0
     @Option(help: "A folder for the files; it is removed afterwards.") var data = "telltale-bench-idle"
     @Flag(help: "Print one JSON object.") var json = false
 
