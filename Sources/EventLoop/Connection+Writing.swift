@@ -34,8 +34,12 @@ extension Connection {
                 unsafe send(descriptor, bytes.baseAddress, bytes.count, CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL))
             }
             if taken >= 0 { return taken }
+            switch errno {
+            case EINTR: continue
+            case EAGAIN, ENOBUFS: return Int(UV_EAGAIN.rawValue)
             // libuv's numbers of errors are the system's, below zero.
-            if errno != EINTR { return -Int(errno) }
+            default: return -Int(errno)
+            }
         }
     }
 

@@ -20,8 +20,6 @@ public struct SubscriptionIndex: Hashable, Sendable {
 
 /// A place in an array by such an index. Positions are handed out from 0, so the conversion cannot fail.
 extension Array {
-    // Not inlined, these would allocate their frames at every look.
-    @inlinable @inline(__always)
     public subscript(_ index: EntityIndex) -> Element {
         _read { yield self[Int(index.rawValue)] }
         _modify { yield &self[Int(index.rawValue)] }

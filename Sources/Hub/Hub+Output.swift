@@ -34,10 +34,11 @@ extension Hub {
         guard batch == nil, let session = self[id] else { return .keep }
         var writer = spare.lines.take() ?? LineWriter()
         let limit = configuration.limits.bytesPerFlush
-        let isDone =
-            writeReplies(of: session, limit: limit, to: &writer)
-            && writeMark(to: session, at: now, to: &writer)
-            && writeRows(of: session, limit: limit, at: now, to: &writer)
+        var isDone = writeReplies(of: session, limit: limit, to: &writer)
+        if isDone {
+            writeMark(to: session, at: now, to: &writer)
+            isDone = writeRows(of: session, limit: limit, at: now, to: &writer)
+        }
         if !writer.isEmpty { session.lastSent = now.monotonic }
         writer.move(to: &bytes)
         spare.lines = consume writer
@@ -122,11 +123,10 @@ extension Hub {
                 continue
             }
             let start = writer.count
-            let keys = subscription.fresh
+            // Held on to only where somebody else may want the same: the queue would have to copy what it takes from.
+            let keys = subscription.fresh.first.map { hasSeveralFollowers($0.entity) } == true ? subscription.fresh : []
             guard writeRows(of: index, limit: limit, at: now, to: &writer) else { return false }
-            guard let first = keys.first, hasSeveralFollowers(first.entity), let told = subscriptions[index] else {
-                continue
-            }
+            guard !keys.isEmpty, let told = subscriptions[index] else { continue }
             let bytes = writer.bytes(from: start)
             if let write = SharedWrite(bytes, for: keys, to: told, at: durableSequence) { rows.keep(write) }
         }
@@ -289,8 +289,8 @@ extension Hub {
     }
 
     /// Writes the sign of life that a session is owed, with every cursor that advanced.
-    private mutating func writeMark(to session: Session, at now: HubTime, to writer: inout LineWriter) -> Bool {
-        guard session.owesMark, !session.isClosing else { return true }
+    private mutating func writeMark(to session: Session, at now: HubTime, to writer: inout LineWriter) {
+        guard session.owesMark, !session.isClosing else { return }
         session.owesMark = false
         let (now, start) = (max(time, now.time), writer.count)
         for index in session.subscriptions {
@@ -298,7 +298,6 @@ extension Hub {
             writer.mark(now: now, subscription: Int(subscription.number), cursor: cursor)
         }
         if writer.count == start { writer.mark(now: now) }
-        return true
     }
 }
 

@@ -149,7 +149,7 @@ extension Hub {
         forEachFollowed(by: index) { hub, entity in
             hub.enqueue(entity, in: index) { $0.markSnapshot(entity, firstCommit: nextCommit) }
         }
-        subscriptions.change(index) { $0.isFilled() }
+        subscriptions.change(index) { $0.finishFilling() }
     }
 
     private mutating func fillResume(_ index: SubscriptionIndex, after sequence: Int64) {
@@ -167,7 +167,7 @@ extension Hub {
         assumeShown(by: index)
         subscriptions.change(index) { subscription in
             subscription.toldCursor = sequence
-            subscription.isFilled()
+            subscription.finishFilling()
         }
     }
 

@@ -105,7 +105,7 @@ struct Subscription {
     }
 
     /// All that waits now is the snapshot or the resume.
-    mutating func isFilled() {
+    mutating func finishFilling() {
         needsProjection = terms.competes
         needBacklog().queue.markLive()
     }

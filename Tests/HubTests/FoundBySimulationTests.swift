@@ -162,22 +162,6 @@ struct FoundBySimulationTests {
         #expect(resumed.contains { $0.hasPrefix("UPD") && $0.contains("coffee-order/1") })
     }
 
-    @Test func `what a session gives back at its heartbeat is not what a rate goes by`() throws {
-        var configuration = HubConfiguration()
-        configuration.limits.heartbeat = 100
-        let house = try House(configuration: configuration)
-        let (shop, screen) = (house.connect(), house.connect())
-        house.send("SUB coffee-order/* rate=1", from: screen)
-        house.send("EVT coffee-order/1 type=start", from: shop)
-        house.advance(by: Milliseconds(150))
-        house.advance(by: Milliseconds(150))
-        house.send("EVT coffee-order/1 type=confirm", from: shop)
-        house.advance(by: Milliseconds(150))
-        #expect(house.lines(of: screen).filter { $0.hasPrefix("UPD") }.count == 1)
-        house.advance(by: Milliseconds(550))
-        #expect(house.lines(of: screen).filter { $0.hasPrefix("UPD") }.count == 1)
-    }
-
     @Test func `of several keys that a rate holds back each comes when its own second is over`() throws {
         let house = try House()
         let (shop, screen) = (house.connect(), house.connect())

@@ -6,10 +6,10 @@ import Testing
 
 /// What the hub keeps for those to whom nothing happens, and for those who are gone.
 struct RestingTests {
-    private func house(kinds: [String] = House.kindsOfSurfaces) throws -> House {
+    private func house(heartbeat: Int64 = 1_000) throws -> House {
         var configuration = HubConfiguration()
-        configuration.limits.heartbeat = 1_000
-        return try House(kinds: kinds, configuration: configuration)
+        configuration.limits.heartbeat = heartbeat
+        return try House(kinds: House.kindsOfSurfaces, configuration: configuration)
     }
 
     private func backlogs(of house: House) -> Int {
@@ -50,6 +50,20 @@ struct RestingTests {
         _ = house.lines(of: watch)
         house.send(#"EVT coffee-order/1 type=end {"dismissal-date":1}"#, from: shop)
         #expect(house.lines(of: watch).contains { $0.hasPrefix("DEL sub=1 key=coffee-order/1 ") })
+    }
+
+    @Test func `what a session gives back at its heartbeat is not what a rate goes by`() throws {
+        let house = try house(heartbeat: 100)
+        let (shop, screen) = (house.connect(), house.connect())
+        house.send("SUB coffee-order/* rate=1", from: screen)
+        house.send("EVT coffee-order/1 type=start", from: shop)
+        house.advance(by: Milliseconds(150))
+        house.advance(by: Milliseconds(150))
+        house.send("EVT coffee-order/1 type=confirm", from: shop)
+        house.advance(by: Milliseconds(150))
+        #expect(house.lines(of: screen).filter { $0.hasPrefix("UPD") }.count == 1)
+        house.advance(by: Milliseconds(550))
+        #expect(house.lines(of: screen).filter { $0.hasPrefix("UPD") }.count == 1)
     }
 
     @Test func `encoded rows are kept for a heartbeat`() throws {
@@ -143,19 +157,5 @@ struct RestingTests {
         for screen in [front, other] { try screen.look() }
         #expect(front.styles == [])
         #expect(other.styles == ["expanded"])
-    }
-}
-
-struct InternerTests {
-    @Test func `a name keeps its number as long as somebody holds it`() {
-        var interner = Interner()
-        let (first, second) = (interner.retain("a"), interner.retain("b"))
-        #expect(interner.retain("a") == first)
-        interner.release(first)
-        #expect(interner.known("a") == first)
-        interner.release(first)
-        #expect(interner.known("a") == nil && interner.known("b") == second)
-        #expect(interner.retain("c") == first)
-        #expect(interner.count == 2)
     }
 }
