@@ -9,6 +9,8 @@ internal import Wire
 public enum Disposition: Hashable, Sendable {
     /// Goes on.
     case keep
+    /// The same, and more is due: it is ready again.
+    case goOn
     /// Nothing more will come: shut the write side once the bytes have left, read on briefly, then close.
     case finish
 }
@@ -44,7 +46,7 @@ extension Hub {
         spare.lines = consume writer
         if !isDone {
             makeReady(id)
-            return .keep
+            return .goOn
         }
         if session.isClosing { return session.outbox.isEmpty ? .finish : .keep }
         // After a half-close nothing can come any more but rows.

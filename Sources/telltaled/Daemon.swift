@@ -29,7 +29,7 @@ final class Daemon {
     private var stallTimer: TimerHandle?
     private var signals: [SignalHandle] = []
     private var pace: FlushPace
-    private var output: [UInt8] = []
+    private var outgoing = Outgoing()
     private var snapshotSequence: Int64
     /// By the monotonic clock; the least there is while the disk is not full.
     private var nextFullComplaint = Int64.min
@@ -243,24 +243,30 @@ final class Daemon {
     private func flush(at now: HubTime) {
         pace.flushed(at: now.monotonic)
         var passedCount = 0
-        while let id = hub.nextReady() {
+        // One that has more to say stays ready; it goes on with the next turn, so that nobody is starved.
+        while passedCount <= connections.count, let id = hub.nextReady() {
             guard let connection = connections[id], connection.isOpen else { continue }
             guard connection.isWritable else {
                 block(connection, id, at: now)
                 continue
             }
-            output.removeAll(keepingCapacity: output.capacity <= ByteBuffer.keptCapacity)
-            let disposition = hub.appendOutput(for: id, at: now, to: &output)
-            if !output.isEmpty, connection.write(output) != .written { block(connection, id, at: now) }
-            if disposition == .finish { connection.finish(lingerMilliseconds: 2_000) }
+            outgoing.append(id, on: connection, of: &hub, at: now)
             passedCount += 1
-            // One that has more to say stays ready; it goes on with the next turn, so that nobody is starved.
-            if passedCount > connections.count { break }
+            if outgoing.isFull { writeOutgoing(at: now) }
         }
+        writeOutgoing(at: now)
         guard !paused.isEmpty else { return }
         for id in paused where hub.wantsInput(id) {
             connections[id]?.resumeReading()
             paused.remove(id)
+        }
+    }
+
+    private func writeOutgoing(at now: HubTime) {
+        outgoing.removeAll { item, bytes in
+            let outcome = item.connection.write(bytes)
+            if outcome != .written, !bytes.isEmpty { block(item.connection, item.session, at: now) }
+            if item.disposition == .finish { item.connection.finish(lingerMilliseconds: 2_000) }
         }
     }
 
