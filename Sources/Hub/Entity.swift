@@ -8,8 +8,9 @@ enum EntityState: Sendable {
     /// Nothing: a key that somebody follows before it exists, or one whose past has been pruned.
     case none
     case activity(ActivityBox)
-    case toggle(Toggle)
-    case button(Button)
+    // Behind references too: most keys are activities, and this is copied with every record.
+    indirect case toggle(Toggle)
+    indirect case button(Button)
 }
 
 /// An activity behind a reference: it is looked at, and remembered, far more often than it changes, and a copy of it
@@ -25,7 +26,11 @@ final class ActivityBox: Sendable {
     // wherever it does not see that the box stays.
 
     var isLive: Bool { value.lifecycle != .dismissed }
+    var lifecycle: Activity.Lifecycle { value.lifecycle }
     var deadline: Timestamp? { value.deadline }
+    var statePath: String { value.statePath }
+    var stateHash: UInt64 { value.stateHash }
+    var accounts: [String] { value.accounts }
 
     func isReplaced(by event: ActivityEvent) -> Bool { value.isReplaced(by: event) }
     func writeFullRow(to writer: inout JSONWriter) { value.writeFullRow(to: &writer) }

@@ -45,31 +45,32 @@ extension Hub {
     private mutating func apply(
         _ posted: PostedEvent, sequence: Int64, undo: inout [Undo]
     ) throws(WireError) -> Applied {
-        let command = posted.command
+        // What the command holds is asked for where it is needed: a copy of all of it would touch a dozen counts.
         let event: ActivityEvent
         do throws(ActivityRejection) {
             event = ActivityEvent(
-                type: command.type, details: try EventDetails(tail: command.tail), version: command.version,
-                happenedAt: command.happenedAt)
+                type: posted.command.type, details: try EventDetails(tail: posted.command.tail),
+                version: posted.command.version, happenedAt: posted.command.happenedAt)
         } catch {
-            throw wireError(error, key: command.key)
+            throw wireError(error, key: posted.command.key)
         }
 
         let applied: Applied
-        let known = entities.index(of: command.key)
+        let key = posted.command.key
+        let known = entities.index(of: key)
         let current = known.flatMap { activity(at: $0) }
         if let known, current?.isLive == true {
             // Its kind is there: one that something lives by cannot go.
-            applied = try applyToActivity(at: known, command.key, event, sequence: sequence, undo: &undo)
+            applied = try applyToActivity(at: known, key, event, sequence: sequence, undo: &undo)
         } else {
-            let kindIndex = try kindOfActivities(named: String(command.key.kind))
+            let kindIndex = try kindOfActivities(named: String(key.kind))
             if let known, let current, !current.isReplaced(by: event) {
-                applied = try applyToActivity(at: known, command.key, event, sequence: sequence, undo: &undo)
+                applied = try applyToActivity(at: known, key, event, sequence: sequence, undo: &undo)
             } else {
-                applied = try begin(command, event, kind: kindIndex, sequence: sequence, undo: &undo)
+                applied = try begin(posted.command, event, kind: kindIndex, sequence: sequence, undo: &undo)
             }
         }
-        if let eid = command.eid, let source = command.source {
+        if let eid = posted.command.eid, let source = posted.command.source {
             eventIDs.insert(
                 EventIDs.Entry(digest: posted.digest, rev: applied.rev), source: source, eid: eid,
                 wall: wall, ageLimit: settings.eventIDAge, countLimit: settings.eventIDsPerSource)
@@ -172,18 +173,18 @@ extension Hub {
             }
             if outcome.effects.contains(.alert) { change?.alert = outcome.alert }
         }
-        if box.value.lifecycle == .dismissed {
+        if box.lifecycle == .dismissed {
             if entities.dismissedAt[entity] == nil { entities.dismissedAt[entity] = wall }
         } else {
             entities.dismissedAt[entity] = nil
         }
-        list(entity, isListed: box.value.lifecycle != .dismissed)
+        list(entity, isListed: box.lifecycle != .dismissed)
         arm(entity)
-        let state = box.value.statePath
+        let state = box.statePath
         return Applied(
             verdict: outcome.verdict, entity: entity, rev: entities.revs[entity], state: state,
-            description: StateName(lifecycle: box.value.lifecycle.rawValue, state: state),
-            stateHash: box.value.stateHash,
+            description: StateName(lifecycle: box.lifecycle.rawValue, state: state),
+            stateHash: box.stateHash,
             isOldEnd: outcome.isOldEnd, change: change)
     }
 
@@ -231,7 +232,7 @@ extension Hub {
 
     /// Counts what the state at `entity` takes up of its people's room, `difference` times.
     mutating func countActivity(at entity: EntityIndex, by difference: Int) {
-        guard let activity = activity(at: entity), !activity.value.accounts.isEmpty else { return }
+        guard let activity = activity(at: entity), !activity.accounts.isEmpty else { return }
         let app = kinds.appNumbers[entities.kinds[entity]]
         for name in activity.value.occupiedAccounts {
             if difference > 0 {

@@ -189,9 +189,10 @@ struct Change: Sendable {
 enum Undo: Sendable {
     case entity(EntityIndex, EntityState, kind: Int, rev: Int64, lastRecord: Int64, dismissedAt: Timestamp?)
     case eventID(source: String, eid: String)
-    case tap(TapLedger.Identity)
-    case kinds(KindTable)
-    case settings(DecisionSettings, hadSettings: Bool)
+    // What is rare stands behind a reference: there are two of these for each event.
+    indirect case tap(TapLedger.Identity)
+    indirect case kinds(KindTable)
+    indirect case settings(DecisionSettings, hadSettings: Bool)
     case resumeFloor(Int64)
     /// A connection began to serve a kind.
     case serving(String, SessionID)

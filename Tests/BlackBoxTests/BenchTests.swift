@@ -80,7 +80,7 @@ struct BenchTests {
     @Test func `the guard fails when a delivery allocates more than the limits say`() async throws {
         func limits(_ most: Int) -> String {
             let load = #"{"per_delivery": \#(most), "per_event": 100000}"#
-            return #"{"one key": \#(load), "bursts": \#(load), "many keys": \#(load)}"#
+            return #"{"one key": \#(load), "bursts": \#(load), "many keys": \#(load), "ids": \#(load)}"#
         }
         for (most, expected) in [(0, Int32(1)), (10_000, 0)] {
             let folder = try TemporaryFolder()

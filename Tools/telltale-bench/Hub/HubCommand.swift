@@ -13,7 +13,7 @@ struct HubCommand: ParsableCommand {
             the same on every machine.
 
             `one key`: everybody follows one key, one event a turn. `bursts`: the same, 16 events of other keys a turn. \
-            `many keys`: each key has one follower.
+            `many keys`: each key has one follower. `ids`: events of 300 bytes of 1,000 keys, each with an id of its source.
 
             With --limits FILE, a JSON object of {"LOAD": {"per_delivery": N, "per_event": N}}, it fails when a load \
             allocates more. Tools/guard-deliveries runs that, and counts instructions too where there is valgrind.
@@ -30,6 +30,7 @@ struct HubCommand: ParsableCommand {
         var keys: Int
         var each: Int
         var eventsPerTurn: Int
+        var hasEventIDs = false
     }
 
     private var loads: [Load] {
@@ -37,12 +38,13 @@ struct HubCommand: ParsableCommand {
             Load(name: "one key", keys: 1, each: 1, eventsPerTurn: 1),
             Load(name: "bursts", keys: 16, each: 16, eventsPerTurn: 16),
             Load(name: "many keys", keys: 10 * sessions, each: 10, eventsPerTurn: 16),
+            Load(name: "ids", keys: 1_000, each: 1, eventsPerTurn: 16, hasEventIDs: true),
         ].filter { load == nil || $0.name == load }
     }
 
     func validate() throws {
         guard events >= 160, (1...100_000).contains(sessions), !loads.isEmpty else {
-            throw ValidationError("events: 160 at least; sessions: 1 to 100000; load: one key, bursts or many keys")
+            throw ValidationError("events: 160 at least; sessions: 1 to 100000; load: one key, bursts, many keys or ids")
         }
     }
 
@@ -90,7 +92,8 @@ struct HubCommand: ParsableCommand {
     }
 
     private func measure(_ load: Load, isFollowed: Bool) throws -> Result {
-        let hub = try HubLoad(sessions: isFollowed ? sessions : 0, keys: load.keys, each: load.each)
+        let hub = try HubLoad(
+            sessions: isFollowed ? sessions : 0, keys: load.keys, each: load.each, hasEventIDs: load.hasEventIDs)
         func post(_ count: Int) {
             for number in 1...count {
                 hub.post()

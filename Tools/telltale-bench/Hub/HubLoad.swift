@@ -14,6 +14,8 @@ final class HubLoad {
         "EVT tally/\(FanOutMessage.key) type=tick {\"content-state\":{\"n\":\"\(FanOutMessage.number)xxxxxxxxxxxxxxxx\"}}\n"
     )
     private var line: [UInt8] = []
+    /// Of an order system that gives its events ids; in the place of `message`.
+    private let event: IngestEvent?
     /// Bytes of rows so far.
     private(set) var byteCount = 0
 
@@ -21,9 +23,12 @@ final class HubLoad {
         let description: String
     }
 
-    /// - Parameter each: Keys that each of the sessions follows.
-    init(sessions: Int, keys: Int, each: Int) throws {
+    /// - Parameters:
+    ///   - each: Keys that each of the sessions follows.
+    ///   - hasEventIDs: Whether events are those of `telltale-bench ingest`: 300 bytes, with a source and an id.
+    init(sessions: Int, keys: Int, each: Int, hasEventIDs: Bool) throws {
         self.keys = keys
+        event = hasEventIDs ? IngestEvent(byteCount: 300, keyCount: keys) : nil
         hub = Hub(configuration: HubConfiguration(), epoch: 1)
         let (kind, diagnostics) = KindSet.read(Array(TelltaleScreens.kind.utf8), file: "tally.json")
         guard let kind else { throw Failure(description: "\(diagnostics)") }
@@ -54,8 +59,13 @@ final class HubLoad {
 
     /// One event, that is not decided yet.
     func post() {
-        write(number % keys, digits: FanOutMessage.key.utf8.count, at: message.keyPosition)
-        write(number, digits: FanOutMessage.number.utf8.count - 1, at: message.numberPosition)
+        if let event {
+            line.removeAll(keepingCapacity: true)
+            event.append(number, connection: 0, to: &line)
+        } else {
+            write(number % keys, digits: FanOutMessage.key.utf8.count, at: message.keyPosition)
+            write(number, digits: FanOutMessage.number.utf8.count - 1, at: message.numberPosition)
+        }
         number += 1
         let line = line
         hub.received(line.span, from: publisher, at: now)
