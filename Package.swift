@@ -18,8 +18,8 @@ let settings: [SwiftSetting] = [
 ]
 
 /// The same for what stands between a socket and a machine. In a release build nobody asks at each look at an object
-/// whether somebody else is just changing it: that took a third of the hub's instructions a delivery. It is asked in every
-/// debug build, where the tests and the simulator run, and one thread has all of these objects.
+/// whether somebody else is just changing it: that took a fifth of the hub's instructions a delivery. It is asked in every
+/// debug build, where all tests run, small simulated worlds among them; and one thread has all of these objects.
 ///
 /// Not for what the libraries among the products are made of: a package with such a flag cannot be depended on.
 let hotSettings = settings + [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]

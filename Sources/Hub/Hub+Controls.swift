@@ -57,6 +57,7 @@ extension Hub {
             switch taps.answer(to: TapLedger.Identity(sender: sender, eid: eid), on: key, action: action) {
             case .new: break
             case .duplicate(let operation):
+                statistics.count(.duplicate)
                 return writeTap(
                     operation, .duplicate, of: entity, request, writer: &writer)
             case .mismatch:
@@ -156,6 +157,7 @@ extension Hub {
         }
         // An operation that nothing waits for any more is old; its result changes nothing.
         guard let operation = OperationID(operation), let key = flights[operation.number] else {
+            statistics.count(.ignored)
             writer.beginOK(id: request.id)
             writer.attribute("verdict", Verdict.ignored.rawValue)
             writer.ignored(request.ignored)

@@ -17,26 +17,28 @@ extension Hub {
     }
 
     mutating func noteRefusedStep(of key: Key, _ rejection: ActivityRejection) {
-        statistics.machineErrors += 1
-        note("machine_error, \(key): \(rejection)")
+        note("machine_error, \(key): \(rejection)") { $0.machineErrors += 1 }
     }
 
     mutating func noteFaults(of outcome: ActivityOutcome, at entity: EntityIndex) {
         guard outcome.guardErrorCount > 0 || outcome.failure != nil, let key = entities.key(at: entity) else { return }
-        statistics.guardErrors += outcome.guardErrorCount
         if outcome.guardErrorCount > 0 {
             let place = outcome.guardErrorLocation.map { " at \($0)" } ?? ""
-            note("\(key): the guard\(place) reads what is not there, or compares what cannot be compared; it was false")
+            note("\(key): the guard\(place) reads what is not there, or compares what cannot be compared; it was false") {
+                $0.guardErrors += outcome.guardErrorCount
+            }
         }
         if let failure = outcome.failure {
-            statistics.machineErrors += 1
-            note("machine_error, \(key): a timer was dropped: \(ActivityRejection.machine(failure))")
+            note("machine_error, \(key): a timer was dropped: \(ActivityRejection.machine(failure))") {
+                $0.machineErrors += 1
+            }
         }
     }
 
-    private mutating func note(_ fault: String) {
+    private mutating func note(_ fault: String, _ count: (inout Statistics) -> Void) {
         // Outside of a batch it is a recovery, which tells of the past.
-        guard batch != nil, machineFaults.count < Self.machineFaultLimit else { return }
-        machineFaults.append(fault)
+        guard batch != nil else { return }
+        count(&statistics)
+        if machineFaults.count < Self.machineFaultLimit { machineFaults.append(fault) }
     }
 }

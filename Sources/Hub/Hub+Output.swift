@@ -7,19 +7,23 @@ internal import Wire
 
 /// What the shell does with a session after it has taken its bytes.
 public enum Disposition: Hashable, Sendable {
-    /// Goes on.
+    /// Stays open.
     case keep
-    /// The same, and more is due: it is ready again.
-    case goOn
+    /// Stays open, and is due more: it is ready again.
+    case hasMore
     /// Nothing more will come: shut the write side once the bytes have left, read on briefly, then close.
     case finish
 }
 
 extension Hub {
-    /// The next session that has something to send. Ask again until `nil`; ask nothing while a batch is being committed.
+    /// The next session that has something to send, the one that has waited longest. Ask nothing while a batch is being
+    /// committed.
+    ///
+    /// One that has more to say than one write takes comes again behind all others: ask ``readySessionCount`` times in a
+    /// turn, and nobody is starved.
     public mutating func nextReady() -> SessionID? {
         guard batch == nil else { return nil }
-        while let id = ready.popLast() {
+        while let id = ready.popFirst() {
             guard let session = self[id] else { continue }
             session.isReady = false
             if session.blockedSince == nil { return id }
@@ -28,6 +32,9 @@ extension Hub {
     }
 
     public var hasReadySessions: Bool { batch == nil && !ready.isEmpty }
+
+    /// How many there are at most; some may be gone or blocked by now.
+    public var readySessionCount: Int { batch == nil ? ready.count : 0 }
 
     /// Appends what a writable session is due: replies first, then rows, rendered now, from current state.
     ///
@@ -46,7 +53,7 @@ extension Hub {
         spare.lines = consume writer
         if !isDone {
             makeReady(id)
-            return .goOn
+            return .hasMore
         }
         if session.isClosing { return session.outbox.isEmpty ? .finish : .keep }
         // After a half-close nothing can come any more but rows.

@@ -97,12 +97,12 @@ extension Hub {
     public mutating func drain(wait: ClosedRange<Int>) {
         isDraining = true
         for position in sessions.indices {
-            guard let id = sessions[position]?.id, sessions[position]?.isClosing == false else { continue }
+            guard let session = sessions[position], !session.isClosing else { continue }
             var writer = LineWriter()
             writer.bye(.drain, wait: wait)
-            sessions[position]?.outbox.append(.bytes(writer.bytes))
-            sessions[position]?.isClosing = true
-            makeReady(id)
+            session.outbox.append(.bytes(writer.bytes))
+            session.isClosing = true
+            makeReady(session.id)
         }
     }
 }
@@ -212,7 +212,7 @@ extension Hub {
         return max(next, now + 1)
     }
 
-    /// Ends a session at once, without a word: its peer takes none.
+    /// Ends a session at once, without a word: its peer takes none, or is gone.
     mutating func cut(_ id: SessionID) {
         guard isOpen(id) else { return }
         ended.append(id)

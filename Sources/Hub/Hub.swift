@@ -12,7 +12,7 @@ internal import Wire
 ///
 /// A shell tells it what happened (``connected(at:)``, ``received(_:from:at:)``, ``disconnected(_:at:)``), then turns it:
 /// ``decide(at:)`` gives the records to be made durable, ``committed(at:)`` or ``refused(_:at:)`` says what became of
-/// them, and ``nextOutput(for:limit:at:)`` renders what a writable session is due. Between a decision and its commit
+/// them, and ``appendOutput(for:at:to:)`` renders what a writable session is due. Between a decision and its commit
 /// nothing is rendered, so nobody can be shown what is not durable (architecture.md, *A turn*).
 ///
 /// It asks no clock and does no IO: the same calls give the same bytes. There is one of it at a time: a copy would share
@@ -63,8 +63,8 @@ public struct Hub: ~Copyable {
     var changes = ChangeOrder()
     /// Sessions with requests that wait to be decided: one entry a request, in the order of their arrival.
     var arrivals: Deque<SessionID> = []
-    /// Sessions that have something to send.
-    var ready: [SessionID] = []
+    /// Sessions that have something to send, in the order in which they came to have it.
+    var ready: Deque<SessionID> = []
     /// Sessions that ended by a decision of the hub; the shell closes their connections.
     var ended: [SessionID] = []
     var isDraining = false
@@ -189,7 +189,7 @@ struct Change: Sendable {
 enum Undo: Sendable {
     case entity(EntityIndex, EntityState, kind: Int, rev: Int64, lastRecord: Int64, dismissedAt: Timestamp?)
     case eventID(source: String, eid: String)
-    // What is rare stands behind a reference: there are two of these for each event.
+    // What is rare stands behind a reference: an event with an id notes two ways back.
     indirect case tap(TapLedger.Identity)
     indirect case kinds(KindTable)
     indirect case settings(DecisionSettings, hadSettings: Bool)

@@ -26,16 +26,10 @@ public struct Greeting: Hashable, Sendable {
     }
 }
 
-/// Why a server closes a connection.
+/// Why a server says that it closes a connection.
 public enum ByeCode: String, CaseIterable, Hashable, Sendable {
     /// It is going down, or restarting: come back after a random wait.
     case drain = "shutting_down"
-    /// The client asked for heartbeats, and sent nothing for twice as long.
-    case silent
-    /// The client took no byte for 30 s.
-    case stuck
-    /// The server is at fault.
-    case `internal`
 }
 
 extension LineWriter {

@@ -242,16 +242,16 @@ final class Daemon {
     /// Writes to every session that is due something and can take it: one write each.
     private func flush(at now: HubTime) {
         pace.flushed(at: now.monotonic)
-        var passedCount = 0
-        // One that has more to say stays ready; it goes on with the next turn, so that nobody is starved.
-        while passedCount <= connections.count, let id = hub.nextReady() {
+        // Those that are ready now: who has more to say goes on with the next turn.
+        var rest = hub.readySessionCount
+        while rest > 0, let id = hub.nextReady() {
+            rest -= 1
             guard let connection = connections[id], connection.isOpen else { continue }
             guard connection.isWritable else {
                 block(connection, id, at: now)
                 continue
             }
             outgoing.append(id, on: connection, of: &hub, at: now)
-            passedCount += 1
             if outgoing.isFull { writeOutgoing(at: now) }
         }
         writeOutgoing(at: now)
@@ -263,7 +263,7 @@ final class Daemon {
     }
 
     private func writeOutgoing(at now: HubTime) {
-        outgoing.removeAll { item, bytes in
+        outgoing.drain { item, bytes in
             let outcome = item.connection.write(bytes)
             if outcome != .written, !bytes.isEmpty { block(item.connection, item.session, at: now) }
             if item.disposition == .finish { item.connection.finish(lingerMilliseconds: 2_000) }

@@ -20,9 +20,10 @@ struct Outgoing {
     private static let itemLimit = 32
     private static let byteLimit = 65_536
 
-    /// Whether what is there has to be written first: it is enough, or its last session has more to say.
+    /// Whether what is there has to be written first: it is enough, or its last session is ready again, and must not be
+    /// rendered a second time before its first write.
     var isFull: Bool {
-        items.count >= Self.itemLimit || bytes.count >= Self.byteLimit || items.last?.disposition == .goOn
+        items.count >= Self.itemLimit || bytes.count >= Self.byteLimit || items.last?.disposition == .hasMore
     }
 
     /// Adds what `session` is due, if anything.
@@ -34,7 +35,7 @@ struct Outgoing {
     }
 
     /// Hands out every session's bytes, which may be none, in the order in which they were added; then it is empty.
-    mutating func removeAll(_ body: (Item, Span<UInt8>) -> Void) {
+    mutating func drain(_ body: (Item, Span<UInt8>) -> Void) {
         for item in items { body(item, bytes.span.extracting(item.range)) }
         items.removeAll(keepingCapacity: true)
         bytes.removeAll(keepingCapacity: bytes.capacity <= ByteBuffer.keptCapacity)

@@ -69,6 +69,13 @@ final class Peer {
         }
     }
 
+    /// Everything until `last`, which comes with it, or the end of the connection.
+    func receive(until last: String, seconds: Double = 10) -> [String] {
+        var lines: [String] = []
+        while lines.last != last, case .line(let line) = next(seconds: seconds) { lines.append(line) }
+        return lines
+    }
+
     /// Everything until the end of the connection.
     func receiveRest(seconds: Double = 10) -> [String] {
         var lines: [String] = []

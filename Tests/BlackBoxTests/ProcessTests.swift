@@ -17,6 +17,45 @@ struct ProcessTests {
         }
     }
 
+    @Test func `many are written to at once, and each gets its own lines`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let shop = try Peer(port: daemon.port)
+            _ = try shop.receive()
+            let note = String(repeating: "n", count: 3_800)
+            for number in 0..<100 {
+                let event = "EVT errand/\(number) type=start {\"content-state\":{\"note\":\"\(note)\"}}"
+                #expect(try shop.ask(event)["verdict"] == "applied")
+            }
+            // More than one batch of them: one that reads nothing, one that wants more than a write takes, one that leaves.
+            let screens = try (0..<40).map { number in
+                let peer = try Peer(port: daemon.port, receiveBufferByteCount: number == 0 ? 4_096 : nil)
+                _ = try peer.receive()
+                try peer.send("SUB errand/\(number)")
+                while try peer.receive().verb != "LIVE" {}
+                return peer
+            }
+            for _ in 0..<8 { try screens[0].send("LIST errand/*") }
+            try screens[1].send("LIST errand/*\nPING")
+            try screens[2].send("PING\nBYE")
+            let events = (0..<40).map { "EVT errand/\($0) type=update {\"content-state\":{\"note\":\"\($0)\"}}" }
+            try shop.send(events.joined(separator: "\n"))
+            for number in 3..<40 {
+                let row = try screens[number].receive()
+                #expect(row.verb == "UPD" && row["key"] == "errand/\(number)")
+            }
+            let answer = screens[1].receive(until: "PONG")
+            #expect(answer.filter { $0.hasPrefix("SNAP sub=0 ") }.count == 100)
+            #expect(answer.filter { $0.hasPrefix("UPD ") }.allSatisfy { $0.contains(" key=errand/1 ") })
+            #expect(screens[2].receiveRest().contains("PONG"))
+            // In the end the one that did not read has all of its own, too.
+            try screens[0].send("PING")
+            let late = screens[0].receive(until: "PONG")
+            #expect(late.filter { $0.hasPrefix("SNAP sub=0 ") }.count == 800)
+            #expect(late.filter { $0.hasPrefix("UPD ") }.allSatisfy { $0.contains(" key=errand/0 ") })
+        }
+    }
+
     @Test func `SIGTERM drains: what was sent is answered, BYE is said, the status is 0`() async throws {
         try await onOwnThread {
             let daemon = try DaemonProcess()

@@ -98,6 +98,7 @@ struct ControlTests {
         let operation = try #require(first.first.flatMap { House.attribute("op", of: $0) })
         let again = house.send("SET porch-light/front value=on eid=t if=1", from: watch)
         #expect(again.first?.hasPrefix("OK op=\(operation) verdict=duplicate phase=pending") == true)
+        #expect(house.send("STATS", from: watch).contains { $0.contains(#""duplicate":1"#) })
         #expect(
             house.send("SET porch-light/front value=off eid=t", from: watch).first?.contains("dup_mismatch") == true)
         #expect(house.send("SET porch-light/front value=off eid=t", from: other).first?.contains("verdict=") == false)
@@ -139,6 +140,8 @@ struct ControlTests {
         #expect(house.operation(askedOf: second) == operation)
         #expect(house.send("DONE op=\(operation) value=on", from: second).first?.contains("verdict=applied") == true)
         #expect(house.send("FAIL op=\(operation)", from: second).first == "OK verdict=ignored")
+        // Both of them, the one that stood by and the one that was late.
+        #expect(house.send("STATS", from: second).contains { $0.contains(#""ignored":2"#) })
         #expect(try row(house)["value"] == true)
         house.disconnect(second)
         #expect(try row(house)["available"] == false)

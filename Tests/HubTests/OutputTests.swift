@@ -1,9 +1,9 @@
 import Hub
 import Testing
 
-/// What the shell is told with the bytes of a session.
+/// In which order sessions are written to, and what the shell is told with their bytes.
 struct OutputTests {
-    @Test func `who is due more than one write takes is told to go on, and is the next one ready`() throws {
+    @Test func `those who are due more than one write takes are served by turns`() throws {
         var configuration = HubConfiguration()
         configuration.limits.bytesPerFlush = 400
         let house = try House(configuration: configuration)
@@ -14,20 +14,20 @@ struct OutputTests {
         _ = house.hub.decide(at: house.now)
         house.hub.committed(at: house.now)
 
+        #expect(house.hub.readySessionCount == 2)
         var dispositions: [SessionID: [Disposition]] = [:]
-        var goesOn: SessionID?
+        var order: [SessionID] = []
         while let id = house.hub.nextReady() {
-            #expect(goesOn == nil || goesOn == id)
             var bytes: [UInt8] = []
-            let disposition = house.hub.appendOutput(for: id, at: house.now, to: &bytes)
-            goesOn = disposition == .goOn ? id : nil
-            dispositions[id, default: []].append(disposition)
+            order.append(id)
+            dispositions[id, default: []].append(house.hub.appendOutput(for: id, at: house.now, to: &bytes))
         }
         for screen in screens {
             let told = try #require(dispositions[screen.id])
             #expect(told.count > 5)
-            #expect(told.dropLast().allSatisfy { $0 == .goOn })
+            #expect(told.dropLast().allSatisfy { $0 == .hasMore })
             #expect(told.last == .keep)
         }
+        #expect(zip(order, order.dropFirst()).allSatisfy { $0 != $1 })
     }
 }

@@ -29,7 +29,7 @@ struct LineWriterTests {
                 == "OK verdict=stale old_end=1\n")
         #expect(written { $0.pong(id: "1") } == "PONG id=1\n")
         #expect(written { $0.bye(.drain, wait: 100...2000) } == "BYE code=shutting_down wait=100-2000\n")
-        #expect(written { $0.bye(.silent) } == "BYE code=silent\n")
+        #expect(written { $0.bye(.drain) } == "BYE code=shutting_down\n")
         #expect(written { $0.comment("one\ntwo\tthree") } == "# one\n# two three\n")
     }
 

@@ -227,11 +227,10 @@ final class SimulatedDaemon {
     private func flush() {
         guard hub?.isCommitting == false else { return }
         lastFlush = world.now
-        var passed = 0
-        while let id = hub?.nextReady() {
+        var rest = hub?.readySessionCount ?? 0
+        while rest > 0, let id = hub?.nextReady() {
+            rest -= 1
             deliver(to: id)
-            passed += 1
-            if passed > links.count { break }
         }
     }
 
