@@ -24,7 +24,8 @@ extension Hub {
         guard outcome.guardErrorCount > 0 || outcome.failure != nil, let key = entities.key(at: entity) else { return }
         if outcome.guardErrorCount > 0 {
             let place = outcome.guardErrorLocation.map { " at \($0)" } ?? ""
-            note("\(key): the guard\(place) reads what is not there, or compares what cannot be compared; it was false") {
+            note("\(key): the guard\(place) reads what is not there, or compares what cannot be compared; it was false")
+            {
                 $0.guardErrors += outcome.guardErrorCount
             }
         }

@@ -212,7 +212,7 @@ extension Hub {
         return max(next, now + 1)
     }
 
-    /// Ends a session at once, without a word: its peer takes none, or is gone.
+    /// Ends a session at once, without a word: its peer takes none, or gives no sign of life.
     mutating func cut(_ id: SessionID) {
         guard isOpen(id) else { return }
         ended.append(id)

@@ -1,4 +1,5 @@
 import Hub
+import Model
 import Testing
 
 /// In which order sessions are written to, and what the shell is told with their bytes.
@@ -29,5 +30,35 @@ struct OutputTests {
             #expect(told.last == .keep)
         }
         #expect(zip(order, order.dropFirst()).allSatisfy { $0 != $1 })
+    }
+
+    @Test func `a sign of life stands before the rows that leave with it`() throws {
+        let (house, shop, screen) = try followed()
+        house.time = house.time + Milliseconds(20_000)
+        house.post("EVT coffee-order/1 type=confirm", from: shop)
+        _ = house.hub.decide(at: house.now)
+        house.hub.committed(at: house.now)
+        house.hub.sessionDeadlineReached(at: house.now)
+        house.flush()
+        let verbs = house.lines(of: screen).compactMap { $0.split(separator: " ").first }
+        #expect(verbs == ["MARK", "UPD"])
+    }
+
+    @Test func `no sign of life comes after a BYE`() throws {
+        let (house, _, screen) = try followed()
+        house.time = house.time + Milliseconds(20_000)
+        house.hub.sessionDeadlineReached(at: house.now)
+        house.hub.drain(wait: 100...200)
+        house.flush()
+        #expect(house.lines(of: screen) == ["BYE code=shutting_down wait=100-200"])
+    }
+
+    /// An order, and a screen that is up to date with it.
+    private func followed() throws -> (House, shop: House.Client, screen: House.Client) {
+        let house = try House()
+        let (shop, screen) = (house.connect(), house.connect())
+        house.send("EVT coffee-order/1 type=start", from: shop)
+        house.send("SUB coffee-order/1 view=full", from: screen)
+        return (house, shop, screen)
     }
 }

@@ -44,7 +44,8 @@ struct HubCommand: ParsableCommand {
 
     func validate() throws {
         guard events >= 160, (1...100_000).contains(sessions), !loads.isEmpty else {
-            throw ValidationError("events: 160 at least; sessions: 1 to 100000; load: one key, bursts, many keys or ids")
+            throw ValidationError(
+                "events: 160 at least; sessions: 1 to 100000; load: one key, bursts, many keys or ids")
         }
     }
 
