@@ -20,7 +20,7 @@ extension Span<UInt8> {
     }
 
     /// Whether every byte is below 0x80.
-    public var isASCII: Bool {
+    var isASCII: Bool {
         var index = 0
         while index <= count - 8 {
             guard word(at: index) & 0x8080_8080_8080_8080 == 0 else { return false }
@@ -71,7 +71,13 @@ extension String {
     ///
     /// - Precondition: They are: somebody has looked at each of them.
     @unsafe
-    public init(validated bytes: Span<UInt8>) {
+    init(validated bytes: Span<UInt8>) {
         self.init(copying: unsafe UTF8Span(unchecked: bytes))
+    }
+
+    /// The text of bytes that are all below 0x80; `nil` for any others.
+    public init?(ascii bytes: Span<UInt8>) {
+        guard bytes.isASCII else { return nil }
+        unsafe self.init(validated: bytes)
     }
 }

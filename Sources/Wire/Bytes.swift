@@ -28,7 +28,7 @@ extension Span<UInt8> {
     /// The text in `range`; broken UTF-8 in it is mended, never a trap.
     func text(_ range: Range<Int>) -> String {
         let piece = extracting(range)
-        if piece.isASCII { return unsafe String(validated: piece) }
+        if let text = String(ascii: piece) { return text }
         if let text = try? UTF8Span(validating: piece) { return String(copying: text) }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(piece.count)
