@@ -30,9 +30,9 @@ extension Hub {
     /// The most records of one commit, so that no commit grows without bound.
     private static let batchLimit = 8_192
 
-    var batchHasRoom: Bool { batch?.records.count ?? 0 < Self.batchLimit }
+    var batchHasRoom: Bool { batch?.recordCount ?? 0 < Self.batchLimit }
 
-    /// Whether ``decide(at:)`` would find something to do.
+    /// Whether ``decide(at:limit:)`` would find something to do.
     public func hasWork(at now: HubTime) -> Bool {
         if !arrivals.isEmpty { return true }
         // What could not be written is not tried again at once.
@@ -48,31 +48,43 @@ extension Hub {
     /// Whether a batch waits for the journal. Nothing is decided and nothing is rendered until it is settled.
     public var isCommitting: Bool { batch != nil }
 
+    /// Whether the end of the batch is yet to be decided: ``decide(at:limit:)`` goes on with it.
+    public var isDeciding: Bool { batch?.isComplete == false }
+
     /// Decides what is waiting, in the order of arrival; deadlines that are due come first.
     ///
-    /// - Returns: The records to be made durable. Then call ``committed(at:)``, at once when there are none, or
-    ///   ``refused(_:at:)``.
-    public mutating func decide(at now: HubTime) -> [JournalRecord] {
-        precondition(batch == nil, "the journal still has the last batch")
-        batch = Batch(expecting: lastBatchCount)
-        time = max(time, now.time)
-        wall = max(wall, now.wall)
-        takeEffect(at: now)
-        fireDeadlines(at: now)
-        while batchHasRoom, let id = arrivals.popFirst() {
+    /// A long batch comes in parts, so that the journal can write one while the next is decided: call this again for as
+    /// long as it ``isDeciding``, at the same moment, with nothing in between.
+    ///
+    /// - Parameter limit: The part ends with the input that makes this many records.
+    /// - Returns: The records to be made durable. After the last part call ``committed(at:)``, at once when there were
+    ///   none, or ``refused(at:)``.
+    public mutating func decide(at now: HubTime, limit: Int = .max) -> [JournalRecord] {
+        if batch == nil {
+            batch = Batch(expecting: lastBatchCount, limit: limit)
+            time = max(time, now.time)
+            wall = max(wall, now.wall)
+            takeEffect(at: now)
+            fireDeadlines(at: now)
+        }
+        precondition(isDeciding, "the journal still has the last batch")
+        while batchHasRoom, batch?.records.count ?? 0 < limit, let id = arrivals.popFirst() {
             guard let request = self[id]?.inbox.popFirst(), self[id]?.isClosing == false else { continue }
             decide(request, from: id, at: now)
         }
-        return batch?.records ?? []
+        let isComplete = arrivals.isEmpty || !batchHasRoom
+        batch?.isComplete = isComplete
+        return batch?.takeRecords() ?? []
     }
 
     /// The batch is durable: its replies leave, and those who follow its keys are owed their rows.
     public mutating func committed(at now: HubTime) {
         guard let batch else { return }
+        precondition(batch.isComplete, "its end is not decided yet")
         self.batch = nil
-        lastBatchCount = batch.records.count
+        lastBatchCount = batch.recordCount
         durableSequence = sequence
-        if !batch.records.isEmpty { statistics.commits += 1 }
+        if batch.recordCount > 0 { statistics.commits += 1 }
         prunedChains += batch.prunedChains
         markAge()
         for change in batch.changes { spread(change) }
@@ -92,6 +104,7 @@ extension Hub {
         let error = WireError(
             .storageFull, "the disk is full; free some space, and send it again later")
         guard let batch else { return }
+        precondition(batch.isComplete, "its end is not decided yet")
         self.batch = nil
         statistics.storageFullBatches += 1
         storageRetryAt = now.monotonic + 1_000
@@ -245,7 +258,7 @@ extension Hub {
         let record = JournalRecord(
             sequence: sequence, time: time, entity: input.key?.text ?? "", previous: link(applied.entity),
             body: withSpareWriter { body.encoded(&$0) })
-        batch?.records.append(record)
+        batch?.append(record)
         if case .pruned = input, let entity = applied.entity {
             batch?.prunedChains.append(sequence)
             batch?.forgotten.append(entity)

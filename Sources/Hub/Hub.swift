@@ -11,7 +11,7 @@ internal import Wire
 /// Telltale as one value: what is true of every activity and control, who follows it, and what each is owed.
 ///
 /// A shell tells it what happened (``connected(at:)``, ``received(_:from:at:)``, ``disconnected(_:at:)``), then turns it:
-/// ``decide(at:)`` gives the records to be made durable, ``committed(at:)`` or ``refused(_:at:)`` says what became of
+/// ``decide(at:limit:)`` gives the records to be made durable, ``committed(at:)`` or ``refused(_:at:)`` says what became of
 /// them, and ``appendOutput(for:at:to:)`` renders what a writable session is due. Between a decision and its commit
 /// nothing is rendered, so nobody can be shown what is not durable (architecture.md, *A turn*).
 ///
@@ -138,7 +138,12 @@ struct SpareWriters: ~Copyable {
 
 /// What one turn decided, until the journal has it.
 struct Batch: Sendable {
+    /// Those that ``Hub/decide(at:limit:)`` has not given away yet.
     var records: [JournalRecord] = []
+    /// How many there are, given away or not.
+    var recordCount = 0
+    /// Everything in it is decided.
+    var isComplete = false
     /// The keys that it forgets, and the ends of their chains.
     var forgotten: [EntityIndex] = []
     var prunedChains: [Int64] = []
@@ -160,10 +165,25 @@ struct Batch: Sendable {
 
     /// With room for as many records as the last one had: a busy hub's next has about as many, and growing to them step
     /// by step would copy each a few times.
-    init(expecting count: Int) {
-        records.reserveCapacity(count)
+    ///
+    /// - Parameter limit: Of how many records a part is.
+    init(expecting count: Int, limit: Int) {
+        records.reserveCapacity(min(count, limit))
         changes.reserveCapacity(count)
         undo.reserveCapacity(2 * count)
+    }
+
+    mutating func append(_ record: JournalRecord) {
+        records.append(record)
+        recordCount += 1
+    }
+
+    /// Leaves none.
+    mutating func takeRecords() -> [JournalRecord] {
+        var taken: [JournalRecord] = []
+        swap(&taken, &records)
+        if !isComplete { records.reserveCapacity(taken.count) }
+        return taken
     }
 
     /// Leaves none: whoever adds to it holds it alone.

@@ -21,6 +21,8 @@ public final class InMemoryJournal: Journal {
 
     public private(set) var contents: Contents
     public let opening: JournalOpening
+    /// What was written and not committed.
+    private var batch: [JournalRecord] = []
     private var draft: (sequence: Int64, chunks: [[UInt8]])?
     private var failure: JournalError?
 
@@ -67,13 +69,31 @@ public final class InMemoryJournal: Journal {
         return record.sequence == sequence ? record : nil
     }
 
-    public func append(_ batch: [JournalRecord]) throws(JournalError) {
-        for (index, record) in batch.enumerated() {
-            precondition(record.sequence == lastSequence + 1 + Int64(index), "a gap before record \(record.sequence)")
+    public func write(_ part: [JournalRecord]) throws(JournalError) {
+        let next = lastSequence + Int64(batch.count) + 1
+        for (index, record) in part.enumerated() {
+            precondition(record.sequence == next + Int64(index), "a gap before record \(record.sequence)")
         }
-        try checkWritable("could not write \(batch.count) records")
+        try checkWritable(dropping: part)
+        batch += part
+    }
+
+    public func commit() throws(JournalError) {
+        guard !batch.isEmpty else { return }
+        try checkWritable(dropping: [])
         contents.records += batch
         contents.lastSequence += Int64(batch.count)
+        batch = []
+    }
+
+    /// What cannot be written takes its batch with it.
+    private func checkWritable(dropping part: [JournalRecord]) throws(JournalError) {
+        do throws(JournalError) {
+            try checkWritable("could not write \(batch.count + part.count) records")
+        } catch {
+            batch = []
+            throw error
+        }
     }
 
     public func beginSnapshot(at sequence: Int64) throws(JournalError) {

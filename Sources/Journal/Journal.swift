@@ -32,10 +32,17 @@ public protocol Journal: AnyObject {
     /// One record, or `nil` when it was pruned or never was.
     func record(at sequence: Int64) throws(JournalError) -> JournalRecord?
 
-    /// Writes a batch and syncs it: all of it or nothing.
+    /// Writes the next part of a batch. Nobody is told of it, and nothing of it is there, until ``commit()``.
     ///
-    /// - Precondition: The first record's sequence is ``lastSequence`` + 1, and so on without gaps.
-    func append(_ batch: [JournalRecord]) throws(JournalError)
+    /// So a long batch is on its way to the disk while its end is still being decided. Until it is committed nothing else
+    /// may be called. When this throws, the whole batch is gone, and the next part begins another.
+    ///
+    /// - Precondition: The first record's sequence is one more than that of the record before it in the batch, or than
+    ///   ``lastSequence``, and so on without gaps.
+    func write(_ part: [JournalRecord]) throws(JournalError)
+
+    /// Syncs the batch that was written: all of it or nothing. Without one it does nothing.
+    func commit() throws(JournalError)
 
     /// Begins a snapshot of the state after the record `sequence`; an unfinished one is dropped.
     ///
@@ -74,6 +81,14 @@ public protocol Journal: AnyObject {
 }
 
 extension Journal {
+    /// Writes a batch and syncs it: all of it or nothing.
+    ///
+    /// - Precondition: As of ``write(_:)``, and no batch is being written.
+    public func append(_ batch: [JournalRecord]) throws(JournalError) {
+        try write(batch)
+        try commit()
+    }
+
     /// The history of an entity backwards: the record at `sequence`, the one before it, and so on, newest first.
     ///
     /// Ends early where the older part was pruned.

@@ -20,11 +20,22 @@ public final class JournalWriter: Sendable {
         }
     }
 
-    /// Writes a batch and syncs it, then calls back. Batches that wait together share one sync.
+    /// Writes a batch, or the rest of one, and syncs it, then calls back. Batches that wait together share one sync.
     ///
-    /// - Precondition: As of ``Journal/append(_:)``, counted over everything that was submitted.
+    /// - Precondition: As of ``Journal/write(_:)``, counted over everything that was submitted.
     public func append(_ batch: [JournalRecord], completion: @escaping Completion<JournalReceipt>) {
-        inbox.post { $0.appends.append(Append(batch: batch, completion: completion)) }
+        inbox.post {
+            $0.steps.append(.write(batch))
+            $0.steps.append(.commit(completion))
+        }
+    }
+
+    /// Writes a part of a batch whose rest comes soon with ``append(_:completion:)``, which tells what became of all of
+    /// it: until then nothing else is done here.
+    ///
+    /// - Precondition: As of ``Journal/write(_:)``, counted over everything that was submitted.
+    public func write(_ part: [JournalRecord]) {
+        inbox.post { $0.steps.append(.write(part)) }
     }
 
     /// Reads a portion of a history, as ``Journal/readChain(endingAt:limit:)`` does. Keep `limit` within some hundreds.
@@ -78,7 +89,7 @@ public final class JournalWriter: Sendable {
 public struct JournalReceipt: Hashable, Sendable {
     /// The sequence of the newest durable record.
     public var lastSequence: Int64
-    /// How long writing and syncing took.
+    /// How long writing and syncing took, without what the parts of a batch were waited for.
     public var duration: Duration
 
     public init(lastSequence: Int64, duration: Duration) {
@@ -95,18 +106,20 @@ public enum SnapshotStep: Hashable, Sendable {
     case abandon
 }
 
-private struct Append: Sendable {
-    var batch: [JournalRecord]
-    var completion: JournalWriter.Completion<JournalReceipt>
+private enum Step: Sendable {
+    case write([JournalRecord])
+    case commit(JournalWriter.Completion<JournalReceipt>)
+
+    var isCommit: Bool { if case .commit = self { true } else { false } }
 }
 
 private struct Orders: Sendable {
-    var appends: [Append] = []
+    var steps: [Step] = []
     var reads: [@Sendable (any Journal) -> Void] = []
     var chores: [@Sendable (any Journal) -> Void] = []
     var close: JournalWriter.Completion<Void>?
 
-    var isEmpty: Bool { appends.isEmpty && reads.isEmpty && chores.isEmpty && close == nil }
+    var isEmpty: Bool { steps.isEmpty && reads.isEmpty && chores.isEmpty && close == nil }
 }
 
 /// What waits for the thread: the only thing that it shares.
@@ -136,12 +149,17 @@ private struct WriterThread {
         var chores: [@Sendable (any Journal) -> Void] = []
         var close: JournalWriter.Completion<Void>?
         var isUntidy = true
+        var batch = OpenBatch()
         while true {
-            let orders = inbox.take(waiting: reads.isEmpty && chores.isEmpty && close == nil && !isUntidy)
-            append(orders.appends)
+            let isIdle = reads.isEmpty && chores.isEmpty && close == nil && !isUntidy
+            let orders = inbox.take(waiting: isIdle || batch.isOpen)
+            take(orders.steps, &batch)
             reads += orders.reads
             chores += orders.chores
             close = close ?? orders.close
+            if !orders.steps.isEmpty { isUntidy = true }
+            // It is a transaction, in which nothing else has a place.
+            if batch.isOpen { continue }
 
             if !reads.isEmpty {
                 reads.removeFirst()(journal)
@@ -150,28 +168,21 @@ private struct WriterThread {
                 isUntidy = true
             } else if let close {
                 return close(Result { () throws(JournalError) in try journal.close() })
-            } else {
-                if !orders.appends.isEmpty { isUntidy = true }
-                if isUntidy { isUntidy = tidy() }
+            } else if isUntidy {
+                isUntidy = tidy()
             }
         }
     }
 
-    private func append(_ appends: [Append]) {
-        guard let first = appends.first else { return }
-        let batch = appends.count == 1 ? first.batch : appends.flatMap(\.batch)
-        let clock = ContinuousClock()
-        let start = clock.now
-        let result = Result { () throws(JournalError) in
-            try journal.append(batch)
-            return JournalReceipt(lastSequence: journal.lastSequence, duration: clock.now - start)
-        }
-        for append in appends {
-            append.completion(
-                result.map { receipt in
-                    JournalReceipt(
-                        lastSequence: append.batch.last?.sequence ?? receipt.lastSequence, duration: receipt.duration)
-                })
+    /// Batches that wait together are one: they end with the last of their commits.
+    private func take(_ steps: [Step], _ batch: inout OpenBatch) {
+        let end = steps.lastIndex { $0.isCommit }
+        for (index, step) in steps.enumerated() {
+            switch step {
+            case .write(let part): batch.write(part, to: journal)
+            case .commit(let completion): batch.waiting.append((batch.newest, completion))
+            }
+            if index == end { batch.commit(to: journal) }
         }
     }
 
@@ -186,5 +197,48 @@ private struct WriterThread {
             }
             return false
         }
+    }
+}
+
+/// What is written of a batch, and who waits for it.
+private struct OpenBatch {
+    /// The last record of each batch that ends with this commit, and whom to tell.
+    var waiting: [(newest: Int64?, completion: JournalWriter.Completion<JournalReceipt>)] = []
+    /// The last record that was submitted.
+    private(set) var newest: Int64?
+    /// Something was submitted, and is not committed.
+    private(set) var isOpen = false
+    private var duration = Duration.zero
+    private var failure: JournalError?
+
+    mutating func write(_ part: [JournalRecord], to journal: any Journal) {
+        isOpen = true
+        newest = part.last?.sequence ?? newest
+        attempt { () throws(JournalError) in try journal.write(part) }
+    }
+
+    mutating func commit(to journal: any Journal) {
+        attempt { () throws(JournalError) in try journal.commit() }
+        for (newest, completion) in waiting {
+            if let failure {
+                completion(.failure(failure))
+            } else {
+                completion(
+                    .success(JournalReceipt(lastSequence: newest ?? journal.lastSequence, duration: duration)))
+            }
+        }
+        self = OpenBatch()
+    }
+
+    /// After a failure the batch is gone: the rest of it has nothing to follow.
+    private mutating func attempt(_ body: () throws(JournalError) -> Void) {
+        guard failure == nil else { return }
+        let start = ContinuousClock.now
+        do throws(JournalError) {
+            try body()
+        } catch {
+            failure = error
+        }
+        duration += ContinuousClock.now - start
     }
 }

@@ -101,14 +101,23 @@ internal import Journal
         _ what: @autoclosure () -> String, _ body: () throws(JournalError) -> Result
     ) throws(JournalError) -> Result {
         do throws(JournalError) {
-            try execute("BEGIN IMMEDIATE", what())
+            try begin(what())
             let result = try body()
-            try execute("COMMIT", what())
+            try commit(what())
             return result
         } catch {
             rollBack()
             throw error
         }
+    }
+
+    /// Begins a transaction. What fails before ``commit(_:)`` is for the caller to ``rollBack()``.
+    func begin(_ what: @autoclosure () -> String) throws(JournalError) {
+        try execute("BEGIN IMMEDIATE", what())
+    }
+
+    func commit(_ what: @autoclosure () -> String) throws(JournalError) {
+        try execute("COMMIT", what())
     }
 
     /// Ends a transaction that failed, where SQLite has not ended it by itself.

@@ -41,6 +41,8 @@ public final class SQLiteJournal: Journal {
 
     /// Where a process may be killed to see what it leaves behind.
     public enum Step: String, CaseIterable, Hashable, Sendable {
+        /// A part of a batch is in SQLite's cache; the rest has not come, or comes now.
+        case partWritten = "part-written"
         /// A batch is in SQLite's cache; nothing of it is in the file.
         case batchWritten = "batch-written"
         /// It is synced; nobody was told.
@@ -61,7 +63,10 @@ public final class SQLiteJournal: Journal {
     let options: Options
     let connection: SQLiteConnection
     let statements: Statements
+    /// What is durable.
     var head: Head
+    /// The head after the batch that is being written, in a transaction that is open.
+    private var batch: Head?
     /// The snapshot that is being written.
     var draft: (id: Int64, sequence: Int64, chunkCount: Int64, byteCount: Int64, checksum: UInt64)?
     /// Whether ``tidy()`` may find something.
@@ -115,23 +120,35 @@ public final class SQLiteJournal: Journal {
 
     // MARK: Writing
 
-    public func append(_ batch: [JournalRecord]) throws(JournalError) {
-        guard let last = batch.last else { return }
-        precondition(batch[0].sequence == head.sequence + 1, "a gap before record \(batch[0].sequence)")
-        let what = "could not write \(batch.count) records"
-        var next = head
-        try write(what) { () throws(JournalError) in
-            for record in batch {
+    public func write(_ part: [JournalRecord]) throws(JournalError) {
+        guard let first = part.first else { return }
+        var next = batch ?? head
+        precondition(first.sequence == next.sequence + 1, "a gap before record \(first.sequence)")
+        let what = "could not write \(part.count) records"
+        try attempt { () throws(JournalError) in
+            if batch == nil { try connection.begin(what) }
+            for record in part {
                 precondition(record.sequence == next.sequence + 1, "a gap before record \(record.sequence)")
                 next.checksum = try insert(record, link: next.checksum, what)
                 next.sequence = record.sequence
             }
+            options.observer?(.partWritten)
+        }
+        batch = next
+    }
+
+    public func commit() throws(JournalError) {
+        guard let next = batch else { return }
+        let what = "could not write \(next.sequence - head.sequence) records"
+        try attempt { () throws(JournalError) in
             try next.write(with: statements.writeHead, what)
             options.observer?(.batchWritten)
+            try connection.commit(what)
         }
+        batch = nil
         head = next
         do throws(JournalError) {
-            try witness.write(epoch: head.epoch, sequence: last.sequence)
+            try witness.write(epoch: head.epoch, sequence: head.sequence)
         } catch {
             throw fail(error)
         }
@@ -163,6 +180,12 @@ public final class SQLiteJournal: Journal {
 
     /// One transaction, and what follows from its failure.
     func write(_ what: String, _ body: () throws(JournalError) -> Void) throws(JournalError) {
+        precondition(batch == nil, "a batch is being written")
+        try attempt { () throws(JournalError) in try connection.transaction(what, body) }
+    }
+
+    /// A piece of a transaction, or all of it: when it fails, nothing of the transaction stays.
+    private func attempt(_ body: () throws(JournalError) -> Void) throws(JournalError) {
         if let failure { throw failure }
         do throws(JournalError) {
             if needsFreshLog {
@@ -171,8 +194,10 @@ public final class SQLiteJournal: Journal {
                 needsFreshLog = try !connection.checkpoint(.truncating)
                 reservedLogByteCount = 0
             }
-            try connection.transaction(what, body)
+            try body()
         } catch {
+            connection.rollBack()
+            batch = nil
             throw fail(error)
         }
     }

@@ -163,12 +163,7 @@ final class Daemon {
         hub.sessionDeadlineReached(at: now)
         for _ in 0..<Self.decisionsPerTurn where !hub.isCommitting && hub.hasWork(at: now) {
             guard isFlushDue(at: now) else { break }
-            let records = hub.decide(at: now)
-            for fault in hub.takeMachineFaults() { logger.warning("\(fault)") }
-            guard records.isEmpty else {
-                commit(records)
-                break
-            }
+            guard !decide(at: now) else { break }
             hub.committed(at: now)
             flush(at: now)
             now = clock.now
@@ -188,9 +183,29 @@ final class Daemon {
         pace.isDue(at: now.monotonic)
     }
 
-    private func commit(_ records: [JournalRecord]) {
+    /// Decides what waits, and sends the records to the journal part by part: it writes while the rest is decided.
+    ///
+    /// - Returns: Whether there were any; the journal will tell what became of them.
+    private func decide(at now: HubTime) -> Bool {
+        var hasRecords = false
+        while true {
+            let part = hub.decide(at: now, limit: Self.recordsPerPart)
+            hasRecords = hasRecords || !part.isEmpty
+            guard hub.isDeciding else {
+                for fault in hub.takeMachineFaults() { logger.warning("\(fault)") }
+                if hasRecords { commit(part) }
+                return hasRecords
+            }
+            journal.write(part)
+        }
+    }
+
+    /// As many as are worth waking the journal's thread for.
+    private static let recordsPerPart = FailPoint.recordsPerPart ?? 256
+
+    private func commit(_ lastPart: [JournalRecord]) {
         let sender = mailbox.sender
-        journal.append(records) { result in
+        journal.append(lastPart) { result in
             switch result {
             case .success(let receipt):
                 let microseconds = receipt.duration.components

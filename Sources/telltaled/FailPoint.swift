@@ -7,9 +7,14 @@ final class FailPoint: @unchecked Sendable {
     static let shared = FailPoint(ProcessInfo.processInfo.environment["TELLTALE_FAILPOINT"])
 
     /// `TELLTALE_SNAPSHOT_RECORDS=N`: how many records lie between two snapshots, so that a test meets many.
-    static var recordsBetweenSnapshots: Int64? {
+    static var recordsBetweenSnapshots: Int64? { number("TELLTALE_SNAPSHOT_RECORDS").map { Int64($0) } }
+
+    /// `TELLTALE_PART_RECORDS=N`: how many records the journal gets at a time, so that a small batch has many parts.
+    static var recordsPerPart: Int? { number("TELLTALE_PART_RECORDS").map { max(1, $0) } }
+
+    private static func number(_ name: String) -> Int? {
         #if DEBUG
-            ProcessInfo.processInfo.environment["TELLTALE_SNAPSHOT_RECORDS"].flatMap(Int64.init)
+            ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
         #else
             nil
         #endif

@@ -303,6 +303,30 @@ struct HubTests {
         #expect(lines.last == "OK id=h count=2")
     }
 
+    @Test func `a batch in parts is the batch`() throws {
+        func post(to house: House) {
+            let shop = house.connect()
+            for number in 1...7 {
+                house.post("EVT coffee-order/\(number % 3) type=\(number < 4 ? "start" : "ready")", from: shop)
+            }
+        }
+        let (whole, parted) = (try House(), try House())
+        post(to: whole)
+        post(to: parted)
+        let records = whole.hub.decide(at: whole.now)
+        var parts: [[JournalRecord]] = []
+        repeat { parts.append(parted.hub.decide(at: parted.now, limit: 3)) } while parted.hub.isDeciding
+        #expect(parts.map(\.count) == [3, 3, 1])
+        #expect(parts.flatMap(\.self) == records)
+
+        // It is taken back as a whole.
+        parted.hub.refused(at: parted.now)
+        #expect(parted.hub.entityCount == 0)
+        #expect(parted.hub.lastRecordSequence == parted.hub.durableSequence)
+        whole.hub.committed(at: whole.now)
+        #expect(whole.hub.durableSequence == records.last?.sequence)
+    }
+
     @Test func `nothing is rendered while a batch is on its way to the disk`() throws {
         let house = try House()
         let (shop, screen) = (house.connect(), house.connect())

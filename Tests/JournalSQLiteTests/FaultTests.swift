@@ -23,7 +23,11 @@ struct FaultTests {
             let count = Int64(random >> 33) % 12 + 1
             let batch = records(acknowledged + 1..<acknowledged + 1 + count, byteCount: Int(random >> 40) % 700)
             do {
-                try journal.append(batch)
+                // A long one comes in parts.
+                for start in stride(from: 0, to: batch.count, by: 5) {
+                    try journal.write(Array(batch[start...].prefix(5)))
+                }
+                try journal.commit()
                 acknowledged += count
                 if random >> 60 == 0 {
                     try journal.writeSnapshot(
@@ -154,6 +158,27 @@ struct FaultTests {
             let recovered = try SQLiteJournal(left.path)
             #expect(try recovered.readAll() == records(1..<journal.lastSequence + 1, byteCount: 500))
         }
+    }
+
+    @Test func `a disk that fills up between two parts of a batch takes all of it back`() throws {
+        let disk = try FaultyDisk()
+        let journal = try SQLiteJournal(disk.folder.path, disk.options())
+        try journal.append(records(1..<11))
+        try journal.write(records(11..<21))
+        disk.limitSize(20_000)
+        try journal.write(records(21..<121, byteCount: 500))
+        let error = try #require(throws: JournalError.self) { try journal.commit() }
+        guard case .full = error else {
+            Issue.record("\(error)")
+            return
+        }
+        try journal.commit()
+        #expect(journal.lastSequence == 10)
+        disk.limitSize(-1)
+        try journal.append(records(11..<14))
+        #expect(try journal.readAll() == records(1..<14))
+        let left = try disk.crash(cfaultvfs_tear, seed: 1, keepsWitness: true)
+        #expect(try SQLiteJournal(left.path).readAll() == records(1..<14))
     }
 
     @Test func `a snapshot that does not fit is given up, and the old one stays`() throws {

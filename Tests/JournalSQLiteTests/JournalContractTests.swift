@@ -55,6 +55,24 @@ struct JournalContractTests {
         }
     }
 
+    @Test("A batch written in parts is there as a whole, and not before", arguments: Subject.allCases)
+    func parts(_ subject: Subject) throws {
+        try subject.run { journal, reopen in
+            try journal.append(records(1..<4))
+            try journal.write(records(4..<9))
+            try journal.write([])
+            try journal.write(records(9..<10))
+            #expect(journal.lastSequence == 3)
+            #expect(try reopen(journal).readAll() == records(1..<4))
+            try journal.commit()
+            #expect(journal.lastSequence == 9)
+            try journal.commit()
+            #expect(try journal.readAll() == records(1..<10))
+            try journal.append(records(10..<12))
+            #expect(try reopen(journal).readAll() == records(1..<12))
+        }
+    }
+
     @Test("Bodies and keys of every length come back", arguments: Subject.allCases)
     func lengths(_ subject: Subject) throws {
         try subject.run { journal, reopen in

@@ -26,6 +26,15 @@ struct InMemoryJournalTests {
         journal.fault = nil
         try journal.append(records(1..<3))
 
+        try journal.write(records(3..<5))
+        journal.fault = .full(what: "", cause: "no space")
+        #expect(throws: JournalError.full(what: "could not write 3 records", cause: "no space")) {
+            try journal.write(records(5..<6))
+        }
+        journal.fault = nil
+        try journal.commit()
+        #expect(journal.lastSequence == 2)
+
         journal.fault = .failed(what: "sync", cause: "gone")
         #expect(throws: JournalError.failed(what: "sync", cause: "gone")) { try journal.append(records(3..<4)) }
         journal.fault = nil

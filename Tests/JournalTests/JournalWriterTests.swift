@@ -20,6 +20,44 @@ struct JournalWriterTests {
         #expect(history.map(\.sequence) == [300, 299])
     }
 
+    @Test func `a batch in parts has one answer, and nothing else is done before it`() async throws {
+        let (parts, part) = AsyncStream.makeStream(of: Int.self)
+        let writer = JournalWriter(ObservedJournal { part.yield($0.count) }) { Issue.record("\($0)") }
+        let order = Mutex<[String]>([])
+        writer.write(records(1..<4))
+        writer.readChain(endingAt: 5, limit: 9) { result in
+            let count = (try? result.get())?.count ?? -1
+            order.withLock { $0.append("read \(count)") }
+        }
+        writer.write(records(4..<5))
+        // The thread has seen both, and the read between them.
+        for await count in parts where count == 1 { break }
+        let receipt = try await result { (done: @escaping JournalWriter.Completion<JournalReceipt>) in
+            writer.append(records(5..<6)) { result in
+                order.withLock { $0.append("answered") }
+                done(result)
+            }
+        }
+        try await result { writer.close(completion: $0) }
+        #expect(receipt.lastSequence == 5)
+        #expect(order.withLock(\.self) == ["answered", "read 5"])
+    }
+
+    @Test func `a part that cannot be written refuses its batch, and not the next one`() async throws {
+        let isFull = Mutex(true)
+        let journal = ObservedJournal { (_) throws(JournalError) in
+            guard isFull.withLock(\.self) else { return }
+            isFull.withLock { $0 = false }
+            throw .full(what: "once", cause: "test")
+        }
+        let writer = JournalWriter(journal) { Issue.record("\($0)") }
+        writer.write(records(1..<3))
+        let first = await outcome { writer.append(records(3..<4), completion: $0) }
+        #expect(throws: JournalError.full(what: "once", cause: "test")) { try first.get() }
+        let second = try await result { writer.append(records(1..<3), completion: $0) }
+        #expect(second.lastSequence == 2)
+    }
+
     @Test func `an error is the answer of every batch that waited`() async throws {
         let writer = JournalWriter(fullJournal()) { Issue.record("\($0)") }
         let answer = await outcome { writer.append(records(1..<3), completion: $0) }

@@ -171,7 +171,9 @@ final class SimulatedDaemon {
         hub?.sessionDeadlineReached(at: now)
         for _ in 0..<4 where hub?.isCommitting == false && hub?.hasWork(at: now) == true {
             guard isFlushDue else { break }
-            let records = hub?.decide(at: now) ?? []
+            // In parts, as the daemon does it; of a few records, so that a small batch has some.
+            var records: [JournalRecord] = []
+            repeat { records += hub?.decide(at: now, limit: 3) ?? [] } while hub?.isDeciding == true
             guard records.isEmpty else {
                 commit(records)
                 break

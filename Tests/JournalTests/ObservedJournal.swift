@@ -1,0 +1,37 @@
+import Journal
+
+/// A journal in memory that tells of each part it is given, before it takes it; who is told can refuse it.
+final class ObservedJournal: Journal {
+    private let journal = InMemoryJournal(epoch: 1)
+    private let onWrite: @Sendable (_ part: [JournalRecord]) throws(JournalError) -> Void
+
+    init(onWrite: @escaping @Sendable (_ part: [JournalRecord]) throws(JournalError) -> Void) {
+        self.onWrite = onWrite
+    }
+
+    func write(_ part: [JournalRecord]) throws(JournalError) {
+        try onWrite(part)
+        try journal.write(part)
+    }
+
+    func commit() throws(JournalError) { try journal.commit() }
+
+    var epoch: UInt64 { journal.epoch }
+    var opening: JournalOpening { journal.opening }
+    var lastSequence: Int64 { journal.lastSequence }
+    var prunedThrough: Int64 { journal.prunedThrough }
+    var snapshot: JournalSnapshot? { journal.snapshot }
+
+    func readChunk(_ index: Int) throws(JournalError) -> [UInt8] { try journal.readChunk(index) }
+    func readRecords(after sequence: Int64, limit: Int) throws(JournalError) -> [JournalRecord] {
+        try journal.readRecords(after: sequence, limit: limit)
+    }
+    func record(at sequence: Int64) throws(JournalError) -> JournalRecord? { try journal.record(at: sequence) }
+    func beginSnapshot(at sequence: Int64) throws(JournalError) { try journal.beginSnapshot(at: sequence) }
+    func appendToSnapshot(_ chunk: [UInt8]) throws(JournalError) { try journal.appendToSnapshot(chunk) }
+    func finishSnapshot() throws(JournalError) { try journal.finishSnapshot() }
+    func abandonSnapshot() throws(JournalError) { try journal.abandonSnapshot() }
+    func prune(_ pruning: Pruning) throws(JournalError) { try journal.prune(pruning) }
+    func tidy() throws(JournalError) -> Bool { try journal.tidy() }
+    func close() throws(JournalError) { try journal.close() }
+}
