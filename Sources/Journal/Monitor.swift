@@ -4,12 +4,12 @@ internal import Glibc
 ///
 /// The lock and the condition live at addresses of their own from `init` to `deinit`, which is what makes the unsafe
 /// calls below right.
-@safe final class Monitor<Value: Sendable>: @unchecked Sendable {
+@safe package final class Monitor<Value: Sendable>: @unchecked Sendable {
     private var value: Value
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
 
-    init(_ value: Value) {
+    package init(_ value: Value) {
         self.value = value
         unsafe mutex = .allocate(capacity: 1)
         unsafe condition = .allocate(capacity: 1)
@@ -24,7 +24,7 @@ internal import Glibc
         unsafe mutex.deallocate()
     }
 
-    func change(_ body: (inout Value) -> Void) {
+    package func change(_ body: (inout Value) -> Void) {
         unsafe pthread_mutex_lock(mutex)
         body(&value)
         unsafe pthread_mutex_unlock(mutex)
@@ -32,7 +32,7 @@ internal import Glibc
     }
 
     /// Waits until `isReady`, then calls `body`.
-    func take<Result>(_ isReady: (Value) -> Bool, _ body: (inout Value) -> Result) -> Result {
+    package func take<Result>(_ isReady: (Value) -> Bool, _ body: (inout Value) -> Result) -> Result {
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
         while !isReady(value) { unsafe pthread_cond_wait(condition, mutex) }
@@ -41,7 +41,7 @@ internal import Glibc
 }
 
 /// Runs `body` on a thread of its own, with every signal blocked: those are for the loop.
-func startThread(_ body: sending @escaping () -> Void) {
+package func startThread(_ body: sending @escaping () -> Void) {
     let start = unsafe Unmanaged.passRetained(ThreadStart(body)).toOpaque()
     var thread = pthread_t()
     let code = unsafe pthread_create(

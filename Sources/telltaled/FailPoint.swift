@@ -1,9 +1,11 @@
-import Foundation
+import FoundationEssentials
+import Glibc
+import Synchronization
 
 /// Kills the process at a named place, for tests of what it leaves behind. Builds for release ignore it.
 ///
 /// `TELLTALE_FAILPOINT=NAME` or `NAME:COUNT`: SIGKILL the COUNTth time that the place is reached.
-final class FailPoint: @unchecked Sendable {
+final class FailPoint: Sendable {
     static let shared = FailPoint(ProcessInfo.processInfo.environment["TELLTALE_FAILPOINT"])
 
     /// `TELLTALE_SNAPSHOT_RECORDS=N`: how many records lie between two snapshots, so that a test meets many.
@@ -21,23 +23,22 @@ final class FailPoint: @unchecked Sendable {
     }
 
     private let name: String
-    // Guarded by the lock: the journal's thread and the loop's both come by.
-    private var rest: Int
-    private let lock = NSLock()
+    // The journal's thread and the loop's both come by.
+    private let rest: Mutex<Int>
 
     private init(_ text: String?) {
         let parts = (text ?? "").split(separator: ":")
         name = parts.first.map(String.init) ?? ""
-        rest = parts.count > 1 ? Int(parts[1]) ?? 1 : 1
+        rest = Mutex(parts.count > 1 ? Int(parts[1]) ?? 1 : 1)
     }
 
     func reached(_ place: String) {
         #if DEBUG
             guard place == name else { return }
-            lock.lock()
-            defer { lock.unlock() }
-            rest -= 1
-            if rest <= 0 { kill(getpid(), SIGKILL) }
+            rest.withLock { rest in
+                rest -= 1
+                if rest <= 0 { kill(getpid(), SIGKILL) }
+            }
         #endif
     }
 }

@@ -1,4 +1,5 @@
-import Foundation
+import EventLoop
+import FoundationEssentials
 import Logging
 
 /// Lines on standard error, for people or for programs.
@@ -43,7 +44,7 @@ struct Log: LogHandler {
             let data = (try? JSONEncoder.sorted.encode(object)) ?? Data()
             line = String(decoding: data, as: UTF8.self)
         }
-        FileHandle.standardError.write(Data((line + "\n").utf8))
+        StandardStream.error.write(line + "\n")
     }
 
     private static func timestamp(_ date: Date) -> String {

@@ -1,4 +1,3 @@
-import Foundation
 import Hub
 import Journal
 
@@ -9,7 +8,7 @@ enum SnapshotWriter {
         _ snapshot: HubSnapshot, to journal: JournalWriter, pruning: Pruning,
         completion: @escaping @Sendable (Result<Void, JournalError>) -> Void
     ) {
-        Thread.detachNewThread {
+        startThread {
             do throws(JournalError) {
                 // Noted first: the journal takes nothing away before this snapshot is whole, and a crash in between
                 // must not forget it.
@@ -31,25 +30,8 @@ enum SnapshotWriter {
     }
 
     private static func perform(_ step: SnapshotStep, on journal: JournalWriter) throws(JournalError) {
-        let answer = Answer()
-        journal.writeSnapshot(step) { answer.give($0) }
-        try answer.wait().get()
-    }
-
-    /// What the journal's thread says to this one.
-    private final class Answer: @unchecked Sendable {
-        // Written before the signal and read after it, so by one thread at a time.
-        private var result: Result<Void, JournalError> = .success(())
-        private let semaphore = DispatchSemaphore(value: 0)
-
-        func give(_ result: Result<Void, JournalError>) {
-            self.result = result
-            semaphore.signal()
-        }
-
-        func wait() -> Result<Void, JournalError> {
-            semaphore.wait()
-            return result
-        }
+        let answer = Monitor<Result<Void, JournalError>?>(nil)
+        journal.writeSnapshot(step) { result in answer.change { $0 = result } }
+        try answer.take({ $0 != nil }, { $0.take() ?? .success(()) }).get()
     }
 }

@@ -1,6 +1,6 @@
 import ArgumentParser
 import EventLoop
-import Foundation
+import FoundationEssentials
 import Hub
 import Journal
 import JournalSQLite
@@ -124,7 +124,7 @@ struct Telltaled: ParsableCommand {
             try command.run()
         } catch {
             guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
-            FileHandle.standardError.write(Data((fullMessage(for: error) + "\n").utf8))
+            StandardStream.error.write(fullMessage(for: error) + "\n")
             exit(withError: ExitCode(78))
         }
     }
@@ -262,7 +262,7 @@ struct Telltaled: ParsableCommand {
         line += " epoch=" + String(repeating: "0", count: 16 - digits.count) + digits
         let (seconds, attoseconds) = recovered.components
         line += " entities=\(entities) recovered_ms=\(seconds * 1_000 + attoseconds / 1_000_000_000_000_000)"
-        FileHandle.standardOutput.write(Data((line + "\n").utf8))
+        StandardStream.output.write(line + "\n")
     }
 
     private static func readFile(_ path: String) throws(ConfigurationFaults) -> (name: String, content: JSON) {
@@ -277,6 +277,6 @@ struct Telltaled: ParsableCommand {
     }
 
     private static func complain(_ text: String) {
-        FileHandle.standardError.write(Data("telltaled: \(text)\n".utf8))
+        StandardStream.error.write("telltaled: \(text)\n")
     }
 }

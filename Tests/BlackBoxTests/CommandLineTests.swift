@@ -53,6 +53,27 @@ struct CommandLineTests {
         }
     }
 
+    @Test func `what cannot be written is told, and what nobody reads is no fault`() async throws {
+        try await onOwnThread {
+            let kind = repository.appending(path: "Protocols/Kinds/examples/parcel.json").path
+            for arguments in [["kinds", "draw", kind], ["surfaces"], ["kinds", "run", kind]] {
+                func outcome(_ redirection: String) throws -> (status: Int32?, error: String) {
+                    let program = try RunningProgram(
+                        URL(filePath: "/bin/sh"),
+                        ["-c", "exec \"$0\" \"$@\" \(redirection)", program("telltale").path] + arguments)
+                    return (program.waitForExit(seconds: 10), program.standardError)
+                }
+                let full = try outcome(">/dev/full")
+                #expect(full.status == 1)
+                #expect(
+                    full.error
+                        == "telltale: not all of it could be written to standard output: No space left on device\n")
+                #expect(try outcome(">&-").status == 1)
+                #expect(try outcome("| :").status == 0)
+            }
+        }
+    }
+
     @Test func `a light is served, switched, and switched in vain`() async throws {
         try await onOwnThread {
             let daemon = try DaemonProcess()

@@ -87,6 +87,21 @@ struct ProcessTests {
         }
     }
 
+    @Test(
+        "A log that nobody can write to stops nothing",
+        arguments: ["2>/dev/full", "2>&-"])
+    func unwritableLog(_ redirection: String) async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess(limits: "exec \(redirection)")
+            let peer = try Peer(port: daemon.port)
+            _ = try peer.receive()
+            daemon.send(SIGHUP)
+            #expect(try peer.ask("EVT errand/1 type=start")["verdict"] == "applied")
+            daemon.send(SIGTERM)
+            #expect(daemon.waitForExit(seconds: 10) == 0)
+        }
+    }
+
     @Test func `SIGKILL loses nothing that was acknowledged`() async throws {
         try await onOwnThread {
             let daemon = try DaemonProcess()

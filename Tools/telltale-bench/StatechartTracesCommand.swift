@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import Foundation
+internal import EventLoop
 internal import Kinds
 internal import Model
 internal import Statechart
@@ -18,7 +18,7 @@ struct StatechartTracesCommand: ParsableCommand {
             output += try trace(JSONParser.parse(line)).text
             output.append(UInt8(ascii: "\n"))
         }
-        FileHandle.standardOutput.write(Data(output))
+        StandardStream.output.write(output.span)
     }
 
     private func trace(_ test: JSON) throws -> JSON {

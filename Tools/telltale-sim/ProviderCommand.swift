@@ -157,5 +157,5 @@ private final class SimulatedProviderClient {
 
 /// One line on standard output, at once: whoever reads along wants it now.
 private func tell(_ text: String) {
-    FileHandle.standardOutput.write(Data("\(text)\n".utf8))
+    StandardStream.output.write("\(text)\n")
 }

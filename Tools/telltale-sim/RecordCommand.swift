@@ -39,7 +39,10 @@ struct RecordCommand: ParsableCommand {
         let recording = try recorder.run()
         let text = Data(recording.lines.joined(separator: "\n").utf8) + Data("\n".utf8)
         if file == "-" {
-            FileHandle.standardOutput.write(text)
+            guard StandardStream.output.write([UInt8](text).span) else {
+                complain("standard output is closed, or its disk is full: the recording is not whole")
+                throw ExitCode.failure
+            }
         } else {
             do {
                 try text.write(to: URL(filePath: file))

@@ -1,4 +1,4 @@
-import Foundation
+import EventLoop
 import Glibc
 import Simulation
 
@@ -31,5 +31,5 @@ final class RunProgress {
 
     func clear() { if isTerminal, !isQuiet { write("\r\u{1B}[K") } }
 
-    private func write(_ text: String) { FileHandle.standardError.write(Data(text.utf8)) }
+    private func write(_ text: String) { StandardStream.error.write(text) }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import EventLoop
 import Foundation
 import Simulation
 import Synchronization
@@ -174,14 +175,14 @@ private final class SwarmProgress: Sendable {
         if isTerminal {
             let filled = 30 * done / max(1, total)
             let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: 30 - filled)
-            FileHandle.standardError.write(Data("\r\(bar) \(count) ".utf8))
+            StandardStream.error.write("\r\(bar) \(count) ")
         } else if total >= 40, 10 * done / total > 10 * (done - 1) / total {
-            FileHandle.standardError.write(Data("swarm: \(count)\n".utf8))
+            StandardStream.error.write("swarm: \(count)\n")
         }
     }
 
     func end() {
-        if isShown, isTerminal { FileHandle.standardError.write(Data("\r\u{1B}[K".utf8)) }
+        if isShown, isTerminal { StandardStream.error.write("\r\u{1B}[K") }
     }
 }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
-import Foundation
+import EventLoop
+import Glibc
 
 @main
 struct TelltaleSim: ParsableCommand {
@@ -15,18 +16,23 @@ struct TelltaleSim: ParsableCommand {
         do {
             var command = try parseAsRoot()
             try command.run()
+            // What was printed may still be on its way, and a report that is not there must not look like a success.
+            guard fflush(nil) == 0 else {
+                complain("telltale-sim: not all of it could be written to standard output")
+                throw ExitCode.failure
+            }
         } catch {
             // Scripts rely on 2 for a wrong command line (protocol.md §8); the library would say 64.
             guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
             complain(fullMessage(for: error))
-            Foundation.exit(2)
+            Glibc.exit(2)
         }
     }
 }
 
 /// One clear line on standard error.
 func complain(_ text: String) {
-    FileHandle.standardError.write(Data("\(text)\n".utf8))
+    StandardStream.error.write("\(text)\n")
 }
 
 extension ExitCode {

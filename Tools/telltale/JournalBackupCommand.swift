@@ -20,7 +20,7 @@ struct JournalBackupCommand: ParsableCommand {
         try JournalInspector(folder.path).backup(to: destination) { progress.show($0, of: $1) }
         progress.end()
         let summary = try JournalInspector(destination).summary()
-        print(
+        Output.line(
             json
                 ? JournalInfoCommand.object(summary).description
                 : "\(summary.recordCount) records up to \(summary.lastSequence) are in \(destination)")

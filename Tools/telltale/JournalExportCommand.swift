@@ -29,7 +29,7 @@ struct JournalExportCommand: ParsableCommand {
                 ]
                 lines += "\(object)\n"
             }
-            try FileHandle.standardOutput.write(contentsOf: Data(lines.utf8))
+            Output.write(lines)
             last = newest.sequence
         }
     }

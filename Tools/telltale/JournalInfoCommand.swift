@@ -14,7 +14,7 @@ struct JournalInfoCommand: ParsableCommand {
 
     func run() throws {
         let summary = try JournalInspector(folder.path).summary()
-        print(json ? Self.object(summary).description : text(summary))
+        Output.line(json ? Self.object(summary).description : text(summary))
     }
 
     static func object(_ summary: JournalInspector.Summary) -> JSON {

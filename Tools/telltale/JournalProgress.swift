@@ -1,4 +1,5 @@
-import Foundation
+import EventLoop
+import Glibc
 
 /// One line on a terminal's standard error that says how far something is; nothing elsewhere.
 final class JournalProgress {
@@ -15,13 +16,13 @@ final class JournalProgress {
         guard isShown, all > 0, ContinuousClock.now - told > .milliseconds(200) else { return }
         told = .now
         isBegun = true
-        FileHandle.standardError.write(Data("\r\(name): \(Int(done) * 100 / Int(all)) %  ".utf8))
+        StandardStream.error.write("\r\(name): \(Int(done) * 100 / Int(all)) %  ")
     }
 
     /// Clears the line.
     func end() {
         guard isBegun else { return }
         isBegun = false
-        FileHandle.standardError.write(Data("\r\u{1B}[K".utf8))
+        StandardStream.error.write("\r\u{1B}[K")
     }
 }

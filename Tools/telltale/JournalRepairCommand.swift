@@ -23,22 +23,22 @@ struct JournalRepairCommand: ParsableCommand {
         progress.end()
         let lost = max(0, report.lastSequenceBefore - report.lastSequence)
         guard !json else {
-            print(
+            Output.json(
                 [
                     "kept": .integer(report.keptRecordCount), "last": .integer(report.lastSequence),
                     "last_before": .integer(report.lastSequenceBefore), "lost": .integer(lost),
                     "lost_history": .integer(report.lostHistoryCount),
                     "damaged_files": .string(report.damagedFolder),
                     "findings": .array(report.findings.map(JSON.string)),
-                ] as JSON)
+                ])
             return
         }
-        for finding in report.findings { print("found: \(finding)") }
+        for finding in report.findings { Output.line("found: \(finding)") }
         if report.lostHistoryCount > 0 {
-            print("lost: \(report.lostHistoryCount) records of histories before the snapshot")
+            Output.line("lost: \(report.lostHistoryCount) records of histories before the snapshot")
         }
-        if lost > 0 { print("lost: \(lost) records, \(report.lastSequence + 1) to \(report.lastSequenceBefore)") }
-        print("kept: \(report.keptRecordCount) records, up to \(report.lastSequence)")
-        print("the damaged files are in \(report.damagedFolder); remove them when you do not need them")
+        if lost > 0 { Output.line("lost: \(lost) records, \(report.lastSequence + 1) to \(report.lastSequenceBefore)") }
+        Output.line("kept: \(report.keptRecordCount) records, up to \(report.lastSequence)")
+        Output.line("the damaged files are in \(report.damagedFolder); remove them when you do not need them")
     }
 }

@@ -40,11 +40,11 @@ struct JournalVerifyCommand: ParsableCommand {
                 object["state"] = .string(hash)
                 text += "\nreplayed up to \(hub.lastRecordSequence), \(hub.entityCount) keys: state \(hash)"
             }
-            print(json ? JSON.object(object).description : text)
+            Output.line(json ? JSON.object(object).description : text)
         } catch {
             progress.end()
             guard json else { throw error }
-            print(["ok": false, "error": .string("\(error)")] as JSON)
+            Output.json(["ok": false, "error": .string("\(error)")])
             throw ExitCode.failure
         }
     }

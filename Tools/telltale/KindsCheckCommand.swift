@@ -24,11 +24,11 @@ struct KindsCheckCommand: ParsableCommand {
         if strict {
             for index in diagnostics.indices { diagnostics[index].severity = .error }
         }
-        for diagnostic in diagnostics { print(json ? Self.json(diagnostic) : "\(diagnostic)") }
+        for diagnostic in diagnostics { Output.line(json ? Self.json(diagnostic) : "\(diagnostic)") }
         let errors = diagnostics.count { $0.severity == .error }
         if !json {
             let warnings = diagnostics.count - errors
-            print(
+            Output.line(
                 [(files.count, "file"), (errors, "error"), (warnings, "warning")]
                     .map { "\($0) \($1)\($0 == 1 ? "" : "s")" }.joined(separator: ", "))
         }

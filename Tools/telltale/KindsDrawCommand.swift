@@ -1,5 +1,5 @@
 import ArgumentParser
-import Foundation
+import Glibc
 import Kinds
 
 /// `telltale kinds draw`.
@@ -27,6 +27,6 @@ struct KindsDrawCommand: ParsableCommand {
             case .dot: drawing.dot()
             case .mermaid: drawing.mermaid()
             }
-        FileHandle.standardOutput.write(Data(picture.utf8))
+        Output.write(picture)
     }
 }

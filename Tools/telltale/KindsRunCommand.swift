@@ -52,7 +52,7 @@ struct KindsRunCommand: ParsableCommand {
         for complaint in trial.complaints { StandardError.write("telltale: \(complaint)") }
         trial.complaints = []
         guard !trial.output.isEmpty else { return }
-        FileHandle.standardOutput.write(Data(trial.output))
+        Output.write(trial.output)
         trial.output.removeAll(keepingCapacity: true)
     }
 }

@@ -13,15 +13,24 @@ enum Output {
         write(text + "\n")
     }
 
-    /// Writes at once. When nobody reads any more (`telltale watch | head`), the program ends.
-    static func write(_ text: String) {
-        var bytes = Array(text.utf8)[...]
+    static func json(_ value: JSON) { line(value.description) }
+
+    /// Writes at once. When nobody reads any more (`telltale watch | head`), the program ends; when what was asked for
+    /// cannot be kept, it ends with a word about it.
+    static func write(_ text: String) { write(Array(text.utf8)) }
+
+    static func write(_ bytes: [UInt8]) {
+        var bytes = bytes[...]
         while !bytes.isEmpty {
             let count = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
             if count > 0 {
                 bytes.removeFirst(count)
-            } else if errno != EINTR && errno != EAGAIN {
+            } else if errno == EPIPE {
                 exit(0)
+            } else if errno != EINTR && errno != EAGAIN {
+                let cause = unsafe String(cString: strerror(errno))
+                StandardError.write("telltale: not all of it could be written to standard output: \(cause)")
+                exit(1)
             }
         }
     }

@@ -210,7 +210,7 @@ private enum LastLine {
         while true {
             let data = handle.availableData
             guard !data.isEmpty else { break }
-            if echo { FileHandle.standardError.write(data) }
+            if echo { StandardStream.error.write([UInt8](data).span) }
             bytes = Array((bytes + data).suffix(4_096))
         }
         let line = bytes.split(separator: UInt8(ascii: "\n")).last.map { String(decoding: $0, as: UTF8.self) }

@@ -1,5 +1,5 @@
-import Foundation
+import EventLoop
 
 enum StandardError {
-    static func write(_ line: String) { FileHandle.standardError.write(Data((line + "\n").utf8)) }
+    static func write(_ line: String) { StandardStream.error.write(line + "\n") }
 }

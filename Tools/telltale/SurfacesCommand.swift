@@ -10,24 +10,24 @@ struct SurfacesCommand: ParsableCommand {
     @Flag(help: "Everything, as one JSON object.") var json = false
 
     func run() {
-        if json { return print(Catalogue.value) }
-        print("Surfaces, for surface= and view=\n")
+        if json { return Output.json(Catalogue.value) }
+        Output.line("Surfaces, for surface= and view=\n")
         for surface in Surface.allCases {
             let areas = Catalogue.areas.filter { $0.place == surface.rawValue || Self.isIsland($0, of: surface) }
-            print("  \(surface.rawValue)")
+            Output.line("  \(surface.rawValue)")
             for area in areas {
                 let screen = area.screen.map { "  on \($0)" } ?? ""
-                print("    \(area.presentation.rawValue.padded(12)) \(Self.text(area.extent))\(screen)")
+                Output.line("    \(area.presentation.rawValue.padded(12)) \(Self.text(area.extent))\(screen)")
             }
         }
-        print("\nDevices, for device=\n")
+        Output.line("\nDevices, for device=\n")
         for device in Catalogue.devices {
             let island = device.hasIsland ? "  Dynamic Island" : ""
-            print("  \(device.name.padded(20)) \(device.surface.rawValue.padded(8)) \(device.canvas)\(island)")
+            Output.line("  \(device.name.padded(20)) \(device.surface.rawValue.padded(8)) \(device.canvas)\(island)")
         }
-        print("\nMeasures\n")
+        Output.line("\nMeasures\n")
         for measure in Catalogue.measures {
-            print("  \(measure.name.padded(28)) \(JSON(measure.value)) \(measure.unit)")
+            Output.line("  \(measure.name.padded(28)) \(JSON(measure.value)) \(measure.unit)")
         }
     }
 

@@ -1,4 +1,4 @@
-import Foundation
+import EventLoop
 import Glibc
 
 /// One line on standard error that is drawn over and over, where standard error is a terminal.
@@ -6,7 +6,7 @@ struct Progress {
     private let isShown = isatty(STDERR_FILENO) == 1
 
     func show(_ text: String) {
-        if isShown { FileHandle.standardError.write(Data("\r\(text)\u{1B}[K".utf8)) }
+        if isShown { StandardStream.error.write("\r\(text)\u{1B}[K") }
     }
 
     /// Takes the line away.

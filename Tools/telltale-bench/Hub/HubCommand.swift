@@ -1,5 +1,6 @@
 import ArgumentParser
 import CAllocations
+import EventLoop
 import Foundation
 import Model
 
@@ -88,7 +89,7 @@ struct HubCommand: ParsableCommand {
             faults += limits?.faults(load.name, perDelivery: perDelivery, perEvent: perEvent) ?? []
         }
         if json { print(JSON.object(report)) }
-        for fault in faults { FileHandle.standardError.write(Data("telltale-bench: \(fault)\n".utf8)) }
+        for fault in faults { StandardStream.error.write("telltale-bench: \(fault)\n") }
         if !faults.isEmpty { throw ExitCode.failure }
     }
 

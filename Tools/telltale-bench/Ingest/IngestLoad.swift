@@ -1,5 +1,4 @@
 import EventLoop
-import Foundation
 import Histogram
 
 /// What one measurement found.
@@ -180,8 +179,7 @@ final class IngestLoad {
             if refused == 1 {
                 var text: [UInt8] = []
                 for index in line.indices { text.append(line[index]) }
-                FileHandle.standardError.write(
-                    Data("\(target.name) refused: \(String(decoding: text, as: UTF8.self))\n".utf8))
+                StandardStream.error.write("\(target.name) refused: \(String(decoding: text, as: UTF8.self))\n")
             }
         }
         guard lane.pending > 0 else { return fail("an answer that nobody waits for") }

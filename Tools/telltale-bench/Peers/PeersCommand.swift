@@ -1,6 +1,5 @@
 import ArgumentParser
 import EventLoop
-import Foundation
 import Model
 
 /// `telltale-bench peers`: the same work beside NATS, Redis, Mosquitto and a plain relay in C, in one run.
@@ -105,6 +104,6 @@ struct PeersCommand: ParsableCommand {
     }
 
     private func warn(_ text: String) {
-        FileHandle.standardError.write(Data("telltale-bench: \(text)\n".utf8))
+        StandardStream.error.write("telltale-bench: \(text)\n")
     }
 }

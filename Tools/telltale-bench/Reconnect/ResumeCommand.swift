@@ -1,6 +1,5 @@
 import ArgumentParser
 import EventLoop
-import Foundation
 import Model
 
 /// `telltale-bench resume`: what a reconnect costs that missed little, beside one that starts anew.
@@ -57,7 +56,7 @@ struct ResumeCommand: ParsableCommand {
         report["all_current"] = .bool(isCurrent)
         if json { print(JSON.object(report)) }
         if !isCurrent {
-            FileHandle.standardError.write(Data("somebody was not up to date\n".utf8))
+            StandardStream.error.write("somebody was not up to date\n")
             throw ExitCode.failure
         }
     }

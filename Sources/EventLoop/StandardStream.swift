@@ -1,0 +1,39 @@
+import Glibc
+
+/// What a person, a pipe or a supervisor reads of this process.
+///
+/// Whoever has closed it, or filled its disk, does not stop a daemon: what cannot be written is lost, where nobody looks
+/// at what ``write(_:)`` returns. (Foundation's `FileHandle.write` ends the process there.)
+package enum StandardStream {
+    case output, error
+
+    private var descriptor: CInt {
+        switch self {
+        case .output: STDOUT_FILENO
+        case .error: STDERR_FILENO
+        }
+    }
+
+    /// - Returns: Whether all of it was taken.
+    @discardableResult
+    package func write(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { unsafe write($0.span) }
+    }
+
+    /// - Returns: Whether all of it was taken.
+    @discardableResult
+    package func write(_ bytes: Span<UInt8>) -> Bool {
+        unsafe bytes.withUnsafeBytes { bytes in
+            var rest = unsafe bytes[...]
+            while unsafe !rest.isEmpty {
+                let count = unsafe Glibc.write(
+                    descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { return false }
+                unsafe rest = rest.dropFirst(count)
+            }
+            return true
+        }
+    }
+}
