@@ -24,6 +24,13 @@ let settings: [SwiftSetting] = [
 /// Not for what the libraries among the products are made of: a package with such a flag cannot be depended on.
 let hotSettings = settings + [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
 
+/// The Swift runtime within the program, so that it runs on machines without Swift; the two libraries are what
+/// FoundationEssentials, which the argument parser uses, stands on.
+let withSwiftInside: [LinkerSetting] = [
+    .unsafeFlags(
+        ["-static-stdlib", "-l_FoundationCollections", "-l_FoundationCShims"], .when(configuration: .release))
+]
+
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let collections: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
@@ -99,7 +106,8 @@ let package = Package(
                 "Model", "Kinds", "Machines", "Surfaces", "Wire", "Hub", "Journal", "JournalSQLite", "EventLoop",
                 "CJemalloc", argumentParser, logging,
             ],
-            swiftSettings: hotSettings),
+            swiftSettings: hotSettings,
+            linkerSettings: withSwiftInside),
 
         // Tools.
         .target(
