@@ -143,8 +143,7 @@ extension Statechart {
         var step = Step(chart: self, instance: instance, values: values, time: time, contentLimit: contentLimit)
         try step.take(event: tables.events.index(of: name), name: name, content: content)
         let result = step.result(from: values.content)
-        instance = step.instance
-        values = step.values
+        step.hand(over: &instance, &values)
         return result
     }
 
@@ -160,8 +159,7 @@ extension Statechart {
         step.instance.timers.removeFirst()
         try step.fire(timer)
         let result = step.result(from: values.content)
-        instance = step.instance
-        values = step.values
+        step.hand(over: &instance, &values)
         return result
     }
 
@@ -185,8 +183,7 @@ extension Statechart {
         let event = tables.events.index(of: name)
         guard try step.reopen(event: event, name: name, content: content) else { return nil }
         let result = step.result(from: values.content)
-        instance = step.instance
-        values = step.values
+        step.hand(over: &instance, &values)
         return result
     }
 

@@ -40,6 +40,12 @@ struct Step {
         self.contentLimit = contentLimit
     }
 
+    /// Makes what came of it the owner's. Changed over, not copied: what a step holds is counted, piece by piece.
+    mutating func hand(over instance: inout MachineInstance, _ values: inout MachineValues) {
+        swap(&self.instance, &instance)
+        swap(&self.values, &values)
+    }
+
     // MARK: The ways in
 
     mutating func start() throws(MachineError) {

@@ -20,14 +20,20 @@ public final class RequestParser {
         guard verb != nil else {
             return Request(id: id, command: .refused(.unknownVerb(line.quoted(0..<verbEnd))))
         }
+        let ignored = words.ignored
+        let command: Command
         do throws(WireError) {
-            if let fault = words.fault { throw fault }
-            var tail: JSONObject?
-            if let start = words.tail { tail = try json.object(in: line, from: start) }
-            let arguments = Arguments(words: words, tail: tail)
-            return Request(id: id, command: try arguments.command(line), ignored: words.ignored)
+            command = try self.command(consume words, line)
         } catch {
             return Request(id: id, command: .refused(error))
         }
+        return Request(id: id, command: consume command, ignored: ignored)
+    }
+
+    private func command(_ words: consuming Words, _ line: Span<UInt8>) throws(WireError) -> Command {
+        if let fault = words.fault { throw fault }
+        var tail: JSONObject?
+        if let start = words.tail { tail = try json.object(in: line, from: start) }
+        return try Arguments(words: words, tail: tail).command(line)
     }
 }

@@ -26,6 +26,10 @@ struct Words {
     /// Cuts what stands behind the verb.
     init(_ line: Span<UInt8>, behind verbEnd: Int, of verb: VerbDescription) {
         self.verb = verb
+        cut(line, behind: verbEnd)
+    }
+
+    private mutating func cut(_ line: Span<UInt8>, behind verbEnd: Int) {
         var start = verbEnd + 1
         while start <= line.count, verbEnd < line.count {
             if start < line.count, line[start] == UInt8(ascii: "{") {
