@@ -77,6 +77,7 @@ extension Hub {
         body.beginObject()
         body.member("connections", openSessionCount)
         body.member("accepted", statistics.acceptedConnections)
+        body.member("refused", statistics.refusedConnections)
         body.member("subscriptions", subscriptions.count)
         body.member("entities", entities.count)
         body.member("kinds", kinds.current.count)

@@ -83,8 +83,11 @@ extension Hub {
             && session.outboxByteCount < configuration.limits.requestBytesInFlight
     }
 
-    /// What a connection beyond the limit is told before it is closed.
-    public static func farewellToSurplusConnection() -> [UInt8] {
+    /// There was no room for a connection.
+    ///
+    /// - Returns: What it is told before it is closed.
+    public mutating func refusedConnection() -> [UInt8] {
+        statistics.refusedConnections += 1
         var writer = LineWriter()
         writer.error(
             WireError(.limitConnections, "the server has no room for another connection; try again later"))

@@ -4,6 +4,7 @@ internal import Model
 /// What `STATS` tells: what a daemon's metrics would say.
 public struct Statistics: Sendable {
     public var acceptedConnections = 0
+    public var refusedConnections = 0
     public var requests = 0
     public var rows = 0
     /// Rows that came late, by cause: folded for a slow reader, held back by a rate, sent again by a resume.

@@ -89,7 +89,7 @@ final class Daemon {
     func listen() throws(UVError) {
         for endpoint in configuration.endpoints {
             var options = Listener.Options()
-            options.farewell = { Hub.farewellToSurplusConnection() }
+            options.farewell = { [unowned self] in hub.refusedConnection() }
             listeners.append(
                 try Listener(at: endpoint, on: loop, options: options) { [unowned self] connection in
                     accept(connection)
