@@ -1,7 +1,8 @@
 import EventLoop
 import Hub
 
-/// The connections of the open sessions, found without hashing: every row that leaves asks for one.
+/// The connections of the open sessions, found without hashing in either direction: every row that leaves asks for one,
+/// and all that arrives.
 struct ConnectionTable {
     private var places: [(id: SessionID, connection: Connection)?] = []
     private(set) var count = 0
@@ -9,18 +10,35 @@ struct ConnectionTable {
     var isEmpty: Bool { count == 0 }
 
     subscript(id: SessionID) -> Connection? {
-        get {
-            let slot = Int(id.slot)
-            guard places.indices.contains(slot), let place = places[slot], place.id == id else { return nil }
-            return place.connection
-        }
-        set {
-            let slot = Int(id.slot)
-            while places.count <= slot { places.append(nil) }
-            if places[slot] != nil { count -= 1 }
-            places[slot] = newValue.map { (id, $0) }
-            if newValue != nil { count += 1 }
-        }
+        let slot = Int(id.slot)
+        guard places.indices.contains(slot), let place = places[slot], place.id == id else { return nil }
+        return place.connection
+    }
+
+    /// Whose connection it is. `nil` for one that was removed.
+    func session(of connection: Connection) -> SessionID? {
+        guard places.indices.contains(connection.tag), let place = places[connection.tag],
+            place.connection === connection
+        else { return nil }
+        return place.id
+    }
+
+    /// - Precondition: No other open session has the slot of `id`.
+    mutating func insert(_ connection: Connection, of id: SessionID) {
+        let slot = Int(id.slot)
+        while places.count <= slot { places.append(nil) }
+        precondition(places[slot] == nil, "slot \(slot) is taken")
+        connection.tag = slot
+        places[slot] = (id, connection)
+        count += 1
+    }
+
+    /// - Returns: Whose connection it was.
+    mutating func remove(_ connection: Connection) -> SessionID? {
+        guard let id = session(of: connection) else { return nil }
+        places[connection.tag] = nil
+        count -= 1
+        return id
     }
 
     var all: [Connection] { places.compactMap { $0?.connection } }

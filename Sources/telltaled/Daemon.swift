@@ -19,9 +19,7 @@ final class Daemon {
     private let mailbox: Mailbox<Message>
     private var listeners: [Listener] = []
     private var connections = ConnectionTable()
-    private var sessions: [Int: SessionID] = [:]
-    private var nextTag = 1
-    private var blocked: Set<Int> = []
+    private var blocked: Set<SessionID> = []
     /// Those that are not read from, until they have taken some of their answers.
     private var paused: Set<SessionID> = []
     private var turnHandle: PrepareHandle?
@@ -116,32 +114,29 @@ final class Daemon {
 
     private func accept(_ connection: Connection) {
         let id = hub.connected(at: clock.now)
-        connection.tag = nextTag
-        nextTag += 1
-        connections[id] = connection
-        sessions[connection.tag] = id
+        connections.insert(connection, of: id)
         connection.start(handlers)
     }
 
     private lazy var handlers = ConnectionHandlers(
         onData: { [unowned self] connection, bytes in
-            guard let id = sessions[connection.tag] else { return }
+            guard let id = connections.session(of: connection) else { return }
             hub.received(bytes, from: id, at: clock.now)
             guard !hub.wantsInput(id) else { return }
             connection.pauseReading()
             paused.insert(id)
         },
         onEnd: { [unowned self] connection in
-            if let id = sessions[connection.tag] { hub.inputEnded(id) }
+            if let id = connections.session(of: connection) { hub.inputEnded(id) }
         },
         onWritable: { [unowned self] connection in
-            blocked.remove(connection.tag)
-            if let id = sessions[connection.tag] { hub.becameWritable(id) }
+            guard let id = connections.session(of: connection) else { return }
+            blocked.remove(id)
+            hub.becameWritable(id)
         },
         onClosed: { [unowned self] connection, _ in
-            blocked.remove(connection.tag)
-            guard let id = sessions.removeValue(forKey: connection.tag) else { return }
-            connections[id] = nil
+            guard let id = connections.remove(connection) else { return }
+            blocked.remove(id)
             paused.remove(id)
             hub.disconnected(id)
         })
@@ -149,8 +144,8 @@ final class Daemon {
     /// Tells the hub which blocked sockets took something: slow, not stuck.
     private func lookAtBlocked() {
         let now = clock.now
-        for tag in blocked.sorted() {
-            guard let id = sessions[tag], let connection = connections[id] else { continue }
+        for id in blocked {
+            guard let connection = connections[id] else { continue }
             if connection.stalledMilliseconds() < 1_000 { hub.progressed(id, at: now) }
         }
     }
@@ -286,7 +281,7 @@ final class Daemon {
     }
 
     private func block(_ connection: Connection, _ id: SessionID, at now: HubTime) {
-        blocked.insert(connection.tag)
+        blocked.insert(id)
         hub.becameBlocked(id, at: now)
     }
 
