@@ -26,8 +26,12 @@ internal import Journal
     /// How many pages the write-ahead log holds, told by SQLite after each commit.
     private let logPageCount: UnsafeMutablePointer<CInt>
 
-    /// - Parameter fileSystem: The name of an SQLite VFS; `nil` is the operating system's.
-    init(_ path: String, _ access: Access, fileSystem: String? = nil) throws(JournalError) {
+    /// - Parameters:
+    ///   - fileSystem: The name of an SQLite VFS; `nil` is the operating system's.
+    ///   - busyMilliseconds: How long to wait for others.
+    init(
+        _ path: String, _ access: Access, fileSystem: String? = nil, busyMilliseconds: Int32 = 10_000
+    ) throws(JournalError) {
         var opened: OpaquePointer?
         let code = unsafe sqlite3_open_v2(path, &opened, access.flags | SQLITE_OPEN_NOMUTEX, fileSystem)
         guard code == SQLITE_OK, let opened = unsafe opened else {
@@ -41,7 +45,7 @@ internal import Journal
         unsafe logPageCount = .allocate(capacity: 1)
         unsafe logPageCount.initialize(to: 0)
         unsafe sqlite3_extended_result_codes(opened, 1)
-        unsafe sqlite3_busy_timeout(opened, 10_000)
+        unsafe sqlite3_busy_timeout(opened, busyMilliseconds)
         // Closing must not touch a file that was refused.
         unsafe clibsqlite_keep_wal(opened)
     }

@@ -15,7 +15,8 @@ extension SQLiteJournal {
         let isNew = try make(folder, options)
         try checkBeginning(of: folder)
         let log = try WriteAheadLog(reading: folder.log)
-        let connection = try SQLiteConnection(folder.database, .readWrite, fileSystem: options.fileSystem)
+        let connection = try SQLiteConnection(
+            folder.database, .readWrite, fileSystem: options.fileSystem, busyMilliseconds: options.busyMilliseconds)
         try configure(connection, options)
         let found = try checkContents(of: connection, folder, log: log)
         if fileByteCount(folder) <= options.checkedByteCount {

@@ -35,6 +35,8 @@ public final class SQLiteJournal: Journal {
         /// An SQLite VFS by name, for tests with faults; `nil` is the operating system's.
         package var fileSystem: String?
         package var pageByteCount = 8_192
+        /// How long a checkpoint waits for readers, in milliseconds.
+        package var busyMilliseconds: Int32 = 10_000
 
         public init() {}
     }
@@ -124,7 +126,7 @@ public final class SQLiteJournal: Journal {
         guard let first = part.first else { return }
         var next = batch ?? head
         precondition(first.sequence == next.sequence + 1, "a gap before record \(first.sequence)")
-        let what = "could not write \(part.count) records"
+        let what = "could not write \(next.sequence - head.sequence + Int64(part.count)) records"
         try attempt { () throws(JournalError) in
             if batch == nil { try connection.begin(what) }
             for record in part {
@@ -188,7 +190,9 @@ public final class SQLiteJournal: Journal {
     private func attempt(_ body: () throws(JournalError) -> Void) throws(JournalError) {
         if let failure { throw failure }
         do throws(JournalError) {
-            if needsFreshLog {
+            // Not in the middle of a batch: SQLite copies no log within a transaction. A reader that stays keeps it from
+            // being copied at all, and the batch goes on without.
+            if needsFreshLog, batch == nil {
                 // Without this a crash could leave pieces of the failed transaction behind the next one, where they
                 // look like damage. It also gives the log's space back.
                 needsFreshLog = try !connection.checkpoint(.truncating)

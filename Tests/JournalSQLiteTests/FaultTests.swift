@@ -181,6 +181,33 @@ struct FaultTests {
         #expect(try SQLiteJournal(left.path).readAll() == records(1..<14))
     }
 
+    @Test func `after a full disk a reader that stays is in nobody's way`() throws {
+        let disk = try FaultyDisk()
+        var options = disk.options()
+        options.busyMilliseconds = 20
+        let journal = try SQLiteJournal(disk.folder.path, options)
+        try journal.append(records(1..<11))
+        let copy = TemporaryFolder()
+        var wasRead = false
+        try JournalInspector(disk.folder.path).backup(to: copy.path + "/copy") { _, _ in
+            guard !wasRead else { return }
+            wasRead = true
+            disk.limitSize(0)
+            #expect(throws: JournalError.self) { try journal.append(records(11..<21)) }
+            disk.limitSize(-1)
+            do {
+                try journal.write(records(11..<14))
+                try journal.write(records(14..<16))
+                try journal.commit()
+            } catch {
+                Issue.record("\(error)")
+            }
+        }
+        #expect(wasRead)
+        try journal.append(records(16..<18))
+        #expect(try journal.readAll() == records(1..<18))
+    }
+
     @Test func `a snapshot that does not fit is given up, and the old one stays`() throws {
         let disk = try FaultyDisk()
         let journal = try SQLiteJournal(disk.folder.path, disk.options())
