@@ -14,6 +14,17 @@ package enum StandardStream {
         }
     }
 
+    /// Takes the places of those that were closed when the process began: else the next file, or socket, would be one of
+    /// them, and get what people were to read. Writing to them still fails.
+    ///
+    /// To be called before anything is opened.
+    package static func occupyMissing() {
+        for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
+            // The lowest free number is this one.
+            _ = unsafe open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
+        }
+    }
+
     /// - Returns: Whether all of it was taken.
     @discardableResult
     package func write(_ text: String) -> Bool {

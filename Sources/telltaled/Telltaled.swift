@@ -119,6 +119,7 @@ struct Telltaled: ParsableCommand {
     /// Flags are a source of the configuration like the file and the environment: what is wrong with them is told as what
     /// is wrong with those is, with the same status.
     static func main() {
+        StandardStream.occupyMissing()
         do {
             var command = try parseAsRoot()
             try command.run()

@@ -100,6 +100,9 @@ struct ProcessTests {
             #expect(try peer.ask("EVT errand/1 type=start")["verdict"] == "applied")
             daemon.send(SIGTERM)
             #expect(daemon.waitForExit(seconds: 10) == 0)
+            // Nor does it go into the first file that was opened instead.
+            let lock = try String(contentsOf: daemon.folder.appending(path: "data/lock"), encoding: .utf8)
+            #expect(lock.wholeMatch(of: /[0-9]+\n/) != nil, "\(lock)")
         }
     }
 

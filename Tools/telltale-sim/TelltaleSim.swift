@@ -1,6 +1,6 @@
 import ArgumentParser
 import EventLoop
-import Glibc
+@unsafe @preconcurrency import Glibc
 
 @main
 struct TelltaleSim: ParsableCommand {
@@ -13,11 +13,12 @@ struct TelltaleSim: ParsableCommand {
         ])
 
     static func main() {
+        StandardStream.occupyMissing()
         do {
             var command = try parseAsRoot()
             try command.run()
             // What was printed may still be on its way, and a report that is not there must not look like a success.
-            guard fflush(nil) == 0 else {
+            guard fflush(nil) == 0, unsafe ferror(stdout) == 0 else {
                 complain("telltale-sim: not all of it could be written to standard output")
                 throw ExitCode.failure
             }

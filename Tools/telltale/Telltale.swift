@@ -1,4 +1,5 @@
 import ArgumentParser
+import EventLoop
 
 /// `telltale`: what people and scripts type beside the daemon (protocol.md §8).
 @main
@@ -32,6 +33,7 @@ struct Telltale: ParsableCommand {
         ])
 
     static func main() {
+        StandardStream.occupyMissing()
         do {
             var command = try parseAsRoot()
             try command.run()
