@@ -44,7 +44,8 @@ struct Log: LogHandler {
             let data = (try? JSONEncoder.sorted.encode(object)) ?? Data()
             line = String(decoding: data, as: UTF8.self)
         }
-        StandardStream.error.write(line + "\n")
+        // On the loop's thread: whoever stopped reading the log is not to hold up the daemon.
+        StandardStream.error.write(line + "\n", waits: false)
     }
 
     private static func timestamp(_ date: Date) -> String {

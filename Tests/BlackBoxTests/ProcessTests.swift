@@ -88,12 +88,16 @@ struct ProcessTests {
         }
     }
 
+    /// A log whose reader is there and does not read, and that is full.
+    private static let fullPipe =
+        "p=$(mktemp -u); mkfifo $p; exec 2<>$p; dd if=/dev/zero of=$p bs=4096 oflag=nonblock 2>/dev/null; rm $p"
+
     @Test(
         "A log that nobody can write to stops nothing",
-        arguments: ["2>/dev/full", "2>&-"])
+        arguments: ["exec 2>/dev/full", "exec 2>&-", fullPipe])
     func unwritableLog(_ redirection: String) async throws {
         try await onOwnThread {
-            let daemon = try DaemonProcess(limits: "exec \(redirection)")
+            let daemon = try DaemonProcess(limits: redirection)
             let peer = try Peer(port: daemon.port)
             _ = try peer.receive()
             daemon.send(SIGHUP)

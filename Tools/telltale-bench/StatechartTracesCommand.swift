@@ -18,7 +18,7 @@ struct StatechartTracesCommand: ParsableCommand {
             output += try trace(JSONParser.parse(line)).text
             output.append(UInt8(ascii: "\n"))
         }
-        guard StandardStream.output.write(output.span) else { throw ExitCode.failure }
+        guard StandardStream.output.write(output.span) == 0 else { throw ExitCode.failure }
     }
 
     private func trace(_ test: JSON) throws -> JSON {

@@ -39,7 +39,7 @@ struct RecordCommand: ParsableCommand {
         let recording = try recorder.run()
         let text = Data(recording.lines.joined(separator: "\n").utf8) + Data("\n".utf8)
         if file == "-" {
-            guard StandardStream.output.write([UInt8](text).span) else {
+            guard StandardStream.output.write([UInt8](text).span) == 0 else {
                 complain("standard output is closed, or its disk is full: the recording is not whole")
                 throw ExitCode.failure
             }

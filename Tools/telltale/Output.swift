@@ -1,4 +1,5 @@
 import Cards
+import EventLoop
 import Glibc
 import Model
 
@@ -20,19 +21,12 @@ enum Output {
     static func write(_ text: String) { write(Array(text.utf8)) }
 
     static func write(_ bytes: [UInt8]) {
-        var bytes = bytes[...]
-        while !bytes.isEmpty {
-            let count = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
-            if count > 0 {
-                bytes.removeFirst(count)
-            } else if errno == EPIPE {
-                exit(0)
-            } else if errno != EINTR && errno != EAGAIN {
-                let cause = unsafe String(cString: strerror(errno))
-                StandardError.write("telltale: not all of it could be written to standard output: \(cause)")
-                exit(1)
-            }
-        }
+        let error = StandardStream.output.write(bytes.span)
+        guard error != 0 else { return }
+        if error == EPIPE { exit(0) }
+        let cause = unsafe String(cString: strerror(error))
+        StandardError.write("telltale: not all of it could be written to standard output: \(cause)")
+        exit(1)
     }
 
     static func draw(_ block: Block) {
