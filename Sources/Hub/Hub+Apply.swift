@@ -46,14 +46,9 @@ extension Hub {
         _ posted: PostedEvent, sequence: Int64, undo: inout [Undo]
     ) throws(WireError) -> Applied {
         // What the command holds is asked for where it is needed: a copy of all of it would touch a dozen counts.
-        let event: ActivityEvent
-        do throws(ActivityRejection) {
-            event = ActivityEvent(
-                type: posted.command.type, details: try EventDetails(tail: posted.command.tail),
-                version: posted.command.version, happenedAt: posted.command.happenedAt)
-        } catch {
-            throw wireError(error, key: posted.command.key)
-        }
+        let event = ActivityEvent(
+            type: posted.command.type, details: posted.details, version: posted.command.version,
+            happenedAt: posted.command.happenedAt)
 
         let applied: Applied
         let key = posted.command.key
@@ -270,16 +265,9 @@ extension Hub {
     }
 
     private mutating func wireError(_ rejection: ActivityRejection, key: Key) -> WireError {
-        let code: ErrorCode
-        switch rejection {
-        case .notStarted: code = .unknownKey
-        case .badTail, .alertMissing: code = .badJSON
-        case .tooLarge: code = .tooLarge
-        case .machine:
-            noteRefusedStep(of: key, rejection)
-            code = .machineError
-        case .appLimit, .accountLimit, .markLimit: code = .limitActivities
-        }
-        return WireError(code, "\(key): \(rejection)")
+        if case .machine = rejection { noteRefusedStep(of: key, rejection) }
+        var error = WireError(rejection)
+        error.message = "\(key): \(error.message)"
+        return error
     }
 }

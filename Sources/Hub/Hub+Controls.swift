@@ -215,7 +215,8 @@ extension Hub {
         if case .object = raised.attributes { event.tail["attributes"] = raised.attributes }
         let failure: ProviderFailure
         do throws(WireError) {
-            let applied = try record(.event(withSpareWriter { PostedEvent(event, &$0) }), at: now)
+            let posted = try withSpareWriter { (writer) throws(WireError) in try PostedEvent(event, &writer) }
+            let applied = try record(.event(posted), at: now)
             guard applied.verdict == .ignored else { return }
             let state = applied.state.isEmpty ? "" : " while it is \(applied.state)"
             failure = ProviderFailure(code: "ignored", message: "\(key) does not take \(raised.event)\(state)")

@@ -29,10 +29,15 @@ extension Hub {
         session.lastReceived = now.monotonic
         guard !session.isClosing else { return }
         let count = session.inbox.count
-        do {
-            try session.decoder.decode(bytes) { line in session.inbox.append(parser.parse(line)) }
-        } catch {
-            session.inbox.append(Request(command: .refused(error)))
+        withSpareWriter { [parser] writer in
+            do throws(WireError) {
+                try session.decoder.decode(bytes) { line in
+                    let (id, command, ignored) = parser.parts(of: line)
+                    session.inbox.append(WaitingRequest(command, id: id, ignored: ignored, &writer))
+                }
+            } catch {
+                session.inbox.append(.other(Request(command: .refused(error))))
+            }
         }
         for _ in count..<session.inbox.count { arrivals.append(id) }
         statistics.requests += session.inbox.count - count

@@ -134,25 +134,31 @@ extension Hub {
 
     // MARK: Deciding
 
-    private mutating func decide(_ request: Request, from id: SessionID, at now: HubTime) {
+    private mutating func decide(_ request: WaitingRequest, from id: SessionID, at now: HubTime) {
         // A timer that is due by now comes before an event of now (definitions.md).
         fireDeadlines(at: now)
+        switch request {
+        case .event(let event, let requestID, let ignored):
+            let posted = event.from(self[id]?.client ?? "-")
+            stage(decideEvent(posted, requestID, ignored: ignored, at: now), for: id)
+        case .other(let request): decide(request, from: id, at: now)
+        }
+    }
+
+    private mutating func decide(_ request: Request, from id: SessionID, at now: HubTime) {
         switch request.command {
         case .hello(let hello):
             let traits = self[id]?.traits
             stage(.bytes(greet(hello, request, from: id, at: now)), for: id)
             if self[id]?.traits != traits { reproject(id, locked: false) }
         case .traits(let attributes): stage(.bytes(change(attributes, request, of: id)), for: id)
-        case .event(var event):
-            event.source = event.source ?? self[id]?.client ?? "-"
-            let posted = withSpareWriter { PostedEvent(event, &$0) }
-            stage(decideEvent(posted, request, at: now), for: id)
         case .dismiss(let key): stage(decideDismissal(of: key, request, from: id, at: now), for: id)
         case .seen(let key, let rev): stage(decideSeen(key, rev: rev, request, from: id, at: now), for: id)
         case .set, .press, .serve, .done, .fail, .report:
             stage(decideControl(request, from: id, at: now), for: id)
         case .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .history, .stats, .open, .refused:
             stage(.read(request), for: id)
+        case .event: break  // Waits in a form of its own.
         }
     }
 
@@ -161,41 +167,43 @@ extension Hub {
         self[id]?.staged.append(reply)
     }
 
-    private mutating func decideEvent(_ posted: PostedEvent, _ request: Request, at now: HubTime) -> StagedReply {
+    private mutating func decideEvent(
+        _ posted: PostedEvent, _ requestID: String?, ignored: [String], at now: HubTime
+    ) -> StagedReply {
         var writer = spare.lines.take() ?? LineWriter()
-        decideEvent(posted, request, at: now, &writer)
+        decideEvent(posted, requestID, ignored: ignored, at: now, &writer)
         let reply = writer.take()
         spare.lines = consume writer
-        return .committed(reply, requestID: request.id)
+        return .committed(reply, requestID: requestID)
     }
 
     private mutating func decideEvent(
-        _ posted: PostedEvent, _ request: Request, at now: HubTime, _ writer: inout LineWriter
+        _ posted: PostedEvent, _ requestID: String?, ignored: [String], at now: HubTime, _ writer: inout LineWriter
     ) {
         let event = posted.command
         if let eid = event.eid, let source = event.source, let known = eventIDs.entry(source: source, eid: eid) {
             if known.digest == posted.digest {
                 statistics.count(.duplicate)
                 let state = entities.index(of: event.key).flatMap { activity(at: $0)?.value.statePath }
-                writer.ok(id: request.id, verdict: .duplicate, rev: known.rev, state: state, ignored: request.ignored)
+                writer.ok(id: requestID, verdict: .duplicate, rev: known.rev, state: state, ignored: ignored)
             } else {
                 statistics.refusals += 1
                 writer.error(
                     WireError(
                         .duplicateMismatch,
                         "eid \(eid) of \(source) was used for another event; give every event an id of its own"),
-                    id: request.id)
+                    id: requestID)
             }
             return
         }
         do throws(WireError) {
             let applied = try record(.event(posted), at: now)
             writer.ok(
-                id: request.id, verdict: applied.verdict, rev: applied.rev, state: applied.state,
-                isOldEnd: applied.isOldEnd, ignored: request.ignored)
+                id: requestID, verdict: applied.verdict, rev: applied.rev, state: applied.state,
+                isOldEnd: applied.isOldEnd, ignored: ignored)
         } catch {
             statistics.refusals += 1
-            writer.error(error, id: request.id)
+            writer.error(error, id: requestID)
         }
     }
 
@@ -240,9 +248,11 @@ extension Hub {
     // MARK: Recording
 
     /// Lets `body` write what goes into the journal, in memory that is there already.
-    mutating func withSpareWriter<Value>(_ body: (inout BinaryWriter) -> Value) -> Value {
+    mutating func withSpareWriter<Value, Failure>(
+        _ body: (inout BinaryWriter) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
         var writer = spare.records.take() ?? BinaryWriter()
-        let value = body(&writer)
+        let value = try body(&writer)
         spare.records = consume writer
         return value
     }

@@ -1,17 +1,26 @@
+internal import Machines
 internal import Model
 internal import Wire
 
 /// An event as it is decided on and recorded. An object, because it goes through many hands and never changes.
 final class PostedEvent: Sendable {
-    /// Its `source` is always set.
+    /// Its `source` is set from when it is decided on (``from(_:)``).
     let command: EventCommand
+    /// What its tail says.
+    let details: EventDetails
     /// The tail in the journal's form.
     let tail: [UInt8]
     /// What makes two events with one id the same: key, type and tail (protocol.md §3).
     let digest: UInt64
 
     /// - Parameter writer: Memory to write in; it is empty before and after.
-    init(_ command: EventCommand, _ writer: inout BinaryWriter) {
+    /// - Throws: `bad_json` for a tail with a member of the wrong type.
+    init(_ command: consuming EventCommand, _ writer: inout BinaryWriter) throws(WireError) {
+        do throws(ActivityRejection) {
+            details = try EventDetails(tail: command.tail)
+        } catch {
+            throw WireError(error)
+        }
         writer.write(JSON.object(command.tail))
         let tail = writer.take()
         var hash = StableHash()
@@ -22,6 +31,20 @@ final class PostedEvent: Sendable {
         digest = hash.finalize()
         self.tail = tail
         self.command = command
+    }
+
+    private init(_ other: PostedEvent, source: String) {
+        var command = other.command
+        command.source = source
+        self.command = command
+        details = other.details
+        tail = other.tail
+        digest = other.digest
+    }
+
+    /// The same event, of `source` where its sender has not said whose it is.
+    func from(_ source: @autoclosure () -> String) -> PostedEvent {
+        command.source == nil ? PostedEvent(self, source: source()) : self
     }
 }
 
@@ -48,6 +71,24 @@ extension PostedEvent {
         guard case .object(let tail) = try reader.readJSON() else { throw reader.failure("a tail that is no object") }
         command.tail = tail
         var writer = BinaryWriter()
-        self.init(command, &writer)
+        do throws(WireError) {
+            try self.init(command, &writer)
+        } catch {
+            throw reader.failure(error.message)
+        }
+    }
+}
+
+extension WireError {
+    /// Why an activity does not take an event, as its sender is told.
+    init(_ rejection: ActivityRejection) {
+        switch rejection {
+        case .badTail(let member, let expected): self = .wrongType(at: member, expected: expected)
+        case .notStarted: self.init(.unknownKey, rejection.description)
+        case .alertMissing: self.init(.badJSON, rejection.description)
+        case .tooLarge: self.init(.tooLarge, rejection.description)
+        case .machine: self.init(.machineError, rejection.description)
+        case .appLimit, .accountLimit, .markLimit: self.init(.limitActivities, rejection.description)
+        }
     }
 }

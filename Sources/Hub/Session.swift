@@ -17,6 +17,26 @@ public struct SessionID: Hashable, Sendable {
     }
 }
 
+/// A request that was understood, and waits to be decided.
+enum WaitingRequest: Sendable {
+    /// Most of them. In the form in which it is recorded, so that nothing of it is copied on the way.
+    case event(PostedEvent, id: String?, ignored: [String])
+    indirect case other(Request)
+
+    /// - Parameter writer: Memory to write in; it is empty before and after.
+    init(_ command: consuming Command, id: String?, ignored: [String], _ writer: inout BinaryWriter) {
+        switch consume command {
+        case .event(let event):
+            do throws(WireError) {
+                self = .event(try PostedEvent(event, &writer), id: id, ignored: ignored)
+            } catch {
+                self = .other(Request(id: id, command: .refused(error)))
+            }
+        case let command: self = .other(Request(id: id, command: command, ignored: ignored))
+        }
+    }
+}
+
 /// What a session's next bytes are made of, in the order in which they leave.
 enum OutboundItem: Sendable {
     case bytes([UInt8])
@@ -46,7 +66,7 @@ final class Session {
     let id: SessionID
     var decoder: LineDecoder
     /// Requests that wait to be decided.
-    var inbox: Deque<Request> = []
+    var inbox: Deque<WaitingRequest> = []
     var staged: Deque<StagedReply> = []
     var outbox: Deque<OutboundItem> = []
     /// By their numbers, in ascending order.

@@ -65,18 +65,10 @@ struct Arguments {
             throw .attribute(
                 verb, "type=\(name) is raised by the machine itself when a state is done; post what happened instead")
         }
-        var event = EventCommand(key: try key(line), type: name)
-        event.source = text(.src, line)
-        event.eid = text(.eid, line)
-        event.happenedAt = try timestamp(.at, line)
-        event.version = try integer(.ver, line)
-        event.accounts = try list(.accounts, line)
-        if let tail {
-            // The hub makes it again when it decides: what matters here is that it can be made.
-            _ = try EventTail(tail)
-            event.tail = tail
-        }
-        return event
+        return EventCommand(
+            key: try key(line), type: name, source: text(.src, line), eid: text(.eid, line),
+            happenedAt: try timestamp(.at, line), version: try integer(.ver, line), accounts: try list(.accounts, line),
+            tail: tail ?? JSONObject())
     }
 
     private func subscribe(_ line: Span<UInt8>) throws(WireError) -> SubscribeCommand {
@@ -118,7 +110,7 @@ struct Arguments {
 
     private func message() throws(WireError) -> String? {
         guard let json = tail?["message"] else { return nil }
-        guard let message = json.string else { throw .type("message", "a text") }
+        guard let message = json.string else { throw .wrongType(at: "message", expected: "a text") }
         return message
     }
 }

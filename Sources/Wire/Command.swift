@@ -76,12 +76,21 @@ public struct EventCommand: Hashable, Sendable {
     public var version: Int64?
     /// The accounts of `for=`; empty = everybody.
     public var accounts: [String] = []
-    /// The whole tail, an object; empty where there was none. Already checked: ``EventTail`` can be made from it.
+    /// The whole tail, an object, as it was sent; empty where there was none.
     public var tail: JSONObject = JSONObject()
 
-    public init(key: Key, type: String) {
+    public init(
+        key: Key, type: String, source: String? = nil, eid: String? = nil, happenedAt: Timestamp? = nil,
+        version: Int64? = nil, accounts: [String] = [], tail: JSONObject = JSONObject()
+    ) {
         self.key = key
         self.type = type
+        self.source = source
+        self.eid = eid
+        self.happenedAt = happenedAt
+        self.version = version
+        self.accounts = accounts
+        self.tail = tail
     }
 }
 

@@ -12,22 +12,24 @@ public final class RequestParser {
     ///
     /// Never fails: a faulty request is ``Command/refused(_:)``, with its `id=` wherever that can be read.
     public func parse(_ line: Span<UInt8>) -> Request {
-        guard let verbEnd = line.verbEnd() else { return Request(command: .refused(.noVerb(line))) }
+        let (id, command, ignored) = parts(of: line)
+        return Request(id: id, command: command, ignored: ignored)
+    }
+
+    /// The same, in parts: who takes a ``Request`` apart copies what it holds.
+    public func parts(of line: Span<UInt8>) -> (id: String?, command: Command, ignored: [String]) {
+        guard let verbEnd = line.verbEnd() else { return (nil, .refused(.noVerb(line)), []) }
         // A line without a known verb is read like PING, for the sake of its id.
         let verb = line.packed(0..<verbEnd, uppercase: true).flatMap(VerbDescription.find)
         let words = Words(line, behind: verbEnd, of: verb ?? .plain)
         let id = words[.id].map { line.text($0) }
-        guard verb != nil else {
-            return Request(id: id, command: .refused(.unknownVerb(line.quoted(0..<verbEnd))))
-        }
+        guard verb != nil else { return (id, .refused(.unknownVerb(line.quoted(0..<verbEnd))), []) }
         let ignored = words.ignored
-        let command: Command
         do throws(WireError) {
-            command = try self.command(consume words, line)
+            return (id, try command(consume words, line), ignored)
         } catch {
-            return Request(id: id, command: .refused(error))
+            return (id, .refused(error), [])
         }
-        return Request(id: id, command: consume command, ignored: ignored)
     }
 
     private func command(_ words: consuming Words, _ line: Span<UInt8>) throws(WireError) -> Command {

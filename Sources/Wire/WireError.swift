@@ -78,4 +78,13 @@ public struct WireError: Error, Hashable, Sendable {
         self.message = message
         self.details = details
     }
+
+    /// A member of the JSON tail is of another type than it is to be.
+    ///
+    /// - Parameter path: Which one: names, with dots between.
+    public static func wrongType(at path: String, expected: String) -> WireError {
+        var details = JSONObject()
+        details["path"] = .string(path)
+        return WireError(.badJSON, "\(path) in the JSON tail is to be \(expected)", details: details)
+    }
 }
