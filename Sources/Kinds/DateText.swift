@@ -26,7 +26,7 @@ enum DateText {
 
     private static func fromNumber(_ number: Double) -> Timestamp? {
         guard number.magnitude > 1e11 else { return Timestamp(seconds: number) }
-        return Int64(exactly: number.rounded()).map { Timestamp(milliseconds: $0) }
+        return Timestamp(exactMilliseconds: number.rounded())
     }
 
     /// `2026-11-21`, `2026-11-21T10:30[:00[.250]]`, a space for the `T`, and `Z` or `±hh[:mm]` behind it; without a zone

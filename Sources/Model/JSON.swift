@@ -21,7 +21,8 @@ public enum JSON: Sendable {
     ///
     /// - Precondition: `double` is finite.
     public init(_ double: Double) {
-        if let integer = Int64(exactly: double), abs(integer) <= Self.integerLimit {
+        // Not `abs`, which the least integer has none of.
+        if let integer = Int64(exactly: double), integer.magnitude <= Self.integerLimit.magnitude {
             self = .integer(integer)
         } else {
             precondition(double.isFinite, "JSON has no infinity and no NaN")

@@ -43,9 +43,11 @@ public struct JSONWriter: ~Copyable, Sendable {
         Self.append(quoted: value, to: &buffer)
     }
 
+    /// What is beyond ``JSON/integerLimit`` is written as that limit: I-JSON has no larger ones, and a date that far away
+    /// means "never".
     public mutating func value(_ value: Int64) {
         separate()
-        buffer.append(decimal: value)
+        buffer.append(decimal: min(max(value, 0 - JSON.integerLimit), JSON.integerLimit))
     }
 
     public mutating func value(_ value: Int) { self.value(Int64(value)) }

@@ -10,9 +10,16 @@ public struct Timestamp: Hashable, Comparable, Sendable {
 
     /// The date of an APNs payload: Unix seconds, fractions allowed, rounded to the nearest millisecond.
     ///
-    /// `nil` unless it lies within the years that Int64 milliseconds can name.
+    /// `nil` unless a row can say it: within ±(2^53 − 1) milliseconds, some 285,000 years.
     public init?(seconds: Double) {
-        guard let milliseconds = Int64(exactly: (seconds * 1000).rounded()) else { return nil }
+        self.init(exactMilliseconds: (seconds * 1000).rounded())
+    }
+
+    /// A whole number of milliseconds; `nil` for any other, and beyond ±(2^53 − 1).
+    public init?(exactMilliseconds number: Double) {
+        guard let milliseconds = Int64(exactly: number), milliseconds.magnitude <= JSON.integerLimit.magnitude else {
+            return nil
+        }
         self.milliseconds = milliseconds
     }
 

@@ -142,8 +142,9 @@ extension Arguments {
 
     private func integer(_ name: AttributeName, _ line: Span<UInt8>) throws(WireError) -> Int64? {
         guard let range = words[name] else { return nil }
-        guard let integer = line.decimal(range) else {
-            throw value(name, range, line, "a whole number: digits alone, at most \(Int64.max)")
+        // Rows, refusals and histories tell them again, in JSON.
+        guard let integer = line.decimal(range), integer <= JSON.integerLimit else {
+            throw value(name, range, line, "a whole number: digits alone, at most \(JSON.integerLimit)")
         }
         return integer
     }
