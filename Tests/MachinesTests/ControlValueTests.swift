@@ -58,9 +58,13 @@ struct ControlValueTests {
         var aged = ledger
         let later = TapLedger.Identity(sender: "alice", eid: "2")
         aged.record(later, on: key, action: .press, operation: nil, at: start + TapLedger.ageLimit)
+        aged.forget(at: start + TapLedger.ageLimit)
         #expect(aged.answer(to: identity, on: key, action: .set(true)) == .duplicate(OperationID(18)))
         let last = TapLedger.Identity(sender: "alice", eid: "3")
         aged.record(last, on: key, action: .press, operation: nil, at: start + TapLedger.ageLimit + Milliseconds(1))
+        // Not before it is certain that it stays: the tap may be taken back.
+        #expect(aged.answer(to: identity, on: key, action: .set(true)) == .duplicate(OperationID(18)))
+        aged.forget(at: start + TapLedger.ageLimit + Milliseconds(1))
         #expect(aged.answer(to: identity, on: key, action: .set(true)) == .new)
         #expect(aged.answer(to: later, on: key, action: .press) == .duplicate(nil))
 
@@ -68,6 +72,7 @@ struct ControlValueTests {
             let next = TapLedger.Identity(sender: "alice", eid: "\(number)")
             ledger.record(next, on: key, action: .press, operation: nil, at: start)
         }
+        ledger.forget(at: start)
         #expect(ledger.answer(to: identity, on: key, action: .set(true)) == .new)
         #expect(ledger.count == 3)
     }

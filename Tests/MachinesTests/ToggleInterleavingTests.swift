@@ -108,6 +108,7 @@ struct ToggleWorld {
                 .tapped(value, operation: OperationID(commit), connection: connection, isLocked: false))
             guard let outcome else { break }
             ledger.record(identity, on: key, action: .set(value), operation: outcome.operation, at: now)
+            ledger.forget(at: now)
             tapCount += 1
             if outcome.operation == OperationID(commit) {
                 actedCount += 1

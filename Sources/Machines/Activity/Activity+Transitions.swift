@@ -46,11 +46,14 @@ extension Activity {
         _ event: ActivityEvent, isOld: Bool, settings: ActivitySettings, at now: Timestamp
     ) throws(ActivityRejection) -> ActivityOutcome {
         let details = event.details
-        if let replaced = details.content {
-            try Self.checkSize(replaced, attributesByteCount: attributesByteCount, settings: settings)
-            content = replaced
+        // What is older than what is shown ends it, and takes nothing back.
+        if !isOld {
+            if let replaced = details.content {
+                try Self.checkSize(replaced, attributesByteCount: attributesByteCount, settings: settings)
+                content = replaced
+            }
+            score = details.score ?? score
         }
-        score = details.score ?? score
         remember(event, at: now)
 
         var outcome = ActivityOutcome(.applied, .publish)
@@ -77,6 +80,7 @@ extension Activity {
         try Self.checkSize(values.content, attributesByteCount: attributesByteCount, settings: settings)
         let limit = settings.byteCountLimit
 
+        let ending = lifecycle == .ended ? (endedAt, removeAt, machine) : nil
         let step: StepResult
         do throws(MachineError) {
             if lifecycle == .ended {
@@ -126,6 +130,12 @@ extension Activity {
         let isChanged =
             step.verdict == .applied || content != before.3 || score != before.0 || lifecycle != before.1
             || staleDateChanged || outcome.alert != nil
+        if !isChanged, step.isDone, let ending {
+            // Opened, and done again with nothing to show for it: its end is where it was.
+            (endedAt, removeAt, machine) = ending
+            (lifecycle, staleAt) = (.ended, nil)
+            return outcome
+        }
         finish(isChanged: isChanged, staleAtChanged: staleAt != before.2, at: now, &outcome)
         if step.isDone { end(requested: details.dismissalDate, at: now, &outcome) }
         return outcome

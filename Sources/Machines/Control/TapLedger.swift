@@ -61,13 +61,18 @@ public struct TapLedger: Sendable {
         return .duplicate(first.operation)
     }
 
-    /// A tap that is known already is left as it is.
+    /// A tap that is known already is left as it is. None is forgotten for it before ``forget(at:)``: a tap that cannot be
+    /// made durable is taken back, and what had been forgotten would act again.
     public mutating func record(
         _ identity: Identity, on key: Key, action: ControlAction, operation: OperationID?, at time: Timestamp
     ) {
         guard known[identity] == nil else { return }
         known[identity] = Known(key: key, action: action, operation: operation)
         entries.append(Entry(identity: identity, key: key, action: action, operation: operation, time: time))
+    }
+
+    /// Forgets what is too old at `time`, and what is beyond the newest ``countLimit``.
+    public mutating func forget(at time: Timestamp) {
         while start < entries.count, count > countLimit || entries[start].time + Self.ageLimit < time {
             known[entries[start].identity] = nil
             start += 1
