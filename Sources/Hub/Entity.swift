@@ -51,6 +51,8 @@ struct EntityTable: Sendable {
     var revs: [Int64] = []
     /// The sequence of the journal's last record about it; 0 = none.
     var lastRecords: [Int64] = []
+    /// The commit that began an activity for other people than the one before it under this key was for; 0 = none did.
+    var readdressedAt: [Int64] = []
     /// When its dismissal was committed, by the real clock: retention counts from here.
     var dismissedAt: [Timestamp?] = []
     /// The time of its entry among the hub's deadlines.
@@ -89,6 +91,7 @@ struct EntityTable: Sendable {
             states.append(.none)
             revs.append(0)
             lastRecords.append(0)
+            readdressedAt.append(0)
             dismissedAt.append(nil)
             armed.append(nil)
             wallArmed.append(nil)
@@ -125,6 +128,7 @@ struct EntityTable: Sendable {
         kindNumbers.release(kindNames[index])
         revs[index] = 0
         lastRecords[index] = 0
+        readdressedAt[index] = 0
         dismissedAt[index] = nil
         armed[index] = nil
         wallArmed[index] = nil

@@ -20,6 +20,8 @@ extension Hub {
             undo.append(.settings(self.settings, hadSettings: hasSettings))
             self.settings = DecisionSettings(settings)
             hasSettings = true
+            // Who is to be forgotten earlier than was said is looked at earlier.
+            for entity in entities.existing where entities.dismissedAt[entity] != nil { arm(entity) }
             return Applied(verdict: .applied)
         case .kinds(let sources):
             undo.append(.kinds(kinds))
@@ -67,8 +69,7 @@ extension Hub {
         }
         if let eid = posted.command.eid, let source = posted.command.source {
             eventIDs.insert(
-                EventIDs.Entry(digest: posted.digest, rev: applied.rev), source: source, eid: eid,
-                wall: wall, ageLimit: settings.eventIDAge, countLimit: settings.eventIDsPerSource)
+                EventIDs.Entry(digest: posted.digest, rev: applied.rev), source: source, eid: eid, wall: wall)
             undo.append(.eventID(source: source, eid: eid))
         }
         return applied
@@ -97,21 +98,28 @@ extension Hub {
             (started, outcome) = try Activity.start(
                 key: command.key, kind: activityKind, event: event, accounts: command.accounts,
                 settings: settings.activities, at: time)
-            if let started, !started.occupiedAccounts.isEmpty {
-                // Those that nothing is counted of have no number.
-                let occupied = started.occupiedAccounts.map { accounts.known($0) ?? -1 }
-                try activityCounts.check(
-                    app: kinds.appNumbers[kindIndex], accounts: occupied, limits: settings.activityLimits)
-            }
+            if let started { try checkRoom(for: started, kind: kindIndex) }
         } catch {
             throw wireError(error, key: command.key)
         }
         guard let started else { return Applied(verdict: outcome.verdict) }
         let entity = entities.intern(command.key)
+        if let previous = activity(at: entity), previous.accounts != started.accounts {
+            undo.append(.readdressed(entity, entities.readdressedAt[entity]))
+            entities.readdressedAt[entity] = sequence
+        }
         remember(entity, in: &undo)
         countActivity(at: entity, by: -1)
         entities.kinds[entity] = kindIndex
         return settle(entity, ActivityBox(started), outcome, sequence: sequence)
+    }
+
+    /// Whether an activity that takes up no room yet has any, among those of its people.
+    private func checkRoom(for activity: Activity, kind: Int) throws(ActivityRejection) {
+        // Those that nothing is counted of have no number.
+        let occupied = activity.occupiedAccounts.map { accounts.known($0) ?? -1 }
+        guard !occupied.isEmpty else { return }
+        try activityCounts.check(app: kinds.appNumbers[kind], accounts: occupied, limits: settings.activityLimits)
     }
 
     /// Lets an activity that exists take an event.
@@ -126,9 +134,12 @@ extension Hub {
         at entity: EntityIndex, _ key: Key, _ event: ActivityEvent, sequence: Int64, undo: inout [Undo]
     ) throws(WireError) -> Applied {
         guard var activity = activity(at: entity)?.value else { throw unknownKey(key) }
+        let hadEnded = activity.lifecycle == .ended
         let outcome: ActivityOutcome
         do throws(ActivityRejection) {
             outcome = try activity.apply(event, settings: settings.activities, at: time)
+            // One that is opened again takes up room again.
+            if hadEnded { try checkRoom(for: activity, kind: entities.kinds[entity]) }
         } catch {
             throw wireError(error, key: key)
         }

@@ -68,7 +68,9 @@ extension Hub {
         while let item = session.outbox.first {
             guard writer.count < limit else { return false }
             switch item {
-            case .awaitingHistory: return true
+            case .history(let telling):
+                guard !telling.isAwaited else { return true }
+                session.outbox[0] = askForHistory(telling, for: session)
             case .bytes(let bytes):
                 writer.append(lines: bytes)
                 session.outbox.removeFirst()
@@ -198,10 +200,11 @@ extension Hub {
         _ entity: EntityIndex, _ entry: DirtyQueue.Entry, of index: SubscriptionIndex, in backlog: Backlog,
         at now: HubTime
     ) -> Bool {
-        guard let subscription = subscriptions[index], let interval = subscription.terms.rateInterval,
-            subscription.isLive
-        else { return false }
-        if let last = backlog.lastSent[entity.rawValue], now.monotonic - last < interval {
+        guard let subscription = subscriptions[index], let interval = subscription.terms.rateInterval else {
+            return false
+        }
+        // The rows of a snapshot or a resume all leave at once, and count.
+        if subscription.isLive, let last = backlog.lastSent[entity.rawValue], now.monotonic - last < interval {
             backlog.queue.delay(entity, entry, until: last + interval)
             if let session = session(of: subscription) { watch(session.id, at: last + interval) }
             return true

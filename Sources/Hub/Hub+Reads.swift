@@ -41,7 +41,7 @@ extension Hub {
             let view = view ?? defaultView(of: id)
             self[id]?.outbox.append(.list(request, pattern, view, next: 0, count: 0))
         case .kinds: listKinds(request, writer: &writer)
-        case .history(let key): return requestHistory(of: key, request, from: id)
+        case .history(let key): self[id]?.outbox.append(.history(HistoryTelling(of: key, request)))
         case .stats: tellStatistics(request, writer: &writer)
         case .refused(let error):
             statistics.refusals += 1
@@ -131,45 +131,51 @@ extension Hub {
 // MARK: History
 
 extension Hub {
-    private mutating func requestHistory(of key: Key, _ request: Request, from id: SessionID) {
-        guard let entity = entities.index(of: key), exists(entity), isAddressed(entity, to: self[id]?.account)
-        else {
-            var writer = LineWriter()
-            writer.error(unknownKey(key), id: request.id)
-            return append(writer.bytes, to: id)
+    /// Asks for the next piece of a history whose turn has come.
+    ///
+    /// - Returns: How it goes on, or the refusal that stands in its place.
+    mutating func askForHistory(_ telling: HistoryTelling, for session: Session) -> OutboundItem {
+        var telling = telling
+        if telling.ends.isEmpty {
+            let account = session.account
+            guard let entity = entities.index(of: telling.key), exists(entity), isAddressed(entity, to: account) else {
+                var writer = LineWriter()
+                writer.error(unknownKey(telling.key), id: telling.requestID)
+                return .bytes(writer.bytes)
+            }
+            // What happened to other people's activities under this key is theirs.
+            telling.begin(
+                at: entities.lastRecords[entity], from: account == nil ? 0 : entities.readdressedAt[entity])
         }
-        self[id]?.outbox.append(.awaitingHistory)
+        telling.isAwaited = true
         historyRequests.append(
             HistoryRequest(
-                session: id, requestID: request.id, ignored: request.ignored, key: key,
-                lastSequence: entities.lastRecords[entity]))
+                session: session.id, lastSequence: telling.ends.last ?? 0, limit: HistoryTelling.pieceLimit))
+        return .history(telling)
     }
 
-    /// What the shell is to read from the journal.
+    /// What the shell is to read from the journal: at most one piece for each session.
     public mutating func takeHistoryRequests() -> [HistoryRequest] {
         defer { historyRequests = [] }
         return historyRequests
     }
 
-    /// The journal has given the records of a key, newest first, or could not.
+    /// The journal has given what was asked for, newest first, or could not.
     public mutating func historyRead(_ records: Result<[JournalRecord], JournalError>, for request: HistoryRequest) {
-        var writer = LineWriter()
+        // Replies leave in order: the one that waits is the first.
+        guard let session = self[request.session], case .history(var telling)? = session.outbox.popFirst() else {
+            return
+        }
         switch records {
         case .failure(let error):
-            writer.error(WireError(.internal, "the history cannot be read: \(error)"), id: request.requestID)
+            var writer = LineWriter()
+            writer.error(WireError(.internal, "the history cannot be read: \(error)"), id: telling.requestID)
+            session.outbox.prepend(.bytes(writer.bytes))
         case .success(let records):
-            for record in records.reversed() { Self.writeHistory(record, key: request.key, writer: &writer) }
-            writer.beginOK(id: request.requestID)
-            writer.attribute("count", records.count)
-            writer.ignored(request.ignored)
-            writer.end()
+            let (lines, isOver) = telling.take(records)
+            if !isOver { session.outbox.prepend(.history(telling)) }
+            if !lines.isEmpty { session.outbox.prepend(.bytes(lines)) }
         }
-        guard
-            let position = self[request.session]?.outbox.firstIndex(where: { item in
-                if case .awaitingHistory = item { true } else { false }
-            })
-        else { return }
-        self[request.session]?.outbox[position] = .bytes(writer.bytes)
         makeReady(request.session)
     }
 
@@ -181,7 +187,9 @@ extension Hub {
         return writer.bytes
     }
 
-    private static func writeHistory(_ record: JournalRecord, key: Key, writer: inout LineWriter) {
+    private static let historyMembers: Set = ["seq", "state", "src", "eid", "ver"]
+
+    static func writeHistory(_ record: JournalRecord, key: Key, writer: inout LineWriter) {
         guard let body = try? RecordBody(decoding: record.body) else { return }
         var happenedAt = record.time
         let type: String
@@ -197,7 +205,10 @@ extension Hub {
             if let source = event.source { tail.member("src", source) }
             if let eid = event.eid { tail.member("eid", eid) }
             if let version = event.version { tail.member("ver", version) }
-            for member in event.tail { tail.member(named: member.name, member.value) }
+            // What the sender calls by one of our names would stand for ours, or twice in the object.
+            for member in event.tail where !historyMembers.contains(member.name) {
+                tail.member(named: member.name, member.value)
+            }
         case .dismissed(_, let account):
             type = "dismissed"
             tail.member("account", account)

@@ -48,9 +48,11 @@ extension Hub {
         if case .pruned = body.input, let entity = applied.entity {
             // Whether the journal had heard of it is not known; asked for twice it does no harm.
             prunedChains.append(record.sequence)
+            endChain(of: entity)
             changes.remove(entity)
             entities.freeIfUnused(entity)
         }
+        forgetIDs()
         markAge()
         guard applied.verdict == body.verdict, applied.rev == body.rev, applied.stateHash == body.stateHash else {
             throw .diverged(

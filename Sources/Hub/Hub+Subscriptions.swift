@@ -37,7 +37,8 @@ extension Hub {
         let account = command.account ?? session.account
         let terms = terms(
             view: view, account: account, placement: command.placement,
-            rateInterval: command.rate.map { Int64(1_000 / max(1, $0)) })
+            // Rounded up, or there would be more lines a second than were asked for.
+            rateInterval: command.rate.map { Int64((999 + max(1, $0)) / max(1, $0)) })
         session.subscriptionCount += 1
         var subscription = Subscription(
             terms, of: id.slot, number: session.subscriptionCount, selector: selector(of: command.pattern),
@@ -154,7 +155,8 @@ extension Hub {
 
     private mutating func fillResume(_ index: SubscriptionIndex, after sequence: Int64) {
         guard let subscription = subscriptions[index] else { return }
-        for entity in changed(after: sequence, by: subscription.selector) {
+        for entity in changed(after: sequence, by: subscription.selector)
+        where mayHaveKnown(entity, account: subscription.terms.account, at: sequence) {
             enqueue(entity, in: index) { $0.markResume(entity, firstCommit: sequence + 1) }
         }
         if subscription.terms.competes || subscription.isSituated {
@@ -169,6 +171,12 @@ extension Hub {
             subscription.toldCursor = sequence
             subscription.finishFilling()
         }
+    }
+
+    /// Whether the people of `account` could see what stood behind the key at `sequence`, or can now. What is other
+    /// people's is not even told to be gone.
+    private func mayHaveKnown(_ entity: EntityIndex, account: String?, at sequence: Int64) -> Bool {
+        isAddressed(entity, to: account) || entities.readdressedAt[entity] > sequence
     }
 
     /// What a selector follows and a commit after `sequence` changed, oldest first.

@@ -69,7 +69,9 @@ extension Hub {
         }
         precondition(isDeciding, "the journal still has the last batch")
         while batchHasRoom, batch?.records.count ?? 0 < limit, let id = arrivals.popFirst() {
-            guard let request = self[id]?.inbox.popFirst(), self[id]?.isClosing == false else { continue }
+            guard let session = self[id], let request = session.inbox.popFirst(), !session.isClosing,
+                !session.hasSaidBye
+            else { continue }
             decide(request, from: id, at: now)
         }
         let isComplete = arrivals.isEmpty || !batchHasRoom
@@ -84,7 +86,10 @@ extension Hub {
         self.batch = nil
         lastBatchCount = batch.recordCount
         durableSequence = sequence
-        if batch.recordCount > 0 { statistics.commits += 1 }
+        if batch.recordCount > 0 {
+            statistics.commits += 1
+            forgetIDs()
+        }
         prunedChains += batch.prunedChains
         markAge()
         for change in batch.changes { spread(change) }
@@ -93,8 +98,9 @@ extension Hub {
             if !exists(entity) { changes.remove(entity) }
             entities.release(entity)
         }
-        for (key, performance) in batch.performances { ask(performance, key: key) }
         for id in batch.sessions { answer(id, at: now) }
+        // Behind the answer to what made it necessary: a provider that has just come is told so first.
+        for (key, performance) in batch.performances { ask(performance, key: key) }
     }
 
     /// The batch could not be written, and nothing of it was: it is taken back, and its senders are told.
@@ -156,7 +162,10 @@ extension Hub {
         case .seen(let key, let rev): stage(decideSeen(key, rev: rev, request, from: id, at: now), for: id)
         case .set, .press, .serve, .done, .fail, .report:
             stage(decideControl(request, from: id, at: now), for: id)
-        case .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .history, .stats, .open, .refused:
+        case .bye:
+            self[id]?.hasSaidBye = true
+            stage(.read(request), for: id)
+        case .ping, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .history, .stats, .open, .refused:
             stage(.read(request), for: id)
         case .event: break  // Waits in a form of its own.
         }
@@ -211,7 +220,8 @@ extension Hub {
         of key: Key, _ request: Request, from id: SessionID, at now: HubTime
     ) -> StagedReply {
         decideForAccount(request, of: id) { hub, account throws(WireError) in
-            try hub.record(.dismissed(key, account: account), at: now)
+            _ = try hub.addressed(key, to: account)
+            return try hub.record(.dismissed(key, account: account), at: now)
         }
     }
 
@@ -219,8 +229,18 @@ extension Hub {
         _ key: Key, rev: Int64, _ request: Request, from id: SessionID, at now: HubTime
     ) -> StagedReply {
         decideForAccount(request, of: id) { hub, account throws(WireError) in
-            try hub.record(.seen(key, account: account, rev: rev), at: now)
+            let entity = try hub.addressed(key, to: account)
+            // Nobody has seen what is yet to come.
+            return try hub.record(.seen(key, account: account, rev: min(rev, hub.entities.revs[entity])), at: now)
         }
+    }
+
+    /// What stands behind a key of which the people of `account` may know.
+    private func addressed(_ key: Key, to account: String) throws(WireError) -> EntityIndex {
+        guard let entity = entities.index(of: key), exists(entity), isAddressed(entity, to: account) else {
+            throw unknownKey(key)
+        }
+        return entity
     }
 
     private mutating func decideForAccount(
@@ -243,6 +263,13 @@ extension Hub {
             writer.error(error, id: request.id)
         }
         return .committed(writer.bytes, requestID: request.id)
+    }
+
+    /// Forgets the ids of events and taps that are too old, or too many. After a commit, and not with what makes room
+    /// necessary: that may be taken back.
+    mutating func forgetIDs() {
+        eventIDs.forget(at: wall, ageLimit: settings.eventIDAge, countLimit: settings.eventIDsPerSource)
+        taps.forget(at: wall)
     }
 
     // MARK: Recording
@@ -274,6 +301,7 @@ extension Hub {
             batch?.forgotten.append(entity)
             // Until the batch is settled nobody may get its index: it may have to be taken back.
             entities.retain(entity)
+            endChain(of: entity)
         }
         if let change = applied.change { batch?.changes.append(change) }
         for performance in applied.performances { batch?.performances.append(performance) }
@@ -304,6 +332,9 @@ extension Hub {
         return previous
     }
 
+    /// A key that is forgotten has no history either: whatever begins under it begins a new one.
+    mutating func endChain(of entity: EntityIndex) { entities.lastRecords[entity] = 0 }
+
     private mutating func take(back undo: Undo) {
         switch undo {
         case .entity(let entity, let state, let kind, let rev, let lastRecord, let dismissedAt):
@@ -327,6 +358,7 @@ extension Hub {
             self.settings = settings
             hasSettings = hadSettings
         case .resumeFloor(let floor): resumeFloor = floor
+        case .readdressed(let entity, let sequence): entities.readdressedAt[entity] = sequence
         case .serving(let kind, let id):
             self[id]?.served.removeAll { $0 == kind }
             _ = rosters[kind]?.leave(id.number)

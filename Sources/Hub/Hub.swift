@@ -214,6 +214,7 @@ enum Undo: Sendable {
     indirect case kinds(KindTable)
     indirect case settings(DecisionSettings, hadSettings: Bool)
     case resumeFloor(Int64)
+    case readdressed(EntityIndex, Int64)
     /// A connection began to serve a kind.
     case serving(String, SessionID)
 }
@@ -238,16 +239,4 @@ struct SessionDeadline: Comparable, Sendable {
     static func < (left: SessionDeadline, right: SessionDeadline) -> Bool {
         (left.time, left.session.number) < (right.time, right.session.number)
     }
-}
-
-/// The shell is to read the records of one key, newest first through `previous`, and hand them to
-/// ``Hub/historyRead(_:for:)``.
-public struct HistoryRequest: Sendable {
-    public let session: SessionID
-    public let requestID: String?
-    /// Attributes that `HISTORY` does not know.
-    public let ignored: [String]
-    public let key: Key
-    /// The newest record of the key; 0 = there is none.
-    public let lastSequence: Int64
 }

@@ -20,7 +20,7 @@ public struct HubSnapshot: Sendable {
     let taps: TapLedger
     let marks: Deque<AgeMark>
 
-    static let formVersion: UInt8 = 2
+    static let formVersion: UInt8 = 3
     /// Chunks are about this long, in bytes: a batch waits for the chunk before it.
     private static let chunkByteCount = 512 * 1024
 
@@ -120,6 +120,7 @@ public struct HubSnapshot: Sendable {
         writer.write(entities.kinds[entity])
         writer.write(entities.revs[entity])
         writer.write(entities.lastRecords[entity])
+        writer.write(entities.readdressedAt[entity])
         writer.write(entities.dismissedAt[entity]) { $0.write($1) }
         switch entities.states[entity] {
         case .none: writer.write(UInt8(0))
@@ -231,6 +232,7 @@ extension Hub {
         entities.kinds[entity] = kind
         entities.revs[entity] = try reader.readInt64()
         entities.lastRecords[entity] = try reader.readInt64()
+        entities.readdressedAt[entity] = try reader.readInt64()
         entities.dismissedAt[entity] = try reader.readOptional { (reader) throws(BinaryError) in
             try reader.readTimestamp()
         }
@@ -247,9 +249,7 @@ extension Hub {
     private mutating func loadEventID(_ reader: inout BinaryReader) throws(BinaryError) {
         let (source, eid) = (try reader.readString(), try reader.readString())
         let entry = EventIDs.Entry(digest: try reader.readUInt64(), rev: try reader.readInt64())
-        eventIDs.insert(
-            entry, source: source, eid: eid, wall: try reader.readTimestamp(), ageLimit: settings.eventIDAge,
-            countLimit: settings.eventIDsPerSource)
+        eventIDs.insert(entry, source: source, eid: eid, wall: try reader.readTimestamp())
     }
 
     // MARK: What nobody needs any more

@@ -42,8 +42,8 @@ enum OutboundItem: Sendable {
     case bytes([UInt8])
     /// A `LIST` that goes on at `next`, of which `count` rows have left.
     indirect case list(Request, Pattern, ViewName, next: Int32, count: Int)
-    /// A `HISTORY` that waits for the journal.
-    case awaitingHistory
+    /// A `HISTORY` that waits for its turn, or for the journal.
+    indirect case history(HistoryTelling)
 }
 
 /// What a decided request will be answered with, once the commit that carries it is durable.
@@ -95,6 +95,8 @@ final class Session {
     var isClosing = false
     /// The client has shut its side.
     var inputEnded = false
+    /// It said `BYE`: what it sent behind that means nothing.
+    var hasSaidBye = false
     /// It stands in the hub's list of sessions that have something to send.
     var isReady = false
     var surface: Surface?

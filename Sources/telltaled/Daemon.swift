@@ -309,13 +309,10 @@ final class Daemon {
             hub.historyRead(.success([]), for: request)
             return
         }
-        journal.readChain(endingAt: request.lastSequence, limit: Self.historyLimit) { result in
+        journal.readChain(endingAt: request.lastSequence, limit: request.limit) { result in
             _ = sender.post(.history(request, result))
         }
     }
-
-    /// The most events that one HISTORY tells.
-    private static let historyLimit = 1_000
 
     // MARK: Reload
 

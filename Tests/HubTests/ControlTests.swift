@@ -273,7 +273,7 @@ struct ControlTests {
         #expect(refused.last?.hasPrefix("ERR code=cooling retry=later") == true)
         #expect(try House.tail(refused.last)["until"] == .integer(house.time.milliseconds + 5_000))
         house.advance(by: .seconds(5))
-        #expect(house.send("PRESS log-coffee/desk", from: machine).last?.contains("phase=performing") == true)
+        #expect(house.send("PRESS log-coffee/desk", from: machine).first?.contains("phase=performing") == true)
     }
 
     // MARK: Helpers

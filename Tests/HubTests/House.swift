@@ -76,10 +76,10 @@ final class House {
             flush()
         }
         flush()
-        for request in hub.takeHistoryRequests() {
+        while let request = hub.takeHistoryRequests().first {
             var chain: [JournalRecord] = []
             var next = request.lastSequence
-            while next > 0 {
+            while next > 0, chain.count < request.limit {
                 chain.append(records[Int(next) - 1])
                 next = records[Int(next) - 1].previous
             }

@@ -182,9 +182,7 @@ final class SimulatedDaemon {
             flush()
         }
         if hub?.hasReadySessions == true, isFlushDue { flush() }
-        for request in hub?.takeHistoryRequests() ?? [] {
-            hub?.historyRead(disk.readChain(endingAt: request.lastSequence, limit: 10_000), for: request)
-        }
+        readHistories()
         for id in hub?.takeEndedSessions() ?? [] {
             guard let link = links[id] else { continue }
             if world.bug == .stuckReaderKept { continue }
@@ -312,6 +310,12 @@ final class SimulatedDaemon {
 
     // MARK: Looking
 
+    private func readHistories() {
+        for request in hub?.takeHistoryRequests() ?? [] {
+            hub?.historyRead(disk.readChain(endingAt: request.lastSequence, limit: request.limit), for: request)
+        }
+    }
+
     /// What a device that has just arrived is told, at once and without a network.
     func answers(to lines: [String]) -> [UInt8] {
         guard isUp, let id = hub?.connected(at: now) else { return [] }
@@ -323,11 +327,9 @@ final class SimulatedDaemon {
                 disk.begin(records)
                 if records.isEmpty || disk.finish() { hub?.committed(at: now) } else { hub?.refused(at: now) }
             }
-            for request in hub?.takeHistoryRequests() ?? [] {
-                hub?.historyRead(disk.readChain(endingAt: request.lastSequence, limit: 10_000), for: request)
-            }
             guard let next = hub?.nextReady() else { break }
             if next == id { _ = hub?.appendOutput(for: id, at: now, to: &bytes) } else { deliver(to: next) }
+            readHistories()
         }
         hub?.disconnected(id)
         return bytes

@@ -1,0 +1,82 @@
+import Hub
+import Model
+import Testing
+
+/// `HISTORY`: whole, in order, in bounded memory, and everybody's own.
+struct HistoryTests {
+    @Test("A history is told from its first record on", arguments: [1, 255, 256, 257, 512, 600])
+    func whole(count: Int) throws {
+        let house = try House()
+        let shop = house.connect()
+        house.send("EVT coffee-order/1 type=start", from: shop)
+        for number in 1..<count {
+            house.send(#"EVT coffee-order/1 type=update {"content-state":{"n":\#(number)}}"#, from: shop)
+        }
+        let lines = house.send("HISTORY coffee-order/1 id=h", from: shop)
+        #expect(lines.last == "OK id=h count=\(count)")
+        let sequences = try lines.dropLast().map { try #require(House.tail($0)["seq"]?.integer) }
+        #expect(sequences.count == count)
+        #expect(sequences == sequences.sorted())
+        #expect(lines.first?.contains("type=start") == true)
+    }
+
+    @Test func `one piece of one history is read for a session, and no more before it is taken`() throws {
+        let house = try House()
+        let shop = house.connect()
+        house.send("EVT coffee-order/1 type=start", from: shop)
+        for _ in 1...10 { house.post("HISTORY coffee-order/1", from: shop) }
+        _ = house.hub.decide(at: house.now)
+        house.hub.committed(at: house.now)
+        house.flush()
+        let requests = house.hub.takeHistoryRequests()
+        #expect(requests.count == 1)
+        // Nothing of what is read for one who has gone stays anywhere.
+        house.hub.disconnected(shop.id)
+        house.hub.historyRead(.success([]), for: try #require(requests.first))
+        #expect(house.hub.takeHistoryRequests().isEmpty)
+    }
+
+    @Test func `what a sender calls by our names does not stand for ours`() throws {
+        let house = try House()
+        let shop = house.connect()
+        house.send(
+            #"EVT coffee-order/1 type=start src=pos {"seq":1,"state":"x","src":"me","eid":"e","ver":9,"note":2}"#,
+            from: shop)
+        let line = try #require(house.send("HISTORY coffee-order/1", from: shop).first)
+        let tail = try House.tail(line)
+        #expect(tail["seq"]?.integer == Int64(house.records.count))
+        #expect(tail["src"] == "pos")
+        #expect(tail["note"] == 2)
+        #expect(tail["eid"] == nil && tail["ver"] == nil)
+    }
+
+    @Test func `what happened to other people's activities under a key is theirs`() throws {
+        let house = try House()
+        let (shop, alice) = (house.connect(), house.connect())
+        house.send("HELLO account=alice", from: alice)
+        house.send(#"EVT coffee-order/1 type=start for=bob {"attributes":{"item":"Secret"}}"#, from: shop)
+        house.send(#"EVT coffee-order/1 type=end {"dismissal-date":0}"#, from: shop)
+        house.send("EVT coffee-order/1 type=start for=alice", from: shop)
+        house.send("EVT coffee-order/1 type=confirm", from: shop)
+        let lines = house.send("HISTORY coffee-order/1", from: alice)
+        #expect(lines.last == "OK count=2")
+        #expect(!lines.contains { $0.contains("Secret") })
+        #expect(house.send("HISTORY coffee-order/1", from: shop).last == "OK count=4")
+        // After a start from a snapshot as well.
+        try house.restart(kinds: [House.coffee], fromSnapshot: true)
+        let again = house.connect()
+        house.send("HELLO account=alice", from: again)
+        #expect(house.send("HISTORY coffee-order/1", from: again).last == "OK count=2")
+    }
+
+    @Test func `a key that was pruned begins a new history`() throws {
+        let house = try House()
+        let shop = house.connect()
+        house.send("EVT coffee-order/1 type=start", from: shop)
+        house.send(#"EVT coffee-order/1 type=end {"dismissal-date":0}"#, from: shop)
+        house.advance(by: .days(8))
+        house.send("EVT coffee-order/1 type=start", from: shop)
+        #expect(house.send("HISTORY coffee-order/1", from: shop).last == "OK count=1")
+        #expect(try house.recovered().stateHash == house.hub.stateHash)
+    }
+}

@@ -1,0 +1,89 @@
+import Hub
+import Model
+import Testing
+
+/// What is one account's is not told to another, not even that it is there.
+struct PrivacyTests {
+    @Test("A resume says nothing of other people's activities", arguments: ["full", "phone", "watch"])
+    func resume(view: String) throws {
+        let house = try House(kinds: House.kindsOfSurfaces)
+        let (shop, alice) = (house.connect(), house.connect())
+        house.send("HELLO account=alice", from: alice)
+        let cursor = try #require(
+            house.send("SUB * view=\(view)", from: alice).last.flatMap { House.attribute("cur", of: $0) })
+        house.disconnect(alice)
+        house.send("EVT errand/bobs type=start for=bob", from: shop)
+        house.send("EVT errand/hers type=start for=alice", from: shop)
+        let again = house.connect()
+        house.send("HELLO account=alice", from: again)
+        let resumed = house.send("SUB * view=\(view) from=\(cursor)", from: again)
+        #expect(!resumed.contains { $0.contains("bobs") })
+        #expect(resumed.contains { $0.hasPrefix("UPD ") && $0.contains("key=errand/hers") })
+    }
+
+    @Test("A key that is other people's now is told to be gone to whom it was shown", arguments: [false, true])
+    func readdressed(restarts: Bool) throws {
+        let house = try House(kinds: House.kindsOfSurfaces)
+        let (shop, alice) = (house.connect(), house.connect())
+        house.send("HELLO account=alice", from: alice)
+        house.send("EVT errand/1 type=start for=alice", from: shop)
+        let cursor = try #require(
+            house.send("SUB * view=full", from: alice).last.flatMap { House.attribute("cur", of: $0) })
+        house.disconnect(alice)
+        house.send(#"EVT errand/1 type=end {"dismissal-date":0}"#, from: shop)
+        house.send("EVT errand/1 type=start for=bob", from: shop)
+        if restarts { try house.restart(kinds: House.kindsOfSurfaces, fromSnapshot: true) }
+        let again = house.connect()
+        house.send("HELLO account=alice", from: again)
+        #expect(
+            house.send("SUB * view=full from=\(cursor)", from: again).contains {
+                $0.hasPrefix("DEL ") && $0.contains("key=errand/1 ")
+            })
+    }
+
+    @Test("A batch that is taken back leaves the audience as it was", arguments: [false, true])
+    func takenBack(isFull: Bool) throws {
+        let house = try House(kinds: House.kindsOfSurfaces)
+        let (shop, alice) = (house.connect(), house.connect())
+        house.send("HELLO account=alice", from: alice)
+        house.send("EVT errand/1 type=start for=alice", from: shop)
+        house.send(#"EVT errand/1 type=end {"dismissal-date":0}"#, from: shop)
+        house.isFull = isFull
+        house.send("EVT errand/1 type=start for=bob", from: shop)
+        house.isFull = false
+        let counts = house.send("HISTORY errand/1", from: alice).last
+        #expect(
+            counts
+                == (isFull
+                    ? "OK count=2"
+                    : #"ERR code=unknown_key retry=no {"msg":"there is no errand/1; LIST shows what there is"}"#))
+    }
+
+    @Test(
+        "What is not addressed to an account is unknown to it",
+        arguments: ["DISMISS", "SEEN", "GET", "HISTORY", "OPEN"])
+    func unknown(verb: String) throws {
+        let house = try House(kinds: House.kindsOfSurfaces)
+        let (shop, alice) = (house.connect(), house.connect())
+        house.send("HELLO account=alice", from: alice)
+        house.send("EVT errand/1 type=start for=bob", from: shop)
+        let rest = verb == "SEEN" ? " rev=1" : ""
+        let records = house.records.count
+        let there = house.send("\(verb) errand/1\(rest)", from: alice)
+        let nowhere = house.send("\(verb) errand/2\(rest)", from: alice)
+        #expect(there.first?.contains("code=unknown_key") == true)
+        #expect(there.map { $0.replacing("errand/1", with: "errand/2") } == nowhere)
+        #expect(house.records.count == records)
+    }
+
+    @Test func `nobody has seen an alert that is yet to come`() throws {
+        let house = try House(kinds: House.kindsOfSurfaces)
+        let (shop, phone, watch) = (house.connect(), house.connect(), house.connect())
+        for device in [phone, watch] { house.send("HELLO account=alice surface=phone", from: device) }
+        house.send("EVT errand/1 type=start for=alice", from: shop)
+        house.send("SUB *", from: phone)
+        #expect(house.send("SEEN errand/1 rev=9007199254740991", from: watch).last?.hasPrefix("OK") == true)
+        house.send(#"EVT errand/1 type=update {"alert":{"title":"N","body":"B"}}"#, from: shop)
+        #expect(house.lines(of: phone).contains { $0.hasPrefix("ALERT ") })
+    }
+}
