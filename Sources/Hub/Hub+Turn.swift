@@ -103,16 +103,30 @@ extension Hub {
         for (key, performance) in batch.performances { ask(performance, key: key) }
     }
 
-    /// The batch could not be written, and nothing of it was: it is taken back, and its senders are told.
+    /// The disk has no room for the batch, and nothing of it was written: it is taken back, and its senders are told.
     ///
     /// Readers and fan-out go on. The next batch is tried as if nothing had been; so writing recovers by itself.
     public mutating func refused(at now: HubTime) {
-        let error = WireError(
-            .storageFull, "the disk is full; free some space, and send it again later")
+        statistics.storageFullBatches += 1
+        takeBatchBack(
+            WireError(.storageFull, "the disk is full; free some space, and send it again later"), at: now)
+    }
+
+    /// The disk failed, and whether it has the batch is not known: nothing is shown of it, its senders are told and closed.
+    ///
+    /// Decide nothing after this: whoever is started next begins with what the disk has.
+    public mutating func failed(at now: HubTime) {
+        takeBatchBack(
+            WireError(
+                .storageFailed, "the disk failed, and the server ends; send it again when it is back, with the same eid"
+            ),
+            at: now)
+    }
+
+    private mutating func takeBatchBack(_ error: WireError, at now: HubTime) {
         guard let batch else { return }
         precondition(batch.isComplete, "its end is not decided yet")
         self.batch = nil
-        statistics.storageFullBatches += 1
         storageRetryAt = now.monotonic + 1_000
         for undo in batch.undo.reversed() { take(back: undo) }
         for entity in batch.forgotten { entities.release(entity) }
@@ -135,6 +149,7 @@ extension Hub {
                 }
             }
             answer(id, at: now)
+            if error.code.isFatal { self[id]?.isClosing = true }
         }
     }
 

@@ -149,6 +149,7 @@ private struct WriterThread {
         var chores: [@Sendable (any Journal) -> Void] = []
         var close: JournalWriter.Completion<Void>?
         var isUntidy = true
+        var wasRead = false
         var batch = OpenBatch()
         while true {
             let isIdle = reads.isEmpty && chores.isEmpty && close == nil && !isUntidy
@@ -161,12 +162,17 @@ private struct WriterThread {
             // It is a transaction, in which nothing else has a place.
             if batch.isOpen { continue }
 
-            if !reads.isEmpty {
+            // In turn with chores: people who read all day must not keep a snapshot from being written.
+            if !reads.isEmpty, !wasRead || chores.isEmpty {
+                wasRead = true
                 reads.removeFirst()(journal)
-            } else if !chores.isEmpty {
+                continue
+            }
+            wasRead = false
+            if !chores.isEmpty {
                 chores.removeFirst()(journal)
                 isUntidy = true
-            } else if let close {
+            } else if let close, reads.isEmpty {
                 return close(Result { () throws(JournalError) in try journal.close() })
             } else if isUntidy {
                 isUntidy = tidy()

@@ -22,6 +22,8 @@ final class Daemon {
     private var blocked: Set<SessionID> = []
     /// Those that are not read from, until they have taken some of their answers.
     private var paused: Set<SessionID> = []
+    /// Nobody is read from any more.
+    private var isDeaf = false
     private var turnHandle: PrepareHandle?
     private var timer: TimerHandle?
     private var stallTimer: TimerHandle?
@@ -39,8 +41,8 @@ final class Daemon {
 
     private enum Stopping {
         case no
-        /// Asked to stop: what was received is still answered.
-        case asked
+        /// Asked to stop, at this moment of the monotonic clock: what was received is still answered.
+        case asked(at: Int64)
         /// `BYE` is on its way.
         case draining
         case writingSnapshot
@@ -156,7 +158,7 @@ final class Daemon {
     private func turn() {
         var now = clock.now
         hub.sessionDeadlineReached(at: now)
-        for _ in 0..<Self.decisionsPerTurn where !hub.isCommitting && hub.hasWork(at: now) {
+        for _ in 0..<Self.decisionsPerTurn where mayDecide && !hub.isCommitting && hub.hasWork(at: now) {
             guard isFlushDue(at: now) else { break }
             guard !decide(at: now) else { break }
             hub.committed(at: now)
@@ -172,6 +174,14 @@ final class Daemon {
     }
 
     private static let decisionsPerTurn = 4
+
+    /// What is decided after the last snapshot was begun would not be in it.
+    private var mayDecide: Bool {
+        switch stopping {
+        case .no, .asked, .draining: true
+        case .writingSnapshot, .closingJournal: false
+        }
+    }
 
     /// Paced: at once when idle, at most one flush per `pace` when busy.
     private func isFlushDue(at now: HubTime) -> Bool {
@@ -234,7 +244,11 @@ final class Daemon {
             }
             hub.refused(at: now)
             flush(at: now)
-        case .refused(let error), .failed(let error): fail(error)
+        case .refused(let error):
+            hub.failed(at: now)
+            flush(at: now)
+            fail(error)
+        case .failed(let error): fail(error)
         case .history(let request, let result):
             hub.historyRead(result, for: request)
         case .snapshotWritten(let result):
@@ -243,7 +257,13 @@ final class Daemon {
             case .success: unprunedYet = Pruning()
             case .failure(let error): logger.warning("the snapshot was given up: \(error)")
             }
-            if case .writingSnapshot = stopping { closeJournal() }
+            guard case .writingSnapshot = stopping else { break }
+            // The one that was being written when we were asked to stop has not all of it.
+            if case .success = result, snapshotSequence < hub.durableSequence {
+                writeSnapshot()
+            } else {
+                closeJournal()
+            }
         case .journalClosed(let result):
             if case .failure(let error) = result { fail(error) } else { leave(0) }
         }
@@ -265,7 +285,7 @@ final class Daemon {
             if outgoing.isFull { writeOutgoing(at: now) }
         }
         writeOutgoing(at: now)
-        guard !paused.isEmpty else { return }
+        guard !paused.isEmpty, !isDeaf else { return }
         for id in paused where hub.wantsInput(id) {
             connections[id]?.resumeReading()
             paused.remove(id)
@@ -343,15 +363,22 @@ final class Daemon {
     private func stop(because reason: String) {
         guard case .no = stopping else { return }
         logger.info("stopping", metadata: ["because": "\(reason)"])
-        stopping = .asked
+        stopping = .asked(at: clock.now.monotonic)
         listeners = []
     }
 
     private func goOnStopping() {
         switch stopping {
         case .no, .writingSnapshot, .closingJournal: return
-        case .asked:
-            guard !hub.isCommitting, !hub.hasWork(at: clock.now) else { return }
+        case .asked(let start):
+            let now = clock.now
+            let waited = now.monotonic - start
+            if waited >= Self.listeningMilliseconds, !isDeaf {
+                // Producers that never pause would keep us for ever.
+                isDeaf = true
+                for connection in connections.all { connection.pauseReading() }
+            }
+            guard !hub.isCommitting, !hub.hasWork(at: now) || waited >= Self.answeringMilliseconds else { return }
             hub.drain(wait: 100...5_000)
             flush(at: clock.now)
             stopping = .draining
@@ -399,6 +426,10 @@ final class Daemon {
         }
     }
 
+    /// How long requests are still read after a signal.
+    private static let listeningMilliseconds: Int64 = 1_000
+    /// How long they are still decided, and deadlines with them.
+    private static let answeringMilliseconds: Int64 = 3_000
     /// How long readers have to take their last bytes.
     private static let drainMilliseconds: Int64 = 4_000
 

@@ -75,7 +75,9 @@ struct JournalProcessTests {
             try Data().write(to: URL(filePath: flag))
             try peer.send("EVT errand/6 type=start")
             #expect(daemon.waitForExit() == 1)
-            #expect(peer.receiveRest().allSatisfy { !$0.hasPrefix("OK") })
+            // It is told that it has to send it again, and when.
+            #expect(
+                peer.receiveRest().map { $0.prefix { $0 != "{" } } == ["ERR code=storage_failed retry=later fatal=1 "])
             #expect(screen.receiveRest().allSatisfy { !$0.contains("errand/6") })
             #expect(daemon.standardError.contains("nothing more is acknowledged; check the disk, then start again"))
             let again = try DaemonProcess(in: folder)

@@ -88,6 +88,30 @@ struct ProcessTests {
         }
     }
 
+    @Test func `producers that never pause do not keep it from stopping`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess(["--pace", "50"])
+            let events = (1...200).map { "EVT errand/\($0) type=start\n" }.joined()
+            for _ in 1...8 {
+                let socket = try Peer(port: daemon.port).socket
+                Thread { while (try? socket.send(events)) != nil {} }.start()
+                Thread { while let piece = try? socket.receive(), !piece.isEmpty {} }.start()
+            }
+            let peer = try Peer(port: daemon.port)
+            _ = try peer.receive()
+            var count: Int64 = 0
+            while count < 2_000 { count = try #require(try peer.ask("STATS").tail?["requests"]?.integer) }
+            daemon.send(SIGTERM)
+            #expect(daemon.waitForExit(seconds: 10) == 0)
+            // From its last snapshot an upgraded daemon starts: it holds everything.
+            let tool = try RunningProgram(
+                DaemonProcess.executable.deletingLastPathComponent().appending(path: "telltale"),
+                ["journal", "info", "--json", daemon.folder.path + "/data"])
+            let info = try JSONParser.parse(tool.readLine() ?? "")
+            #expect(info["last"] != nil && info["snapshot"]?["seq"] == info["last"])
+        }
+    }
+
     /// A log whose reader is there and does not read, and that is full.
     private static let fullPipe =
         "p=$(mktemp -u); mkfifo $p; exec 2<>$p; dd if=/dev/zero of=$p bs=4096 oflag=nonblock 2>/dev/null; rm $p"
