@@ -221,7 +221,7 @@ extension Hub {
     private mutating func adopt(_ sources: [JSON]) throws(WireError) -> Applied {
         var adopted: [Kind] = []
         for source in sources {
-            guard let kind = Kind.read(source, file: "").kind else {
+            guard let kind = Kind.read(journaled: source) else {
                 throw WireError(.internal, "a kind of the journal cannot be read any more")
             }
             adopted.append(kind)

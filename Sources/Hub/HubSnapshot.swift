@@ -205,7 +205,7 @@ extension Hub {
         let sources = try reader.readArray { (reader) throws(BinaryError) in try reader.readJSON() }
         var versions: [Kind] = []
         for source in sources {
-            guard let kind = Kind.read(source, file: "").kind else {
+            guard let kind = Kind.read(journaled: source) else {
                 throw reader.failure("a kind in it cannot be read any more")
             }
             versions.append(kind)

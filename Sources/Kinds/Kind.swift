@@ -38,6 +38,17 @@ public struct Kind: Sendable {
         let kind = reader.kind(source)
         return (kind, reader.sortedDiagnostics())
     }
+
+    /// Reads a kind that the journal holds.
+    ///
+    /// Activities live by it, so it is taken even where a release that came later refuses such a file for what can be
+    /// lived with: a circle of timers of no time, a text or a path that is too long.
+    ///
+    /// - Returns: `nil` where it is no kind at all.
+    public static func read(journaled source: JSON) -> Kind? {
+        var reader = KindReader(file: "", isAdmitted: true)
+        return reader.kind(source)
+    }
 }
 
 /// A kind of live activity: its machine, its times, and what its screens show.

@@ -93,7 +93,7 @@ extension KindReader {
         lint(machine, accept: accept, startsOn: startsOn, maxLinger: maxLinger, declared: declared)
 
         // Compiled whatever else is wrong, so that all faults are told at once.
-        let (statechart, faults) = Statechart.compile(machine.description)
+        let (statechart, faults) = Statechart.compile(machine.description, isAdmitted: isAdmitted)
         for var fault in faults {
             fault.file = file
             diagnostics.append(fault)

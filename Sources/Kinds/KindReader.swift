@@ -10,14 +10,27 @@ struct KindReader {
     /// Every template that was read, with its place: what the lint of paths looks at.
     var templates: [(template: Template, path: String)] = []
 
-    init(file: String) {
+    /// An earlier release took it: what ``refuse(_:_:advice:)`` tells is a warning.
+    let isAdmitted: Bool
+
+    init(file: String, isAdmitted: Bool = false) {
         self.file = file
+        self.isAdmitted = isAdmitted
     }
 
     // MARK: - Telling
 
     mutating func error(_ path: String, _ message: String, advice: String) {
         diagnostics.append(Diagnostic(.error, file: file, path: path, message, advice: advice))
+    }
+
+    /// An error, unless something lives by this kind already: see ``Kind/read(journaled:)``.
+    mutating func refuse(_ path: String, _ message: String, advice: String) {
+        if isAdmitted {
+            warn(path, message, advice: advice)
+        } else {
+            error(path, message, advice: advice)
+        }
     }
 
     mutating func warn(_ path: String, _ message: String, advice: String) {

@@ -3,7 +3,7 @@ internal import Model
 /// The rules of definitions.md, *Lint*, that concern a machine by itself.
 extension Compiler {
     mutating func lint() {
-        lintAlwaysCycles()
+        lintCircles()
         lintReachability()
         lintDeadEnds()
         for state in descriptions.indices {
@@ -34,28 +34,42 @@ extension Compiler {
             advice: "raise an event with a name of its own")
     }
 
-    // MARK: `always`
+    // MARK: What goes on by itself
 
-    private mutating func lintAlwaysCycles() {
-        // From a state whose first `always` has no guard, the machine goes on at once. A way through such states that
-        // comes back is one without an end.
-        var next: [Int: [Int]] = [:]
-        for state in states.indices {
-            guard let transition = unguardedAlways(of: state) else { continue }
-            next[state] = statesInForce(after: tables.transitions[transition])
+    /// Why a machine leaves a state at once, without an event.
+    private enum AtOnce {
+        /// Its first `always` has no guard.
+        case always(Int)
+        /// Its first `after` of no time has none.
+        case after(Int)
+
+        var transition: Int {
+            switch self {
+            case .always(let index), .after(let index): index
+            }
         }
+    }
+
+    /// From a state whose first `always`, or `after` of no time, has no guard, the machine goes on at once. A way through
+    /// such states that comes back is one without an end.
+    private mutating func lintCircles() {
+        var leaving: [Int: AtOnce] = [:]
+        for state in states.indices {
+            leaving[state] =
+                unguardedAlways(of: state).map { .always($0) } ?? unguardedTimer(of: state).map { .after($0) }
+        }
+        var next: [Int: [Int]] = [:]
+        for (state, reason) in leaving { next[state] = statesInForce(after: reason) }
         var told: Set<Int> = []
-        for start in states.indices where next[start] != nil && !told.contains(start) {
+        for start in states.indices where !told.contains(start) {
+            guard let reason = leaving[start] else { continue }
             var seen: Set<Int> = []
             var waiting = next[start] ?? []
             while let state = waiting.popLast() {
                 if state == start {
                     told.formUnion(seen)
                     told.insert(start)
-                    error(
-                        tables.transitions[tables.alwaysTransitions[start].lowerBound].location,
-                        "an `always` without a guard leads \(name(of: start)) back to itself, without an end",
-                        advice: "give one on the way a guard")
+                    tell(of: reason, at: start)
                     break
                 }
                 if seen.insert(state).inserted { waiting += next[state] ?? [] }
@@ -63,26 +77,73 @@ extension Compiler {
         }
     }
 
-    private func unguardedAlways(of state: Int) -> Int? {
-        guard let first = tables.alwaysTransitions[state].first else { return nil }
-        let transition = tables.transitions[first]
-        return transition.condition < 0 && !transition.isSkip ? first : nil
+    private mutating func tell(of reason: AtOnce, at state: Int) {
+        let location = tables.transitions[reason.transition].location
+        switch reason {
+        case .always:
+            error(
+                location, "an `always` without a guard leads \(name(of: state)) back to itself, without an end",
+                advice: "give one on the way a guard")
+        case .after:
+            refuse(
+                location, "an `after` of no time leads \(name(of: state)) back to itself, without an end",
+                advice: "give one on the way a time, or a guard")
+        }
     }
 
-    /// The states with an unguarded `always` that goes before all others once `transition` was taken: the innermost
-    /// around each leaf that it enters.
-    private func statesInForce(after transition: Transition) -> [Int] {
-        if transition.exitCandidates.isEmpty { return [transition.source] }
-        return transition.entrySet.intersection(tables.leaves).compactMap { leaf in
-            var state = leaf
-            while state >= 0 {
-                if unguardedAlways(of: state) != nil { return state }
-                // A guarded one may end it.
-                if !tables.alwaysTransitions[state].isEmpty { return nil }
-                state = tree.nodes[state].parent
-            }
+    private func unguardedAlways(of state: Int) -> Int? {
+        guard let first = tables.alwaysTransitions[state].first, isUnguarded(first) else { return nil }
+        return first
+    }
+
+    private func unguardedTimer(of state: Int) -> Int? {
+        // The shortest comes first.
+        guard let timer = tables.stateTimers[state].first, tables.timers[timer].delay <= .zero,
+            let first = tables.timers[timer].transitions.first, isUnguarded(first)
+        else { return nil }
+        return first
+    }
+
+    private func hasTimerOfNoTime(_ state: Int) -> Bool {
+        tables.stateTimers[state].first.map { tables.timers[$0].delay <= .zero } ?? false
+    }
+
+    private func isUnguarded(_ transition: Int) -> Bool {
+        tables.transitions[transition].condition < 0 && !tables.transitions[transition].isSkip
+    }
+
+    /// The states that the machine leaves at once when it has left one for this reason: of each leaf that it enters, the
+    /// one that goes before all others.
+    private func statesInForce(after reason: AtOnce) -> [Int] {
+        let transition = tables.transitions[reason.transition]
+        if transition.exitCandidates.isEmpty {
+            // Nothing changed: an `always` is taken again, a timer has fired.
+            if case .always = reason { return [transition.source] }
+            return []
+        }
+        let entered = transition.entrySet
+        // A machine that is done hears of nothing any more.
+        if entered.intersects(tables.topLevelFinals) { return [] }
+        if tables.isParallel, tree.isInFinalState(0, configuration: entered) { return [] }
+        return entered.intersection(tables.leaves).compactMap { stateInForce(around: $0, entered: entered) }
+    }
+
+    private func stateInForce(around leaf: Int, entered: StateSet) -> Int? {
+        var outermostTimer: Int?
+        var state = leaf
+        while state >= 0 {
+            if unguardedAlways(of: state) != nil { return state }
+            // A guarded one may end it.
+            if !tables.alwaysTransitions[state].isEmpty { return nil }
+            if hasTimerOfNoTime(state) { outermostTimer = state }
+            state = tree.nodes[state].parent
+        }
+        // Timers start on entry, and of those that start together the outermost fires first. One that runs since before
+        // may end it.
+        guard let outermostTimer, entered.contains(outermostTimer), unguardedTimer(of: outermostTimer) != nil else {
             return nil
         }
+        return outermostTimer
     }
 
     // MARK: Ways in and out

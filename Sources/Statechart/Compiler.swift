@@ -8,6 +8,7 @@ struct Compiler {
     var deadEnds: [StateIndex] = []
 
     let root: StateDescription
+    private let isAdmitted: Bool
     /// By index.
     private(set) var descriptions: [StateDescription] = []
     private(set) var tree = StateTree()
@@ -15,8 +16,10 @@ struct Compiler {
     private var indicesByKey: [String: [Int]] = [:]
     var tables: Tables
 
-    init(_ description: MachineDescription) {
+    /// - Parameter isAdmitted: An earlier release took it: what ``refuse(_:_:advice:)`` tells is a warning.
+    init(_ description: MachineDescription, isAdmitted: Bool) {
         root = description.root
+        self.isAdmitted = isAdmitted
         let none = StateSet(stateCount: 1)
         tables = Tables(
             tree: tree, leaves: none, finals: none, topLevelFinals: none, needsEntryWork: none, hasExitActions: none,
@@ -51,6 +54,15 @@ struct Compiler {
 
     mutating func error(_ location: String, _ message: String, advice: String) {
         diagnostics.append(Diagnostic(.error, path: location, message, advice: advice))
+    }
+
+    /// An error, unless a machine with this fault runs already: it can be lived with, and a journal must be read.
+    mutating func refuse(_ location: String, _ message: String, advice: String) {
+        if isAdmitted {
+            warn(location, message, advice: advice)
+        } else {
+            error(location, message, advice: advice)
+        }
     }
 
     mutating func warn(_ location: String, _ message: String, advice: String) {

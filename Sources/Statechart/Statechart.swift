@@ -15,11 +15,13 @@ public struct StateIndex: Hashable, Comparable, Sendable {
 public final class Statechart: Sendable {
     /// Checks a description and makes it run.
     ///
+    /// - Parameter isAdmitted: The machine was taken before, and things live by it: what can be lived with, and is refused
+    ///   of a new machine all the same, is a warning.
     /// - Returns: The machine, or `nil` when a diagnostic is an error; and every diagnostic, errors first.
-    public static func compile(_ description: MachineDescription) -> (
+    public static func compile(_ description: MachineDescription, isAdmitted: Bool = false) -> (
         statechart: Statechart?, diagnostics: [Diagnostic]
     ) {
-        var compiler = Compiler(description)
+        var compiler = Compiler(description, isAdmitted: isAdmitted)
         let tables = compiler.compile()
         let diagnostics =
             compiler.diagnostics.filter { $0.severity == .error }
@@ -92,8 +94,8 @@ public struct StepResult: Hashable, Sendable {
 
 /// The event was refused; the instance and the values are as they were.
 public enum MachineError: Error, Hashable, Sendable {
-    /// More than 100 microsteps without an event, or more than 100 events sent by the machine to itself: its `always`
-    /// transitions, or what it raises and sends, do not settle.
+    /// More than 100 microsteps without an event, more than 100 events sent by the machine to itself, or more than 100
+    /// timers at one moment: its `always` transitions, what it raises and sends, or its `after` of no time, do not settle.
     case alwaysLoop
     /// An assignment would break the limit of the content's size.
     case contentTooLarge(byteCount: Int, limit: Int)
@@ -149,7 +151,12 @@ extension Statechart {
 
     /// Fires the earliest deadline, one of those that fell due at or before `time`; `nil` when there is none.
     ///
-    /// The step happens at the deadline's own time, whenever it is carried out.
+    /// The step happens at the deadline's own time, whenever it is carried out. Where it arms a timer that is due at that
+    /// very time, an `after` of no time, everything that is due then belongs to the step: each call leaves fewer timers
+    /// due at one time than there were, so that an owner who calls until it gives `nil` comes to an end.
+    ///
+    /// - Throws: ``MachineError``, ``MachineError/alwaysLoop`` where more than 100 timers follow each other at one time;
+    ///   the instance and the values are as they were, and ``dropDeadline(dueBy:instance:)`` is the way on.
     public func fireDeadline(
         dueBy time: Timestamp, instance: inout MachineInstance, values: inout MachineValues, contentLimit: Int
     ) throws(MachineError) -> StepResult? {
@@ -158,6 +165,13 @@ extension Statechart {
             chart: self, instance: instance, values: values, time: timer.deadline, contentLimit: contentLimit)
         step.instance.timers.removeFirst()
         try step.fire(timer)
+        var timerCount = 1
+        while step.hasArmedDueTimer, let next = step.instance.timers.first, next.deadline <= timer.deadline {
+            timerCount += 1
+            guard timerCount <= Step.microstepLimit else { throw .alwaysLoop }
+            step.instance.timers.removeFirst()
+            try step.fire(next)
+        }
         let result = step.result(from: values.content)
         step.hand(over: &instance, &values)
         return result

@@ -26,6 +26,8 @@ struct Step {
     /// Something was entered, exited or carried out.
     private var hasDoneAnything = false
     private var hasAssigned = false
+    /// A timer was armed that is due already: an `after` of no time.
+    private(set) var hasArmedDueTimer = false
 
     /// What may follow one event without settling, and what may follow one call: see ``MachineError/alwaysLoop``.
     static let microstepLimit = 100
@@ -298,6 +300,7 @@ struct Step {
             try carryOut(chart.tables.entryActions[state])
             for index in chart.tables.stateTimers[state] {
                 let deadline = time + chart.tables.timers[index].delay
+                if deadline <= time { hasArmedDueTimer = true }
                 try instance.arm(.init(deadline: deadline, cause: .after(Int32(index))))
             }
             if chart.tables.finals.contains(state) { raiseDone(final: state) }

@@ -90,6 +90,54 @@ struct MachineFaultTests {
         #expect(house.send("STATS", from: client).contains { $0.contains(#""machineErrors":1"#) })
     }
 
+    /// With a guard, so that the lint lets it pass.
+    private static let timers = """
+        {"kind":"timers","type":"activity","version":1,"app":"com.example.timers","title":"Timers",
+         "machine":{"initial":"a","states":{
+           "a":{"on":{"go":"b"}},
+           "b":{"after":{"0s":{"target":"c","guard":"content.on"}}},
+           "c":{"after":{"0s":{"target":"b","guard":"content.on"}},"on":{"out":"a"}}}}}
+        """
+
+    @Test func `timers of no time in a circle are refused after a hundred, and nobody waits for them`() throws {
+        let house = try House(kinds: [Self.timers])
+        let client = house.connect()
+        house.send(#"EVT timers/1 type=start {"content-state":{"on":true}}"#, from: client)
+        house.send("EVT timers/1 type=go", from: client)
+        let hasWork = house.hub.hasWork(at: house.now)
+        #expect(!hasWork)
+        #expect(house.hub.takeMachineFaults().contains { $0.contains("a timer was dropped") })
+        #expect(house.send("GET timers/1", from: client).contains { $0.contains(#""state":"b""#) })
+        #expect(house.send("STATS", from: client).contains { $0.contains(#""machineErrors":1"#) })
+        let count = house.records.count
+        house.advance(by: .minutes(5))
+        #expect(house.records.count == count)
+
+        try house.restart(kinds: [Self.timers])
+        #expect(house.send("GET timers/1", from: house.connect()).contains { $0.contains(#""state":"b""#) })
+    }
+
+    @Test func `a kind that the lint refuses by now is read from a journal, and stands still where it circles`() throws
+    {
+        let text = Self.timers.replacing(#","guard":"content.on""#, with: "")
+        let circle = try #require(Kind.read(journaled: try JSONParser.parse(text)))
+        #expect(throws: House.Broken.self) { try House.kind(text) }
+        let house = try House(kinds: [])
+        try house.hub.adopt([circle])
+        house.turn()
+        let client = house.connect()
+        house.send("EVT timers/1 type=start", from: client)
+        house.send("EVT timers/1 type=go", from: client)
+        #expect(house.send("GET timers/1", from: client).contains { $0.contains(#""state":"b""#) })
+
+        let mended = text.replacing(#""version":1"#, with: #""version":2"#).replacing(
+            #""after":{"0s":{"target":"b"}},"#, with: "")
+        for fromSnapshot in [false, true] {
+            try house.restart(kinds: [mended], fromSnapshot: fromSnapshot)
+            #expect(house.send("GET timers/1", from: house.connect()).contains { $0.contains(#""state":"b""#) })
+        }
+    }
+
     @Test func `a guard that cannot be evaluated is false, counted, and told with its place`() throws {
         let house = try House(kinds: [Self.circling])
         let client = house.connect()

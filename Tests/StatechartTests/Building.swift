@@ -53,9 +53,10 @@ func always(_ targets: String..., if condition: String? = nil, do actions: Actio
 }
 
 func after(
-    _ delay: Int64, _ targets: String..., if condition: String? = nil, do actions: ActionDescription.Action...
+    _ delay: Int64, _ targets: String..., if condition: String? = nil, do actions: ActionDescription.Action...,
+    reenter: Bool = false
 ) -> Part {
-    edge(.after(Milliseconds(delay)), targets, condition, actions)
+    edge(.after(Milliseconds(delay)), targets, condition, actions, reenter: reenter)
 }
 
 func onDone(_ targets: String..., do actions: ActionDescription.Action...) -> Part {

@@ -162,10 +162,22 @@ struct CaseRun {
         time = time + span
         var last: StepResult?
         var running = try #require(instance)
-        while let result = try statechart.fireDeadline(
-            dueBy: time, instance: &running, values: &values, contentLimit: contentLimit)
-        {
-            last = result
+        let before = (running, values.content)
+        do {
+            while let result = try statechart.fireDeadline(
+                dueBy: time, instance: &running, values: &values, contentLimit: contentLimit)
+            {
+                last = result
+            }
+        } catch {
+            if last == nil {
+                #expect(running == before.0)
+                #expect(values.content == before.1)
+            }
+            // As an owner does, lest it is due for ever.
+            statechart.dropDeadline(dueBy: time, instance: &running)
+            instance = running
+            throw error
         }
         instance = running
         return last

@@ -73,6 +73,27 @@ struct CompilerTests {
                 machine("a", states: [compound("a", "b", always("c"), states: [state("b"), state("c")])]),
                 "always", "without an end"
             ),
+            (
+                "timers of no time in a circle",
+                machine("a", states: [state("a", after(0, "b")), state("b", after(0, "a"))]), "\(Trigger.after(.zero))",
+                "without an end"
+            ),
+            (
+                "a timer of no time to itself",
+                machine("a", states: [state("a", after(0, "a", reenter: true))]), "\(Trigger.after(.zero))",
+                "without an end"
+            ),
+            (
+                "a timer of no time and an always in a circle",
+                machine("a", states: [state("a", after(0, "b")), state("b", always("a"))]), "\(Trigger.after(.zero))",
+                "without an end"
+            ),
+            (
+                "a timer of no time that enters all around it again",
+                machine("a", states: [compound("a", "b", states: [state("b", after(0, "a"))])]),
+                "\(Trigger.after(.zero))",
+                "without an end"
+            ),
         ] as [(String, MachineDescription, String, String)])
     func errors(rule: String, description: MachineDescription, path: String, message: String) throws {
         let (statechart, diagnostics) = Statechart.compile(description)
@@ -82,6 +103,15 @@ struct CompilerTests {
         #expect(first.path == path)
         #expect(first.message.contains(message), "\(first)")
         #expect(!first.advice.isEmpty)
+    }
+
+    @Test func `a circle of timers runs on where it ran before, and is told`() throws {
+        let description = machine("a", states: [state("a", after(0, "b")), state("b", after(0, "a"))])
+        let (statechart, diagnostics) = Statechart.compile(description, isAdmitted: true)
+        #expect(statechart != nil)
+        #expect(diagnostics.map(\.severity) == [.warning])
+        let loop = machine("a", states: [state("a", always("b")), state("b", always("a"))])
+        #expect(Statechart.compile(loop, isAdmitted: true).statechart == nil)
     }
 
     @Test(
@@ -160,6 +190,24 @@ struct CompilerTests {
                     compound("a", "b", always("c"), states: [state("b"), state("c", always("d"))]),
                     state("d", on("e", "a")),
                 ]),
+            // A machine that is done follows nothing any more.
+            machine("a", always("b"), states: [state("a"), final("b")]),
+            parallelMachine(
+                always("one.f", "two.g"),
+                regions: [
+                    compound("one", "x", states: [state("x"), final("f")]),
+                    compound("two", "y", states: [state("y"), final("g")]),
+                ]),
+            // Timers of no time that end: by a guard, by one around them, by one that does not start anew.
+            machine(
+                "a", states: [state("a", after(0, "b", if: "content.x == 1"), on("e", "b")), state("b", after(0, "a"))]),
+            machine(
+                "a",
+                states: [
+                    compound("a", "b", after(0, "f"), states: [state("b", after(0, "c")), state("c", after(0, "b"))]),
+                    final("f"),
+                ]),
+            machine("a", states: [state("a", after(0, "a"), after(5, "f")), final("f")]),
             machine(
                 "a", on("e", "h"),
                 states: [state("a"), compound("b", "x", on("e", "a"), states: [state("x"), history("h", "x")])]),

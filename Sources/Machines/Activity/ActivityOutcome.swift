@@ -80,7 +80,8 @@ public enum ActivityRejection: Error, Hashable, Sendable, CustomStringConvertibl
         case .alertMissing: "a start-date ahead of now needs an alert; add alert with title and body"
         case .tooLarge(let byteCount, let limit):
             "attributes and content-state are \(byteCount) bytes together, \(limit) is the limit"
-        case .machine(.alwaysLoop): "the kind's machine does not settle: its always transitions go in a circle"
+        case .machine(.alwaysLoop):
+            "the kind's machine does not settle: its always transitions, or its after of no time, go in a circle"
         case .machine(.contentTooLarge(let byteCount, let limit)):
             "an assignment of the kind's machine makes the content \(byteCount) bytes, \(limit) is the limit"
         case .machine(.tooManyPending(let limit)):
