@@ -61,11 +61,15 @@ enum TemplateFilter: Hashable, Sendable {
         case .truncate(let count):
             return Self.text(value).map { .string($0.count > count ? $0.prefix(count - 1) + "…" : $0) }
         case .percent:
-            guard let number = Self.number(value) else { return value }
-            return .string(Self.fixed(number * 100, decimals: 0) + "%")
+            guard let number = Self.number(value), let text = Self.fixed(number * 100, decimals: 0) else {
+                return value
+            }
+            return .string(text + "%")
         case .round(let decimals):
-            guard let number = Self.number(value) else { return value }
-            return .string(Self.fixed(number, decimals: decimals))
+            guard let number = Self.number(value), let text = Self.fixed(number, decimals: decimals) else {
+                return value
+            }
+            return .string(text)
         case .default(let text):
             return Self.text(value).flatMap { $0.isEmpty ? nil : value } ?? .string(text)
         case .date(let offset): return Self.fields(value, offset) { $0.date }
@@ -98,8 +102,10 @@ enum TemplateFilter: Hashable, Sendable {
         return .string(choose(fields))
     }
 
-    /// `number` with exactly so many decimals, rounded half away from zero.
-    private static func fixed(_ number: Double, decimals: Int) -> String {
+    /// `number` with exactly so many decimals, rounded half away from zero; one too large to be counted in them as it is,
+    /// and `nil` for what is no number: JSON has no word for it.
+    private static func fixed(_ number: Double, decimals: Int) -> String? {
+        guard number.isFinite else { return nil }
         var power = 1.0
         for _ in 0..<decimals { power *= 10 }
         guard let scaled = Int64(exactly: (number * power).rounded()) else { return JSON(number).description }

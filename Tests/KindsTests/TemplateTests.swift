@@ -40,6 +40,29 @@ struct TemplateTests {
     }
 
     @Test(
+        "Numbers as large as they come are filled in",
+        arguments: [
+            ("{{content.huge | percent}}", "1e+307"), ("{{content.text | percent}}", "-1e308"),
+            ("{{content.large | percent}}", "1e+20%"), ("{{content.huge | round:9}}", "1e+307"),
+            ("{{content.tiny | round:9}}", "0.000000000"), ("{{content.endless | percent}}", "1e999"),
+            ("{{content.word | percent}}", "inf"), ("{{content.word | round:2}}", "inf"),
+            ("{{content.most | round:9}}", "9.223372036854776e+18"),
+            ("{{content.most | date}}", "9.223372036854776e+18"),
+            ("{{content.least | datetime}}", "-9.3e+18"), ("{{content.huge | time:\"-23:59\"}}", "1e+307"),
+            ("{{content.first | date:\"-23:59\"}}", "0000-12-31"),
+            ("{{content.last | date:\"+23:59\"}}", "10000-01-01"),
+        ])
+    func large(text: String, expected: String) throws {
+        let content = try json(
+            #"""
+            {"huge":1e307,"text":"-1e308","large":1e18,"tiny":5e-324,"endless":"1e999","word":"inf",
+             "most":9.223372036854775807e18,"least":-9.3e18,
+             "first":"0001-01-01","last":"9999-12-31T23:59:59.999Z"}
+            """#)
+        #expect(try Template(text).rendered(in: context(attributes: [:], content: content, progress: nil)) == expected)
+    }
+
+    @Test(
         "A broken template is refused, with its place",
         arguments: [
             ("{{", 2), ("a {{}}", 4), ("{{ id", 0), ("{{id}", 4), ("{{id |}}", 6), ("{{id | default:}}", 15),
