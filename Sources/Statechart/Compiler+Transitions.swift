@@ -106,12 +106,15 @@ extension Compiler {
         var exitCandidates = StateSet(stateCount: states.count)
         var entry = EntrySet(tree: tree, history: [])
         var targetSet = StateSet(stateCount: states.count)
+        var staysInRegions = false
         if !hasErrors {
             for target in targets { targetSet.insert(target) }
             let effective = entry.effectiveTargets(of: targets)
             if let domain = tree.domain(of: source, targets: effective, reenter: description.reenter) {
                 entry.add(targets: targets, below: domain)
                 exitCandidates = tree.descendants(of: domain)
+                staysInRegions =
+                    description.skip && !description.reenter && targets.contains { isInRegion($0, below: domain) }
             } else if !entry.usesHistory {
                 targets = []
             }
@@ -120,8 +123,18 @@ extension Compiler {
             Transition(
                 source: source, condition: condition, actions: compile(description.actions), targets: targets,
                 exitCandidates: exitCandidates, entrySet: entry.states, usesHistory: entry.usesHistory,
-                reenter: description.reenter, isSkip: description.skip,
-                rank: targets.compactMap(rank).max() ?? .min, targetSet: targetSet, location: description.location))
+                reenter: description.reenter, isSkip: description.skip, staysInRegions: staysInRegions,
+                targetSet: targetSet, location: description.location))
+    }
+
+    /// Whether a parallel state lies around `state`, itself inside of `domain` or the domain.
+    private func isInRegion(_ state: Int, below domain: Int) -> Bool {
+        var outer = tree.nodes[state].parent
+        while outer >= domain {
+            if tree.nodes[outer].kind == .parallel { return true }
+            outer = tree.nodes[outer].parent
+        }
+        return false
     }
 
     /// A state's own rank, or its nearest ancestor's.

@@ -382,8 +382,8 @@ struct Compiler {
                 if tree.nodes[state].parent == 0 { tables.topLevelFinals.insert(state) }
             }
             if !tree.nodes[state].histories.isEmpty { tables.hasHistory.insert(state) }
-            if descriptions[state].rank != nil { tables.hasRank.insert(state) }
-            tables.ranks.append(descriptions[state].rank)
+            if rank(of: state) != nil { tables.hasRank.insert(state) }
+            tables.ranks.append(rank(of: state))
             tables.parents.append(tree.nodes[state].parent)
             tables.doneEvents.append(isDoable(state) ? event(doneName(of: state)) : -1)
         }

@@ -138,11 +138,7 @@ extension Step {
     }
 
     private mutating func isEnabled(_ index: Int) -> Bool {
-        if chart.tables.transitions[index].isSkip {
-            let ranked = instance.configuration.intersection(chart.tables.hasRank)
-            let rank = chart.tables.transitions[index].rank
-            guard ranked.allSatisfy({ chart.tables.ranks[$0] ?? .min <= rank }) else { return false }
-        }
+        if chart.tables.transitions[index].isSkip, goesBack(index) { return false }
         let condition = chart.tables.transitions[index].condition
         guard condition >= 0 else { return true }
         guard let holds = evaluate(chart.tables.guards[condition]) else {
@@ -153,6 +149,19 @@ extension Step {
             return false
         }
         return holds
+    }
+}
+
+extension Step {
+    /// Whether a skip leaves a state of a higher rank than what it leads to in that state's place.
+    private func goesBack(_ index: Int) -> Bool {
+        let targets = chart.tables.transitions[index].targets
+        return exitSet(of: index).intersection(chart.tables.hasRank).contains { state in
+            // Of targets in several regions, those of other regions say nothing of this one.
+            let own = targets.filter { !chart.tables.tree.areOrthogonal($0, state) }
+            let highest = (own.isEmpty ? targets : own).compactMap { chart.tables.ranks[$0] }.max() ?? .min
+            return chart.tables.ranks[state] ?? .min > highest
+        }
     }
 }
 

@@ -224,6 +224,11 @@ struct Step {
 
     /// SCXML's computeExitSet for one transition. It is empty exactly where nothing will be entered.
     func exitSet(of index: Int) -> StateSet {
+        if chart.tables.transitions[index].staysInRegions, let regions = regions(movedBy: index) {
+            var exits = StateSet(stateCount: chart.tables.stateCount)
+            for (region, _) in regions { exits.formUnion(chart.tables.tree.descendants(of: region)) }
+            return instance.configuration.intersection(exits)
+        }
         if chart.tables.transitions[index].usesHistory {
             guard let domain = domain(of: chart.tables.transitions[index]) else {
                 return StateSet(stateCount: chart.tables.stateCount)
@@ -239,7 +244,46 @@ struct Step {
         return instance.configuration.intersection(chart.tables.transitions[index].exitCandidates)
     }
 
+    /// The regions that a skip moves, each with its targets in it.
+    ///
+    /// A skip tells how far along something is, and nothing of the regions beside: while the parallel state around a
+    /// target is active they stay as they are. SCXML would leave them all, and enter them at their beginnings. It holds
+    /// as well behind the exits of the microstep as before: what is left lies inside of the regions.
+    ///
+    /// - Returns: `nil` where the parallel state is not active, and the transition is like any other.
+    private func regions(movedBy index: Int) -> [(region: Int, targets: [Int])]? {
+        let tree = chart.tables.tree
+        guard let domain = domain(of: chart.tables.transitions[index]) else { return nil }
+        var regions: [(region: Int, targets: [Int])] = []
+        for target in chart.tables.transitions[index].targets {
+            // One that is there already is no news.
+            if instance.configuration.contains(target) { continue }
+            var region = target
+            while tree.isDescendant(region, of: domain), !isActiveRegion(region) { region = tree.nodes[region].parent }
+            guard tree.isDescendant(region, of: domain) else { return nil }
+            if let position = regions.firstIndex(where: { $0.region == region }) {
+                regions[position].targets.append(target)
+            } else {
+                regions.append((region, [target]))
+            }
+        }
+        return regions
+    }
+
+    private func isActiveRegion(_ state: Int) -> Bool {
+        let parent = chart.tables.parents[state]
+        return chart.tables.tree.nodes[parent].kind == .parallel && instance.configuration.contains(parent)
+    }
+
     private func addEntrySet(of index: Int, to entries: inout StateSet) {
+        if chart.tables.transitions[index].staysInRegions, let regions = regions(movedBy: index) {
+            for (region, targets) in regions {
+                var set = EntrySet(tree: chart.tables.tree, history: instance.history)
+                set.add(targets: targets, below: region)
+                entries.formUnion(set.states)
+            }
+            return
+        }
         guard chart.tables.transitions[index].usesHistory else {
             return entries.formUnion(chart.tables.transitions[index].entrySet)
         }

@@ -25,7 +25,7 @@ struct Tables: Sendable {
     var reopenWildcards: [Range<Int>] = []
     /// The event raised when it is done; −1 for what never is, and for the root.
     var doneEvents: [Int] = []
-    /// Its own rank alone.
+    /// Its own rank, or its nearest ancestor's.
     var ranks: [Int?] = []
     /// What a compound or parallel state's history states must remember when it is exited.
     var histories: [Range<Int>] = []
@@ -102,8 +102,8 @@ struct Transition: Sendable {
     var usesHistory: Bool
     var reenter: Bool
     var isSkip: Bool
-    /// The highest of its targets', for skips; the lowest number there is where none has a rank.
-    var rank: Int
+    /// A skip that may lead into regions of a parallel state that is active: see ``Step/regions(movedBy:)``.
+    var staysInRegions: Bool
     var targetSet: StateSet
     var location: String
 }
