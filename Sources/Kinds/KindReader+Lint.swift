@@ -18,20 +18,31 @@ extension KindReader {
             case .event: break
             }
         }
-        for (name, place) in events.named where EventName.lifecycle.contains(name) && !events.raised.contains(name) {
+        let renamed = Set(accept.values)
+        for (name, place) in events.named
+        where EventName.lifecycle.contains(name) && !events.raised.contains(name) && !renamed.contains(name) {
             warn(
                 place, "\"\(name)\" is the activity's own life-cycle, and never comes to the machine",
                 advice: "rename the event")
         }
         guard !events.hasWildcard else { return }
-        let handled = Set(events.named.map(\.name)).union(EventName.lifecycle)
+        let handled = Set(events.named.map(\.name))
         for (incoming, name) in accept.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) })
         where !handled.contains(name) {
-            warn(
-                Self.join("accept", incoming), "nothing handles \"\(name)\"",
-                advice: "add it to an \"on\", or take it out here")
+            let place = Self.join("accept", incoming)
+            if EventName.lifecycle.contains(name) {
+                // One that starts an activity has done its work.
+                if startsOn.contains(name) { continue }
+                warn(
+                    place,
+                    "nothing handles \"\(name)\": the machine hears of a renamed event, the activity's life does not",
+                    advice: "send type=\(name) itself, or name an event whose \"on\" leads where it should")
+            } else {
+                warn(place, "nothing handles \"\(name)\"", advice: "add it to an \"on\", or take it out here")
+            }
         }
-        for (index, name) in startsOn.enumerated() where !handled.contains(name) {
+        for (index, name) in startsOn.enumerated()
+        where !handled.contains(name) && !EventName.lifecycle.contains(name) {
             warn(
                 "startsOn[\(index)]", "nothing handles \"\(name)\"", advice: "add it to an \"on\", or take it out here")
         }

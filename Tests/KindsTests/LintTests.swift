@@ -240,6 +240,21 @@ let machineCases: [LintCase] = [
 
 let warningCases: [LintCase] = [
     LintCase(
+        name: "raises to what is no id", base: goodButton, patch: #"{"raises":{"id":"a b/c"}}"#, severity: .warning,
+        path: "raises.id", says: "which is no id"),
+    LintCase(
+        name: "raises to what a button knows nothing of", base: goodButton,
+        patch: #"{"raises":{"id":"{{content.x}}"}}"#,
+        severity: .warning, path: "raises.id", says: "which is no id"),
+    LintCase(
+        name: "raises to an id that is too long", base: goodButton,
+        patch: "{\"raises\":{\"id\":\"{{id}}\(String(repeating: "x", count: 64))\"}}", severity: .warning,
+        path: "raises.id", says: "which is no id"),
+    LintCase(
+        name: "accept to the activity's own end", patch: #"{"accept":{"DELIVERED":"end","UPD":"confirm"}}"#,
+        severity: .warning, path: "accept.DELIVERED", says: "the machine hears of a renamed event"),
+
+    LintCase(
         name: "undeclared content in a guard",
         patch:
             ##"{"content":["eta"],"machine":{"states":{"placed":{"on":{"x":{"target":"brewing","guard":"content.etta > 3"}}}}}}"##,
