@@ -207,7 +207,15 @@ extension Hub {
     /// An event that a button sends to an activity, in the same commit as what made it. Where it is not taken, the press
     /// came to nothing, and its result says so.
     mutating func raise(_ raised: RaisedEvent, by button: Key, at now: HubTime) {
-        guard let key = Key(kind: raised.kind, id: raised.id) else { return }
+        guard let key = Key(kind: raised.kind, id: raised.id) else {
+            statistics.refusals += 1
+            let shown = raised.id.utf8.count > 32 ? String(raised.id.unicodeScalars.prefix(31)) + "\u{2026}" : raised.id
+            let failure = ProviderFailure(
+                code: ErrorCode.badKey.rawValue,
+                message: "raises.id gives \"\(shown)\"; make it 1 to 64 of A-Z a-z 0-9 . _ ~ : @ -")
+            _ = try? record(.raiseRefused(button, raised.operation, failure), at: now)
+            return
+        }
         var event = EventCommand(key: key, type: raised.event)
         event.source = "telltaled"
         event.eid = raised.operation.description

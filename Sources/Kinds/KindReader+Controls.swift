@@ -78,8 +78,21 @@ extension KindReader {
         }
         guard let kind, let event, eventName(event, at: "raises.event") != nil else { return nil }
         let id = template(object, "id", at: path)
+        if let id { lintRaisedID(id, kind: parent["kind"]?.string) }
         return ButtonKind.Raises(
             kind: kind, event: event, id: id?.text, content: values["content"] ?? [:],
             attributes: values["attributes"] ?? [:])
+    }
+
+    /// Filled in as a press will fill it in, for a button whose id is as short as can be.
+    private mutating func lintRaisedID(_ template: Template, kind: String?) {
+        guard let key = Key(kind: kind ?? "x", id: "x") ?? Key("x/x") else { return }
+        let context = TemplateContext(
+            key: key, attributes: .null, content: .null, stateKey: "", stateTitle: "", progress: nil)
+        let id = template.rendered(in: context)
+        guard !Key.isSegment(id.utf8) else { return }
+        warn(
+            "raises.id", "it gives \"\(id)\", which is no id: no press will raise anything",
+            advice: "use 1 to 64 of A-Z a-z 0-9 . _ ~ : @ -, and {{id}} and {{kind}} of the button itself")
     }
 }

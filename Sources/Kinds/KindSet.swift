@@ -40,7 +40,11 @@ public struct KindSet: Sendable {
                 kinds.append((kind, file.name))
             }
         }
-        for (kind, file) in kinds { diagnostics += lintAcross(kind, file: file, all: kinds.map(\.kind)) }
+        // One file alone is looked at by itself, and a file that was not understood may be the one that is missed.
+        let isWhole = files.count > 1 && kinds.count == files.count
+        for (kind, file) in kinds {
+            diagnostics += lintAcross(kind, file: file, all: kinds.map(\.kind), isWhole: isWhole)
+        }
         let sorted = Diagnostic.sorted(diagnostics)
         let isGood = !sorted.contains { $0.severity == .error }
         return (isGood ? KindSet(kinds.map(\.kind)) : nil, sorted)
@@ -114,11 +118,18 @@ public struct KindSet: Sendable {
         }
     }
 
-    /// What only the whole folder can tell. A kind that is not there is no fault: it may live in another folder.
-    private static func lintAcross(_ kind: Kind, file: String, all: [Kind]) -> [Diagnostic] {
-        guard case .button(let button) = kind.body, let raises = button.raises,
-            let target = all.first(where: { $0.name == raises.kind })
-        else { return [] }
+    /// What only the whole folder can tell.
+    private static func lintAcross(_ kind: Kind, file: String, all: [Kind], isWhole: Bool) -> [Diagnostic] {
+        guard case .button(let button) = kind.body, let raises = button.raises else { return [] }
+        guard let target = all.first(where: { $0.name == raises.kind }) else {
+            guard isWhole else { return [] }
+            return [
+                Diagnostic(
+                    .warning, file: file, path: "raises.kind",
+                    "no file here defines \"\(raises.kind)\": no press will raise anything",
+                    advice: "add its file, or correct the name")
+            ]
+        }
         guard case .activity(let activity) = target.body else {
             return [
                 Diagnostic(

@@ -262,6 +262,23 @@ struct ControlTests {
         _ = try house.recovered()
     }
 
+    @Test(
+        "A press whose activity can have no such id has failed, and starts none",
+        arguments: ["a b/c", "{{content.x}}", "{{id}}-\(String(repeating: "x", count: 64))", "☕"])
+    func badID(id: String) throws {
+        let raises = #""raises":{"kind":"coffee-order","event":"start","id":"\#(id)"}"#
+        let house = try House(kinds: [House.tippedCoffee, House.logCoffee("\(raises),\"instances\":[\"a\"]")])
+        let (finger, screen) = (house.connect(), house.connect())
+        house.send("SUB *", from: screen)
+        #expect(house.send("PRESS log-coffee/a", from: finger).first?.hasPrefix("OK") == true)
+        let rows = house.lines(of: screen)
+        let row = try House.tail(rows.last { $0.contains("key=log-coffee/a") })
+        #expect(row["last"]?["result"] == "reverted" && row["last"]?["code"] == "bad_key")
+        #expect(row["last"]?["message"]?.string?.hasSuffix("@ -") == true)
+        #expect(!rows.contains { $0.contains("key=coffee-order/") })
+        _ = try house.recovered()
+    }
+
     @Test func `cool-down refuses a second press and says until when`() throws {
         let house = try House(kinds: [House.logCoffee(#""cooldown":"5s""#)])
         let machine = house.connect()

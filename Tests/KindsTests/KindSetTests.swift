@@ -47,6 +47,17 @@ struct KindSetTests {
         #expect(diagnostics.map(\.path) == ["raises.event"])
     }
 
+    @Test func `a button that raises an event to a kind that no file defines is told`() {
+        let files = [file("b.json", goodButton), file("t.json", goodToggle)]
+        let (set, diagnostics) = KindSet.load(files: files)
+        #expect(set != nil)
+        #expect(diagnostics.map(\.path) == ["raises.kind"])
+        #expect(diagnostics.first?.severity == .warning)
+        // It may stand in a file that was not understood, or that nobody asked for.
+        #expect(KindSet.load(files: files + [("x.json", Array("{".utf8))]).diagnostics.map(\.file) == ["x.json:1:2"])
+        #expect(KindSet.load(files: [files[0]]).diagnostics == [])
+    }
+
     @Test func `another text under the same version is a conflict with its place`() {
         guard let set = KindSet.load(files: [file("a.json", goodToggle)]).kinds else {
             Issue.record("the folder is refused")

@@ -160,12 +160,12 @@ public struct Button: Hashable, Sendable {
 
 extension ButtonKind.Raises {
     /// The activity's id: the template filled in over the button's own key, or the operation's id where there is no
-    /// template, or what it gives cannot be an id.
+    /// template. What the template gives may be no id at all; who sends the event finds out, and the press has failed.
     func activityID(of key: Key, operation: OperationID) -> String {
-        guard let id, let template = try? Template(id) else { return operation.description }
+        guard let id else { return operation.description }
+        guard let template = try? Template(id) else { return id }
         let context = TemplateContext(
             key: key, attributes: .null, content: .null, stateKey: "", stateTitle: "", progress: nil)
-        let text = template.rendered(in: context)
-        return Key.isSegment(text.utf8) ? text : operation.description
+        return template.rendered(in: context)
     }
 }

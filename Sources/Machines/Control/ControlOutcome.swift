@@ -81,7 +81,7 @@ public enum ControlAction: Hashable, Sendable {
 public struct RaisedEvent: Hashable, Sendable {
     public var operation: OperationID
     public var kind: String
-    /// The activity's id, filled in.
+    /// The activity's id, filled in; whatever the template gave, an id or not.
     public var id: String
     public var event: String
     public var content: JSON
