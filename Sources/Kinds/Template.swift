@@ -37,7 +37,11 @@ public struct Template: Hashable, Sendable {
         parts = [.value(path, [])]
     }
 
-    /// Fills it in. A missing value is an empty text.
+    /// The longest text that a template gives, in bytes: one that reads the content many times must not multiply it.
+    public static let renderedByteLimit = 2_048
+
+    /// Fills it in. A missing value is an empty text, and what is longer than ``renderedByteLimit`` is cut between two
+    /// Unicode scalars.
     public func rendered(in context: TemplateContext) -> String {
         var result = ""
         for part in parts {
@@ -46,8 +50,15 @@ public struct Template: Hashable, Sendable {
             case .value(let path, let filters):
                 result += Self.text(of: Self.value(path, filters, in: context))
             }
+            if result.utf8.count > Self.renderedByteLimit { return Self.cut(result) }
         }
         return result
+    }
+
+    private static func cut(_ text: String) -> String {
+        var end = text.utf8.index(text.startIndex, offsetBy: renderedByteLimit)
+        while text.utf8[end] & 0xC0 == 0x80 { end = text.utf8.index(before: end) }
+        return String(text[..<end])
     }
 
     /// Its value where it is one `{{…}}` and nothing else, else its text; `nil` for a missing one.

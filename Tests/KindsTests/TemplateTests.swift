@@ -62,6 +62,13 @@ struct TemplateTests {
         #expect(try Template(text).rendered(in: context(attributes: [:], content: content, progress: nil)) == expected)
     }
 
+    @Test func `a text that reads much many times is cut between two letters`() throws {
+        let content: JSON = ["n": .string(String(repeating: "é", count: 1_500))]
+        let template = try Template("x" + String(repeating: "{{content.n}}", count: 70))
+        let text = template.rendered(in: context(attributes: [:], content: content, progress: nil))
+        #expect(text.utf8.count == 2_047 && text.hasPrefix("xé") && text.hasSuffix("é"))
+    }
+
     @Test(
         "A broken template is refused, with its place",
         arguments: [
