@@ -1,4 +1,5 @@
 internal import Model
+internal import Statechart
 
 extension KindReader {
     static let controlNames = [
@@ -12,7 +13,7 @@ extension KindReader {
         if let pair = onOff(object, "symbol", mayBeText: true) { (toggle.symbolOn, toggle.symbolOff) = pair }
         if let pair = onOff(object, "value", mayBeText: false) { (toggle.valueOn, toggle.valueOff) = pair }
         if let pair = onOff(object, "actionHint", mayBeText: false) { (toggle.hintOn, toggle.hintOff) = pair }
-        toggle.tint = string(object, "tint", at: "")
+        toggle.tint = text(object, "tint", at: "")
         toggle.timeout = duration(object, "timeout", at: "") ?? toggle.timeout
         toggle.settle = duration(object, "settle", at: "", canBeZero: true) ?? toggle.settle
         toggle.restore = choice(object, "restore", at: "", ToggleKind.Restore.self) ?? toggle.restore
@@ -25,9 +26,9 @@ extension KindReader {
 
     mutating func button(_ object: JSONObject) -> ButtonKind {
         var button = ButtonKind()
-        button.symbol = string(object, "symbol", at: "") ?? ""
-        button.actionHint = string(object, "actionHint", at: "")
-        button.tint = string(object, "tint", at: "")
+        button.symbol = text(object, "symbol", at: "") ?? ""
+        button.actionHint = text(object, "actionHint", at: "")
+        button.tint = text(object, "tint", at: "")
         button.timeout = duration(object, "timeout", at: "") ?? button.timeout
         button.cooldown = duration(object, "cooldown", at: "", canBeZero: true) ?? button.cooldown
         button.requiresAuthentication = bool(object, "requiresAuthentication", at: "") ?? false
@@ -39,11 +40,16 @@ extension KindReader {
 
     private mutating func onOff(_ object: JSONObject, _ name: String, mayBeText: Bool) -> (String, String)? {
         guard let json = object[name] else { return nil }
-        if mayBeText, let text = json.string { return (text, text) }
+        if mayBeText, let text = json.string {
+            checkLength(of: text, limit: Self.textLimit, at: name)
+            return (text, text)
+        }
         guard let pair = self.object(json, at: name, knows: ["on", "off"]) else { return nil }
         let on = requiredString(pair, "on", at: name, example: "…")
         let off = requiredString(pair, "off", at: name, example: "…")
         guard let on, let off else { return nil }
+        checkLength(of: on, limit: Self.textLimit, at: Self.join(name, "on"))
+        checkLength(of: off, limit: Self.textLimit, at: Self.join(name, "off"))
         return (on, off)
     }
 
@@ -51,7 +57,7 @@ extension KindReader {
         (strings(object, "instances", at: "", of: "ids") ?? []).enumerated().compactMap { index, id in
             if Key.isSegment(id.utf8) { return id }
             error(
-                "instances[\(index)]", "\"\(id)\" is not an id", advice: "use 1 to 64 of A-Z a-z 0-9 . _ ~ : @ -")
+                "instances[\(index)]", "\(quoted(id)) is not an id", advice: "use 1 to 64 of A-Z a-z 0-9 . _ ~ : @ -")
             return nil
         }
     }
@@ -65,7 +71,8 @@ extension KindReader {
         let kind = requiredString(object, "kind", at: path, example: "coffee-order")
         let event = requiredString(object, "event", at: path, example: "start")
         if let kind, !Key.isSegment(kind.utf8) {
-            error("raises.kind", "\"\(kind)\" is not a kind's name", advice: "use 1 to 64 of A-Z a-z 0-9 . _ ~ : @ -")
+            error(
+                "raises.kind", "\(quoted(kind)) is not a kind's name", advice: "use 1 to 64 of A-Z a-z 0-9 . _ ~ : @ -")
         }
         var values: [String: JSON] = [:]
         for name in ["content", "attributes"] {
@@ -92,7 +99,7 @@ extension KindReader {
         let id = template.rendered(in: context)
         guard !Key.isSegment(id.utf8) else { return }
         warn(
-            "raises.id", "it gives \"\(id)\", which is no id: no press will raise anything",
+            "raises.id", "it gives \(quoted(id)), which is no id: no press will raise anything",
             advice: "use 1 to 64 of A-Z a-z 0-9 . _ ~ : @ -, and {{id}} and {{kind}} of the button itself")
     }
 }

@@ -35,7 +35,7 @@ extension KindReader {
 
         let name = requiredString(object, "kind", at: "", example: "coffee-order")
         if let name, !Key.isSegment(name.utf8) {
-            error("kind", "\"\(name)\" is not a kind's name", advice: "use 1 to 64 of A-Z a-z 0-9 . _ ~ : @ -")
+            error("kind", "\(quoted(name)) is not a kind's name", advice: "use 1 to 64 of A-Z a-z 0-9 . _ ~ : @ -")
         }
         if object["version"] == nil { missing("version", at: "", example: "1") }
         let version = integer(object, "version", at: "")
@@ -43,7 +43,8 @@ extension KindReader {
             error("version", "version \(version)", advice: "count versions from 1")
         }
         let app = requiredString(object, "app", at: "", example: "com.example.coffee")
-        let title = string(object, "title", at: "") ?? name ?? ""
+        if let app { checkLength(of: app, limit: Self.textLimit, at: "app") }
+        let title = text(object, "title", at: "") ?? name ?? ""
         _ = string(object, "$schema", at: "")
 
         let body: Kind.Body?
@@ -73,7 +74,7 @@ extension KindReader {
         let families = self.families(object)
         let url = template(object, "url", at: "")
         let views = self.views(
-            object["views"], plain: PlainViews(title: title, symbol: string(object, "symbol", at: "")))
+            object["views"], plain: PlainViews(title: title, symbol: text(object, "symbol", at: "")))
 
         var machine: MachineText?
         if let json = object["machine"] {
@@ -99,6 +100,7 @@ extension KindReader {
             diagnostics.append(fault)
         }
         guard let statechart else { return nil }
+        lintPaths(of: statechart)
         if stale == nil { lintDeadEnds(of: statechart, notes: machine.notes) }
         return ActivityKind(
             statechart: statechart, states: Self.traits(of: statechart, notes: machine.notes, maxLinger: maxLinger),
@@ -134,7 +136,7 @@ extension KindReader {
                 families.insert(family)
             } else {
                 error(
-                    "supplementalFamilies[\(index)]", "\"\(name)\" is not a supplemental family",
+                    "supplementalFamilies[\(index)]", "\(quoted(name)) is not a supplemental family",
                     advice: "write \"small\" or \"medium\"")
             }
         }

@@ -22,7 +22,7 @@ extension KindReader {
         for (name, place) in events.named
         where EventName.lifecycle.contains(name) && !events.raised.contains(name) && !renamed.contains(name) {
             warn(
-                place, "\"\(name)\" is the activity's own life-cycle, and never comes to the machine",
+                place, "\(quoted(name)) is the activity's own life-cycle, and never comes to the machine",
                 advice: "rename the event")
         }
         guard !events.hasWildcard else { return }
@@ -35,16 +35,17 @@ extension KindReader {
                 if startsOn.contains(name) { continue }
                 warn(
                     place,
-                    "nothing handles \"\(name)\": the machine hears of a renamed event, the activity's life does not",
+                    "nothing handles \(quoted(name)): the machine hears of a renamed event, the activity's life does not",
                     advice: "send type=\(name) itself, or name an event whose \"on\" leads where it should")
             } else {
-                warn(place, "nothing handles \"\(name)\"", advice: "add it to an \"on\", or take it out here")
+                warn(place, "nothing handles \(quoted(name))", advice: "add it to an \"on\", or take it out here")
             }
         }
         for (index, name) in startsOn.enumerated()
         where !handled.contains(name) && !EventName.lifecycle.contains(name) {
             warn(
-                "startsOn[\(index)]", "nothing handles \"\(name)\"", advice: "add it to an \"on\", or take it out here")
+                "startsOn[\(index)]", "nothing handles \(quoted(name))",
+                advice: "add it to an \"on\", or take it out here")
         }
     }
 
@@ -100,7 +101,7 @@ extension KindReader {
         }
         if let shortest = delays.min(), stale > shortest {
             warn(
-                Self.join(state.location, "stale"), "its \"after\" leaves \"\(state.key)\" before it can go stale",
+                Self.join(state.location, "stale"), "its \"after\" leaves \(quoted(state.key)) before it can go stale",
                 advice: "make \"stale\" shorter than the \"after\", or take it out")
         }
     }
@@ -117,8 +118,45 @@ extension KindReader {
             }
             guard !goesStale else { continue }
             warn(
-                state.location, "nothing ever leaves \"\(state.path)\", and it never goes stale",
+                state.location, "nothing ever leaves \(quoted(state.path)), and it never goes stale",
                 advice: "make it \"type\": \"final\", or add a transition, an \"after\" or a \"stale\"")
+        }
+    }
+
+    /// `state=` of a reply: an attribute's value (protocol.md §1), in bytes.
+    private static let statePathLimit = 256
+
+    /// The paths of the innermost active states, joined by commas, are an attribute's value on the wire.
+    mutating func lintPaths(of statechart: Statechart) {
+        let states = statechart.states
+        var children = [[Int]](repeating: [], count: states.count)
+        for (index, state) in states.enumerated() where state.kind != .history {
+            if let parent = state.parent { children[parent.rawValue].append(index) }
+        }
+        // The longest that each may add. Children come behind their parents.
+        var lengths = [Int](repeating: 0, count: states.count)
+        for index in states.indices.reversed() {
+            let inner = children[index].map { lengths[$0] }
+            lengths[index] =
+                switch states[index].kind {
+                case .parallel: inner.reduce(inner.count - 1, +)
+                case .compound: inner.max() ?? 0
+                case .atomic, .final, .history: states[index].path.utf8.count
+                }
+        }
+        guard lengths[0] > Self.statePathLimit else { return }
+        var place = 0
+        while let inner = children[place].first(where: { lengths[$0] > Self.statePathLimit }) { place = inner }
+        if states[place].kind == .parallel {
+            refuse(
+                states[place].location,
+                "the paths of its regions' states may be \(lengths[place]) bytes together, \(Self.statePathLimit) are the limit",
+                advice: "shorten the keys, or have fewer regions")
+        } else {
+            refuse(
+                states[place].location,
+                "the state's path is \(lengths[place]) bytes, \(Self.statePathLimit) are the limit",
+                advice: "shorten its key, or those around it")
         }
     }
 
@@ -144,7 +182,7 @@ extension KindReader {
                 case .stateTitle, .stateKey, .progress, .id, .kind: break
                 }
                 for case .unknown(let name) in filters {
-                    warn(place, "there is no filter \"\(name)\"", advice: "there are \(TemplateFilter.names)")
+                    warn(place, "there is no filter \(quoted(name))", advice: "there are \(TemplateFilter.names)")
                 }
             }
         }
@@ -155,7 +193,7 @@ extension KindReader {
         let close = Spelling.nearest(to: name, among: declared)
         warn(
             place, "\(root).\(name) is nowhere declared",
-            advice: close.map { "did you mean \"\($0)\"?" } ?? "add \"\(name)\" to \"\(root)\"")
+            advice: close.map { "did you mean \(quoted($0))?" } ?? "add \(quoted(name)) to \(quoted(root))")
     }
 }
 

@@ -64,7 +64,7 @@ extension KindReader {
         case nil, "parallel"?, "final"?: break
         case let type?:
             error(
-                Self.join(path, "type"), "\"\(type)\" is not a type of state",
+                Self.join(path, "type"), "\(quoted(type)) is not a type of state",
                 advice: "write \"final\", \"history\" or \"parallel\", or leave it out")
         }
         if isFinal {
@@ -86,7 +86,7 @@ extension KindReader {
 
     private mutating func notes(_ object: JSONObject, at path: String) -> StateNotes {
         var notes = StateNotes()
-        notes.title = string(object, "title", at: path)
+        notes.title = text(object, "title", at: path)
         if let value = object["progress"] {
             if let progress = value.double {
                 if (0...1).contains(progress) {
@@ -116,7 +116,7 @@ extension KindReader {
         guard let title = template(object, "title", at: path) else { return nil }
         let body = object["body"] == nil ? Template(literal: "") : template(object, "body", at: path)
         guard let body else { return nil }
-        return AlertTemplate(title: title, body: body, sound: string(object, "sound", at: path))
+        return AlertTemplate(title: title, body: body, sound: text(object, "sound", at: path))
     }
 
     // MARK: - Children
@@ -181,7 +181,7 @@ extension KindReader {
             guard let id = requiredString(region, "id", at: place, example: "kitchen") else { continue }
             guard isStateKey(id, at: Self.join(place, "id")) else { continue }
             if state.children.contains(where: { $0.key == id }) {
-                error(Self.join(place, "id"), "two regions have the id \"\(id)\"", advice: "rename one")
+                error(Self.join(place, "id"), "two regions have the id \(quoted(id))", advice: "rename one")
                 continue
             }
             if let child = self.state(json, key: id, at: place, isRegion: true, notes: &notes) {
@@ -203,7 +203,7 @@ extension KindReader {
             }
         if !isValid {
             error(
-                path, "\"\(key)\" is not a state's key",
+                path, "\(quoted(key)) is not a state's key",
                 advice: "use 1 to 64 of A-Z a-z 0-9 _ - (a dot separates the keys of a path)")
         }
         return isValid
@@ -223,11 +223,11 @@ extension KindReader {
         switch json {
         case .string(let target):
             if !target.isEmpty { return [target] }
-            error(path, "\"\(name)\" is empty", advice: "name a state by its key or its path, or take it out")
+            error(path, "\(quoted(name)) is empty", advice: "name a state by its key or its path, or take it out")
             return []
         case .array(let elements):
             if elements.isEmpty {
-                error(path, "\"\(name)\" is empty", advice: "name a state by its key or its path, or take it out")
+                error(path, "\(quoted(name)) is empty", advice: "name a state by its key or its path, or take it out")
             }
             return elements.enumerated().compactMap { index, element in
                 if let target = element.string, !target.isEmpty { return target }
@@ -322,7 +322,7 @@ extension KindReader {
             } catch {
                 self.error(
                     Self.join(path, "guard"),
-                    "the guard \"\(text)\" does not parse at byte \(error.offset): \(error.expected) is expected",
+                    "the guard \(quoted(text)) does not parse at byte \(error.offset): \(error.expected) is expected",
                     advice: "use paths, literals, == != < <= > >=, and or not, in [..], in(STATE) and parentheses")
             }
         }
@@ -390,7 +390,7 @@ extension KindReader {
             if let text = member.value.string, let inner = Self.inside(text) {
                 if let source = ValuePath(inner) { return .init(name: member.name, source: .path(source)) }
                 error(
-                    place, "\"\(inner)\" is not a path that an assignment can read",
+                    place, "\(quoted(inner)) is not a path that an assignment can read",
                     advice: "start it with content., attributes. or event., as in {{event.content.eta}}")
                 return nil
             }

@@ -1,7 +1,11 @@
 internal import Model
+internal import Statechart
 
 extension KindReader {
     static let viewParts = ["symbol", "text", "title", "subtitle", "timer", "else", "progress", "tint", "buttons"]
+    /// As compact JSON, and the texts that are filled in.
+    static let viewByteLimit = 8_192
+    static let viewTemplateLimit = 64
     static let presentations = ["compact", "minimal", "lockScreen", "expanded", "small"]
 
     /// `views`, with a plain one for each that is absent.
@@ -13,23 +17,52 @@ extension KindReader {
         }
         guard let object = object(json, at: "views", knows: Self.presentations) else { return views }
         for name in ["compact", "minimal", "lockScreen", "expanded"] where object[name] == nil {
-            warn("views.\(name)", "there is no \(name) view: a plain one is shown", advice: "add \"\(name)\"")
+            warn("views.\(name)", "there is no \(name) view: a plain one is shown", advice: "add \(quoted(name))")
         }
         if let json = object["compact"] {
             let halves = self.object(json, at: "views.compact", knows: ["leading", "trailing"]) ?? JSONObject()
             for name in ["leading", "trailing"] where halves[name] == nil {
                 warn(
                     "views.compact.\(name)", "compact has no \(name) half: a plain one is shown",
-                    advice: "add \"\(name)\"")
+                    advice: "add \(quoted(name))")
             }
-            if let json = halves["leading"] { views.compactLeading = view(json, at: "views.compact.leading") }
-            if let json = halves["trailing"] { views.compactTrailing = view(json, at: "views.compact.trailing") }
+            bounded(json, at: "views.compact") { reader in
+                if let json = halves["leading"] {
+                    views.compactLeading = reader.view(json, at: "views.compact.leading")
+                }
+                if let json = halves["trailing"] {
+                    views.compactTrailing = reader.view(json, at: "views.compact.trailing")
+                }
+            }
         }
-        if let json = object["minimal"] { views.minimal = view(json, at: "views.minimal") }
-        if let json = object["lockScreen"] { views.lockScreen = view(json, at: "views.lockScreen") }
-        if let json = object["small"] { views.small = view(json, at: "views.small") }
-        if let json = object["expanded"] { views.expanded = expanded(json) }
+        func read(_ name: String, _ body: (inout KindReader, JSON, String) -> Void) {
+            guard let json = object[name] else { return }
+            let path = "views.\(name)"
+            bounded(json, at: path) { reader in body(&reader, json, path) }
+        }
+        read("minimal") { reader, json, path in views.minimal = reader.view(json, at: path) }
+        read("lockScreen") { reader, json, path in views.lockScreen = reader.view(json, at: path) }
+        read("small") { reader, json, path in views.small = reader.view(json, at: path) }
+        read("expanded") { reader, json, _ in views.expanded = reader.expanded(json) }
         return views
+    }
+
+    /// What one screen shows is bounded as a whole, because every row repeats it.
+    private mutating func bounded(_ json: JSON, at path: String, _ read: (inout KindReader) -> Void) {
+        let byteCount = json.textByteCount
+        if byteCount > Self.viewByteLimit {
+            refuse(
+                path, "the view has \(byteCount) bytes, \(Self.viewByteLimit) are the limit",
+                advice: "every row repeats it: take out what no screen shows")
+        }
+        let before = templates.count
+        read(&self)
+        let count = templates.count - before
+        if count > Self.viewTemplateLimit {
+            refuse(
+                path, "the view has \(count) texts, \(Self.viewTemplateLimit) are the limit",
+                advice: "every row repeats them: take out what no screen shows")
+        }
     }
 
     private mutating func expanded(_ json: JSON) -> ViewTemplate {
@@ -66,8 +99,9 @@ extension KindReader {
             default:
                 let close = Spelling.nearest(to: member.name, among: Self.viewParts)
                 warn(
-                    place, "\"\(member.name)\" is no part of a view that Telltale knows: it is passed through as it is",
-                    advice: close.map { "did you mean \"\($0)\"?" }
+                    place,
+                    "\(quoted(member.name)) is no part of a view that Telltale knows: it is passed through as it is",
+                    advice: close.map { "did you mean \(quoted($0))?" }
                         ?? "known are \(Self.viewParts.joined(separator: ", "))")
                 if let other = filled(member.value, at: place) { parts.append((member.name, .other(other))) }
             }
@@ -81,7 +115,7 @@ extension KindReader {
             guard let template = template(text, at: path) else { return nil }
             if template.parts.allSatisfy(\.isLiteral), DateText.timestamp(.string(text)) == nil {
                 error(
-                    path, "\"\(text)\" is not a date", advice: "read it from the content, as in {{content.eta}}")
+                    path, "\(quoted(text)) is not a date", advice: "read it from the content, as in {{content.eta}}")
                 return nil
             }
             return template
@@ -144,7 +178,7 @@ extension KindReader {
             }
         }.joined()
         guard Key(sample) != nil else {
-            error(path, "\"\(text)\" is not a control's key", advice: "write KIND/ID, as coffee-tip/{{id}}")
+            error(path, "\(quoted(text)) is not a control's key", advice: "write KIND/ID, as coffee-tip/{{id}}")
             return nil
         }
         return template

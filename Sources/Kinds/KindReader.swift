@@ -1,4 +1,5 @@
 internal import Model
+internal import Statechart
 
 /// Reads one kind file, part by part, and keeps every fault that it meets.
 ///
@@ -21,7 +22,7 @@ struct KindReader {
     // MARK: - Telling
 
     mutating func error(_ path: String, _ message: String, advice: String) {
-        diagnostics.append(Diagnostic(.error, file: file, path: path, message, advice: advice))
+        tell(.error, path, message, advice: advice)
     }
 
     /// An error, unless something lives by this kind already: see ``Kind/read(journaled:)``.
@@ -34,7 +35,11 @@ struct KindReader {
     }
 
     mutating func warn(_ path: String, _ message: String, advice: String) {
-        diagnostics.append(Diagnostic(.warning, file: file, path: path, message, advice: advice))
+        tell(.warning, path, message, advice: advice)
+    }
+
+    private mutating func tell(_ severity: Diagnostic.Severity, _ path: String, _ message: String, advice: String) {
+        diagnostics.append(Diagnostic(shortening: severity, file: file, path: path, message, advice: advice))
     }
 
     /// Errors first, then by their place in the text of the path; each once.
@@ -51,8 +56,8 @@ struct KindReader {
         for member in object where !names.contains(where: { $0.utf8.elementsEqual(member.name.utf8) }) {
             let close = Spelling.nearest(to: member.name, among: names)
             error(
-                Self.join(path, member.name), "\"\(member.name)\" is not known here",
-                advice: close.map { "did you mean \"\($0)\"?" }
+                Self.join(path, member.name), "\(quoted(member.name)) is not known here",
+                advice: close.map { "did you mean \(quoted($0))?" }
                     ?? (names.isEmpty ? "take it out" : "take it out; known are \(names.joined(separator: ", "))"))
         }
         return object
@@ -74,15 +79,35 @@ struct KindReader {
     /// A text that is there and not empty.
     mutating func requiredString(_ object: JSONObject, _ name: String, at path: String, example: String) -> String? {
         guard object[name] != nil else {
-            missing(name, at: path, example: "\"\(example)\"")
+            missing(name, at: path, example: quoted(example))
             return nil
         }
         guard let text = string(object, name, at: path) else { return nil }
         guard !text.isEmpty else {
-            error(Self.join(path, name), "\"\(name)\" is empty", advice: "write for example \"\(example)\"")
+            error(Self.join(path, name), "\(quoted(name)) is empty", advice: "write for example \(quoted(example))")
             return nil
         }
         return text
+    }
+
+    /// A text that rows repeat to everybody, of at most ``textLimit`` characters.
+    mutating func text(_ object: JSONObject, _ name: String, at path: String) -> String? {
+        guard let text = string(object, name, at: path) else { return nil }
+        checkLength(of: text, limit: Self.textLimit, at: Self.join(path, name))
+        return text
+    }
+
+    /// Characters as JSON Schema counts them, Unicode scalars: of what people read and what symbols are called, and of a
+    /// template.
+    static let textLimit = 256
+    static let templateLimit = 1_024
+
+    mutating func checkLength(of text: String, limit: Int, at path: String) {
+        // A scalar is a byte at least.
+        guard text.utf8.count > limit else { return }
+        let count = text.unicodeScalars.count
+        guard count > limit else { return }
+        refuse(path, "it has \(count) characters, \(limit) are the limit", advice: "shorten it")
     }
 
     mutating func bool(_ object: JSONObject, _ name: String, at path: String) -> Bool? {
@@ -110,7 +135,7 @@ struct KindReader {
         guard let span = duration(text, at: Self.join(path, name)) else { return nil }
         guard canBeZero || span > .zero else {
             error(
-                Self.join(path, name), "\"\(name)\" is no time at all",
+                Self.join(path, name), "\(quoted(name)) is no time at all",
                 advice: "write a duration above 0, or take it out")
             return nil
         }
@@ -120,7 +145,7 @@ struct KindReader {
     mutating func duration(_ text: String, at path: String) -> Milliseconds? {
         if let span = Milliseconds(duration: text) { return span }
         error(
-            path, "\"\(text)\" is not a duration",
+            path, "\(quoted(text)) is not a duration",
             advice: "write 500ms, 30s, 5m, 2h, 7d, or ISO 8601 like PT5M (years and months have no fixed length)")
         return nil
     }
@@ -144,7 +169,7 @@ struct KindReader {
                 continue
             }
             if strings.contains(where: { $0.utf8.elementsEqual(string.utf8) }) {
-                error(place, "\"\(string)\" stands twice", advice: "take one out")
+                error(place, "\(quoted(string)) stands twice", advice: "take one out")
             } else {
                 strings.append(string)
             }
@@ -157,15 +182,16 @@ struct KindReader {
     ) -> Choice? where Choice.RawValue == String {
         guard let text = string(object, name, at: path) else { return nil }
         if let choice = Choice(rawValue: text) { return choice }
-        let all = Choice.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: " or ")
-        error(Self.join(path, name), "\"\(text)\" is not a \(name)", advice: "write \(all)")
+        let all = Choice.allCases.map { quoted($0.rawValue) }.joined(separator: " or ")
+        error(Self.join(path, name), "\(quoted(text)) is not a \(name)", advice: "write \(all)")
         return nil
     }
 
     mutating func eventName(_ text: String, at path: String) -> String? {
         if EventName.isValid(text) { return text }
         error(
-            path, "\"\(text)\" is not an event's name", advice: "use 1 to 64 of A-Z a-z 0-9 _ . : - (and no spaces)")
+            path, "\(quoted(text)) is not an event's name", advice: "use 1 to 64 of A-Z a-z 0-9 _ . : - (and no spaces)"
+        )
         return nil
     }
 
@@ -175,13 +201,14 @@ struct KindReader {
     }
 
     mutating func template(_ text: String, at path: String) -> Template? {
+        checkLength(of: text, limit: Self.templateLimit, at: path)
         do throws(TemplateSyntaxError) {
             let template = try Template(text)
             templates.append((template, path))
             return template
         } catch {
             self.error(
-                path, "the template \"\(text)\" is broken at byte \(error.offset): \(error.reason)",
+                path, "the template \(quoted(text)) is broken at byte \(error.offset): \(error.reason)",
                 advice: "write {{path}} or {{path | filter}}")
             return nil
         }
@@ -190,7 +217,7 @@ struct KindReader {
     // MARK: - Faults that many parts share
 
     mutating func missing(_ name: String, at path: String, example: String) {
-        error(Self.join(path, name), "\"\(name)\" is missing", advice: "add \"\(name)\": \(example)")
+        error(Self.join(path, name), "\(quoted(name)) is missing", advice: "add \(quoted(name)): \(example)")
     }
 
     mutating func wrongType(_ json: JSON, at path: String, expected: String) {

@@ -34,7 +34,7 @@ public struct KindSet: Sendable {
             if let other = kinds.first(where: { $0.kind.name == kind.name }) {
                 diagnostics.append(
                     Diagnostic(
-                        .error, file: file.name, path: "kind", "\"\(kind.name)\" is defined in \(other.file) too",
+                        .error, file: file.name, path: "kind", "\(quoted(kind.name)) is defined in \(other.file) too",
                         advice: "rename one, or take one file out"))
             } else {
                 kinds.append((kind, file.name))
@@ -69,10 +69,12 @@ public struct KindSet: Sendable {
 
     private static func diagnostic(of error: JSONError, in bytes: [UInt8], file: String) -> Diagnostic {
         guard let fault = JSONFault.first(in: bytes) else {
-            return Diagnostic(.error, file: file, path: "", error.description, advice: "mend the file's JSON")
+            return Diagnostic(
+                shortening: .error, file: file, path: "", error.description, advice: "mend the file's JSON")
         }
         return Diagnostic(
-            .error, file: "\(file):\(fault.line):\(fault.column)", path: fault.path, fault.message, advice: fault.advice
+            shortening: .error, file: "\(file):\(fault.line):\(fault.column)", path: fault.path, fault.message,
+            advice: fault.advice
         )
     }
 
@@ -92,8 +94,8 @@ public struct KindSet: Sendable {
             let place = Self.firstDifference(kind.source, other.source, at: "")
             diagnostics.append(
                 Diagnostic(
-                    .error, file: kind.name, path: place,
-                    "version \(kind.version) of \"\(kind.name)\" ran with another text",
+                    shortening: .error, file: kind.name, path: place,
+                    "version \(kind.version) of \(quoted(kind.name)) ran with another text",
                     advice: "write \"version\": \(kind.version + 1), or bring the old text back"))
         }
         return diagnostics
@@ -126,14 +128,14 @@ public struct KindSet: Sendable {
             return [
                 Diagnostic(
                     .warning, file: file, path: "raises.kind",
-                    "no file here defines \"\(raises.kind)\": no press will raise anything",
+                    "no file here defines \(quoted(raises.kind)): no press will raise anything",
                     advice: "add its file, or correct the name")
             ]
         }
         guard case .activity(let activity) = target.body else {
             return [
                 Diagnostic(
-                    .warning, file: file, path: "raises.kind", "\"\(raises.kind)\" is not an activity",
+                    .warning, file: file, path: "raises.kind", "\(quoted(raises.kind)) is not an activity",
                     advice: "name a kind of type \"activity\"")
             ]
         }
@@ -141,7 +143,7 @@ public struct KindSet: Sendable {
         guard !EventName.lifecycle.contains(event), !activity.handles(event) else { return [] }
         return [
             Diagnostic(
-                .warning, file: file, path: "raises.event", "\"\(raises.kind)\" does not handle \"\(event)\"",
+                .warning, file: file, path: "raises.event", "\(quoted(raises.kind)) does not handle \(quoted(event))",
                 advice: "name an event of its machine")
         ]
     }

@@ -30,7 +30,7 @@ extension Compiler {
     mutating func checkRaised(_ name: String, at location: String) {
         guard name.utf8.starts(with: Statechart.donePrefix.utf8) else { return }
         warn(
-            location, "\"\(name)\" is what the machine says of a state that is done",
+            location, "\(quoted(name)) is what the machine says of a state that is done",
             advice: "raise an event with a name of its own")
     }
 
@@ -250,7 +250,7 @@ extension Compiler {
             case .event(let name) where name.utf8.starts(with: Statechart.donePrefix.utf8):
                 guard !states.indices.contains(where: { isDoable($0) && doneName(of: $0) == name }) else { continue }
                 warn(
-                    transition.location, "no state is done by the name of \"\(name)\"",
+                    transition.location, "no state is done by the name of \(quoted(name))",
                     advice: "name a state with states or regions by its path, behind `done.`")
             case .event, .wildcard, .always, .after, .done: break
             }

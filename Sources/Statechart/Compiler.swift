@@ -53,7 +53,7 @@ struct Compiler {
     var hasErrors: Bool { diagnostics.contains { $0.severity == .error } }
 
     mutating func error(_ location: String, _ message: String, advice: String) {
-        diagnostics.append(Diagnostic(.error, path: location, message, advice: advice))
+        diagnostics.append(Diagnostic(shortening: .error, path: location, message, advice: advice))
     }
 
     /// An error, unless a machine with this fault runs already: it can be lived with, and a journal must be read.
@@ -66,10 +66,10 @@ struct Compiler {
     }
 
     mutating func warn(_ location: String, _ message: String, advice: String) {
-        diagnostics.append(Diagnostic(.warning, path: location, message, advice: advice))
+        diagnostics.append(Diagnostic(shortening: .warning, path: location, message, advice: advice))
     }
 
-    func name(of state: Int) -> String { state == 0 ? "the machine" : "\"\(states[state].path)\"" }
+    func name(of state: Int) -> String { state == 0 ? "the machine" : quoted(states[state].path) }
 
     // MARK: States and names
 
@@ -125,13 +125,13 @@ struct Compiler {
         let node = tree.nodes[state]
         if state > 0, !Self.isKey(states[state].key) {
             error(
-                location, "\"\(states[state].key)\" is not a state's key",
+                location, "\(quoted(states[state].key)) is not a state's key",
                 advice: "use 1 to 64 of A-Z, a-z, 0-9, _ and -")
         }
         var keys: Set<String> = []
         for child in node.children + node.histories where !keys.insert(states[child].key).inserted {
             error(
-                descriptions[child].location, "\(name(of: state)) has two states \"\(states[child].key)\"",
+                descriptions[child].location, "\(name(of: state)) has two states \(quoted(states[child].key))",
                 advice: "give each a key of its own")
         }
         switch node.kind {
@@ -185,10 +185,11 @@ struct Compiler {
         let candidates = indicesByKey[name] ?? []
         if let container, container > 0, let index = indicesByPath["\(states[container].path).\(name)"] { return index }
         if candidates.isEmpty {
-            error(location, "there is no state \"\(name)\"", advice: "name a state by its path, or by its key")
+            error(location, "there is no state \(quoted(name))", advice: "name a state by its path, or by its key")
         } else {
-            let paths = candidates.map { "\"\(states[$0].path)\"" }.joined(separator: ", ")
-            error(location, "\"\(name)\" may be any of \(paths)", advice: "name the state by its path")
+            let paths = candidates.prefix(3).map { quoted(states[$0].path) }.joined(separator: ", ")
+            let more = candidates.count > 3 ? ", or \(candidates.count - 3) more" : ""
+            error(location, "\(quoted(name)) may be any of \(paths)\(more)", advice: "name the state by its path")
         }
         return nil
     }

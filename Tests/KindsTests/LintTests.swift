@@ -84,6 +84,34 @@ struct LintTests {
         #expect(diagnostics.last?.path == "views.minimal.glow")
     }
 
+    @Test func `what a file says is cut where it is told`() throws {
+        let name = String(repeating: "n", count: 100_000)
+        let patches = [
+            "{\"NAME\":1}", "{\"stale\":\"NAME\"}", "{\"kind\":\"NAME\"}",
+            "{\"views\":{\"minimal\":{\"NAME\":\"{{\"}}}",
+            "{\"machine\":{\"states\":{\"placed\":{\"on\":{\"confirm\":\"NAME\"}}}}}",
+            "{\"machine\":{\"states\":{\"NAME\":{}}}}", "{\"url\":\"{{NAME..x}}\"}", "{\"url\":\"{{NAME | NAME}}\"}",
+            "{\"machine\":{\"states\":{\"placed\":{\"on\":{\"x\":{\"guard\":\"NAME NAME\"}}}}}}",
+        ]
+        for patch in patches {
+            let text = patch.replacing("NAME", with: name)
+            let (_, diagnostics) = Kind.read(goodKind.merging(try json(text)), file: "a.json")
+            #expect(!diagnostics.isEmpty, "\(patch)")
+            #expect(diagnostics.allSatisfy { $0.description.utf8.count < 1_500 }, "\(patch)")
+        }
+        let twice = "{\"\(name)\":1,\"\(name)\":2}"
+        let (_, faults) = KindSet.read(Array(twice.utf8), file: "a.json")
+        #expect(faults.count == 1 && faults.allSatisfy { $0.description.utf8.count < 1_500 })
+    }
+
+    @Test func `a text of the limit's length is no fault, nor one that an earlier release took`() throws {
+        let fits = goodKind.merging(try json("{\"title\":\"\(long(256))\",\"url\":\"\(long(1_024))\"}"))
+        #expect(Kind.read(fits, file: "a.json").diagnostics == [])
+        let longer = goodKind.merging(try json("{\"url\":\"\(long(1_025))\"}"))
+        #expect(Kind.read(longer, file: "a.json").kind == nil)
+        #expect(Kind.read(journaled: longer)?.source == longer)
+    }
+
     @Test("What is not an object is no kind", arguments: ["null", "[]", "3", "\"kind\"", "true"])
     func noObject(text: String) throws {
         let (kind, diagnostics) = Kind.read(try json(text), file: "a.json")
@@ -94,7 +122,34 @@ struct LintTests {
 
 private let machine = "machine.states"
 
+/// Of 64 bytes.
+private func key(_ letter: String) -> String { letter + String(repeating: "k", count: 63) }
+private func long(_ count: Int) -> String { String(repeating: "é", count: count) }
+
 let schemaCases: [LintCase] = [
+    LintCase(name: "app too long", patch: "{\"app\":\"\(long(257))\"}", path: "app", says: "257 characters"),
+    LintCase(name: "title too long", patch: "{\"title\":\"\(long(257))\"}", path: "title", says: "257 characters"),
+    LintCase(name: "symbol too long", patch: "{\"symbol\":\"\(long(257))\"}", path: "symbol", says: "257"),
+    LintCase(
+        name: "state's title too long", patch: "{\"machine\":{\"states\":{\"placed\":{\"title\":\"\(long(257))\"}}}}",
+        path: "machine.states.placed.title", says: "257 characters"),
+    LintCase(name: "url too long", patch: "{\"url\":\"\(long(1025))\"}", path: "url", says: "1025 characters, 1024"),
+    LintCase(
+        name: "alert too long",
+        patch: "{\"machine\":{\"states\":{\"placed\":{\"alert\":{\"title\":\"x\",\"body\":\"\(long(1025))\"}}}}}",
+        path: "machine.states.placed.alert.body", says: "1025 characters"),
+    LintCase(
+        name: "text of a view too long", patch: "{\"views\":{\"lockScreen\":{\"subtitle\":\"\(long(1025))\"}}}",
+        path: "views.lockScreen.subtitle", says: "1025 characters"),
+    LintCase(
+        name: "control's title too long", base: goodButton, patch: "{\"title\":\"\(long(257))\"}", path: "title",
+        says: "257 characters"),
+    LintCase(
+        name: "symbols too long", base: goodToggle, patch: "{\"symbol\":{\"on\":\"x\",\"off\":\"\(long(257))\"}}",
+        path: "symbol.off", says: "257 characters"),
+    LintCase(
+        name: "hint too long", base: goodButton, patch: "{\"actionHint\":\"\(long(257))\"}", path: "actionHint",
+        says: "257 characters"),
     LintCase(name: "unknown member", patch: #"{"colour":"red"}"#, path: "colour", says: "not known"),
     LintCase(name: "no kind", patch: #"{"kind":null}"#, path: "kind", says: "missing"),
     LintCase(name: "kind outside the grammar", patch: #"{"kind":"a b"}"#, path: "kind", says: "not a kind's name"),
@@ -211,8 +266,30 @@ let schemaCases: [LintCase] = [
         path: "\(machine).placed", says: "regions"),
 ]
 
-/// Faults that the engine finds.
+/// Faults that the engine finds, and what only the whole of a machine or a view can be.
 let machineCases: [LintCase] = [
+    LintCase(
+        name: "path too long",
+        patch: """
+            {"machine":{"states":{"placed":{"on":{"x":"\(key("a"))"}},"\(key("a"))":{"initial":"\(key("b"))","states":{
+              "\(key("b"))":{"initial":"\(key("c"))","states":{"\(key("c"))":{"initial":"\(key("d"))","states":{
+                "\(key("d"))":{"on":{"y":"done"}}}}}}}}}}}
+            """,
+        path: ("machine" + ["a", "b", "c", "d"].map { ".states.\(key($0))" }.joined()).prefix(255) + "\u{2026}",
+        says: "path is 259 bytes, 256 are the limit"),
+    LintCase(
+        name: "paths of regions too long",
+        patch: """
+            {"machine":{"states":{"placed":{"on":{"x":"p"}},"p":{"on":{"y":"done"},"regions":[
+              {"id":"\(key("r"))"},{"id":"\(key("s"))"},{"id":"\(key("t"))"},
+              {"id":"u","initial":"v","states":{"v":{"on":{"e":"\(key("w"))"}},"\(key("w"))":{}}}]}}}}
+            """,
+        path: "machine.states.p", says: "may be 269 bytes together"),
+    LintCase(
+        name: "view with too many texts",
+        patch: #"{"views":{"lockScreen":{"progress":true,"buttons":[KEYS]}}}"#
+            .replacing("KEYS", with: (0..<65).map { "\"tip/\($0)\"" }.joined(separator: ",")),
+        path: "views.lockScreen", says: "texts, 64 are the limit"),
     LintCase(
         name: "unknown target", patch: #"{"machine":{"states":{"placed":{"on":{"confirm":"nowhere"}}}}}"#,
         path: "machine.states.placed.on.confirm", says: "nowhere"),
