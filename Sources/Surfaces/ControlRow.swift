@@ -4,7 +4,7 @@ public import Model
 
 /// The row of a toggle or a button: its state, and what its placement shows (protocol.md §5).
 ///
-/// `control value assumed phase wanted shown available last` are what is known; `placement symbol title text tint hint
+/// `control value assumed phase wanted shown available last ended` are what is known; `placement symbol title text tint hint
 /// status` are what to draw; `unlock` says that the device must be unlocked before it acts, and `redacted` that it is
 /// locked and must not tell more. A member that does not apply is left out, but `value` and `shown` of a toggle, which
 /// are `null` while unknown.
@@ -34,7 +34,8 @@ public enum ControlRow {
         member("shown", isRedacted ? nil : shown, to: &writer)
         writer.member("available", toggle.isAvailable)
         writeEnd(
-            toggle.last, parts: parts, requiresAuthentication: kind.requiresAuthentication, isRedacted: isRedacted,
+            toggle.last, before: toggle.endedBefore, parts: parts, requiresAuthentication: kind.requiresAuthentication,
+            isRedacted: isRedacted,
             for: viewer, to: &writer)
     }
 
@@ -62,14 +63,24 @@ public enum ControlRow {
     }
 
     private static func writeEnd(
-        _ last: OperationEnd?, parts: ControlParts, requiresAuthentication: Bool, isRedacted: Bool,
-        for viewer: ControlViewer, to writer: inout JSONWriter
+        _ last: OperationEnd?, before ended: ArraySlice<OperationEnd> = [], parts: ControlParts,
+        requiresAuthentication: Bool, isRedacted: Bool, for viewer: ControlViewer, to writer: inout JSONWriter
     ) {
-        if var last {
+        func write(_ end: OperationEnd, to writer: inout JSONWriter) {
+            var end = end
             // The provider's own words may tell what the thing is.
-            if isRedacted { last.failure = nil }
+            if isRedacted { end.failure = nil }
+            end.write(to: &writer)
+        }
+        if let last {
             writer.name("last")
-            last.write(to: &writer)
+            write(last, to: &writer)
+        }
+        if !ended.isEmpty {
+            writer.name("ended")
+            writer.beginArray()
+            for end in ended { write(end, to: &writer) }
+            writer.endArray()
         }
         if let placement = viewer.placement { writer.member("placement", placement.rawValue) }
         if let symbol = parts.symbol { writer.member("symbol", symbol) }

@@ -58,6 +58,9 @@ struct ControlRecoveryTests {
         #expect(after["phase"] == "settled" && after["value"] == false && after["shown"] == false)
         #expect(after["available"] == false && after["wanted"] == nil)
         #expect(after["last"]?["result"] == "reverted" && after["last"]?["reason"] == "unavailable")
+        // Both ends are told, of the one that was in flight and of the one that waited.
+        #expect(after["ended"] == [["op": .string(operation), "result": "reverted", "reason": "unavailable"]])
+        #expect(after["last"]?["op"] != .string(operation))
         // The provider comes back with the answer to a question that nobody asks any more.
         let lamp = house.connect()
         #expect(house.send("SERVE porch-light", from: lamp) == ["OK"])

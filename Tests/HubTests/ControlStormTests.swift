@@ -47,6 +47,9 @@ private struct ControlStorm {
     private var nextID = 0
     private var newestAsked: [String: Int64] = [:]
     private var told: [String: Set<Bool>] = [:]
+    /// Operations that were begun, and whose end no row has told.
+    private var untold: Set<String> = []
+    private var toldEnds: Set<String> = []
     /// When an operation of a control began or ended last.
     private var progress: [String: Timestamp] = [:]
 
@@ -111,6 +114,7 @@ private struct ControlStorm {
             if row["phase"] == "pending" || row["phase"] == "performing" { fault("\(key) never ended: \(line)") }
             if rows[key]?.body != row { fault("the watcher was not told of \(line)") }
         }
+        for operation in untold.sorted() { fault("nobody was told how \(operation) ended") }
         _ = try house.recovered()
     }
 
@@ -159,6 +163,7 @@ private struct ControlStorm {
         } else {
             if reply.contains("verdict=duplicate") { fault("\(identity) never acted: \(reply)") }
             answers[identity] = answer
+            if answer != "nothing", !toldEnds.contains(answer) { untold.insert(answer) }
             if !wasPending { progress[key] = house.time }
         }
         return reply
@@ -288,6 +293,11 @@ private struct ControlStorm {
             else { continue }
             if rev < rows[key]?.rev ?? 0 { fault("\(key) went back to \(rev)") }
             if rev == rows[key]?.rev, body != rows[key]?.body { fault("two bodies for one rev: \(line)") }
+            for end in [body["last"]].compactMap(\.self) + (body["ended"]?.array ?? []) {
+                guard let operation = end["op"]?.string else { continue }
+                toldEnds.insert(operation)
+                untold.remove(operation)
+            }
             if let last = body["last"], last != rows[key]?.body["last"] {
                 progress[key] = house.time
                 if last["result"] == "confirmed" { confirmedCount += 1 }

@@ -25,6 +25,49 @@ struct ControlTests {
         }
     }
 
+    @Test func `two operations that end in one step are both told`() throws {
+        let house = try House(kinds: [House.porchLight(#""timeout":"5s""#)])
+        let (lamp, screen) = (house.connect(), house.connect())
+        house.send("SERVE porch-light", from: lamp)
+        house.send("REPORT porch-light/front value=off", from: lamp)
+        house.send("SUB porch-light/* view=carplay", from: screen)
+        let operations = try ["on", "off"].map { value in
+            let reply = house.send("SET porch-light/front value=\(value)", from: screen).first
+            return try #require(reply.flatMap { House.attribute("op", of: $0) })
+        }
+        house.disconnect(lamp)
+        _ = house.lines(of: screen)
+        house.advance(by: .seconds(5))
+        let rows = house.lines(of: screen)
+        #expect(rows.count == 1)
+        let row = try House.tail(rows.first)
+        #expect(row["phase"] == "settled")
+        #expect(row["last"] == ["op": .string(operations[1]), "result": "reverted", "reason": "unavailable"])
+        #expect(row["ended"] == [["op": .string(operations[0]), "result": "reverted", "reason": "unavailable"]])
+    }
+
+    @Test func `an end and the tap after it that share a commit are told in one row`() throws {
+        let house = try House(kinds: [House.porchLight()])
+        let (lamp, screen) = (house.connect(), house.connect())
+        house.send("SERVE porch-light", from: lamp)
+        house.send("REPORT porch-light/front value=off", from: lamp)
+        house.send("SUB porch-light/* view=carplay", from: screen)
+        let operations = try ["on", "off"].map { value in
+            let reply = house.send("SET porch-light/front value=\(value)", from: screen).first
+            return try #require(reply.flatMap { House.attribute("op", of: $0) })
+        }
+        let (first, second) = (operations[0], operations[1])
+        house.send("DONE op=\(first) value=on", from: lamp)
+        _ = house.lines(of: screen)
+        house.post("DONE op=\(second) value=off", from: lamp)
+        house.post("SET porch-light/front value=on", from: screen)
+        house.turn()
+        let row = try House.tail(house.lines(of: screen).last)
+        #expect(row["phase"] == "pending")
+        #expect(row["last"] == ["op": .string(second), "result": "confirmed"])
+        #expect(row["ended"] == [["op": .string(first), "result": "confirmed"]])
+    }
+
     @Test(
         "What each placement is shown",
         arguments: [

@@ -41,6 +41,8 @@ struct ToggleWorld {
     /// Operations that were answered and have not ended.
     var open: Set<OperationID> = []
     var ended: Set<OperationID> = []
+    /// What ended in this step, oldest first: nobody has been sent a row of it.
+    var untold: [OperationID] = []
     var results: [String: Int] = [:]
     /// What a provider last said that nobody has a reason to doubt, and what waits for the operation to end.
     var truth: Bool?
@@ -182,6 +184,7 @@ struct ToggleWorld {
             case .ended(let end):
                 expect(open.remove(end.operation) != nil, "ended twice")
                 expect(ended.insert(end.operation).inserted, "ended twice")
+                untold.append(end.operation)
                 results[end.result.reason?.rawValue ?? end.result.name, default: 0] += 1
                 let isFlight = end.operation == before.flight?.operation.id
                 switch (event, end.result) {
@@ -214,6 +217,10 @@ struct ToggleWorld {
         expect(toggle.deadline.map { $0 <= now + kind.timeout } ?? true, "a deadline beyond the timeout")
         expect(toggle.flight == nil || toggle.deadline != nil, "pending without an end")
         expect(toggle.value == truth, "what is confirmed is not what was reported")
+        // A step is as much as may be told in one row.
+        let told = (toggle.endedBefore + [toggle.last].compactMap(\.self)).map(\.operation)
+        expect(untold.allSatisfy { told.contains($0) }, "an end that is in no row")
+        untold = []
         if toggle.phase == .settled {
             for connection in 0..<4 as Range<Int64> {
                 expect(toggle.shown(to: connection, kind: kind) == truth, "settled, and shows something else")
@@ -236,6 +243,7 @@ private struct RowFacts: Equatable {
     let wanted: Bool?
     let isAvailable: Bool
     let last: OperationEnd?
+    let ended: ArraySlice<OperationEnd>
     let tappedShown: [Bool?]
 
     init(_ toggle: Toggle, _ kind: ToggleKind) {
@@ -245,6 +253,7 @@ private struct RowFacts: Equatable {
         wanted = toggle.wanted
         isAvailable = toggle.isAvailable
         last = toggle.last
+        ended = toggle.endedBefore
         tappedShown = (0..<4 as Range<Int64>).map { toggle.shown(to: $0, kind: kind) }
     }
 }

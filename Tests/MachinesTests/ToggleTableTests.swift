@@ -112,6 +112,7 @@ struct ToggleScript {
         if toggle.isAssumed { words.append("assumed") }
         if let held = toggle.held { words += ["held", onOff(held.value)] }
         if toggle.wasServed, !toggle.isAvailable { words.append("unserved") }
+        if !toggle.endedBefore.isEmpty { words += ["after"] + toggle.endedBefore.map { "\($0.operation)" } }
         return words.joined(separator: " ")
     }
 

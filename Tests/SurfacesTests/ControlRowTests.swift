@@ -75,6 +75,32 @@ struct ControlRowTests {
         #expect(try !names(row(toggle, kind, ControlViewer(placement: .lockScreen))).contains("status"))
     }
 
+    @Test func `what ended one upon the other is named, without the provider's words on a locked device`() throws {
+        var toggle = try settled(false)
+        let kind = ToggleKind.porchLight("private")
+        for (number, value) in [(5, true), (6, false)] {
+            _ = try toggle.apply(
+                .tapped(value, operation: OperationID(Int64(number)), connection: 7, isLocked: false), kind: kind,
+                at: now)
+        }
+        let failure = ProviderFailure(code: "no_power", message: "The lamp is out")
+        _ = try toggle.apply(.failed(OperationID(5), failure, by: 1), kind: kind, at: now)
+        _ = try toggle.apply(.done(OperationID(6), value: false, by: 1), kind: kind, at: now)
+        var viewer = ControlViewer(placement: .controlCenterLarge)
+        let told = try row(toggle, kind, viewer)
+        #expect(told["last"] == ["op": "o6", "result": "confirmed"])
+        #expect(
+            told["ended"]
+                == [
+                    [
+                        "op": "o5", "result": "reverted", "reason": "failed", "code": "no_power",
+                        "message": "The lamp is out",
+                    ]
+                ])
+        viewer.isLocked = true
+        #expect(try row(toggle, kind, viewer)["ended"] == [["op": "o5", "result": "reverted", "reason": "failed"]])
+    }
+
     @Test func `inside an activity's view a control is drawn, and takes no taps where its place takes none, or locked`()
         throws
     {

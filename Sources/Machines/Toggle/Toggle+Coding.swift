@@ -16,6 +16,8 @@ extension Toggle {
         writer.write(provider) { $0.write($1) }
         writer.write(wasServed)
         writer.write(last) { $0.write($1) }
+        writer.write(ended) { $0.write($1) }
+        writer.write(endsAnew)
     }
 
     public init(from reader: inout BinaryReader) throws(BinaryError) {
@@ -33,6 +35,8 @@ extension Toggle {
         provider = try reader.readOptionalConnection()
         wasServed = try reader.readBool()
         last = try reader.readOptional { (reader) throws(BinaryError) in try reader.readOperationEnd() }
+        ended = try reader.readArray { (reader) throws(BinaryError) in try reader.readOperationEnd() }
+        endsAnew = try reader.readBool()
     }
 
     private static func write(_ writer: inout BinaryWriter, _ observation: Observation) {

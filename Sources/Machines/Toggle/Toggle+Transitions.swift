@@ -16,6 +16,7 @@ extension Toggle {
                 outcome.operation = nil
                 return outcome
             }
+            endsAnew = true
             begin(tap, kind: kind, at: time, outcome: &outcome)
             return outcome
         }
@@ -173,6 +174,10 @@ extension Toggle {
     ) {
         let end = OperationEnd(operation, result, failure: failure)
         last = end
+        if endsAnew { ended = [] }
+        endsAnew = false
+        if ended.count >= Self.endedLimit { ended.removeFirst() }
+        ended.append(end)
         outcome.steps.append(.ended(end))
         outcome.effects.insert(.publish)
     }

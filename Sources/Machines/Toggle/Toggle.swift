@@ -65,6 +65,19 @@ public struct Toggle: Hashable, Sendable {
     /// A provider is here, or has been.
     public internal(set) var wasServed = false
     public internal(set) var last: OperationEnd?
+    /// How operations ended one upon the other, without the toggle coming to rest between: oldest first, up to ``last``;
+    /// the newest ``endedLimit``.
+    ///
+    /// Two can end in one step, and rows are folded: one end a row would leave ends that nobody is ever told.
+    var ended: [OperationEnd] = []
+    /// The next end comes after a rest. What ended before the rest is forgotten with it and not with the tap, which may be
+    /// folded into one row with the end before it.
+    var endsAnew = true
+
+    static let endedLimit = 8
+
+    /// What ended before ``last``, oldest first, since the toggle was last at rest; at most 7, the newest.
+    public var endedBefore: ArraySlice<OperationEnd> { ended.dropLast() }
 
     /// A toggle that nobody has reported yet.
     ///
