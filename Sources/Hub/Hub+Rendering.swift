@@ -49,7 +49,7 @@ extension Hub {
         }
         guard case .surface(let surface) = terms.view else {
             // A control that is looked at in one place shows what that place shows, on whatever device.
-            guard isControl(entity), terms.placement != nil else { return .full }
+            guard isControl(entity), terms.placement != nil else { return fullForm(of: entity, session: session.id) }
             return controlForm(of: entity, surface: nil, placement: terms.placement, session: session.id)
         }
         switch entities.states[entity] {
@@ -113,6 +113,13 @@ extension Hub {
         }
     }
 
+    /// The full view. Of a control it is one for everybody but those who tapped what is in flight: they see their wish
+    /// here too, and a connection taps or stops waiting with a new `rev` alone.
+    private func fullForm(of entity: EntityIndex, session id: SessionID) -> RowForm {
+        guard isControl(entity) else { return .full }
+        return .control(ControlViewer(placement: nil, connection: tapper(of: entity, id)))
+    }
+
     private func controlForm(
         of entity: EntityIndex, surface: Surface?, placement: String?, session id: SessionID
     ) -> RowForm? {
@@ -129,7 +136,6 @@ extension Hub {
     /// The encoded row of an entity in a form; encoded once as long as the entity does not change.
     mutating func body(of entity: EntityIndex, _ form: RowForm) -> [UInt8]? {
         if let body = rows.body(of: entity, shared(form, of: entity)) { return body }
-        let form = resolved(form, of: entity)
         var controls: [Key] = []
         guard let body = encode(entity, form, controls: &controls) else { return nil }
         // One with controls changes when they do.
@@ -140,17 +146,7 @@ extension Hub {
 
     /// The form under which an encoded row is shared: one without controls does not depend on who looks at it.
     func shared(_ form: RowForm, of entity: EntityIndex) -> RowForm {
-        let form = resolved(form, of: entity)
-        return embeddings.shows(controlsIn: entity) ? form : form.withoutViewer
-    }
-
-    /// The full view of a control depends on nobody, so it is one form.
-    private func resolved(_ form: RowForm, of entity: EntityIndex) -> RowForm {
-        guard case .full = form else { return form }
-        switch entities.states[entity] {
-        case .toggle, .button: return .control(ControlViewer(placement: nil))
-        case .none, .activity: return .full
-        }
+        embeddings.shows(controlsIn: entity) ? form : form.withoutViewer
     }
 
     private mutating func encode(_ entity: EntityIndex, _ form: RowForm, controls: inout [Key]) -> [UInt8]? {
@@ -220,7 +216,7 @@ extension Hub {
     ///
     /// A dismissed activity can still be asked for in full.
     mutating func loneBody(of entity: EntityIndex, view: ViewName, session id: SessionID) -> [UInt8]? {
-        guard case .surface(let surface) = view else { return body(of: entity, .full) }
+        guard case .surface(let surface) = view else { return body(of: entity, fullForm(of: entity, session: id)) }
         let traits = self[id]?.traits ?? Traits()
         switch entities.states[entity] {
         case .none: return nil

@@ -25,6 +25,26 @@ struct ControlTests {
         }
     }
 
+    @Test func `the full view shows its wish to whoever tapped, in one body for a rev on each connection`() throws {
+        let house = try House(kinds: [House.porchLight()])
+        let (lamp, tapped, other) = (house.connect(), house.connect(), house.connect())
+        house.send("SERVE porch-light", from: lamp)
+        house.send("REPORT porch-light/front value=off", from: lamp)
+        for screen in [tapped, other] { house.send("SUB porch-light/*", from: screen) }
+        let told = house.send("SET porch-light/front value=on", from: tapped).last
+        #expect(try House.tail(told)["shown"] == true && House.tail(told)["text"] == "On")
+        #expect(try House.tail(told)["value"] == false)
+        #expect(try House.tail(house.lines(of: other).last)["shown"] == false)
+        #expect(try House.tail(house.send("GET porch-light/front", from: tapped).last) == House.tail(told))
+        #expect(try House.tail(house.send("LIST porch-light/*", from: tapped).first) == House.tail(told))
+        // What changes with the same rev changes nothing of it.
+        house.send("TRAIT locked=yes", from: tapped)
+        #expect(try House.tail(house.send("GET porch-light/front", from: tapped).last) == House.tail(told))
+        house.send("DONE op=\(try #require(house.operation(askedOf: lamp))) value=off", from: lamp)
+        let rows = try [tapped, other].map { try House.tail(house.lines(of: $0).last) }
+        #expect(rows[0] == rows[1] && rows[0]["shown"] == false)
+    }
+
     @Test func `two operations that end in one step are both told`() throws {
         let house = try House(kinds: [House.porchLight(#""timeout":"5s""#)])
         let (lamp, screen) = (house.connect(), house.connect())
