@@ -293,11 +293,11 @@ extension Hub {
     /// An alert as a subscription's surface draws it; `nil` where it draws none.
     func alertBody(_ alert: ActivityAlert, of entity: EntityIndex, for subscription: Subscription) -> [UInt8]? {
         guard case .surface(let surface) = subscription.terms.view, let activity = activity(at: entity),
-            activity.value.lifecycle != .pending, let traits = session(of: subscription)?.traits
+            let traits = session(of: subscription)?.traits
         else { return nil }
         let style = Projection.alertStyle(
-            surface: surface, traits: traits, app: app(at: entity), foreground: foreground(of: traits),
-            settings: configuration.surfaces)
+            of: visibleActivity(activity, at: entity), surface: surface, traits: traits,
+            foreground: foreground(of: traits), settings: configuration.surfaces)
         guard let style else { return nil }
         var writer = JSONWriter()
         writer.beginObject()

@@ -19,6 +19,8 @@ public enum AlertStyle: String, CaseIterable, Hashable, Sendable {
     case notification
     /// The desktop: the panel, for a moment.
     case panel
+    /// Its sound, and the display lights up; the Lock Screen presentation stays where it is.
+    case lockScreen
 }
 
 /// What projection needs to know of an activity.
@@ -88,6 +90,8 @@ public struct Placement: Hashable, Sendable {
         public static let highlighted = Self(rawValue: 1 << 5)
         /// The Lock Screen presentation is shown over everything else for a moment.
         public static let banner = Self(rawValue: 1 << 6)
+        /// The Dynamic Island, which shows another activity at rest, expands for this one for a moment.
+        public static let expanded = Self(rawValue: 1 << 7)
     }
 
     /// What the Dynamic Island shows of it, beside the Lock Screen.
@@ -118,7 +122,7 @@ public struct Placement: Hashable, Sendable {
     /// The same as long as no alert draws the eye to it: what is shown before and after the moment of one.
     public var withoutAlert: Placement {
         var placement = self
-        placement.options.subtract([.highlighted, .banner])
+        placement.options.subtract([.highlighted, .banner, .expanded])
         return placement
     }
 

@@ -31,18 +31,25 @@ public enum Projection {
         return placements
     }
 
-    /// How this device draws an alert of an activity of `app`; `nil` = not at all.
+    /// How this device draws an alert of an activity; `nil` = not at all.
     ///
-    /// Independent of the row: on CarPlay the notification comes exactly when there is no row.
+    /// On a phone and a pad it is what the activity's row has for it. Elsewhere it does not depend on a row: on CarPlay the
+    /// notification comes exactly when there is none.
     public static func alertStyle(
-        surface: Surface, traits: Traits, app: Int32, foreground: Int32? = nil,
+        of activity: VisibleActivity, surface: Surface, traits: Traits, foreground: Int32? = nil,
         settings: SurfaceSettings = SurfaceSettings()
     ) -> AlertStyle? {
+        let scene = Scene(surface: surface, traits: traits, foreground: foreground, settings: settings)
+        // One that is dismissed alerts: the alert came before, and may have waited for this device.
+        guard activity.lifecycle != .pending, !scene.withholds(activity) else { return nil }
         switch surface {
-        // The owner app is being used: its own screen tells more (3.3, column F).
         case .phone, .pad:
-            if let foreground, foreground == app { return nil }
-            return surface == .phone && traits.hasIsland ? .expanded : .banner
+            // The owner app is being used: its own screen tells more (3.3, column F).
+            if let foreground, foreground == activity.app { return nil }
+            guard !traits.isLocked, activity.lifecycle != .dismissed else { return .lockScreen }
+            guard scene.hasIsland else { return .banner }
+            // What has ended has left the island, and there is nothing to expand.
+            return activity.isLive ? .expanded : .lockScreen
         case .watch: return .alert
         case .carplay: return traits.isDashboardHidden && !traits.isFocusOn ? .notification : nil
         case .desktop: return settings.opensDesktopPanel ? .panel : nil

@@ -8,13 +8,16 @@ struct Scene {
     let foreground: Int32?
     let settings: SurfaceSettings
 
+    /// Whether it is shown nowhere, because it was stale from its start (L3).
+    func withholds(_ activity: VisibleActivity) -> Bool { activity.isWithheld && settings.hidesStaleFromStart }
+
     /// Whether the surface may show it at all, whatever else there is.
     func shows(_ activity: VisibleActivity) -> Bool {
         switch activity.lifecycle {
         case .pending, .dismissed: return false
         case .active, .stale, .ended: break
         }
-        if activity.isWithheld, settings.hidesStaleFromStart { return false }
+        if withholds(activity) { return false }
         switch surface {
         case .phone, .pad, .desktop: return true
         case .standby: return activity.isLive || settings.keepsEndedInStandBy
@@ -100,19 +103,27 @@ struct Scene {
         }
 
         guard !traits.isLocked else { return }
-        candidates.removeAll { !$0.activity.isLive || $0.activity.app == foreground }
-        guard surface == .phone, traits.hasIsland else {
+        candidates.removeAll { $0.activity.app == foreground }
+        guard hasIsland else {
             for candidate in candidates where candidate.activity.isAlerting {
                 placements[candidate.position].options.insert(.banner)
             }
             return
         }
+        candidates.removeAll { !$0.activity.isLive }
         let onIsland = AppEntry.ranked(candidates, by: settings.islandOrder, liveFirst: true)
         for rank in onIsland.indices.prefix(2) {
             placements[onIsland[rank].top.position].island =
                 onIsland.count == 1 ? .compact : rank == 0 ? .attached : .detached
         }
+        // An alert opens the island for its own activity (3.8), and takes nobody's place there: for that C7 holds.
+        for candidate in candidates where candidate.activity.isAlerting {
+            guard placements[candidate.position].island == .none else { continue }
+            placements[candidate.position].options.insert(.expanded)
+        }
     }
+
+    var hasIsland: Bool { surface == .phone && traits.hasIsland }
 }
 
 /// An activity that the surface may show, and where it came from.

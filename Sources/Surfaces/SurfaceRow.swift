@@ -94,6 +94,7 @@ private struct Drawing {
         case .attached: writeIsland(.minimal, order: 1, isAttached: true, to: &writer)
         case .detached: writeIsland(.minimal, order: 2, isAttached: false, to: &writer)
         }
+        if placement.options.contains(.expanded) { writeExpanded(to: &writer) }
         if placement.options.contains(.banner) { writeBanner(isFullScreen: false, to: &writer) }
     }
 
@@ -109,13 +110,17 @@ private struct Drawing {
         writer.member("attached", isAttached)
         writer.name("view")
         write(presentation, isInteractive: false, to: &writer)
+        writeExpanded(to: &writer)
+        writer.endObject()
+    }
+
+    private func writeExpanded(to writer: inout JSONWriter) {
         writer.name("expanded")
         writer.beginObject()
         writer.member("presentation", Presentation.expanded.rawValue)
         writer.member("interactive", true)
         writer.name("view")
         write(.expanded, isInteractive: true, to: &writer)
-        writer.endObject()
         writer.endObject()
     }
 

@@ -160,7 +160,7 @@ final class Screen {
     static func atRest(_ body: JSON) -> JSON {
         guard let object = body.object else { return body }
         var rest = JSONObject()
-        for member in object where member.name != "banner" && member.name != "highlighted" {
+        for member in object where !["banner", "expanded", "highlighted"].contains(member.name) {
             rest[member.name] = member.name == "lockScreen" ? atRest(member.value) : member.value
         }
         return .object(rest)

@@ -321,6 +321,43 @@ struct SurfaceTests {
         #expect(screens[5]["taxi/1"]?["banner"]?["fullScreen"] == true)
     }
 
+    @Test func `the island expands for the activity that alerts, whichever of its app stands there`() throws {
+        let phone = try screen("phone")
+        for key in ["taxi/1", "taxi/2"] { try house.event(key, "type=start for=alice", from: shop) }
+        try look(phone)
+        try house.event("taxi/2", "type=near", from: shop)
+        try look(phone)
+        #expect(phone.styles == ["expanded"])
+        #expect(phone["taxi/2"]?["expanded"]?["presentation"] == "expanded")
+        // The best of the app keeps the island, and its row does not come again.
+        #expect(phone["taxi/2"]?["island"] == nil)
+        #expect(phone["taxi/1"]?["island"]?["presentation"] == "compact")
+        // Its moment is over with the row: not again after a reconnect, nor to who asks.
+        try phone.set("locked", to: "yes")
+        try phone.set("locked", to: "no")
+        #expect(phone["taxi/2"].map { Screen.atRest($0) } == phone["taxi/2"])
+        #expect(phone.alerts.count == 1)
+        let client = try #require(phone.client)
+        let asked = try ServerText(try #require(house.send("GET taxi/2", from: client).first))
+        #expect(asked.body?["lockScreen"] != nil && asked.body?["expanded"] == nil)
+    }
+
+    @Test("An alert is drawn with what its row has", arguments: ["phone", "pad"])
+    func alertWithItsRow(surface: String) throws {
+        let device = try screen(surface)
+        for key in ["taxi/1", "taxi/2"] { try house.event(key, "type=start for=alice", from: shop) }
+        try device.set("locked", to: "yes")
+        try house.event("taxi/2", "type=near", from: shop)
+        try look(device)
+        try device.set("locked", to: "no")
+        try house.event("taxi/2", #"type=end {"alert":{"title":"Gone","body":""}}"#, from: shop)
+        try look(device)
+        // Locked, it lights up; on a pad what has ended is a banner, and the island has nothing of it.
+        #expect(device.styles == (surface == "pad" ? ["lockScreen", "banner"] : ["lockScreen", "lockScreen"]))
+        #expect((device["taxi/2"]?["banner"] != nil) == (surface == "pad"))
+        #expect(device["taxi/2"]?["lifecycle"] == "ended")
+    }
+
     @Test func `a device that comes back is not alerted again of what it has been told`() throws {
         let screens = try ["pad", "carplay", "standby", "watch"].map { try screen($0) }
         try house.event("taxi/1", "type=start for=alice", from: shop)

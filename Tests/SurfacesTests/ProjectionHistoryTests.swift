@@ -18,6 +18,9 @@ struct ProjectionHistoryTests {
             #expect(placements.count == activities.count)
             for (activity, placement) in zip(activities, placements) {
                 check(activity, placement, surface, traits, foreground, seed)
+                let style = Projection.alertStyle(
+                    of: activity, surface: surface, traits: traits, foreground: foreground)
+                check(style, of: activity, placement, seed)
             }
             guard competing else { continue }
             let shown = placements.filter(\.isShown)
@@ -58,6 +61,21 @@ struct ProjectionHistoryTests {
             expect(surface == .phone && !traits.isLocked && activity.app != foreground, "seed \(seed)")
         }
         if placement.presentation == .small { expect(activity.hasSmallFamily, "seed \(seed)") }
+    }
+
+    /// An alert is drawn with what its own row has.
+    private func check(_ style: AlertStyle?, of activity: VisibleActivity, _ placement: Placement, _ seed: UInt64) {
+        guard activity.isAlerting else {
+            return expect(placement == placement.withoutAlert, "seed \(seed): draws the eye for nothing")
+        }
+        switch style {
+        case .expanded:
+            expect(placement.island != .none || placement.options.contains(.expanded), "seed \(seed): nothing expands")
+        case .banner: expect(placement.options.contains(.banner), "seed \(seed): no banner")
+        case nil, .lockScreen, .alert, .notification, .panel:
+            // A display in StandBy and a dashboard draw the eye in their own place, without an alert.
+            expect(!placement.options.contains(.expanded), "seed \(seed): expands without an alert")
+        }
     }
 
     private static func traits(_ random: inout SeededGenerator) throws -> Traits {

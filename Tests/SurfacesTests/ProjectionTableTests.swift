@@ -16,7 +16,7 @@ struct ProjectionTableTests {
         #expect(shown == row[3])
 
         let style = Projection.alertStyle(
-            surface: device.surface, traits: device.traits, app: try #require(activities.first).activity.app,
+            of: try #require(activities.first).activity, surface: device.surface, traits: device.traits,
             foreground: device.foreground)
         #expect(style?.rawValue ?? "-" == row[4])
     }
@@ -73,14 +73,15 @@ struct ProjectionTableTests {
         settings.desktopSelection = .expanded
         #expect(Projection.opened(settings: settings).presentation == .expanded)
         settings.opensDesktopPanel = false
-        #expect(Projection.alertStyle(surface: .desktop, traits: Traits(), app: 0, settings: settings) == nil)
+        #expect(
+            Projection.alertStyle(of: activities[0], surface: .desktop, traits: Traits(), settings: settings) == nil)
     }
 
     private static func describe(_ placement: Placement) -> String {
         var words = ["\(placement.presentation?.rawValue ?? "hidden")#\(placement.order)"]
         let names: [(Placement.Options, String)] = [
             (.interactive, "taps"), (.joined, "joined"), (.luminanceReduced, "dim"), (.night, "night"),
-            (.fullScreen, "full"), (.highlighted, "lit"), (.banner, "banner"),
+            (.fullScreen, "full"), (.highlighted, "lit"), (.banner, "banner"), (.expanded, "expanded"),
         ]
         for (option, name) in names where placement.options.contains(option) { words.append(name) }
         if placement.island != .none { words.append("island=\(placement.island)") }

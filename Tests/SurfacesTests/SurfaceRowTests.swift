@@ -46,6 +46,14 @@ struct SurfaceRowTests {
         #expect(row["island"] == nil)
     }
 
+    @Test func `what alerts without a place on the island has its expanded view beside`() throws {
+        let row = try row(
+            .phone, kind: plain, placement: Placement(.lockScreen, order: 2, options: [.interactive, .expanded]))
+        #expect(row["island"] == nil)
+        #expect(row["expanded"]?["presentation"] == "expanded" && row["expanded"]?["interactive"] == true)
+        #expect(row["expanded"]?["view"]?["leading"] != nil)
+    }
+
     @Test func `buttons are inert on a locked device, and on CarPlay`() throws {
         func buttons(_ view: JSON?) -> JSON? { view?["buttons"] }
         let open = try row(.phone, kind: plain)["lockScreen"]

@@ -15,7 +15,7 @@ final class Screen: SimulatedClient {
         func isSame(as other: Shown) -> Bool {
             func lasting(_ shown: Shown) -> JSONObject? {
                 var body = shown.body
-                for name in ["missed", "highlighted", "banner"] { body?[name] = nil }
+                for name in ["missed", "highlighted", "banner", "expanded"] { body?[name] = nil }
                 return body
             }
             return rev == other.rev && (text == other.text || lasting(self) == lasting(other))
