@@ -242,13 +242,18 @@ extension Hub {
         return writer.bytes
     }
 
-    /// What a desktop shows when its item in the menu bar is selected: the Lock Screen view and the deep link.
+    /// What a person sees who opens an activity, on a desktop its item in the menu bar: the Lock Screen view and the deep
+    /// link; `nil` where there is nothing to open.
     mutating func openedBody(of entity: EntityIndex, session id: SessionID) -> [UInt8]? {
-        guard let activity = activity(at: entity), isListed(entity), activity.value.lifecycle != .pending else {
-            return nil
-        }
-        let placement = Projection.opened(settings: configuration.surfaces)
-        return body(of: entity, activityForm(of: entity, .desktop, placement, session: id))
+        guard let activity = activity(at: entity), isListed(entity) else { return nil }
+        let surface = self[id]?.surface ?? .desktop
+        let placement = Projection.opened(
+            visibleActivity(activity, at: entity), surface: surface, traits: self[id]?.traits ?? Traits(),
+            settings: configuration.surfaces)
+        guard placement.isShown else { return nil }
+        // What is opened stands in one place, whatever places a row of the surface has.
+        let drawn: Surface = surface == .phone || surface == .pad ? .desktop : surface
+        return body(of: entity, activityForm(of: entity, drawn, placement, session: id))
     }
 
     // MARK: Competition

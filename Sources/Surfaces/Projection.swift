@@ -57,11 +57,19 @@ public enum Projection {
         }
     }
 
-    /// What `OPEN` of an item of the menu bar shows.
-    public static func opened(settings: SurfaceSettings = SurfaceSettings()) -> Placement {
-        switch settings.desktopSelection {
-        case .lockScreen: Placement(.lockScreen, order: 1, options: .interactive)
-        case .expanded: Placement(.expanded, order: 1, options: .interactive)
+    /// What `OPEN` shows: what a desktop's menu bar opens, on whatever surface. ``Placement/hidden`` = nothing, because the
+    /// surface shows the activity in no situation.
+    public static func opened(
+        _ activity: VisibleActivity, surface: Surface, traits: Traits, settings: SurfaceSettings = SurfaceSettings()
+    ) -> Placement {
+        // The situation does not matter: an alert can be opened where there is no row just now.
+        let scene = Scene(surface: surface, traits: Traits(), foreground: nil, settings: settings)
+        guard scene.shows(activity) else { return .hidden }
+        // Inactive until the person authenticates, and in a car always (3.5).
+        let options: Placement.Options = traits.isLocked || surface == .carplay ? [] : .interactive
+        return switch settings.desktopSelection {
+        case .lockScreen: Placement(.lockScreen, order: 1, options: options)
+        case .expanded: Placement(.expanded, order: 1, options: options)
         }
     }
 }

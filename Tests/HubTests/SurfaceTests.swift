@@ -178,6 +178,33 @@ struct SurfaceTests {
         #expect(house.send("OPEN errand/3", from: client).first?.contains("code=bad_action") == true)
     }
 
+    @Test func `what is opened takes no taps in a car or on a locked device, and what no screen shows is not opened`()
+        throws
+    {
+        try house.event("errand/1", #"type=start for=alice {"attributes":{"what":"Bread"}}"#, from: shop)
+        // Stale from its start: shown nowhere (L3).
+        try house.event("errand/2", #"type=start for=alice {"stale-date":1000}"#, from: shop)
+        func open(_ key: String, _ screen: Screen) throws -> ServerText {
+            let client = try #require(screen.client)
+            return try ServerText(try #require(house.send("OPEN \(key)", from: client).first))
+        }
+        for surface in ["phone", "pad", "watch", "desktop", "standby"] {
+            let device = try screen(surface)
+            #expect(try open("errand/1", device).body?["interactive"] == true, "\(surface)")
+            try device.set("locked", to: "yes")
+            #expect(try open("errand/1", device).body?["interactive"] == false, "\(surface)")
+            #expect(try open("errand/1", device).body?["presentation"] == "lockScreen", "\(surface)")
+            #expect(try open("errand/2", device).attributes["code"] == "bad_action", "\(surface)")
+        }
+        let car = try screen("carplay")
+        #expect(try open("errand/1", car).body?["interactive"] == false)
+        #expect(try open("errand/1", try screen("vision")).attributes["code"] == "bad_action")
+        try house.event("errand/1", "type=end", from: shop)
+        try look(car)
+        #expect(try open("errand/1", car).attributes["code"] == "bad_action")
+        #expect(try open("errand/1", try screen("desktop")).body?["lifecycle"] == "ended")
+    }
+
     @Test func `a scheduled activity is shown nowhere before its start, and comes with its alert`() throws {
         let (watch, desktop) = (try screen("watch"), try screen("desktop"))
         let start = house.time.milliseconds / 1000 + 3600

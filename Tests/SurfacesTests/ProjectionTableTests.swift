@@ -71,10 +71,18 @@ struct ProjectionTableTests {
                 surface: .carplay, traits: Traits(), activities: activities, settings: settings, competing: true
             )[0].presentation == .lockScreen)
         settings.desktopSelection = .expanded
-        #expect(Projection.opened(settings: settings).presentation == .expanded)
+        func opened(_ activity: VisibleActivity) -> Presentation? {
+            Projection.opened(activity, surface: .desktop, traits: Traits(), settings: settings).presentation
+        }
+        #expect(opened(activities[0]) == .expanded)
         settings.opensDesktopPanel = false
         #expect(
             Projection.alertStyle(of: activities[0], surface: .desktop, traits: Traits(), settings: settings) == nil)
+        var withheld = activities[0]
+        withheld.isWithheld = true
+        #expect(opened(withheld) == nil)
+        settings.hidesStaleFromStart = false
+        #expect(opened(withheld) == .expanded)
     }
 
     private static func describe(_ placement: Placement) -> String {
@@ -112,7 +120,7 @@ private struct Device {
     }
 
     func project(_ activities: [VisibleActivity]) -> [Placement] {
-        if isSelected { return activities.map { _ in Projection.opened() } }
+        if isSelected { return activities.map { Projection.opened($0, surface: surface, traits: traits) } }
         return Projection.project(
             surface: surface, traits: traits, foreground: foreground, activities: activities, competing: competes)
     }

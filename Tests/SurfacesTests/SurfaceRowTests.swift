@@ -65,7 +65,8 @@ struct SurfaceRowTests {
     }
 
     @Test func `a control stands in its place when its state is known`() throws {
-        let row = try row(.desktop, kind: plain, placement: Projection.opened()) { key, isInteractive, writer in
+        let row = try row(.desktop, kind: plain, placement: Placement(.lockScreen, order: 1, options: .interactive)) {
+            key, isInteractive, writer in
             guard key == "coffee-tip/1042" else { return false }
             writer.value("\(key) \(isInteractive)")
             return true
