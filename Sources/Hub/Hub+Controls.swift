@@ -278,13 +278,15 @@ extension Hub {
             isNew = true
         }
         let kind = kinds.versions[entities.kinds[entity]]
-        let outcome: ControlOutcome
+        var outcome: ControlOutcome
         do throws(ControlRejection) {
             outcome = try step(input, entity: entity, key: key, kind: kind, sequence: sequence)
         } catch {
             throw WireError(
                 ErrorCode(rawValue: error.code) ?? .unavailable, "\(key): \(error.message)", details: error.details)
         }
+        // That it is there is news, where the machine has none: a button is reported without a value.
+        if isNew, outcome.verdict == .noop { outcome.verdict = .applied }
         var applied = Applied(verdict: outcome.verdict, entity: entity)
         applied.operation = outcome.operation
         for step in outcome.steps {

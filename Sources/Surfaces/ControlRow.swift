@@ -21,7 +21,7 @@ public enum ControlRow {
         let shown = toggle.shown(to: viewer.connection, kind: kind)
         let isRedacted = kind.privacySensitive && viewer.isLocked && viewer.placement != nil
         var parts = ControlParts(toggle: kind, shown: shown, title: title, placement: viewer.placement)
-        if viewer.placement?.showsStatus ?? true { parts.status = status(after: toggle.last) }
+        if viewer.placement?.showsStatus ?? true { parts.status = status(of: toggle) }
         if isRedacted { parts.redact(offSymbol: kind.symbolOff) }
 
         writer.beginObject()
@@ -48,7 +48,7 @@ public enum ControlRow {
     ) {
         let isRedacted = kind.privacySensitive && viewer.isLocked && viewer.placement != nil
         var parts = ControlParts(button: kind, title: title, placement: viewer.placement)
-        if viewer.placement?.showsStatus ?? true { parts.status = status(after: button.last) }
+        if viewer.placement?.showsStatus ?? true { parts.status = status(of: button) }
         if isRedacted { parts.redact(offSymbol: kind.symbol) }
 
         writer.beginObject()
@@ -98,6 +98,10 @@ public enum ControlRow {
         writer.name(name)
         if let value { writer.value(value) } else { writer.null() }
     }
+
+    /// Its moment is over when something else is under way.
+    private static func status(of toggle: Toggle) -> String? { toggle.flight == nil ? status(after: toggle.last) : nil }
+    private static func status(of button: Button) -> String? { button.flight == nil ? status(after: button.last) : nil }
 
     /// What to say for a moment after an operation: only what went wrong, since success is drawn (G10: sparingly).
     private static func status(after last: OperationEnd?) -> String? {

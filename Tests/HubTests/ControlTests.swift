@@ -88,6 +88,17 @@ struct ControlTests {
         #expect(row["ended"] == [["op": .string(first), "result": "confirmed"]])
     }
 
+    @Test func `the report that makes a control exist is applied, and the same once more changes nothing`() throws {
+        let house = try House(kinds: [House.porchLight(), House.logCoffee()])
+        let machine = house.connect()
+        for kind in ["porch-light", "log-coffee"] { house.send("SERVE \(kind)", from: machine) }
+        for report in ["REPORT log-coffee/desk", "REPORT porch-light/front value=off"] {
+            #expect(house.send(report, from: machine).first?.hasPrefix("OK verdict=applied rev=") == true)
+            #expect(house.send(report, from: machine).first?.hasPrefix("OK verdict=noop rev=") == true)
+        }
+        _ = try house.recovered()
+    }
+
     @Test(
         "What each placement is shown",
         arguments: [

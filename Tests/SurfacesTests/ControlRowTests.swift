@@ -73,6 +73,12 @@ struct ControlRowTests {
         viewer.isLocked = true
         #expect(try row(toggle, kind, viewer)["last"] == ["op": "o5", "result": "reverted", "reason": "failed"])
         #expect(try !names(row(toggle, kind, ControlViewer(placement: .lockScreen))).contains("status"))
+        // Its moment is over with the next tap; how the last operation ended stays.
+        _ = try toggle.apply(
+            .tapped(true, operation: OperationID(6), connection: 7, isLocked: false), kind: kind, at: now)
+        viewer.isLocked = false
+        #expect(try !names(row(toggle, kind, viewer)).contains("status"))
+        #expect(try row(toggle, kind, viewer)["last"]?["op"] == "o5")
     }
 
     @Test func `what ended one upon the other is named, without the provider's words on a locked device`() throws {
@@ -99,6 +105,24 @@ struct ControlRowTests {
                 ])
         viewer.isLocked = true
         #expect(try row(toggle, kind, viewer)["ended"] == [["op": "o5", "result": "reverted", "reason": "failed"]])
+    }
+
+    @Test func `a button that is pressed again says no more what went wrong before`() throws {
+        var button = Button(provider: 1)
+        let kind = ButtonKind.logCoffee("")
+        let key = try #require(Key("log-coffee/1"))
+        func status() throws -> JSON? {
+            var writer = JSONWriter()
+            ControlRow.write(
+                button, kind: kind, name: "log-coffee", title: "Log coffee",
+                for: ControlViewer(placement: .controlCenterMedium), to: &writer)
+            return try JSONParser.parse(String(decoding: writer.bytes, as: UTF8.self))["status"]
+        }
+        _ = try button.apply(.pressed(operation: OperationID(5), isLocked: false), key: key, kind: kind, at: now)
+        _ = try button.apply(.failed(OperationID(5), nil, by: 1), key: key, kind: kind, at: now)
+        #expect(try status() == "Failed")
+        _ = try button.apply(.pressed(operation: OperationID(6), isLocked: false), key: key, kind: kind, at: now)
+        #expect(try status() == nil)
     }
 
     @Test func `inside an activity's view a control is drawn, and takes no taps where its place takes none, or locked`()
