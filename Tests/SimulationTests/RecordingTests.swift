@@ -29,7 +29,7 @@ struct RecordingTests {
                 #"HIST key=flight/2 rev=7 at=\#(now + 8_000) heard=\#(now + 8_000) type=confirm verdict=applied {"seq":7,"state":"active queued","src":"telltaled","eid":"o9"}"#,
             ]),
             rows: try history([
-                #"SNAP sub=0 key=lamp/1 rev=4 {"control":"toggle","value":true,"available":true,"last":{"op":"o2","result":"confirmed"}}"#,
+                #"SNAP sub=0 key=lamp/1 rev=4 {"control":"toggle","value":true,"available":true,"last":{"op":"o2","result":"confirmed"},"ended":[{"op":"o1","result":"superseded"}]}"#,
                 #"SNAP sub=0 key=flight/1 rev=6 {"state":"delayed","startedAt":\#(now + 400),"content":{"eta":\#(now / 1000 + 3_600)}}"#,
             ]), now: Timestamp(milliseconds: now + 9_000))
     }
@@ -49,7 +49,8 @@ struct RecordingTests {
         #expect(text.contains(#""old":0"#) && text.contains(#""gate":12"#))
         #expect(
             recording.views["lamp/1"].map { JSON.object($0) } == [
-                "control": "toggle", "last": ["result": "confirmed"], "value": true,
+                "control": "toggle", "last": ["result": "confirmed"], "ended": [["result": "superseded"]],
+                "value": true,
             ])
     }
 

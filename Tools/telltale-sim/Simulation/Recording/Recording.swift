@@ -140,12 +140,16 @@ extension Recording {
     private static func comparable(_ body: JSONObject, _ clock: RecordingClock) -> JSONObject {
         var body = body
         for name in ["startedAt", "updatedAt", "staleAt", "endedAt", "removeAt", "available"] { body[name] = nil }
-        if var last = body["last"]?.object {
-            last["op"] = nil
-            // HISTORY tells what a provider said, and not its code.
-            last["code"] = nil
-            body["last"] = .object(last)
-        }
+        if let last = body["last"] { body["last"] = comparable(end: last) }
+        if let ended = body["ended"]?.array { body["ended"] = .array(ended.map { comparable(end: $0) }) }
         return clock.offsets(in: body)
+    }
+
+    private static func comparable(end: JSON) -> JSON {
+        guard var end = end.object else { return end }
+        end["op"] = nil
+        // HISTORY tells what a provider said, and not its code.
+        end["code"] = nil
+        return .object(end)
     }
 }
