@@ -49,6 +49,8 @@ struct Subscription {
         var row: Row
         /// `rev`s of different epochs have nothing to do with each other.
         var epoch: String
+        /// It was told on a connection that is gone.
+        var isOfOldConnection = false
     }
 
     mutating func connectionWasLost() {
@@ -56,5 +58,6 @@ struct Subscription {
         // Half a picture is none, and has no cursor: the next SUB asks for a whole one.
         if pictured != nil { cursor = nil }
         pictured = nil
+        for key in rows.keys { rows[key]?.isOfOldConnection = true }
     }
 }

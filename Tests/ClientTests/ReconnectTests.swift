@@ -281,4 +281,19 @@ struct ReconnectTests {
             #"UPD sub=1 key=a/b rev=5 {"n":6}"#)
         #expect(script.told.contains("violation: a/b has two bodies for rev 5") == (surface == nil))
     }
+
+    @Test(
+        "On another connection a control's row need not show a wish, and an activity's is the same",
+        arguments: [(#""control":"toggle","#, false), ("", true)])
+    func wishOfAnOldConnection(member: String, isViolation: Bool) throws {
+        var script = Script()
+        _ = script.client.subscribe(try subscribe("*"))
+        script.introduce()
+        script.server(
+            "OK id=2 sub=1", "LIVE sub=1 cur=x", #"UPD sub=1 key=a/b rev=5 {\#(member)"shown":true}"#)
+        script.dropAndWait()
+        script.introduce()
+        script.server("OK id=4 sub=1", #"UPD sub=1 key=a/b rev=5 {\#(member)"shown":false}"#, "LIVE sub=1 cur=y")
+        #expect(script.told.contains("violation: a/b has two bodies for rev 5") == isViolation)
+    }
 }
