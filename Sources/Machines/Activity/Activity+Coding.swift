@@ -17,7 +17,7 @@ extension Activity.Lifecycle {
 extension Activity {
     /// The form in which snapshots hold it. Its key and its kind are told beside it.
     public func encode(to writer: inout BinaryWriter) {
-        writer.write(UInt8(1))  // The version of this form.
+        writer.write(UInt8(2))  // The version of this form.
         write(to: &writer)
         machine.encode(to: &writer)
     }
@@ -48,10 +48,14 @@ extension Activity {
         writer.write(staleDate) { $0.write($1) }
         writer.write(isAlerting)
         writer.write(isWithheld)
-        writer.write(scheduledAlert) { writer, alert in
-            writer.write(alert.title)
-            writer.write(alert.body)
-            writer.write(alert.sound) { $0.write($1) }
+        writer.write(scheduled) { writer, start in
+            writer.write(start.alert.title)
+            writer.write(start.alert.body)
+            writer.write(start.alert.sound) { $0.write($1) }
+            writer.write(start.milestones) { writer, milestone in
+                writer.write(milestone.state)
+                writer.write(milestone.time)
+            }
         }
         writer.write(freshAt)
         writer.write(newestVersion) { $0.write($1) }
@@ -65,7 +69,7 @@ extension Activity {
 
     /// Reads what ``encode(to:)`` wrote for an activity of the same key and kind.
     public init(from reader: inout BinaryReader, key: Key, kind: ActivityKind) throws(BinaryError) {
-        guard try reader.readByte() == 1 else { throw reader.failure("an activity in a form that is not known here") }
+        guard try reader.readByte() == 2 else { throw reader.failure("an activity in a form that is not known here") }
         let code = try reader.readByte()
         guard let lifecycle = Lifecycle.allCases.first(where: { $0.code == code }) else {
             throw reader.failure("no life-cycle state \(code)")
@@ -89,10 +93,14 @@ extension Activity {
         staleDate = try Self.readTime(&reader)
         isAlerting = try reader.readBool()
         isWithheld = try reader.readBool()
-        scheduledAlert = try reader.readOptional { reader throws(BinaryError) in
-            ActivityAlert(
-                title: try reader.readString(), body: try reader.readString(),
-                sound: try reader.readOptional { reader throws(BinaryError) in try reader.readString() })
+        scheduled = try reader.readOptional { reader throws(BinaryError) in
+            ScheduledStart(
+                alert: ActivityAlert(
+                    title: try reader.readString(), body: try reader.readString(),
+                    sound: try reader.readOptional { reader throws(BinaryError) in try reader.readString() }),
+                milestones: try reader.readArray { reader throws(BinaryError) in
+                    ActivityOutcome.Milestone(state: try reader.readString(), time: try reader.readTimestamp())
+                })
         }
         freshAt = try reader.readTimestamp()
         newestVersion = try reader.readOptional { reader throws(BinaryError) in try reader.readInt64() }

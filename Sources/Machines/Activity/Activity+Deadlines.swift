@@ -43,10 +43,11 @@ extension Activity {
                 remove(at: time, &outcome)
                 break
             }
-            let entered = machine.configuration(in: kind.statechart)
-            let alert = scheduledAlert
-            scheduledAlert = nil
-            begin(entered: entered, alert: alert, at: time, &outcome)
+            // They are told now, when there is somebody to tell; those of the states that it is in are among them.
+            outcome.milestones = scheduled?.milestones ?? []
+            let alert = scheduled?.alert ?? stateAlert(of: machine.configuration(in: kind.statechart))
+            scheduled = nil
+            begin(entered: [], alert: alert, at: time, &outcome)
         case .machine:
             return fireMachine(at: time, settings: settings)
         case .stale:

@@ -116,6 +116,8 @@ extension Activity {
         staleDate = details.staleDate ?? staleDate
         updateProgress()
         guard lifecycle != .pending else {
+            let passed = milestones(in: step.entries, at: now)
+            scheduled?.pass(passed)
             outcome.verdict = .noop
             let isChanged = step.verdict == .applied || content != before.3 || score != before.0
             finish(isChanged: isChanged, staleAtChanged: false, at: now, &outcome)
@@ -211,16 +213,22 @@ extension Activity {
     mutating func announce(
         entered: StateList, alert: ActivityAlert?, at now: Timestamp, _ outcome: inout ActivityOutcome
     ) {
-        for state in entered where traits(of: state)?.isMilestone == true {
-            guard let path = path(of: state) else { continue }
-            outcome.milestones.append(.init(state: path, time: now))
-        }
+        outcome.milestones += milestones(in: entered, at: now)
         // What no surface shows calls nobody.
         guard let alert, !isWithheld else { return }
         outcome.effects.insert(.alert)
         outcome.alert = alert
         lastAlertAt = now
         isAlerting = true
+    }
+
+    func milestones(in entered: StateList, at now: Timestamp) -> [ActivityOutcome.Milestone] {
+        var milestones: [ActivityOutcome.Milestone] = []
+        for state in entered where traits(of: state)?.isMilestone == true {
+            guard let path = path(of: state) else { continue }
+            milestones.append(.init(state: path, time: now))
+        }
+        return milestones
     }
 
     /// Ends it: frozen from here on, and removed at once or after its linger (table 2.1, L21–L23).

@@ -28,6 +28,25 @@ public struct Activity: Sendable {
         var seenRev: Int64?
     }
 
+    /// What a pending one has to tell when it starts.
+    struct ScheduledStart: Hashable, Sendable {
+        var alert: ActivityAlert
+        /// Those that it passed before anybody saw it, oldest first.
+        private(set) var milestones: [ActivityOutcome.Milestone] = []
+
+        init(alert: ActivityAlert, milestones: [ActivityOutcome.Milestone] = []) {
+            self.alert = alert
+            self.milestones = milestones
+        }
+
+        /// As many as a subscription keeps for a slow reader; the oldest go first.
+        private static let milestoneLimit = 64
+
+        mutating func pass(_ new: [ActivityOutcome.Milestone]) {
+            milestones = (milestones + new).suffix(Self.milestoneLimit)
+        }
+    }
+
     public let key: Key
     public let kind: ActivityKind
     /// `for=`: whose devices may show it, sorted; empty = everybody's.
@@ -64,8 +83,8 @@ public struct Activity: Sendable {
     /// When a scheduled one was scheduled. Its machine stands still from then until the start, so that the timers of its
     /// states count from the start.
     var scheduledAt: Timestamp?
-    /// What to say at the start of a scheduled one.
-    var scheduledAlert: ActivityAlert?
+    /// What to say at the start of a pending one.
+    var scheduled: ScheduledStart?
     /// An event's own stale date, as long as it stands.
     var staleDate: Timestamp?
     /// When the last event that was applied, or a noop, was taken.
@@ -136,11 +155,14 @@ extension Activity {
             attributesByteCount: values.attributes.textByteCount, lifecycle: isScheduled ? .pending : .active,
             content: values.content, score: details.score,
             startedAt: isScheduled ? details.startDate ?? now : now, updatedAt: now, machine: machine,
-            scheduledAt: isScheduled ? now : nil, scheduledAlert: isScheduled ? details.alert : nil,
+            scheduledAt: isScheduled ? now : nil,
+            scheduled: isScheduled ? details.alert.map { ScheduledStart(alert: $0) } : nil,
             staleDate: details.staleDate, freshAt: now, newestVersion: event.version,
             newestAt: event.happenedAt ?? now)
         activity.updateProgress()
         if isScheduled {
+            let passed = activity.milestones(in: entered, at: now)
+            activity.scheduled?.pass(passed)
             if isDone { activity.remove(at: now, &outcome) }
         } else {
             activity.begin(entered: entered, alert: details.alert, at: now, &outcome)
