@@ -26,8 +26,8 @@ extension Hub {
         case .kinds(let sources):
             undo.append(.kinds(kinds))
             return try adopt(sources)
-        case .event(let posted):
-            return try apply(posted, sequence: sequence, undo: &undo)
+        case .event(let posted, let source):
+            return try apply(posted, from: source, sequence: sequence, undo: &undo)
         case .dismissed(let key, let account):
             return try applyToActivity(
                 key, ActivityEvent(.dismissed(account: account)), sequence: sequence, undo: &undo)
@@ -45,7 +45,7 @@ extension Hub {
     // MARK: Events
 
     private mutating func apply(
-        _ posted: PostedEvent, sequence: Int64, undo: inout [Undo]
+        _ posted: PostedEvent, from source: String, sequence: Int64, undo: inout [Undo]
     ) throws(WireError) -> Applied {
         // What the command holds is asked for where it is needed: a copy of all of it would touch a dozen counts.
         let event = ActivityEvent(
@@ -67,7 +67,7 @@ extension Hub {
                 applied = try begin(posted.command, event, kind: kindIndex, sequence: sequence, undo: &undo)
             }
         }
-        if let eid = posted.command.eid, let source = posted.command.source {
+        if let eid = posted.command.eid {
             eventIDs.insert(
                 EventIDs.Entry(digest: posted.digest, rev: applied.rev), source: source, eid: eid, wall: wall)
             undo.append(.eventID(source: source, eid: eid))

@@ -217,14 +217,13 @@ extension Hub {
             return
         }
         var event = EventCommand(key: key, type: raised.event)
-        event.source = "telltaled"
         event.eid = raised.operation.description
         event.tail["content-state"] = raised.content
         if case .object = raised.attributes { event.tail["attributes"] = raised.attributes }
         let failure: ProviderFailure
         do throws(WireError) {
             let posted = try withSpareWriter { (writer) throws(WireError) in try PostedEvent(event, &writer) }
-            let applied = try record(.event(posted), at: now)
+            let applied = try record(.event(posted, source: "telltaled"), at: now)
             guard applied.verdict == .ignored else { return }
             let state = applied.state.isEmpty ? "" : " while it is \(applied.state)"
             failure = ProviderFailure(code: "ignored", message: "\(key) does not take \(raised.event)\(state)")

@@ -198,11 +198,11 @@ extension Hub {
         tail.member("seq", record.sequence)
         tail.member("state", body.state.description)
         switch body.input {
-        case .event(let posted):
+        case .event(let posted, let source):
             let event = posted.command
             type = event.type
             happenedAt = event.happenedAt ?? record.time
-            if let source = event.source { tail.member("src", source) }
+            tail.member("src", source)
             if let eid = event.eid { tail.member("eid", eid) }
             if let version = event.version { tail.member("ver", version) }
             // What the sender calls by one of our names would stand for ours, or twice in the object.

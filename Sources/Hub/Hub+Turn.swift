@@ -160,8 +160,8 @@ extension Hub {
         fireDeadlines(at: now)
         switch request {
         case .event(let event, let requestID, let ignored):
-            let posted = event.from(self[id]?.client ?? "-")
-            stage(decideEvent(posted, requestID, ignored: ignored, at: now), for: id)
+            let source = event.command.source ?? self[id]?.client ?? "-"
+            stage(decideEvent(event, from: source, requestID, ignored: ignored, at: now), for: id)
         case .other(let request): decide(request, from: id, at: now)
         }
     }
@@ -192,20 +192,21 @@ extension Hub {
     }
 
     private mutating func decideEvent(
-        _ posted: PostedEvent, _ requestID: String?, ignored: [String], at now: HubTime
+        _ posted: PostedEvent, from source: String, _ requestID: String?, ignored: [String], at now: HubTime
     ) -> StagedReply {
         var writer = spare.lines.take() ?? LineWriter()
-        decideEvent(posted, requestID, ignored: ignored, at: now, &writer)
+        decideEvent(posted, from: source, requestID, ignored: ignored, at: now, &writer)
         let reply = writer.take()
         spare.lines = consume writer
         return .committed(reply, requestID: requestID)
     }
 
     private mutating func decideEvent(
-        _ posted: PostedEvent, _ requestID: String?, ignored: [String], at now: HubTime, _ writer: inout LineWriter
+        _ posted: PostedEvent, from source: String, _ requestID: String?, ignored: [String], at now: HubTime,
+        _ writer: inout LineWriter
     ) {
         let event = posted.command
-        if let eid = event.eid, let source = event.source, let known = eventIDs.entry(source: source, eid: eid) {
+        if let eid = event.eid, let known = eventIDs.entry(source: source, eid: eid) {
             if known.digest == posted.digest {
                 statistics.count(.duplicate)
                 let state = entities.index(of: event.key).flatMap { activity(at: $0)?.value.statePath }
@@ -221,7 +222,7 @@ extension Hub {
             return
         }
         do throws(WireError) {
-            let applied = try record(.event(posted), at: now)
+            let applied = try record(.event(posted, source: source), at: now)
             writer.ok(
                 id: requestID, verdict: applied.verdict, rev: applied.rev, state: applied.state,
                 isOldEnd: applied.isOldEnd, ignored: ignored)

@@ -10,7 +10,7 @@ enum Input: Sendable {
     case settings(JSON)
     /// The kinds, all of them, as they take effect.
     case kinds([JSON])
-    case event(PostedEvent)
+    case event(PostedEvent, source: String)
     case dismissed(Key, account: String)
     case seen(Key, account: String, rev: Int64)
     /// A control exists from now on: its kind file names it.
@@ -40,7 +40,7 @@ enum Input: Sendable {
     var key: Key? {
         switch self {
         case .settings, .kinds: nil
-        case .event(let event): event.command.key
+        case .event(let event, _): event.command.key
         case .dismissed(let key, _), .seen(let key, _, _), .deadline(let key, _), .pruned(let key), .created(let key),
             .tapped(let key, _, _, _, _, _), .reported(let key, _, _, _), .done(let key, _, _, _),
             .failed(let key, _, _, _), .providerChanged(let key, _), .raiseRefused(let key, _, _),
@@ -104,9 +104,9 @@ extension RecordBody {
         case .kinds(let kinds):
             writer.write(UInt8(2))
             writer.write(kinds) { $0.write($1) }
-        case .event(let event):
+        case .event(let event, let source):
             writer.write(UInt8(3))
-            event.encode(to: &writer)
+            event.encode(to: &writer, source: source)
         case .dismissed(let key, let account):
             writer.write(UInt8(4))
             writer.write(key.text)
@@ -186,7 +186,9 @@ extension RecordBody {
         switch try reader.readByte() {
         case 1: input = .settings(try reader.readJSON())
         case 2: input = .kinds(try reader.readArray { (reader) throws(BinaryError) in try reader.readJSON() })
-        case 3: input = .event(try PostedEvent(from: &reader))
+        case 3:
+            let event = try PostedEvent(from: &reader)
+            input = .event(event, source: event.command.source ?? "-")
         case 4: input = .dismissed(try reader.readKey(), account: try reader.readString())
         case 5: input = .seen(try reader.readKey(), account: try reader.readString(), rev: try reader.readInt64())
         case 6: input = .deadline(try reader.readKey(), due: try reader.readTimestamp())

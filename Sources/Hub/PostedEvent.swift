@@ -4,7 +4,7 @@ internal import Wire
 
 /// An event as it is decided on and recorded. An object, because it goes through many hands and never changes.
 final class PostedEvent: Sendable {
-    /// Its `source` is set from when it is decided on (``from(_:)``).
+    /// As it was sent. Whose it is, where that does not say so, is known when it is decided on.
     let command: EventCommand
     /// What its tail says.
     let details: EventDetails
@@ -32,27 +32,13 @@ final class PostedEvent: Sendable {
         self.tail = tail
         self.command = command
     }
-
-    private init(_ other: PostedEvent, source: String) {
-        var command = other.command
-        command.source = source
-        self.command = command
-        details = other.details
-        tail = other.tail
-        digest = other.digest
-    }
-
-    /// The same event, of `source` where its sender has not said whose it is.
-    func from(_ source: @autoclosure () -> String) -> PostedEvent {
-        command.source == nil ? PostedEvent(self, source: source()) : self
-    }
 }
 
 extension PostedEvent {
-    func encode(to writer: inout BinaryWriter) {
+    func encode(to writer: inout BinaryWriter, source: String) {
         writer.write(command.key.text)
         writer.write(command.type)
-        writer.write(command.source) { $0.write($1) }
+        writer.write(Optional(source)) { $0.write($1) }
         writer.write(command.eid) { $0.write($1) }
         writer.write(command.happenedAt) { $0.write($1) }
         writer.write(command.version) { $0.write($1) }
@@ -60,7 +46,7 @@ extension PostedEvent {
         writer.write(encoded: tail)
     }
 
-    /// Reads what ``encode(to:)`` wrote.
+    /// Reads what ``encode(to:source:)`` wrote.
     convenience init(from reader: inout BinaryReader) throws(BinaryError) {
         var command = EventCommand(key: try reader.readKey(), type: try reader.readString())
         command.source = try reader.readOptional { (reader) throws(BinaryError) in try reader.readString() }
