@@ -19,8 +19,6 @@ public enum AlertStyle: String, CaseIterable, Hashable, Sendable {
     case notification
     /// The desktop: the panel, for a moment.
     case panel
-    /// Its sound, and the display lights up; the Lock Screen presentation stays where it is.
-    case lockScreen
 }
 
 /// What projection needs to know of an activity.

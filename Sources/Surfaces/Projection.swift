@@ -33,8 +33,8 @@ public enum Projection {
 
     /// How this device draws an alert of an activity; `nil` = not at all.
     ///
-    /// On a phone and a pad it is what the activity's row has for it. Elsewhere it does not depend on a row: on CarPlay the
-    /// notification comes exactly when there is none.
+    /// Independent of the row: on CarPlay the notification comes exactly when there is none, and on a phone or a pad whose row
+    /// has nothing to draw it with, being locked or the activity's end, it is the sound and the light alone (3.3).
     public static func alertStyle(
         of activity: VisibleActivity, surface: Surface, traits: Traits, foreground: Int32? = nil,
         settings: SurfaceSettings = SurfaceSettings()
@@ -46,10 +46,7 @@ public enum Projection {
         case .phone, .pad:
             // The owner app is being used: its own screen tells more (3.3, column F).
             if let foreground, foreground == activity.app { return nil }
-            guard !traits.isLocked, activity.lifecycle != .dismissed else { return .lockScreen }
-            guard scene.hasIsland else { return .banner }
-            // What has ended has left the island, and there is nothing to expand.
-            return activity.isLive ? .expanded : .lockScreen
+            return scene.hasIsland ? .expanded : .banner
         case .watch: return .alert
         case .carplay: return traits.isDashboardHidden && !traits.isFocusOn ? .notification : nil
         case .desktop: return settings.opensDesktopPanel ? .panel : nil

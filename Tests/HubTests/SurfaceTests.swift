@@ -376,11 +376,12 @@ struct SurfaceTests {
         try device.set("locked", to: "yes")
         try house.event("taxi/2", "type=near", from: shop)
         try look(device)
+        #expect(device["taxi/2"]?["expanded"] == nil && device["taxi/2"]?["banner"] == nil)
         try device.set("locked", to: "no")
         try house.event("taxi/2", #"type=end {"alert":{"title":"Gone","body":""}}"#, from: shop)
         try look(device)
-        // Locked, it lights up; on a pad what has ended is a banner, and the island has nothing of it.
-        #expect(device.styles == (surface == "pad" ? ["lockScreen", "banner"] : ["lockScreen", "lockScreen"]))
+        // On a pad what has ended is a banner, and the island has nothing of it: there it is the sound and the light.
+        #expect(device.styles == (surface == "pad" ? ["banner", "banner"] : ["expanded", "expanded"]))
         #expect((device["taxi/2"]?["banner"] != nil) == (surface == "pad"))
         #expect(device["taxi/2"]?["lifecycle"] == "ended")
     }

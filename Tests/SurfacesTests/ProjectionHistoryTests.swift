@@ -20,7 +20,7 @@ struct ProjectionHistoryTests {
                 check(activity, placement, surface, traits, foreground, seed)
                 let style = Projection.alertStyle(
                     of: activity, surface: surface, traits: traits, foreground: foreground)
-                check(style, of: activity, placement, seed)
+                check(style, of: activity, placement, isLocked: traits.isLocked, seed)
             }
             guard competing else { continue }
             let shown = placements.filter(\.isShown)
@@ -63,16 +63,23 @@ struct ProjectionHistoryTests {
         if placement.presentation == .small { expect(activity.hasSmallFamily, "seed \(seed)") }
     }
 
-    /// An alert is drawn with what its own row has.
-    private func check(_ style: AlertStyle?, of activity: VisibleActivity, _ placement: Placement, _ seed: UInt64) {
+    /// An alert is drawn with what its own row has, or is the sound and the light of a locked device, or of an end.
+    private func check(
+        _ style: AlertStyle?, of activity: VisibleActivity, _ placement: Placement, isLocked: Bool, _ seed: UInt64
+    ) {
         guard activity.isAlerting else {
             return expect(placement == placement.withoutAlert, "seed \(seed): draws the eye for nothing")
         }
         switch style {
         case .expanded:
-            expect(placement.island != .none || placement.options.contains(.expanded), "seed \(seed): nothing expands")
-        case .banner: expect(placement.options.contains(.banner), "seed \(seed): no banner")
-        case nil, .lockScreen, .alert, .notification, .panel:
+            let expands = placement.island != .none || placement.options.contains(.expanded)
+            expect(
+                expands == (!isLocked && [.active, .stale].contains(activity.lifecycle) && placement.isShown),
+                "seed \(seed): what expands")
+        case .banner:
+            let hasBanner = placement.options.contains(.banner)
+            expect(hasBanner == (!isLocked && placement.isShown), "seed \(seed): banner")
+        case nil, .alert, .notification, .panel:
             // A display in StandBy and a dashboard draw the eye in their own place, without an alert.
             expect(!placement.options.contains(.expanded), "seed \(seed): expands without an alert")
         }
