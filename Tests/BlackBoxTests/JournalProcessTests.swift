@@ -105,6 +105,30 @@ struct JournalProcessTests {
         }
     }
 
+    @Test func `an error of a command is an object with --json, and a line without`() async throws {
+        try await onOwnThread {
+            let folder = try DaemonProcess.makeFolder()
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let path = folder.path + "/my data"
+            for command in [["info"], ["verify"], ["repair"], ["backup"]] {
+                let rest = command + [path] + (command == ["backup"] ? [folder.path + "/copy"] : [])
+                let failed = try telltale(["journal"] + rest + ["--json"])
+                #expect(failed.status == 1)
+                let error = try #require(try JSONParser.parse(failed.output)["error"]?.string)
+                #expect(error.contains("has no journal"))
+                let told = try telltale(["journal"] + rest)
+                #expect(told.status == 1 && told.output.isEmpty && told.errors.contains(error))
+            }
+        }
+    }
+
+    private func telltale(_ arguments: [String]) throws -> (status: Int32?, output: String, errors: String) {
+        let tool = try RunningProgram(
+            DaemonProcess.executable.deletingLastPathComponent().appending(path: "telltale"), arguments)
+        let output = tool.readToEnd().joined(separator: "\n")
+        return (tool.waitForExit(seconds: 30), output, tool.standardError)
+    }
+
     @Test func `a backup of a running daemon, and a repair, begin another epoch with the same state`() async throws {
         try await onOwnThread {
             let daemon = try DaemonProcess()
@@ -208,11 +232,9 @@ struct JournalProcessTests {
 
     @discardableResult
     private func journal(_ arguments: [String]) throws -> String {
-        let tool = try RunningProgram(
-            DaemonProcess.executable.deletingLastPathComponent().appending(path: "telltale"), ["journal"] + arguments)
-        let output = tool.readToEnd().joined(separator: "\n")
-        #expect(tool.waitForExit(seconds: 30) == 0, "\(arguments): \(tool.standardError)")
-        return output
+        let done = try telltale(["journal"] + arguments)
+        #expect(done.status == 0, "\(arguments): \(done.errors)")
+        return done.output
     }
 
     private func size(of file: URL) -> Int {

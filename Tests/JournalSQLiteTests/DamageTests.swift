@@ -103,7 +103,7 @@ struct DamageTests {
             guard let error = error as? JournalError else { return .wrong("\(error)") }
             switch error {
             case .corrupt, .foreign: return .refused
-            case .full, .failed, .locked: return .wrong("\(error)")
+            case .full, .failed, .unusable, .locked: return .wrong("\(error)")
             }
         }
     }

@@ -15,6 +15,10 @@ struct JournalBackupCommand: ParsableCommand {
     var json = false
 
     func run() throws {
+        try JournalFailure.report(asJSON: json) { try copy() }
+    }
+
+    private func copy() throws {
         let progress = JournalProgress("copying")
         defer { progress.end() }
         try JournalInspector(folder.path).backup(to: destination) { progress.show($0, of: $1) }

@@ -13,7 +13,7 @@ struct JournalInfoCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        let summary = try JournalInspector(folder.path).summary()
+        let summary = try JournalFailure.report(asJSON: json) { try JournalInspector(folder.path).summary() }
         Output.line(json ? Self.object(summary).description : text(summary))
     }
 

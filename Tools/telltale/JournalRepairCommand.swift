@@ -17,6 +17,10 @@ struct JournalRepairCommand: ParsableCommand {
     var json = false
 
     func run() throws {
+        try JournalFailure.report(asJSON: json) { try repair() }
+    }
+
+    private func repair() throws {
         let progress = JournalProgress("repairing")
         defer { progress.end() }
         let report = try JournalRepair.repair(folder.path) { progress.show($0, of: $1) }

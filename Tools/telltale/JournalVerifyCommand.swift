@@ -23,7 +23,8 @@ struct JournalVerifyCommand: ParsableCommand {
 
     func run() throws {
         let progress = JournalProgress("verifying")
-        do {
+        defer { progress.end() }
+        try JournalFailure.report(asJSON: json) {
             let inspector = try JournalInspector(folder.path)
             try inspector.verify { progress.show($0, of: $1) }
             progress.end()
@@ -41,11 +42,6 @@ struct JournalVerifyCommand: ParsableCommand {
                 text += "\nreplayed up to \(hub.lastRecordSequence), \(hub.entityCount) keys: state \(hash)"
             }
             Output.line(json ? JSON.object(object).description : text)
-        } catch {
-            progress.end()
-            guard json else { throw error }
-            Output.json(["ok": false, "error": .string("\(error)")])
-            throw ExitCode.failure
         }
     }
 
