@@ -8,11 +8,16 @@ struct JournalFolder {
     var database: String { path + "/journal.sqlite" }
     var log: String { database + "-wal" }
     var sharedMemory: String { database + "-shm" }
+    /// What a daemon makes where there is nothing. It never holds a record.
     var draft: String { database + "-new" }
+    /// What a backup or a repair writes into, under a name that no daemon takes for a journal.
+    var copy: String { database + "-copy" }
+    /// A repaired journal that is whole, for as long as the damaged files have its place.
+    var repaired: String { database + "-repaired" }
     var lock: String { path + "/lock" }
     var witness: String { path + "/acknowledged" }
 
-    var repairAdvice: String { "run: telltale journal repair \(path)" }
+    var repairAdvice: String { "run: telltale journal repair \(quoted(path))" }
 
     static func repairAdvice(file: String) -> String {
         JournalFolder(path: file.lastIndex(of: "/").map { String(file[..<$0]) } ?? ".").repairAdvice
@@ -27,8 +32,13 @@ struct JournalFolder {
         }
         switch code {
         case 0: try sync(parent: true)
-        case EEXIST: return
-        default: throw .failed(what: "could not make the folder \(path)", cause: systemMessage(code))
+        case EEXIST:
+            guard Self.isFolder(path) else {
+                throw .unusable(
+                    what: "could not make the folder \(path)", cause: "there is a file of that name",
+                    advice: "choose another folder, or move that file away")
+            }
+        default: throw systemError("could not make the folder \(path)", code)
         }
     }
 
@@ -38,7 +48,7 @@ struct JournalFolder {
         let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         defer { Glibc.close(descriptor) }
         guard descriptor >= 0, fsync(descriptor) == 0 else {
-            throw .failed(what: "could not sync the folder \(folder)", cause: systemMessage(errno))
+            throw systemError("could not sync the folder \(folder)", errno)
         }
     }
 
@@ -46,14 +56,85 @@ struct JournalFolder {
         _ = unsafe unlink(file)
     }
 
+    /// Takes away an SQLite file that nobody needs, with what SQLite keeps beside it.
+    func removeDatabase(_ file: String) {
+        for suffix in ["", "-journal", "-wal", "-shm"] { remove(file + suffix) }
+    }
+
     /// Gives the file that was written under another name its own, durably.
-    func adoptDraft() throws(JournalError) {
-        let descriptor = unsafe open(draft, O_RDONLY | O_CLOEXEC)
+    func adopt(_ file: String, as name: String) throws(JournalError) {
+        let descriptor = unsafe open(file, O_RDONLY | O_CLOEXEC)
         defer { Glibc.close(descriptor) }
-        guard descriptor >= 0, fsync(descriptor) == 0, unsafe rename(draft, database) == 0 else {
-            throw .failed(what: "could not make \(database)", cause: systemMessage(errno))
-        }
+        guard descriptor >= 0, fsync(descriptor) == 0 else { throw systemError("could not make \(name)", errno) }
+        try Self.move(file, to: name)
         try sync()
+    }
+
+    /// Renames a file, and never onto another one. Without the file it does nothing.
+    ///
+    /// Only who holds the folder's lock may call it: the look and the rename are two steps.
+    static func move(_ old: String, to new: String) throws(JournalError) {
+        guard try exists(old) else { return }
+        guard try !exists(new) else {
+            throw .unusable(
+                what: "could not move \(old) to \(new)", cause: "there is a file of that name",
+                advice: "move it away, then run it again")
+        }
+        guard unsafe rename(old, new) == 0 else { throw systemError("could not move \(old) to \(new)", errno) }
+    }
+
+    /// The folders that repairs put the damaged files in, oldest first.
+    func damagedFolders() throws(JournalError) -> [String] {
+        guard let listing = unsafe opendir(path) else {
+            if errno == ENOENT || errno == ENOTDIR { return [] }
+            throw systemError("could not look into \(path)", errno)
+        }
+        defer { unsafe closedir(listing) }
+        var names: [String] = []
+        while let entry = unsafe readdir(listing) {
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
+                unsafe $0.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+            }
+            if name.hasPrefix("damaged-") { names.append(name) }
+        }
+        return names.sorted { ($0.utf8.count, $0) < ($1.utf8.count, $1) }
+    }
+
+    /// Why a folder without a journal is not an empty one: a repair or a backup into it was not finished.
+    func leftover(_ what: String) throws(JournalError) -> JournalError? {
+        let damaged = try damagedFolders().last.map { "\(path)/\($0)" }
+        if let file = try Self.exists(repaired) ? repaired : damaged {
+            return .unusable(
+                what: what, cause: "journal.sqlite is missing, and a repair has left \(file)",
+                advice: "\(repairAdvice); or empty the folder to begin anew")
+        }
+        guard try Self.exists(copy) else { return nil }
+        return .unusable(
+            what: what, cause: "journal.sqlite is missing, and \(copy) is of a backup that was not finished",
+            advice: "make the backup again, or empty the folder to begin anew")
+    }
+
+    /// Throws where there is no journal to look at.
+    func checkIsThere() throws(JournalError) {
+        guard try !Self.exists(database) else { return }
+        let what = "could not read \(quoted(path))"
+        throw try leftover(what)
+            ?? .unusable(
+                what: what, cause: "there is no journal.sqlite in it",
+                advice: "give the folder that the daemon's --data names")
+    }
+
+    /// Whether there is such a file, or folder. Throws where nobody can tell.
+    static func exists(_ file: String) throws(JournalError) -> Bool {
+        var status = stat()
+        guard unsafe stat(file, &status) != 0 else { return true }
+        guard errno == ENOENT || errno == ENOTDIR else { throw systemError("could not look at \(file)", errno) }
+        return false
+    }
+
+    private static func isFolder(_ path: String) -> Bool {
+        var status = stat()
+        return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
     /// The size of a file in bytes, or `nil` when there is none.
@@ -71,13 +152,57 @@ struct JournalFolder {
     /// The first `count` bytes of a file, or fewer.
     static func beginning(of file: String, count: Int) throws(JournalError) -> [UInt8] {
         let descriptor = unsafe open(file, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw .failed(what: "could not open \(file)", cause: systemMessage(errno)) }
+        guard descriptor >= 0 else { throw systemError("could not open \(file)", errno) }
         defer { Glibc.close(descriptor) }
         var bytes = [UInt8](repeating: 0, count: count)
         let got = unsafe bytes.withUnsafeMutableBytes { unsafe pread(descriptor, $0.baseAddress, count, 0) }
-        guard got >= 0 else { throw .failed(what: "could not read \(file)", cause: systemMessage(errno)) }
+        guard got >= 0 else { throw systemError("could not read \(file)", errno) }
         return Array(bytes.prefix(got))
     }
+}
+
+/// Does what the process ends with when it fails, so that the error does not speak of going on.
+///
+/// - Parameter next: What to do when the disk is in order again.
+func beforeEnd<Result>(
+    _ next: String, _ body: () throws(JournalError) -> Result
+) throws(JournalError) -> Result {
+    do throws(JournalError) {
+        return try body()
+    } catch {
+        throw error.ending(next)
+    }
+}
+
+/// What a failed system call means for a journal.
+func systemError(_ what: String, _ code: CInt) -> JournalError {
+    let cause = systemMessage(code)
+    return switch code {
+    case ENOSPC, EDQUOT, EFBIG: .full(what: what, cause: cause)
+    case EACCES, EPERM:
+        .unusable(what: what, cause: cause, advice: "run it as the user whose files these are, or give it the right")
+    case EROFS:
+        .unusable(what: what, cause: cause, advice: "make that file system writable, or choose another folder")
+    case EMFILE, ENFILE: .unusable(what: what, cause: cause, advice: "raise the limit of open files, then start again")
+    case ENOENT, ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG, EEXIST:
+        .unusable(what: what, cause: cause, advice: "choose another folder")
+    default: .failed(what: what, cause: cause)
+    }
+}
+
+/// A path as a shell takes it for one word.
+func quoted(_ path: String) -> String {
+    let isPlain = path.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "_"),
+            UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: ","), UInt8(ascii: ":"), UInt8(ascii: "@"):
+            true
+        default: byte >= 0x80
+        }
+    }
+    guard !isPlain || path.isEmpty else { return path }
+    return "'" + path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
 }
 
 /// Keeps other daemons out of a folder for as long as it lives, and no longer than its process.
@@ -86,13 +211,11 @@ final class FolderLock {
 
     init(_ folder: JournalFolder) throws(JournalError) {
         let opened = unsafe open(folder.lock, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard opened >= 0 else { throw .failed(what: "could not open \(folder.lock)", cause: systemMessage(errno)) }
+        guard opened >= 0 else { throw systemError("could not open \(folder.lock)", errno) }
         guard flock(opened, LOCK_EX | LOCK_NB) == 0 else {
             let code = errno
             Glibc.close(opened)
-            guard code == EWOULDBLOCK else {
-                throw .failed(what: "could not lock \(folder.lock)", cause: systemMessage(code))
-            }
+            guard code == EWOULDBLOCK else { throw systemError("could not lock \(folder.lock)", code) }
             let holder = (try? JournalFolder.beginning(of: folder.lock, count: 32)) ?? []
             let process = String(decoding: holder.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
             throw .locked(folder: folder.path, by: process.isEmpty ? "another process" : "process \(process)")

@@ -1,3 +1,4 @@
+internal import Glibc
 public import Journal
 internal import Model
 
@@ -33,22 +34,26 @@ public final class JournalInspector {
 
     /// Opens the journal in the folder `path`.
     public init(_ path: String) throws(JournalError) {
-        folder = JournalFolder(path: path)
-        guard JournalFolder.size(of: folder.database) != nil else {
-            throw .foreign(file: path, reason: "has no journal")
+        let folder = JournalFolder(path: path)
+        let opened = try beforeEnd("run it again") { () throws(JournalError) in
+            try folder.checkIsThere()
+            var lock: FolderLock?
+            var user: String?
+            do throws(JournalError) {
+                lock = try FolderLock(folder)
+            } catch {
+                guard case .locked(_, let by) = error else { throw error }
+                user = by
+            }
+            try SQLiteJournal.checkBeginning(of: folder)
+            let connection = try SQLiteConnection(folder.database, .readWrite)
+            try connection.execute("PRAGMA query_only = ON", "could not open \(folder.database)")
+            return (lock: lock, user: user, connection: connection)
         }
-        var user: String?
-        do throws(JournalError) {
-            lock = try FolderLock(folder)
-        } catch {
-            guard case .locked(_, let by) = error else { throw error }
-            lock = nil
-            user = by
-        }
-        self.user = user
-        try SQLiteJournal.checkBeginning(of: folder)
-        connection = try SQLiteConnection(folder.database, .readWrite)
-        try connection.execute("PRAGMA query_only = ON", "could not open \(folder.database)")
+        self.folder = folder
+        lock = opened.lock
+        user = opened.user
+        connection = opened.connection
     }
 
     public func summary() throws(JournalError) -> Summary {
@@ -127,21 +132,57 @@ public final class JournalInspector {
         return records
     }
 
+    /// Reads every record after `sequence` that is whole, oldest first, also of a damaged journal.
+    ///
+    /// - Parameter portion: Is given some of them at a time.
+    /// - Returns: What could not be read; nothing when all is whole.
+    public func readWhole(after sequence: Int64, portion: ([JournalRecord]) throws -> Void) throws -> [String] {
+        try connection.readDamaged()
+        var scan = RecordScan(connection, after: sequence, rowsPerQuery: 1_000)
+        var records: [JournalRecord] = []
+        while let row = scan.next() {
+            records.append(row.record)
+            guard records.count == 1_000 else { continue }
+            try portion(records)
+            records = []
+        }
+        try portion(records)
+        return scan.lost.findings
+    }
+
     /// Copies the journal into a folder, from which a daemon can start; the daemon that uses this one goes on.
     ///
-    /// Who starts from it later is at another point of history, so it gets another epoch then.
+    /// Who starts from it later is at another point of history, so it gets another epoch then. When it throws, the
+    /// folder is as it was.
     public func backup(
         to path: String, progress: (_ done: Int, _ all: Int) -> Void
     ) throws(JournalError) {
-        let copy = JournalFolder(path: path)
-        try copy.make()
-        guard JournalFolder.size(of: copy.database) == nil else {
-            throw .failed(what: "could not write \(copy.database)", cause: "there is a journal already")
+        try beforeEnd("run it again") { () throws(JournalError) in
+            let copy = JournalFolder(path: path)
+            let isNew = try !JournalFolder.exists(path)
+            do throws(JournalError) {
+                try copy.make()
+                try writeBackup(to: copy, progress: progress)
+            } catch {
+                copy.removeDatabase(copy.copy)
+                if isNew { _ = unsafe rmdir(path) }
+                throw error
+            }
+        }
+    }
+
+    private func writeBackup(
+        to copy: JournalFolder, progress: (_ done: Int, _ all: Int) -> Void
+    ) throws(JournalError) {
+        guard try !JournalFolder.exists(copy.database) else {
+            throw .unusable(
+                what: "could not write \(copy.database)", cause: "there is a journal already",
+                advice: "give a folder that does not exist yet")
         }
         let what = "could not write \(copy.database)"
-        copy.remove(copy.draft)
+        copy.removeDatabase(copy.copy)
         do {
-            let destination = try SQLiteConnection(copy.draft, .create)
+            let destination = try SQLiteConnection(copy.copy, .create)
             // Within one transaction all of it is of one moment, however much is written meanwhile.
             try reading { _ throws(JournalError) in try connection.backup(to: destination, progress: progress) }
             var head = try Head(reading: destination, folder: copy)
@@ -152,15 +193,16 @@ public final class JournalInspector {
             }
             try destination.checkpoint(.truncating)
         }
-        copy.remove(copy.draft + "-wal")
-        copy.remove(copy.draft + "-shm")
-        try copy.adoptDraft()
+        try copy.adopt(copy.copy, as: copy.database)
+        copy.removeDatabase(copy.copy)
     }
 
     /// Calls `body` with the head in one read transaction.
     private func reading<Result>(_ body: (Head) throws(JournalError) -> Result) throws(JournalError) -> Result {
-        try connection.execute("BEGIN", "could not read \(folder.database)")
-        defer { connection.rollBack() }
-        return try body(Head(reading: connection, folder: folder))
+        try beforeEnd("run it again") { () throws(JournalError) in
+            try connection.execute("BEGIN", "could not read \(folder.database)")
+            defer { connection.rollBack() }
+            return try body(Head(reading: connection, folder: folder))
+        }
     }
 }

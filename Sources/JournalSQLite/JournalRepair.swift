@@ -24,98 +24,162 @@ public struct JournalRepair {
     }
 
     private let folder: JournalFolder
-    private let damaged: JournalFolder
     private var report: Report
 
     /// Repairs the journal in the folder `path`, which no daemon may be using.
+    ///
+    /// A kill at any moment leaves the files as they were, the repaired journal, or no journal and what a further repair
+    /// finishes; a daemon starts from the second alone.
     public static func repair(
         _ path: String, progress: (_ done: Int64, _ all: Int64) -> Void
     ) throws(JournalError) -> Report {
-        let folder = JournalFolder(path: path)
-        guard JournalFolder.size(of: folder.database) != nil else {
-            throw .foreign(file: path, reason: "has no journal")
-        }
-        let lock = try FolderLock(folder)
-        defer { withExtendedLifetime(lock) {} }
-        let acknowledged = Witness.read(folder, epoch: nil)
-        let damaged = JournalFolder(path: "\(path)/damaged-\(time(nil))")
-        try damaged.make()
-        try move(from: folder, to: damaged)
-        do throws(JournalError) {
-            var repair = JournalRepair(folder: folder, damaged: damaged, acknowledged: acknowledged)
-            try repair.run(progress: progress)
+        try beforeEnd("run it again") { () throws(JournalError) in
+            let folder = JournalFolder(path: path)
+            if try !JournalFolder.exists(folder.database), try folder.leftover("") == nil { try folder.checkIsThere() }
+            let lock = try FolderLock(folder)
+            defer { withExtendedLifetime(lock) {} }
+            let replacement = DamagedFiles(folder)
+            if try !JournalFolder.exists(folder.database) {
+                if try JournalFolder.exists(folder.repaired) { return try finish(folder, replacement) }
+                try replacement.putBack()
+                try folder.checkIsThere()
+            }
+            folder.removeDatabase(folder.repaired)
+            var repair = JournalRepair(folder: folder)
+            do throws(JournalError) {
+                try repair.build(progress: progress)
+            } catch {
+                folder.removeDatabase(folder.copy)
+                throw error
+            }
+            folder.removeDatabase(folder.copy)
+            repair.report.damagedFolder = try replacement.replace()
             return repair.report
-        } catch {
-            folder.remove(folder.draft)
-            try move(from: damaged, to: folder)
-            _ = unsafe rmdir(damaged.path)
-            throw error
         }
     }
 
-    private init(folder: JournalFolder, damaged: JournalFolder, acknowledged: Int64) {
-        self.folder = folder
-        self.damaged = damaged
-        report = Report(
-            damagedFolder: damaged.path, keptRecordCount: 0, lastSequence: 0, lastSequenceBefore: acknowledged,
-            lostHistoryCount: 0, snapshot: nil, findings: [])
+    /// What another repair had begun and all but finished.
+    private static func finish(
+        _ folder: JournalFolder, _ replacement: DamagedFiles
+    ) throws(JournalError) -> Report {
+        var repair = JournalRepair(folder: folder)
+        repair.report.damagedFolder = try replacement.replace()
+        let connection = try SQLiteConnection(folder.database, .withoutLog)
+        repair.report.lastSequence = try Head(reading: connection, folder: folder).sequence
+        repair.report.lastSequenceBefore = repair.report.lastSequence
+        repair.report.keptRecordCount = try connection.integer("SELECT count(*) FROM record") ?? 0
+        repair.report.findings = ["an earlier repair was interrupted; it is finished now"]
+        return repair.report
     }
 
-    private mutating func run(progress: (Int64, Int64) -> Void) throws(JournalError) {
-        let damaged = damaged
-        let log = try WriteAheadLog(reading: damaged.log)
+    private init(folder: JournalFolder) {
+        self.folder = folder
+        report = Report(
+            damagedFolder: "", keptRecordCount: 0, lastSequence: 0,
+            lastSequenceBefore: Witness.read(folder, epoch: nil), lostHistoryCount: 0, snapshot: nil, findings: [])
+    }
+
+    /// Writes the repaired journal beside the damaged one, which it only reads.
+    private mutating func build(progress: (Int64, Int64) -> Void) throws(JournalError) {
+        let folder = folder
+        let log = try WriteAheadLog(reading: folder.log)
+        // Of an empty file SQLite thinks that it is new, and takes its log away.
+        guard JournalFolder.size(of: folder.database) ?? 0 > 0 else { throw nothingToKeep }
+        let source = try SQLiteConnection(folder.database, .readWrite)
+        try source.readDamaged()
+        try Self.checkIsOurs(folder, source)
         if let offset = log.damageOffset {
             report.findings.append("the write-ahead log is damaged from byte \(offset) on")
         }
-        let source = try SQLiteConnection(damaged.database, .readWrite)
-        var head = found("the head") { () throws(JournalError) in try Head(reading: source, folder: damaged) }
+        let head = found("the head") { () throws(JournalError) in try Head(reading: source, folder: folder) }
         report.lastSequenceBefore = max(report.lastSequenceBefore, head?.sequence ?? 0)
-        let base = head.flatMap { head in
-            found("the snapshot") { () throws(JournalError) in
-                try JournalCheck(source, damaged, head).checkChunks()
-                return try SQLiteJournal.readSnapshot(of: source, damaged, head)
-            }
-        }
-        let snapshot = base.flatMap(\.self)
-        report.snapshot = snapshot
+        let base = newestSnapshot(in: source, head)
+        report.snapshot = base?.snapshot
 
-        folder.remove(folder.draft)
-        let draft = try SQLiteConnection(folder.draft, .create)
-        let what = "could not write \(folder.draft)"
+        folder.removeDatabase(folder.copy)
+        let draft = try SQLiteConnection(folder.copy, .create)
+        let what = "could not write \(folder.copy)"
         try draft.execute("PRAGMA page_size = \(SQLiteJournal.Options().pageByteCount)", what)
         try draft.execute("PRAGMA synchronous = OFF", what)  // It counts when it has its name, and is synced before.
         let epoch = head?.epoch ?? 1
         try SQLiteJournal.create(Head(epoch: epoch), in: draft, what)
         var next = Head(epoch: epoch)
         next.origin = Head.isRepaired
+        next.snapshot = base?.id ?? 0
         try draft.transaction(what) { () throws(JournalError) in
-            if let snapshot, let head {
-                next.snapshot = try copySnapshot(snapshot, head, from: source, to: draft, what)
+            if let base { try copySnapshot(base.snapshot, base.id, from: source, to: draft, what) }
+            try copyHistory(through: base?.snapshot.sequence ?? 0, from: source, to: draft, &next, progress)
+            try copyTail(from: source, to: draft, &next, progress)
+            guard next.sequence > 0 || (head != nil && report.lastSequenceBefore == 0) else {
+                throw nothingToKeep
             }
-            try copyRecords(after: snapshot?.sequence ?? 0, from: source, to: draft, &next, what, progress: progress)
             try next.write(with: draft.prepare(Head.writing), what)
         }
-        head = nil
         guard try draft.text("PRAGMA journal_mode = WAL") == "wal" else {
-            throw .failed(what: what, cause: "no write-ahead log on this file system")
+            throw .unusable(
+                what: what, cause: "no write-ahead log on this file system", advice: "choose a folder on a local disk")
         }
         try draft.checkpoint(.truncating)
-        folder.remove(folder.draft + "-wal")
-        folder.remove(folder.draft + "-shm")
-        try folder.adoptDraft()
+        try folder.adopt(folder.copy, as: folder.repaired)
         report.lastSequence = next.sequence
     }
 
+    private var nothingToKeep: JournalError {
+        .corrupt(
+            place: "\(folder.database): no whole snapshot, and the records from 1 on are missing",
+            advice: "put a backup in its place; telltale journal export \(quoted(folder.path)) gives what can be read")
+    }
+
+    /// A broken byte in its beginning makes no journal another program's file: its tables tell.
+    private static func checkIsOurs(_ folder: JournalFolder, _ source: SQLiteConnection) throws(JournalError) {
+        do throws(JournalError) {
+            try SQLiteJournal.checkBeginning(of: folder)
+        } catch {
+            guard case .foreign = error else { return }
+            let tables = try? source.prepare("SELECT sql FROM sqlite_schema")
+            while let tables, (try? tables.step()) == true {
+                if JournalSchema.tables.contains(tables.text(0)) { return }
+            }
+            throw error
+        }
+    }
+
+    /// The newest snapshot that is whole, by the head's word or, without one, by its own seal.
+    private mutating func newestSnapshot(
+        in source: SQLiteConnection, _ head: Head?
+    ) -> (id: Int64, snapshot: JournalSnapshot)? {
+        let folder = folder
+        if let head, head.snapshot == 0, head.prunedThrough == 0 { return nil }
+        let ids = found("the snapshots") { () throws(JournalError) in
+            let rows = try source.prepare("SELECT id FROM snapshot ORDER BY id DESC LIMIT 100")
+            var ids: [Int64] = []
+            while try rows.step() { ids.append(rows.integer(0)) }
+            return ids
+        }
+        for id in ids ?? [] where id > 0 && id < .max / JournalSchema.chunkLimit {
+            if let head, id > head.snapshot { continue }
+            var guess = Head(epoch: 1)
+            guess.snapshot = id
+            guess.sequence = head?.sequence ?? .max
+            let snapshot = found("snapshot \(id)") { () throws(JournalError) in
+                try JournalCheck(source, folder, guess).checkChunks()
+                return try SQLiteJournal.readSnapshot(of: source, folder, guess)
+            }
+            if let snapshot = snapshot.flatMap(\.self) { return (id, snapshot) }
+        }
+        return nil
+    }
+
     private func copySnapshot(
-        _ snapshot: JournalSnapshot, _ head: Head, from source: SQLiteConnection, to draft: SQLiteConnection,
+        _ snapshot: JournalSnapshot, _ id: Int64, from source: SQLiteConnection, to draft: SQLiteConnection,
         _ what: String
-    ) throws(JournalError) -> Int64 {
-        let reading = try source.prepare("SELECT * FROM snapshot WHERE id = \(head.snapshot)")
+    ) throws(JournalError) {
+        let reading = try source.prepare("SELECT * FROM snapshot WHERE id = \(id)")
         let writing = try draft.prepare("INSERT INTO snapshot VALUES(?1, ?2, ?3, ?4, ?5, ?6)")
-        guard try reading.step() else { return 0 }
+        guard try reading.step() else { return }
         for column: CInt in 0..<6 { writing.bind(reading.integer(column), column + 1) }
         try writing.run(what)
-        let first = head.snapshot * JournalSchema.chunkLimit
+        let first = id * JournalSchema.chunkLimit
         let chunks = try source.prepare("SELECT id, body, checksum FROM chunk WHERE id >= ?1 AND id < ?2")
         chunks.bind(first, 1)
         chunks.bind(first + Int64(snapshot.chunkCount), 2)
@@ -129,50 +193,59 @@ public struct JournalRepair {
             }
             try result.get()
         }
-        return head.snapshot
     }
 
-    /// Copies every whole record up to the first after `base` that is not.
-    private mutating func copyRecords(
-        after base: Int64, from source: SQLiteConnection, to draft: SQLiteConnection, _ head: inout Head,
-        _ what: String,
-        progress: (Int64, Int64) -> Void
+    /// Copies what is whole of the records that the snapshot contains.
+    private mutating func copyHistory(
+        through base: Int64, from source: SQLiteConnection, to draft: SQLiteConnection, _ head: inout Head,
+        _ progress: (Int64, Int64) -> Void
     ) throws(JournalError) {
-        let insert = try draft.prepare("INSERT INTO record VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)")
-        var scan = RecordScan(source)
         head.sequence = base
-        var last: (sequence: Int64, checksum: UInt64)?
+        guard base > 0 else { return }
+        let insert = try draft.prepare(Self.inserting)
+        var scan = RecordScan(source, after: 0, through: base)
+        var last: Int64 = 0
         while let row = scan.next() {
-            let record = row.record
-            if record.sequence > base {
-                let isNext = record.sequence == head.sequence + 1
-                let fits = last.map { $0.sequence != record.sequence - 1 || $0.checksum == row.link } ?? true
-                guard row.isWhole, isNext, fits else {
-                    report.findings.append(
-                        "record \(head.sequence + 1) is missing or not whole; nothing after it is kept")
-                    break
-                }
-                head.sequence = record.sequence
-            } else if !row.isWhole {
-                report.findings.append("record \(record.sequence) is not whole")
-                continue
-            }
-            if record.sequence <= base, record.sequence > (last?.sequence ?? 0) + 1 {
-                head.prunedThrough = record.sequence - 1
-            }
-            try insertRecord(row, with: insert, what)
-            last = (record.sequence, row.checksum)
-            report.keptRecordCount += 1
-            if report.keptRecordCount % 100_000 == 0 { progress(record.sequence, report.lastSequenceBefore) }
+            if row.record.sequence > last + 1 { head.prunedThrough = row.record.sequence - 1 }
+            try copy(row, with: insert, progress)
+            last = row.record.sequence
+            head.checksum = row.checksum
         }
-        if base > 0, (last?.sequence ?? 0) < base { head.prunedThrough = base }
-        if base == 0, head.sequence == 0, report.lastSequenceBefore > 0 {
-            throw .corrupt(
-                place: "\(folder.database): no whole snapshot, and the records from 1 on are missing",
-                advice: "put a backup in its place; telltale journal export reads what is there")
+        if last < base { head.prunedThrough = base }
+        report.lostHistoryCount = scan.lost.count
+        report.findings += scan.lost.findings
+    }
+
+    /// Copies every record after the snapshot up to the first that is not whole.
+    ///
+    /// They are read apart from the history before them, so that what is broken there costs none of them.
+    private mutating func copyTail(
+        from source: SQLiteConnection, to draft: SQLiteConnection, _ head: inout Head,
+        _ progress: (Int64, Int64) -> Void
+    ) throws(JournalError) {
+        let base = head.sequence
+        let isBaseThere = base > head.prunedThrough
+        let insert = try draft.prepare(Self.inserting)
+        var scan = RecordScan(source, after: base)
+        while let row = scan.next() {
+            let hasLink = head.sequence > base || isBaseThere
+            guard row.record.sequence == head.sequence + 1, !hasLink || row.link == head.checksum else { break }
+            try copy(row, with: insert, progress)
+            head.sequence = row.record.sequence
+            head.checksum = row.checksum
         }
-        head.checksum = last?.checksum ?? 0
-        report.lostHistoryCount = scan.unreadableCount
+        guard head.sequence < report.lastSequenceBefore else { return }
+        report.findings.append("record \(head.sequence + 1) is missing or not whole; nothing after it is kept")
+    }
+
+    private static let inserting = "INSERT INTO record VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)"
+
+    private mutating func copy(
+        _ row: RecordRow, with insert: SQLiteStatement, _ progress: (Int64, Int64) -> Void
+    ) throws(JournalError) {
+        try insertRecord(row, with: insert, "could not write \(folder.copy)")
+        report.keptRecordCount += 1
+        if report.keptRecordCount % 100_000 == 0 { progress(row.record.sequence, report.lastSequenceBefore) }
     }
 
     private func insertRecord(_ row: RecordRow, with insert: SQLiteStatement, _ what: String) throws(JournalError) {
@@ -198,54 +271,95 @@ public struct JournalRepair {
         do throws(JournalError) {
             return try body()
         } catch {
-            report.findings.append("\(name): \(error)")
+            // Without the command that it advises, which is this one.
+            if case .corrupt(let place, _) = error {
+                report.findings.append("\(name): \(place)")
+            } else {
+                report.findings.append("\(name): \(error)")
+            }
             return nil
         }
     }
-
-    private static func move(from: JournalFolder, to: JournalFolder) throws(JournalError) {
-        for (old, new) in [
-            (from.database, to.database), (from.log, to.log), (from.sharedMemory, to.sharedMemory),
-            (from.witness, to.witness),
-        ] where unsafe rename(old, new) != 0 && errno != ENOENT {
-            throw .failed(what: "could not move \(old) to \(new)", cause: systemMessage(errno))
-        }
-        try from.sync()
-        try to.sync()
-    }
 }
 
-/// Reads the records of a damaged file, over what cannot be read.
-private struct RecordScan {
-    private let connection: SQLiteConnection
-    private var statement: SQLiteStatement?
-    private var last: Int64 = 0
-    private var failureCount = 0
-    private(set) var unreadableCount: Int64 = 0
+/// The damaged files of a journal, and their way out of the repaired one's place.
+private struct DamagedFiles {
+    private let folder: JournalFolder
 
-    init(_ connection: SQLiteConnection) {
-        self.connection = connection
+    init(_ folder: JournalFolder) {
+        self.folder = folder
     }
 
-    mutating func next() -> RecordRow? {
-        while failureCount < 10_000 {
-            do throws(JournalError) {
-                if statement == nil {
-                    statement = try connection.prepare(
-                        "SELECT * FROM record WHERE sequence > \(last) ORDER BY sequence")
-                }
-                guard let statement, try statement.step() else { return nil }
-                let row = RecordRow(statement)
-                last = row.record.sequence
-                return row
-            } catch {
-                // The page of this record is broken, perhaps: the next one may not be.
-                statement = nil
-                last += 1
-                failureCount += 1
-                unreadableCount += 1
+    /// Moves the damaged files into a folder of their own, and the repaired journal into their place.
+    ///
+    /// The database goes first: without it no daemon starts here, and with its log it must not be parted otherwise.
+    ///
+    /// - Returns: The folder where they are.
+    func replace() throws(JournalError) -> String {
+        // What was interrupted has its folder already.
+        let damaged: JournalFolder
+        if try !JournalFolder.exists(folder.database), let begun = try newest() {
+            damaged = begun
+        } else {
+            damaged = try makeFolder()
+        }
+        var moved: [(old: String, new: String)] = []
+        do throws(JournalError) {
+            for pair in pairs(with: damaged) where try JournalFolder.exists(pair.old) {
+                try JournalFolder.move(pair.old, to: pair.new)
+                moved.append(pair)
+                try folder.sync()
             }
+            try damaged.sync()
+        } catch {
+            for pair in moved.reversed() { try? JournalFolder.move(pair.new, to: pair.old) }
+            _ = unsafe rmdir(damaged.path)
+            throw error
+        }
+        try folder.adopt(folder.repaired, as: folder.database)
+        return damaged.path
+    }
+
+    /// Takes back what was moved away by a repair that has left nothing to replace it.
+    func putBack() throws(JournalError) {
+        guard let damaged = try newest() else { return }
+        // The database last: until then no daemon starts.
+        for pair in pairs(with: damaged).reversed() where try !JournalFolder.exists(pair.old) {
+            try JournalFolder.move(pair.new, to: pair.old)
+        }
+        try folder.sync()
+        _ = unsafe rmdir(damaged.path)
+    }
+
+    private func pairs(with damaged: JournalFolder) -> [(old: String, new: String)] {
+        [
+            (folder.database, damaged.database), (folder.log, damaged.log),
+            (folder.sharedMemory, damaged.sharedMemory), (folder.witness, damaged.witness),
+        ]
+    }
+
+    /// The newest that holds a journal.
+    private func newest() throws(JournalError) -> JournalFolder? {
+        for name in try folder.damagedFolders().reversed() {
+            let damaged = JournalFolder(path: "\(folder.path)/\(name)")
+            if try JournalFolder.exists(damaged.database) { return damaged }
         }
         return nil
+    }
+
+    /// A folder that nothing else was ever put in.
+    private func makeFolder() throws(JournalError) -> JournalFolder {
+        let name = "\(folder.path)/damaged-\(time(nil))"
+        var path = name
+        var number = 1
+        while unsafe mkdir(path, 0o700) != 0 {
+            guard errno == EEXIST, number < 10_000 else {
+                throw systemError("could not make the folder \(path)", errno)
+            }
+            number += 1
+            path = "\(name)-\(number)"
+        }
+        try folder.sync()
+        return JournalFolder(path: path)
     }
 }

@@ -8,13 +8,14 @@ internal import Journal
 /// in this file and in ``SQLiteStatement`` right.
 @safe final class SQLiteConnection {
     enum Access: CInt {
-        case readOnly
+        /// The file alone, as it was when its write-ahead log was copied into it last.
+        case withoutLog
         case readWrite
         case create
 
         var flags: CInt {
             switch self {
-            case .readOnly: SQLITE_OPEN_READONLY
+            case .withoutLog: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
             case .readWrite: SQLITE_OPEN_READWRITE
             case .create: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
             }
@@ -26,28 +27,43 @@ internal import Journal
     /// How many pages the write-ahead log holds, told by SQLite after each commit.
     private let logPageCount: UnsafeMutablePointer<CInt>
 
-    /// - Parameters:
-    ///   - fileSystem: The name of an SQLite VFS; `nil` is the operating system's.
-    ///   - busyMilliseconds: How long to wait for others.
-    init(
-        _ path: String, _ access: Access, fileSystem: String? = nil, busyMilliseconds: Int32 = 10_000
-    ) throws(JournalError) {
+    /// How long to wait for a lock that another program has. Only those hold one who should not, and not for long.
+    private static let busyMilliseconds: CInt = 10_000
+
+    /// - Parameter fileSystem: The name of an SQLite VFS; `nil` is the operating system's.
+    init(_ path: String, _ access: Access, fileSystem: String? = nil) throws(JournalError) {
         var opened: OpaquePointer?
-        let code = unsafe sqlite3_open_v2(path, &opened, access.flags | SQLITE_OPEN_NOMUTEX, fileSystem)
+        let name = access == .withoutLog ? Self.immutable(path) : path
+        let code = unsafe sqlite3_open_v2(name, &opened, access.flags | SQLITE_OPEN_NOMUTEX, fileSystem)
         guard code == SQLITE_OK, let opened = unsafe opened else {
             let cause = unsafe String(cString: sqlite3_errstr(code))
             let system = unsafe opened == nil ? 0 : sqlite3_system_errno(opened)
             unsafe sqlite3_close_v2(opened)
-            throw .failed(what: "could not open \(path)", cause: system == 0 ? cause : systemMessage(system))
+            let what = "could not open \(path)"
+            throw system == 0 ? .failed(what: what, cause: cause) : systemError(what, system)
         }
         self.path = path
         unsafe raw = opened
         unsafe logPageCount = .allocate(capacity: 1)
         unsafe logPageCount.initialize(to: 0)
         unsafe sqlite3_extended_result_codes(opened, 1)
-        unsafe sqlite3_busy_timeout(opened, busyMilliseconds)
+        unsafe sqlite3_busy_timeout(opened, Self.busyMilliseconds)
         // Closing must not touch a file that was refused.
         unsafe clibsqlite_keep_wal(opened)
+    }
+
+    /// The name with which SQLite takes a file for one that nobody writes to, so that it looks for no log.
+    private static func immutable(_ path: String) -> String {
+        var name = "file:"
+        for character in path.unicodeScalars {
+            switch character {
+            case "%": name += "%25"
+            case "?": name += "%3f"
+            case "#": name += "%23"
+            default: name.unicodeScalars.append(character)
+            }
+        }
+        return name + "?immutable=1"
     }
 
     deinit {
@@ -139,16 +155,25 @@ internal import Journal
 
     /// Copies the write-ahead log into the file, and syncs both.
     ///
+    /// - Parameter milliseconds: How long to wait for a reader that is in the way of ``Checkpoint/truncating``.
     /// - Returns: Whether all of it was copied; a reader can be in the way.
     @discardableResult
-    func checkpoint(_ checkpoint: Checkpoint) throws(JournalError) -> Bool {
+    func checkpoint(_ checkpoint: Checkpoint, waiting milliseconds: Int32 = 0) throws(JournalError) -> Bool {
         var frames: CInt = 0
         var copied: CInt = 0
+        unsafe sqlite3_busy_timeout(raw, milliseconds)
+        defer { unsafe sqlite3_busy_timeout(raw, Self.busyMilliseconds) }
         let mode = checkpoint == .passive ? SQLITE_CHECKPOINT_PASSIVE : SQLITE_CHECKPOINT_TRUNCATE
         let code = unsafe sqlite3_wal_checkpoint_v2(raw, nil, mode, &frames, &copied)
         if code & 0xFF == SQLITE_BUSY { return false }
         guard code == SQLITE_OK else { throw error(code, "could not copy the write-ahead log into \(path)") }
         return frames == copied
+    }
+
+    /// Reads on where a file does not fit its own header or schema, and changes nothing.
+    func readDamaged() throws(JournalError) {
+        try execute("PRAGMA query_only = ON", "could not open \(path)")
+        try execute("PRAGMA writable_schema = ON", "could not open \(path)")
     }
 
     /// What SQLite's code means for a journal.
@@ -164,7 +189,11 @@ internal import Journal
         case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_ERROR, SQLITE_SCHEMA, SQLITE_MISMATCH, SQLITE_CONSTRAINT:
             return .corrupt(place: "\(path): \(message)", advice: JournalFolder.repairAdvice(file: path))
         case SQLITE_BUSY, SQLITE_LOCKED:
-            return .failed(what: what, cause: "another program keeps \(path) locked")
+            return .unusable(
+                what: what, cause: "another program keeps \(path) locked", advice: "stop that one, then start again")
+        case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH, SQLITE_CANTOPEN:
+            guard system == 0 else { return systemError(what, system) }
+            return .unusable(what: what, cause: message, advice: "give its user the right to write to it")
         default:
             return .failed(what: what, cause: cause)
         }

@@ -16,7 +16,7 @@ extension SQLiteJournal {
         try checkBeginning(of: folder)
         let log = try WriteAheadLog(reading: folder.log)
         let connection = try SQLiteConnection(
-            folder.database, .readWrite, fileSystem: options.fileSystem, busyMilliseconds: options.busyMilliseconds)
+            folder.database, .readWrite, fileSystem: options.fileSystem)
         try configure(connection, options)
         let found = try checkContents(of: connection, folder, log: log)
         if fileByteCount(folder) <= options.checkedByteCount {
@@ -55,28 +55,28 @@ extension SQLiteJournal {
 
     /// Makes the file where there is none. It gets its name when it is whole.
     private static func make(_ folder: JournalFolder, _ options: Options) throws(JournalError) -> Bool {
-        guard JournalFolder.size(of: folder.database) == nil else { return false }
+        guard try !JournalFolder.exists(folder.database) else { return false }
+        if let leftover = try folder.leftover("could not start from \(quoted(folder.path))") { throw leftover }
         let acknowledged = Witness.read(folder, epoch: nil)
         guard acknowledged == 0, JournalFolder.size(of: folder.log) ?? 0 == 0 else {
             throw .corrupt(
                 place: "\(folder.database) is missing, and there were \(acknowledged) records",
                 advice: "put it back, or empty the folder to begin anew")
         }
-        folder.remove(folder.draft)
-        folder.remove(folder.draft + "-journal")
+        folder.removeDatabase(folder.draft)
         folder.remove(folder.log)
         let connection = try SQLiteConnection(folder.draft, .create, fileSystem: options.fileSystem)
         let what = "could not make \(folder.database)"
         try connection.execute("PRAGMA page_size = \(options.pageByteCount)", what)
         try create(Head(epoch: options.makeEpoch()), in: connection, what)
         guard try connection.text("PRAGMA journal_mode = WAL") == "wal" else {
-            throw .failed(what: what, cause: "no write-ahead log on this file system")
+            throw .unusable(
+                what: what, cause: "no write-ahead log on this file system", advice: "choose a folder on a local disk")
         }
         try connection.checkpoint(.truncating)
-        try folder.adoptDraft()
+        try folder.adopt(folder.draft, as: folder.database)
         // The draft's log is empty, and of no use under the new name.
-        folder.remove(folder.draft + "-wal")
-        folder.remove(folder.draft + "-shm")
+        folder.removeDatabase(folder.draft)
         return true
     }
 

@@ -115,11 +115,35 @@ struct JournalProcessTests {
                 let failed = try telltale(["journal"] + rest + ["--json"])
                 #expect(failed.status == 1)
                 let error = try #require(try JSONParser.parse(failed.output)["error"]?.string)
-                #expect(error.contains("has no journal"))
+                #expect(error.contains("there is no journal.sqlite in it"))
                 let told = try telltale(["journal"] + rest)
                 #expect(told.status == 1 && told.output.isEmpty && told.errors.contains(error))
             }
         }
+    }
+
+    @Test func `an export of a damaged journal writes what is whole, and says what is not`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let peer = try greeted(daemon)
+            for number in 1...300 { _ = try peer.ask("EVT errand/\(number) type=start") }
+            daemon.send(SIGTERM)
+            #expect(daemon.waitForExit() == 0)
+            let data = daemon.folder.path + "/data"
+            let whole = try telltale(["journal", "export", data])
+            #expect(whole.status == 0)
+            try run("truncate -s 81920 \(data)/journal.sqlite")
+            let rest = try telltale(["journal", "export", data])
+            #expect(rest.status == 1)
+            #expect(rest.output.split(separator: "\n").count > 30)
+            #expect(whole.output.hasPrefix(rest.output))
+            #expect(rest.errors.contains("cannot be read"))
+        }
+    }
+
+    private func run(_ command: String) throws {
+        let shell = try RunningProgram(URL(filePath: "/bin/sh"), ["-c", command])
+        try #require(shell.waitForExit(seconds: 30) == 0, "\(command): \(shell.standardError)")
     }
 
     private func telltale(_ arguments: [String]) throws -> (status: Int32?, output: String, errors: String) {

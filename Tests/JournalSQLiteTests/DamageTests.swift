@@ -154,4 +154,65 @@ struct DamageTests {
         #expect(tally[.withoutLastBatch, default: 0] > 0)
         #expect(tally[.refused, default: 0] > tally[.withoutLastBatch, default: 0])
     }
+
+    /// What `telltale journal repair` makes of what was refused.
+    private enum Mending: Hashable {
+        /// Everything but old history is there, or the newest batches are missing.
+        case mended
+        /// There is nothing to begin from, or it is not known as ours any more; the files are as they were.
+        case refused
+        case wrong(String)
+    }
+
+    private func mending(of image: [String: [UInt8]], _ crashed: Crashed) -> Mending {
+        let folder = TemporaryFolder()
+        folder.restore(image)
+        do {
+            _ = try JournalRepair.repair(folder.path) { _, _ in }
+        } catch {
+            guard image.allSatisfy({ $0.key == "journal.sqlite-shm" || folder.read($0.key) == $0.value }) else {
+                return .wrong("refused, and changed: \(error)")
+            }
+            return "\(error)".contains("journal repair") ? .wrong("advises itself: \(error)") : .refused
+        }
+        do {
+            let journal = try SQLiteJournal(folder.path)
+            let records = try journal.readAll()
+            let base = journal.snapshot?.sequence ?? 0
+            guard try journal.readSnapshot() == (base == 8 ? crashed.snapshot : base == 4 ? [[0]] : nil) else {
+                return .wrong("the snapshot of \(base) is another")
+            }
+            // Of an older state: what was pruned later is there.
+            let known = crashed.records + JournalSQLiteTests.records(2..<3)
+            guard records.allSatisfy(known.contains) else { return .wrong("a record is another") }
+            let tail = records.map(\.sequence).filter { $0 > base }
+            guard tail == Array(base..<journal.lastSequence).map({ $0 + 1 }) else { return .wrong("a gap: \(tail)") }
+            return .mended
+        } catch {
+            return .wrong("repaired, and refused again: \(error)")
+        }
+    }
+
+    @Test(
+        "What was refused is repaired, or left as it is", arguments: Ending.allCases,
+        [Damage.cut, .flippedHigh, .zeroed])
+    func repaired(ending: Ending, damage: Damage) throws {
+        let crashed = try Crashed(ending)
+        let options = try FaultyDisk().options()
+        let folder = TemporaryFolder()
+        var tally: [Mending: Int] = [:]
+        for file in ["journal.sqlite", "journal.sqlite-wal"] {
+            let bytes = crashed.image[file] ?? []
+            for place in stride(from: 0, to: bytes.count, by: Self.isComplete ? 7 : damage == .zeroed ? 512 : 311) {
+                var image = crashed.image
+                image[file] = damage.apply(to: bytes, at: place)
+                guard outcome(of: image, crashed, in: folder, options) == .refused else { continue }
+                let mending = mending(of: image, crashed)
+                if case .wrong(let what) = mending { Issue.record("\(file), \(damage) at \(place): \(what)") }
+                tally[mending, default: 0] += 1
+            }
+        }
+        print("repair: \(damage), \(ending): \(tally.map { "\($0) \($1)" }.sorted())")
+        if damage != .cut { #expect(tally[.mended, default: 0] > 3 * tally[.refused, default: 0]) }
+    }
 }

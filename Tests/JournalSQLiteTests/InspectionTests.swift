@@ -109,6 +109,70 @@ struct InspectionTests {
         #expect(folder.read("journal.sqlite") == bytes)
     }
 
+    @Test func `a backup that fails leaves nothing behind`() async throws {
+        await #expect(processExitsWith: .success) {
+            let folder = TemporaryFolder()
+            let copy = TemporaryFolder()
+            let journal = try SQLiteJournal(folder.path)
+            try journal.append(records(1..<101, byteCount: 3_000))
+            _ = signal(SIGXFSZ, SIG_IGN)
+            var limit = rlimit()
+            unsafe getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+            limit.rlim_cur = 100_000
+            unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+            for path in [copy.path, copy.path + "/new"] {
+                do throws(JournalError) {
+                    try JournalInspector(folder.path).backup(to: path) { _, _ in }
+                    exit(2)
+                } catch {
+                    guard "\(error)".hasSuffix("(free some space, then run it again)") else { exit(3) }
+                }
+            }
+            guard copy.files == [] else { exit(4) }
+        }
+    }
+
+    @Test func `what is in the way is named, with what helps against it`() throws {
+        let folder = TemporaryFolder()
+        folder.write("file", [1])
+        func message(_ body: () throws -> Void) throws -> String {
+            "\(try #require(throws: JournalError.self) { try body() })"
+        }
+        let file = folder.path + "/file"
+        #expect(
+            try message { _ = try SQLiteJournal(file) }
+                == "could not make the folder \(file): there is a file of that name "
+                + "(choose another folder, or move that file away)")
+        #expect(
+            try message { _ = try JournalInspector(folder.path) }
+                == "could not read \(folder.path): there is no journal.sqlite in it "
+                + "(give the folder that the daemon's --data names)")
+        _ = unsafe unlink(file)
+        try SQLiteJournal(folder.path).close()
+        #expect(
+            try message { try JournalInspector(folder.path).backup(to: folder.path) { _, _ in } }
+                == "could not write \(folder.path)/journal.sqlite: there is a journal already "
+                + "(give a folder that does not exist yet)")
+    }
+
+    @Test func `a folder without permission is not one without a journal`() async throws {
+        await #expect(processExitsWith: .success) {
+            let folder = TemporaryFolder()
+            try SQLiteJournal(folder.path).close()
+            _ = unsafe chmod(folder.path, 0)
+            // Nobody: to root nothing is forbidden.
+            guard getuid() != 0 || setuid(65_534) == 0 else { exit(2) }
+            for open in [{ _ = try SQLiteJournal(folder.path) }, { _ = try JournalInspector(folder.path) }] {
+                do {
+                    try open()
+                    exit(3)
+                } catch {
+                    guard "\(error)".contains("Permission denied (run it as the user") else { exit(4) }
+                }
+            }
+        }
+    }
+
     /// Flips a bit of one record's body, and of every copy of it that SQLite left in free space.
     private func damage(_ sequence: Int64, in folder: TemporaryFolder) {
         var bytes = folder.read("journal.sqlite")

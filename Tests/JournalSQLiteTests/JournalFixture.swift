@@ -17,6 +17,11 @@ final class TemporaryFolder: Sendable {
     }
 
     deinit {
+        for folder in files where folder.hasPrefix("damaged-") {
+            let inner = path + "/" + folder
+            for file in Self.files(in: inner) { _ = unsafe unlink(inner + "/" + file) }
+            _ = unsafe rmdir(inner)
+        }
         removeFiles()
         _ = unsafe rmdir(path)
     }
@@ -25,7 +30,9 @@ final class TemporaryFolder: Sendable {
         for file in files { _ = unsafe unlink(path + "/" + file) }
     }
 
-    var files: [String] {
+    var files: [String] { Self.files(in: path) }
+
+    private static func files(in path: String) -> [String] {
         guard let folder = unsafe opendir(path) else { return [] }
         defer { unsafe closedir(folder) }
         var names: [String] = []

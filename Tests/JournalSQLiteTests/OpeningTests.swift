@@ -27,8 +27,9 @@ struct OpeningTests {
 
     @Test func `a folder that cannot be made is one clear error`() throws {
         #expect(
-            throws: JournalError.failed(
-                what: "could not make the folder /proc/telltale", cause: "No such file or directory")
+            throws: JournalError.unusable(
+                what: "could not make the folder /proc/telltale", cause: "No such file or directory",
+                advice: "choose another folder")
         ) {
             try SQLiteJournal("/proc/telltale")
         }

@@ -6,7 +6,8 @@ import Model
 
 struct JournalExportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "export", abstract: "Writes every record as a line of JSON, oldest first.")
+        commandName: "export", abstract: "Writes every record as a line of JSON, oldest first.",
+        discussion: "Of a damaged journal it writes what is whole, says what is not, and ends with exit status 1.")
 
     @OptionGroup var folder: JournalFolderArgument
     @Option(help: ArgumentHelp("Begin after this record.", valueName: "seq"))
@@ -15,11 +16,7 @@ struct JournalExportCommand: ParsableCommand {
     var key: String?
 
     func run() throws {
-        let inspector = try JournalInspector(folder.path)
-        var last = after
-        while true {
-            let records = try inspector.readRecords(after: last, limit: 1_000)
-            guard let newest = records.last else { return }
+        let findings = try JournalInspector(folder.path).readWhole(after: after) { records in
             var lines = ""
             for record in records where key == nil || key == record.entity {
                 let object: JSON = [
@@ -30,7 +27,8 @@ struct JournalExportCommand: ParsableCommand {
                 lines += "\(object)\n"
             }
             Output.write(lines)
-            last = newest.sequence
         }
+        for finding in findings { StandardError.write("telltale: \(finding)") }
+        if !findings.isEmpty { throw ExitCode.failure }
     }
 }

@@ -39,7 +39,7 @@ struct JournalRepairCommand: ParsableCommand {
         }
         for finding in report.findings { Output.line("found: \(finding)") }
         if report.lostHistoryCount > 0 {
-            Output.line("lost: \(report.lostHistoryCount) records of histories before the snapshot")
+            Output.line("lost: \(report.lostHistoryCount) records of histories before the snapshot, or fewer")
         }
         if lost > 0 { Output.line("lost: \(lost) records, \(report.lastSequence + 1) to \(report.lastSequenceBefore)") }
         Output.line("kept: \(report.keptRecordCount) records, up to \(report.lastSequence)")
