@@ -62,7 +62,7 @@ public struct JournalOpening: Hashable, Sendable {
     public enum Ending: String, Hashable, Sendable {
         /// There was no journal; this one is new.
         case new
-        /// The daemon before this one had stopped in order.
+        /// The last daemon that wrote to it had stopped in order.
         case clean
         /// It had not; what was not acknowledged may have been dropped.
         case unclean

@@ -143,12 +143,6 @@ struct JournalFolder {
         return unsafe stat(file, &status) == 0 ? Int(status.st_size) : nil
     }
 
-    /// What tells this file from a copy of it.
-    static func identity(of file: String) -> Int64 {
-        var status = stat()
-        return unsafe stat(file, &status) == 0 ? Int64(bitPattern: UInt64(status.st_ino)) : 0
-    }
-
     /// The first `count` bytes of a file, or fewer.
     static func beginning(of file: String, count: Int) throws(JournalError) -> [UInt8] {
         let descriptor = unsafe open(file, O_RDONLY | O_CLOEXEC)

@@ -11,7 +11,7 @@ public final class JournalInspector {
         public var sync: SQLiteJournal.Sync
         /// Which process uses it, as it says itself; `nil` when none does.
         public var user: String?
-        /// Whether the last daemon stopped in order. A running one has not yet.
+        /// Whether the last daemon that wrote to it stopped in order. A running one has not yet.
         public var isClean: Bool
         public var recordCount: Int64
         public var firstSequence: Int64
@@ -46,6 +46,7 @@ public final class JournalInspector {
                 user = by
             }
             try SQLiteJournal.checkBeginning(of: folder)
+            if lock != nil { try SQLiteJournal.checkLog(WriteAheadLog(reading: folder.log), of: folder) }
             let connection = try SQLiteConnection(folder.database, .readWrite)
             try connection.execute("PRAGMA query_only = ON", "could not open \(folder.database)")
             return (lock: lock, user: user, connection: connection)

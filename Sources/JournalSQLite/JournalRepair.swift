@@ -83,6 +83,7 @@ public struct JournalRepair {
     private mutating func build(progress: (Int64, Int64) -> Void) throws(JournalError) {
         let folder = folder
         let log = try WriteAheadLog(reading: folder.log)
+        try SQLiteJournal.checkLog(log, of: folder)
         // Of an empty file SQLite thinks that it is new, and takes its log away.
         guard JournalFolder.size(of: folder.database) ?? 0 > 0 else { throw nothingToKeep }
         let source = try SQLiteConnection(folder.database, .readWrite)

@@ -51,6 +51,9 @@ struct Head: Hashable {
     static let isBackup: Int64 = -1
     static let isRepaired: Int64 = -2
 
+    /// Whether nobody has begun to write to it where it lies.
+    var isCopy: Bool { origin == Self.isBackup || origin == Self.isRepaired }
+
     var seal: UInt64 {
         Checksum.words(
             epoch, UInt64(bitPattern: sequence), checksum, UInt64(bitPattern: snapshot),

@@ -176,6 +176,21 @@ internal import Journal
         try execute("PRAGMA writable_schema = ON", "could not open \(path)")
     }
 
+    /// How sure the next commits are.
+    func setSync(_ sync: SQLiteJournal.Sync) throws(JournalError) {
+        try execute("PRAGMA synchronous = \(sync.rawValue)", "could not open \(path)")
+    }
+
+    /// As ``checkpoint(_:waiting:)``, of a journal's file: the witness is told, before and after.
+    func checkpoint(
+        _ checkpoint: Checkpoint, of folder: JournalFolder, waiting milliseconds: Int32, _ witness: Witness
+    ) throws(JournalError) -> Bool {
+        try witness.databaseChanges()
+        let isWhole = try self.checkpoint(checkpoint, waiting: milliseconds)
+        try witness.databaseSettled(FileIdentity(of: folder.database).changeTime)
+        return isWhole
+    }
+
     /// What SQLite's code means for a journal.
     func error(_ code: CInt, _ what: String) -> JournalError {
         let message = unsafe String(cString: sqlite3_errmsg(raw))

@@ -1,56 +1,88 @@
+internal import Glibc
 internal import Journal
 
 /// What opening gave.
 struct OpenedJournal {
     var connection: SQLiteConnection
     var statements: SQLiteJournal.Statements
+    var witness: Witness
     var head: Head
     var snapshot: JournalSnapshot?
     var opening: JournalOpening
+    /// The log could not begin anew: someone reads it.
+    var needsFreshLog: Bool
 }
 
 extension SQLiteJournal {
     /// Opens what is there or makes it anew. Nothing is changed before everything was found in order.
     static func open(_ folder: JournalFolder, _ options: Options) throws(JournalError) -> OpenedJournal {
         let isNew = try make(folder, options)
+        let identity = FileIdentity(of: folder.database)
         try checkBeginning(of: folder)
         let log = try WriteAheadLog(reading: folder.log)
-        let connection = try SQLiteConnection(
-            folder.database, .readWrite, fileSystem: options.fileSystem)
+        try checkLog(log, of: folder, fileSystem: options.fileSystem)
+        let connection = try SQLiteConnection(folder.database, .readWrite, fileSystem: options.fileSystem)
         try configure(connection, options)
         let found = try checkContents(of: connection, folder, log: log)
-        if fileByteCount(folder) <= options.checkedByteCount {
+        let reason = isNew ? nil : reasonForNewEpoch(found.head, folder, identity)
+        // The log of a file that was put in the place of another may be that one's, and SQLite has mixed them.
+        let isSuspect = !isNew && log.validFrameCount > 0 && !isAsLeft(found.head, folder, identity)
+        if isSuspect || fileByteCount(folder) <= options.checkedByteCount {
             try JournalCheck(connection, folder, found.head).run { _, _ in }
         }
 
         var opening = JournalOpening(ending: isNew ? .new : found.head.isClean ? .clean : .unclean)
         opening.droppedByteCount = log.droppedByteCount
+        opening.epochReplaced = reason
         var head = found.head
-        let identity = JournalFolder.identity(of: folder.database)
-        if !isNew {
-            opening.epochReplaced =
-                switch head.origin {
-                case identity where head.isClean || head.sync == .full: nil
-                case identity: "the daemon ran with --sync \(head.sync.rawValue) and was not stopped in order"
-                case Head.isBackup: "restored from a backup"
-                case Head.isRepaired: "repaired"
-                default: "the folder was copied or restored"
-                }
-        }
-        if opening.epochReplaced != nil { head.epoch = options.makeEpoch() }
-        head.origin = identity
-        head.isClean = false
-        head.sync = options.sync
-
-        let what = "could not begin to write \(folder.database)"
         let statements = try Statements(connection)
-        try connection.transaction(what) { () throws(JournalError) in
-            try head.write(with: statements.writeHead, what)
+        let witness = try Witness(folder, isSynced: options.sync == .full && options.fileSystem == nil)
+        var needsFreshLog = false
+        if isNew || reason != nil || JournalFolder.size(of: folder.log) ?? 0 > 0 {
+            if isNew || reason != nil {
+                if reason != nil { head.epoch = options.makeEpoch() }
+                head.origin = identity.origin
+                // Of this epoch nothing was acknowledged so far.
+                head.isClean = true
+                let what = "could not begin to write \(folder.database)"
+                try connection.transaction(what) { () throws(JournalError) in
+                    try head.write(with: statements.writeHead, what)
+                }
+            }
+            // With a log that begins anew, what a crash left of an unfinished transaction is gone for good.
+            needsFreshLog = try !connection.checkpoint(
+                .truncating, of: folder, waiting: options.busyMilliseconds, witness)
+            // What such a file says of itself must not outlive the first record in a log, which would look like another
+            // file's.
+            guard !needsFreshLog || !found.head.isCopy else {
+                throw .unusable(
+                    what: "could not begin to write \(folder.database)", cause: "another program reads it",
+                    advice: "stop that one, then start again")
+            }
         }
-        // With a log that begins anew, what a crash left of an unfinished transaction is gone for good.
-        try connection.checkpoint(.truncating)
+        try witness.write(epoch: head.epoch, sequence: head.sequence)
         return OpenedJournal(
-            connection: connection, statements: statements, head: head, snapshot: found.snapshot, opening: opening)
+            connection: connection, statements: statements, witness: witness, head: head, snapshot: found.snapshot,
+            opening: opening, needsFreshLog: needsFreshLog)
+    }
+
+    /// Why history may not be whole, or may go on somewhere else too; `nil` when neither can be.
+    private static func reasonForNewEpoch(
+        _ head: Head, _ folder: JournalFolder, _ identity: FileIdentity
+    ) -> String? {
+        switch head.origin {
+        case Head.isBackup: "restored from a backup"
+        case Head.isRepaired: "repaired"
+        case _ where isAsLeft(head, folder, identity):
+            head.isClean || head.sync == .full
+                ? nil : "the daemon ran with --sync \(head.sync.rawValue) and was not stopped in order"
+        default: "the folder was copied or restored"
+        }
+    }
+
+    /// Whether nobody has touched the file since the daemon did.
+    private static func isAsLeft(_ head: Head, _ folder: JournalFolder, _ identity: FileIdentity) -> Bool {
+        head.origin == identity.origin && Witness.readNote(folder)?.fits(identity.changeTime) == true
     }
 
     /// Makes the file where there is none. It gets its name when it is whole.
@@ -112,11 +144,28 @@ extension SQLiteJournal {
         }
     }
 
+    /// Whether the log is another file's: a backup was put in the place of a journal, and that one's log stayed.
+    ///
+    /// SQLite would mix the two. A journal that began from a backup says so no more before its log has a second page.
+    static func checkLog(
+        _ log: WriteAheadLog, of folder: JournalFolder, fileSystem: String? = nil
+    ) throws(JournalError) {
+        guard log.validFrameCount > 1,
+            let connection = try? SQLiteConnection(folder.database, .withoutLog, fileSystem: fileSystem),
+            let head = try? Head(reading: connection, folder: folder), head.isCopy
+        else { return }
+        let name = head.origin == Head.isBackup ? "a backup" : "a repaired journal"
+        throw .unusable(
+            what: "could not use \(folder.database)",
+            cause: "it is \(name), and \(folder.log) is of the journal that was there before",
+            advice: "run: rm \(quoted(folder.log)) \(quoted(folder.sharedMemory)), then try again")
+    }
+
     static func configure(_ connection: SQLiteConnection, _ options: Options) throws(JournalError) {
         let what = "could not open \(connection.path)"
         // Without spilling, a transaction writes each page to the log once, at its commit.
         for pragma in [
-            "synchronous = \(options.sync.rawValue)", "cache_spill = OFF",
+            "synchronous = FULL", "cache_spill = OFF",
             "secure_delete = OFF", "cache_size = -32768", "journal_size_limit = \(max(64 << 20, options.logByteCount))",
             "temp_store = MEMORY", "trusted_schema = OFF",
         ] {
@@ -136,7 +185,8 @@ extension SQLiteJournal {
             throw .corrupt(place: "\(folder.database): the tables are not ours", advice: folder.repairAdvice)
         }
         let head = try Head(reading: connection, folder: folder)
-        if head.sync == .full {
+        // A backup, or what a repair made, knows nothing of what was acknowledged in the place where it is put.
+        if head.sync == .full, !head.isCopy {
             if let offset = log.damageOffset {
                 throw .corrupt(place: "\(folder.log), from byte \(offset) on", advice: folder.repairAdvice)
             }

@@ -42,7 +42,7 @@ extension SQLiteJournal {
         let length = connection.logLength
         if length < copiedLogLength { copiedLogLength = 0 }
         guard isLogLong else { return false }
-        try connection.checkpoint(.passive)
+        try checkpoint(.passive)
         copiedLogLength = length
         options.observer?(.logCopied)
         return false

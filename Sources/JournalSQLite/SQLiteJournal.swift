@@ -35,8 +35,9 @@ public final class SQLiteJournal: Journal {
         /// An SQLite VFS by name, for tests with faults; `nil` is the operating system's.
         package var fileSystem: String?
         package var pageByteCount = 8_192
-        /// How long a checkpoint waits for readers, in milliseconds.
-        package var busyMilliseconds: Int32 = 10_000
+        /// How long an opening and a closing wait for who reads the log, in milliseconds. Neither needs the log to be
+        /// empty; it is only better.
+        package var busyMilliseconds: Int32 = 250
 
         public init() {}
     }
@@ -81,8 +82,14 @@ public final class SQLiteJournal: Journal {
     private let witness: Witness
     /// After this nothing is written any more.
     private var failure: JournalError?
-    /// The disk was full: what is left of the failed transaction in the log must go before the next one.
-    private var needsFreshLog = false
+    /// What is left of a failed transaction in the log should go before the next one.
+    private var needsFreshLog: Bool
+    /// When that is tried again. Each time costs a look at the log, and a reader may stay for hours.
+    private var nextFreshLog = ContinuousClock.now
+    /// Whether the file says that the daemon stopped in order.
+    private var isMarkedClean: Bool
+    /// Whether the file says that it is being written to, and how its commits are synced.
+    private var isMarkedInUse = false
     /// The newest record that was read, so that the next one's link can be checked.
     private var lastRead: (sequence: Int64, checksum: UInt64)?
 
@@ -106,18 +113,25 @@ public final class SQLiteJournal: Journal {
 
     /// Opens the journal in `path`, or makes one, folder and all.
     public init(_ path: String, _ options: Options = Options()) throws(JournalError) {
-        folder = JournalFolder(path: path)
+        let folder = JournalFolder(path: path)
+        self.folder = folder
         self.options = options
-        try folder.make()
-        lock = try FolderLock(folder)
-        let opened = try Self.open(folder, options)
-        witness = try Witness(folder)
+        let (lock, opened) = try beforeEnd("start again") { () throws(JournalError) in
+            try folder.make()
+            let lock = try FolderLock(folder)
+            return (lock, try Self.open(folder, options))
+        }
+        self.lock = lock
+        witness = opened.witness
+        needsFreshLog = opened.needsFreshLog
         connection = opened.connection
         statements = opened.statements
+        isMarkedClean = opened.head.isClean
         head = opened.head
+        head.isClean = false
+        head.sync = options.sync
         opening = opened.opening
         snapshot = opened.snapshot
-        try witness.write(epoch: head.epoch, sequence: head.sequence)
     }
 
     // MARK: Writing
@@ -192,12 +206,14 @@ public final class SQLiteJournal: Journal {
         do throws(JournalError) {
             // Not in the middle of a batch: SQLite copies no log within a transaction. A reader that stays keeps it from
             // being copied at all, and the batch goes on without.
-            if needsFreshLog, batch == nil {
+            if needsFreshLog, batch == nil, ContinuousClock.now >= nextFreshLog {
                 // Without this a crash could leave pieces of the failed transaction behind the next one, where they
                 // look like damage. It also gives the log's space back.
-                needsFreshLog = try !connection.checkpoint(.truncating)
+                nextFreshLog = .now + .seconds(1)
+                needsFreshLog = try !checkpoint(.truncating)
                 reservedLogByteCount = 0
             }
+            if !isMarkedInUse { try markInUse() }
             try body()
         } catch {
             connection.rollBack()
@@ -206,10 +222,37 @@ public final class SQLiteJournal: Journal {
         }
     }
 
+    /// Notes in the file that it is being written to, and how, before anything else is.
+    ///
+    /// Not at the opening, so that a start that fails for another reason, an address in use say, leaves the journal as
+    /// stopped in order as it was. This is synced in any case: it must not be lost with what it warns of.
+    private func markInUse() throws(JournalError) {
+        let what = "could not begin to write \(folder.database)"
+        try connection.transaction(what) { () throws(JournalError) in
+            try head.write(with: statements.writeHead, what)
+        }
+        isMarkedClean = false
+        if options.sync != .full {
+            // With --sync off not even a log that begins anew is synced: there the mark must be in the file itself.
+            try checkpoint(.truncating, waiting: options.busyMilliseconds)
+            try connection.setSync(options.sync)
+        }
+        isMarkedInUse = true
+    }
+
+    /// ``SQLiteConnection/checkpoint(_:waiting:)``, and what the witness is to know of it.
+    @discardableResult
+    func checkpoint(
+        _ checkpoint: SQLiteConnection.Checkpoint, waiting milliseconds: Int32 = 0
+    ) throws(JournalError) -> Bool {
+        try connection.checkpoint(checkpoint, of: folder, waiting: milliseconds, witness)
+    }
+
     /// Remembers what must stop the journal for good.
     func fail(_ error: JournalError) -> JournalError {
         if case .full = error {
             needsFreshLog = true
+            nextFreshLog = .now
         } else {
             failure = failure ?? error
         }
@@ -218,15 +261,33 @@ public final class SQLiteJournal: Journal {
 
     /// The files stay open until the journal goes, so that the folder stays locked.
     public func close() throws(JournalError) {
+        if let failure { throw failure }
+        do throws(JournalError) {
+            try end()
+        } catch {
+            guard case .full = error else { throw error }
+            // It is not tried again, and what was acknowledged is in the log.
+            throw error.ending("start again")
+        }
+    }
+
+    private func end() throws(JournalError) {
         try abandonSnapshot()
+        // Whoever finds it stopped in order takes it for whole.
+        try connection.setSync(.full)
+        let what = "could not close the journal"
         var last = head
         last.isClean = true
-        try write("could not close the journal") { () throws(JournalError) in
-            try last.write(with: statements.writeHead, "could not close the journal")
+        if !isMarkedClean {
+            isMarkedInUse = true
+            try write(what) { () throws(JournalError) in try last.write(with: statements.writeHead, what) }
+            head = last
         }
-        head = last
-        failure = .failed(what: "could not write", cause: "the journal is closed")
-        try connection.checkpoint(.truncating)
+        failure = .unusable(what: "could not write", cause: "the journal is closed", advice: "open it again")
+        try checkpoint(.truncating, waiting: options.busyMilliseconds)
+        // With the names the file system makes the file's time of change durable, which the witness has noted.
+        try folder.sync()
+        try witness.sync()
     }
 
     // MARK: Reading

@@ -14,6 +14,8 @@ struct WriteAheadLog: Hashable {
     var validByteCount = 0
     /// Bytes of this log's own generation after it.
     var droppedByteCount = 0
+    /// Pages in those transactions, counting each time.
+    var validFrameCount = 0
     /// Where it is damaged, in bytes from the start, so that synced transactions would be dropped.
     var damageOffset: Int?
 
@@ -64,6 +66,8 @@ struct WriteAheadLog: Hashable {
             offset += frameByteCount
             if word(offset - frameByteCount + 4) != 0 { validByteCount = offset }
         }
+
+        validFrameCount = (validByteCount - Self.headerByteCount) / frameByteCount
 
         // What follows the last whole transaction.
         var pages: Set<UInt32> = []

@@ -95,13 +95,54 @@ struct JournalProcessTests {
             for signal in [SIGTERM, SIGKILL, SIGTERM] {
                 let daemon = try DaemonProcess(["--sync", sync], in: folder)
                 epochs.append(daemon.ready["epoch"] ?? "")
-                #expect(try greeted(daemon).ask("EVT errand/1 type=update").verb != "")
+                let event = "EVT errand/\(epochs.count) type=start"
+                #expect(try greeted(daemon).ask(event)["verdict"] == "applied")
                 daemon.send(signal)
                 _ = daemon.waitForExit()
             }
             #expect(epochs[1] == epochs[0])
             // Without full syncs a daemon that did not stop in order may have lost what it acknowledged.
             #expect((epochs[2] == epochs[1]) == (sync == "full"))
+        }
+    }
+
+    @Test("A start that fails costs no epoch", arguments: ["full", "normal", "off"])
+    func failedStart(sync: String) async throws {
+        try await onOwnThread {
+            let other = try DaemonProcess()
+            let daemon = try DaemonProcess(["--sync", sync])
+            #expect(try greeted(daemon).ask("EVT errand/1 type=start")["verdict"] == "applied")
+            daemon.send(SIGTERM)
+            #expect(daemon.waitForExit() == 0)
+            // Its address is in use, which it finds out when it has the journal.
+            #expect(throws: DaemonProcess.StartFailure.self) {
+                try DaemonProcess(["--sync", sync], in: daemon.folder, port: other.port)
+            }
+            let again = try DaemonProcess(["--sync", sync], in: daemon.folder)
+            #expect(again.ready["epoch"] == daemon.ready["epoch"])
+        }
+    }
+
+    @Test func `a copy that is put in the folder of a stopped daemon begins another epoch`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let (data, copy) = (daemon.folder.path + "/data", daemon.folder.path + "/copy")
+            daemon.send(SIGTERM)
+            #expect(daemon.waitForExit() == 0)
+            try run("cp -r \(data) \(copy)")
+            let next = try DaemonProcess(in: daemon.folder)
+            #expect(next.ready["epoch"] == daemon.ready["epoch"])
+            #expect(try greeted(next).ask("EVT errand/1 type=start")["verdict"] == "applied")
+            next.send(SIGTERM)
+            #expect(next.waitForExit() == 0)
+            try run("cp -r \(copy)/. \(data)")
+            let restored = try DaemonProcess(in: daemon.folder)
+            #expect(restored.ready["epoch"] != daemon.ready["epoch"])
+            restored.send(SIGTERM)
+            #expect(restored.waitForExit() == 0)
+            // The file system may give the numbers of the removed files away again.
+            try run("rm -r \(data) && cp -a \(copy) \(data)")
+            #expect(try DaemonProcess(in: daemon.folder).ready["epoch"] != daemon.ready["epoch"])
         }
     }
 

@@ -183,9 +183,7 @@ struct FaultTests {
 
     @Test func `after a full disk a reader that stays is in nobody's way`() throws {
         let disk = try FaultyDisk()
-        var options = disk.options()
-        options.busyMilliseconds = 20
-        let journal = try SQLiteJournal(disk.folder.path, options)
+        let journal = try SQLiteJournal(disk.folder.path, disk.options())
         try journal.append(records(1..<11))
         let copy = TemporaryFolder()
         var wasRead = false
@@ -196,9 +194,12 @@ struct FaultTests {
             #expect(throws: JournalError.self) { try journal.append(records(11..<21)) }
             disk.limitSize(-1)
             do {
+                let began = ContinuousClock.now
                 try journal.write(records(11..<14))
                 try journal.write(records(14..<16))
                 try journal.commit()
+                // It waits for no reader; a wait would be one of ten seconds.
+                #expect(ContinuousClock.now - began < .seconds(5))
             } catch {
                 Issue.record("\(error)")
             }
@@ -206,6 +207,22 @@ struct FaultTests {
         #expect(wasRead)
         try journal.append(records(16..<18))
         #expect(try journal.readAll() == records(1..<18))
+    }
+
+    @Test func `a full disk at a start or a stop does not speak of going on`() throws {
+        let disk = try FaultyDisk()
+        disk.limitSize(0)
+        var error = try #require(throws: JournalError.self) { try SQLiteJournal(disk.folder.path, disk.options()) }
+        #expect("\(error)".hasSuffix("(free some space, then start again)"))
+        disk.limitSize(-1)
+        var journal: SQLiteJournal? = try SQLiteJournal(disk.folder.path, disk.options())
+        try journal?.append(records(1..<11))
+        disk.limitSize(0)
+        error = try #require(throws: JournalError.self) { try journal?.close() }
+        #expect("\(error)".hasSuffix("(free some space, then start again)"))
+        journal = nil
+        disk.limitSize(-1)
+        #expect(try SQLiteJournal(disk.folder.path, disk.options()).readAll() == records(1..<11))
     }
 
     @Test func `a snapshot that does not fit is given up, and the old one stays`() throws {
