@@ -255,7 +255,9 @@ final class Daemon {
             isWritingSnapshot = false
             switch result {
             case .success: unprunedYet = Pruning()
-            case .failure(let error): logger.warning("the snapshot was given up: \(error)")
+            case .failure(let error):
+                let failure = if case .no = stopping { error } else { error.ending("start again") }
+                logger.warning("the snapshot was given up: \(failure)")
             }
             guard case .writingSnapshot = stopping else { break }
             // The one that was being written when we were asked to stop has not all of it.
@@ -393,6 +395,13 @@ final class Daemon {
             stopping = .writingSnapshot
             if !isWritingSnapshot { writeSnapshot() }
         }
+    }
+
+    /// Ends one that could not start, and waits for its journal: it has been left in order, and keeps its epoch.
+    func giveUp() {
+        listeners = []
+        closeJournal()
+        _ = loop.run()
     }
 
     private func closeJournal() {

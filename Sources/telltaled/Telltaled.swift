@@ -210,8 +210,13 @@ struct Telltaled: ParsableCommand {
             let daemon = try Daemon(
                 loop: loop, hub: hub, journal: journal, clock: clock, configuration: configuration, logger: logger
             ) { status = $0 }
-            try daemon.listen()
-            try daemon.start()
+            do {
+                try daemon.listen()
+                try daemon.start()
+            } catch {
+                daemon.giveUp()
+                throw error
+            }
             announce(daemon.endpoints, epoch: epoch, entities: entities, recovered: recovered)
             _ = loop.run()
             return status

@@ -114,7 +114,11 @@ struct JournalProcessTests {
             #expect(try greeted(daemon).ask("EVT errand/1 type=start")["verdict"] == "applied")
             daemon.send(SIGTERM)
             #expect(daemon.waitForExit() == 0)
-            // Its address is in use, which it finds out when it has the journal.
+            // Its address is in use, which it finds out when it has the journal, and has written there of a new kind.
+            let kind =
+                #"{"kind":"walk","type":"activity","version":1,"app":"com.example.walk","title":"Walk","#
+                + #""machine":{"initial":"on","states":{"on":{"on":{"stop":"off"}},"off":{"type":"final"}}}}"#
+            try Data(kind.utf8).write(to: daemon.folder.appending(path: "kinds/walk.json"))
             #expect(throws: DaemonProcess.StartFailure.self) {
                 try DaemonProcess(["--sync", sync], in: daemon.folder, port: other.port)
             }
