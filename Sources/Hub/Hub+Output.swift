@@ -44,7 +44,8 @@ extension Hub {
         var writer = spare.lines.take() ?? LineWriter()
         let limit = configuration.limits.bytesPerFlush
         var isDone = writeReplies(of: session, limit: limit, to: &writer)
-        if isDone {
+        // A reply that waits behind a history tells a key as it was: no newer row may come before it.
+        if isDone, session.outbox.count <= 1 {
             writeMark(to: session, at: now, to: &writer)
             isDone = writeRows(of: session, limit: limit, at: now, to: &writer)
         }

@@ -36,6 +36,26 @@ struct HistoryTests {
         #expect(house.hub.takeHistoryRequests().isEmpty)
     }
 
+    @Test func `no row overtakes a reply that waits behind a history`() throws {
+        let house = try House()
+        let (shop, screen) = (house.connect(), house.connect())
+        house.send("EVT coffee-order/1 type=start", from: shop)
+        house.send("SUB coffee-order/1", from: screen)
+        house.post("HISTORY coffee-order/1 id=h\nGET coffee-order/1 id=g", from: screen)
+        for line in ["", "EVT coffee-order/1 type=confirm"] {
+            house.post(line, from: shop)
+            house.commit()
+            house.flush()
+        }
+        // The journal is slow: nothing was read meanwhile.
+        #expect(house.lines(of: screen) == [])
+        house.turn()
+        let lines = house.lines(of: screen).map {
+            $0.prefix { $0 != "{" }.split(separator: " ").prefix(2).joined(separator: " ")
+        }
+        #expect(lines == ["HIST key=coffee-order/1", "OK id=h", "OK id=g", "UPD sub=1"])
+    }
+
     @Test func `what a sender calls by our names does not stand for ours`() throws {
         let house = try House()
         let shop = house.connect()

@@ -92,6 +92,12 @@ final class House {
         }
     }
 
+    /// Decides and commits once, and nothing else.
+    func commit() {
+        records += hub.decide(at: now)
+        hub.committed(at: now)
+    }
+
     func advance(by span: Milliseconds) {
         time = time + span
         turn()
