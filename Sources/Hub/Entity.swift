@@ -51,8 +51,8 @@ struct EntityTable: Sendable {
     var revs: [Int64] = []
     /// The sequence of the journal's last record about it; 0 = none.
     var lastRecords: [Int64] = []
-    /// The commit that began an activity for other people than the one before it under this key was for; 0 = none did.
-    var readdressedAt: [Int64] = []
+    /// For whom the key was before, where that were others; most keys are nobody else's ever.
+    var formerAudiences: [EntityIndex: FormerAudiences] = [:]
     /// When its dismissal was committed, by the real clock: retention counts from here.
     var dismissedAt: [Timestamp?] = []
     /// The time of its entry among the hub's deadlines.
@@ -91,7 +91,6 @@ struct EntityTable: Sendable {
             states.append(.none)
             revs.append(0)
             lastRecords.append(0)
-            readdressedAt.append(0)
             dismissedAt.append(nil)
             armed.append(nil)
             wallArmed.append(nil)
@@ -128,7 +127,7 @@ struct EntityTable: Sendable {
         kindNumbers.release(kindNames[index])
         revs[index] = 0
         lastRecords[index] = 0
-        readdressedAt[index] = 0
+        formerAudiences[index] = nil
         dismissedAt[index] = nil
         armed[index] = nil
         wallArmed[index] = nil

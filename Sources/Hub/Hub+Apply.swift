@@ -105,8 +105,9 @@ extension Hub {
         guard let started else { return Applied(verdict: outcome.verdict) }
         let entity = entities.intern(command.key)
         if let previous = activity(at: entity), previous.accounts != started.accounts {
-            undo.append(.readdressed(entity, entities.readdressedAt[entity]))
-            entities.readdressedAt[entity] = sequence
+            undo.append(.readdressed(entity, entities.formerAudiences[entity]))
+            entities.formerAudiences[entity, default: FormerAudiences()]
+                .append(FormerAudiences.Change(commit: sequence, accounts: previous.accounts))
         }
         remember(entity, in: &undo)
         countActivity(at: entity, by: -1)

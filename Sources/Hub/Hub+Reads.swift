@@ -145,7 +145,8 @@ extension Hub {
             }
             // What happened to other people's activities under this key is theirs.
             telling.begin(
-                at: entities.lastRecords[entity], from: account == nil ? 0 : entities.readdressedAt[entity])
+                at: entities.lastRecords[entity],
+                from: account == nil ? 0 : entities.formerAudiences[entity]?.since ?? 0)
         }
         telling.isAwaited = true
         historyRequests.append(

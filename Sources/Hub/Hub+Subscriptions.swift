@@ -176,7 +176,8 @@ extension Hub {
     /// Whether the people of `account` could see what stood behind the key at `sequence`, or can now. What is other
     /// people's is not even told to be gone.
     private func mayHaveKnown(_ entity: EntityIndex, account: String?, at sequence: Int64) -> Bool {
-        isAddressed(entity, to: account) || entities.readdressedAt[entity] > sequence
+        guard let account, !isAddressed(entity, to: account) else { return true }
+        return entities.formerAudiences[entity]?.contains(account, after: sequence) == true
     }
 
     /// What a selector follows and a commit after `sequence` changed, oldest first.

@@ -374,7 +374,7 @@ extension Hub {
             self.settings = settings
             hasSettings = hadSettings
         case .resumeFloor(let floor): resumeFloor = floor
-        case .readdressed(let entity, let sequence): entities.readdressedAt[entity] = sequence
+        case .readdressed(let entity, let audiences): entities.formerAudiences[entity] = audiences
         case .serving(let kind, let id):
             self[id]?.served.removeAll { $0 == kind }
             _ = rosters[kind]?.leave(id.number)

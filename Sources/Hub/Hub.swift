@@ -214,7 +214,7 @@ enum Undo: Sendable {
     indirect case kinds(KindTable)
     indirect case settings(DecisionSettings, hadSettings: Bool)
     case resumeFloor(Int64)
-    case readdressed(EntityIndex, Int64)
+    indirect case readdressed(EntityIndex, FormerAudiences?)
     /// A connection began to serve a kind.
     case serving(String, SessionID)
 }

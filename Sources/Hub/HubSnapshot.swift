@@ -120,7 +120,7 @@ public struct HubSnapshot: Sendable {
         writer.write(entities.kinds[entity])
         writer.write(entities.revs[entity])
         writer.write(entities.lastRecords[entity])
-        writer.write(entities.readdressedAt[entity])
+        (entities.formerAudiences[entity] ?? FormerAudiences()).encode(to: &writer)
         writer.write(entities.dismissedAt[entity]) { $0.write($1) }
         switch entities.states[entity] {
         case .none: writer.write(UInt8(0))
@@ -232,7 +232,7 @@ extension Hub {
         entities.kinds[entity] = kind
         entities.revs[entity] = try reader.readInt64()
         entities.lastRecords[entity] = try reader.readInt64()
-        entities.readdressedAt[entity] = try reader.readInt64()
+        entities.formerAudiences[entity] = try FormerAudiences(from: &reader)
         entities.dismissedAt[entity] = try reader.readOptional { (reader) throws(BinaryError) in
             try reader.readTimestamp()
         }

@@ -178,7 +178,8 @@ final class Daemon {
     /// What is decided after the last snapshot was begun would not be in it.
     private var mayDecide: Bool {
         switch stopping {
-        case .no, .asked, .draining: true
+        case .no, .draining: true
+        case .asked(let start): clock.now.monotonic - start < Self.answeringMilliseconds
         case .writingSnapshot, .closingJournal: false
         }
     }
@@ -380,7 +381,7 @@ final class Daemon {
                 isDeaf = true
                 for connection in connections.all { connection.pauseReading() }
             }
-            guard !hub.isCommitting, !hub.hasWork(at: now) || waited >= Self.answeringMilliseconds else { return }
+            guard !hub.isCommitting, !hub.hasWork(at: now) || !mayDecide else { return }
             hub.drain(wait: 100...5_000)
             flush(at: clock.now)
             stopping = .draining

@@ -1,6 +1,7 @@
-import Hub
 import Model
 import Testing
+
+@testable import Hub
 
 /// What is one account's is not told to another, not even that it is there.
 struct PrivacyTests {
@@ -21,24 +22,46 @@ struct PrivacyTests {
         #expect(resumed.contains { $0.hasPrefix("UPD ") && $0.contains("key=errand/hers") })
     }
 
-    @Test("A key that is other people's now is told to be gone to whom it was shown", arguments: [false, true])
+    @Test(
+        "A key that is other people's now is told to be gone to whom it was shown, and to nobody else",
+        arguments: [false, true])
     func readdressed(restarts: Bool) throws {
         let house = try House(kinds: House.kindsOfSurfaces)
         let (shop, alice) = (house.connect(), house.connect())
         house.send("HELLO account=alice", from: alice)
         house.send("EVT errand/1 type=start for=alice", from: shop)
-        let cursor = try #require(
-            house.send("SUB * view=full", from: alice).last.flatMap { House.attribute("cur", of: $0) })
-        house.disconnect(alice)
-        house.send(#"EVT errand/1 type=end {"dismissal-date":0}"#, from: shop)
-        house.send("EVT errand/1 type=start for=bob", from: shop)
+        let dave = house.connect()
+        house.send("HELLO account=dave", from: dave)
+        let cursors = try [alice, dave].map { client in
+            try #require(
+                house.send("SUB * view=full", from: client).last.flatMap { House.attribute("cur", of: $0) })
+        }
+        for client in [alice, dave] { house.disconnect(client) }
+        for next in ["bob", "carol"] {
+            house.send(#"EVT errand/1 type=end {"dismissal-date":0}"#, from: shop)
+            house.send("EVT errand/1 type=start for=\(next)", from: shop)
+        }
         if restarts { try house.restart(kinds: House.kindsOfSurfaces, fromSnapshot: true) }
-        let again = house.connect()
-        house.send("HELLO account=alice", from: again)
-        #expect(
-            house.send("SUB * view=full from=\(cursor)", from: again).contains {
-                $0.hasPrefix("DEL ") && $0.contains("key=errand/1 ")
-            })
+        for (account, cursor) in zip(["alice", "dave"], cursors) {
+            let again = house.connect()
+            house.send("HELLO account=\(account)", from: again)
+            let resumed = house.send("SUB * view=full from=\(cursor)", from: again)
+            #expect(
+                resumed.contains { $0.hasPrefix("DEL ") && $0.contains("key=errand/1 ") } == (account == "alice"))
+        }
+    }
+
+    @Test func `a key that goes round among many is told of with bounded memory`() {
+        var audiences = FormerAudiences()
+        for commit in 1...40 {
+            audiences.append(FormerAudiences.Change(commit: Int64(commit), accounts: ["guest-\(commit)"]))
+        }
+        #expect(audiences.since == 40)
+        #expect(audiences.changes.count == 16)
+        #expect(audiences.contains("guest-40", after: 39) && !audiences.contains("guest-40", after: 40))
+        #expect(!audiences.contains("guest-3", after: 30))
+        // Longer ago than is remembered: better once too often than a card that stays.
+        #expect(audiences.contains("guest-3", after: 2))
     }
 
     @Test("A batch that is taken back leaves the audience as it was", arguments: [false, true])

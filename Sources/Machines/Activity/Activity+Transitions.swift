@@ -80,7 +80,8 @@ extension Activity {
         try Self.checkSize(values.content, attributesByteCount: attributesByteCount, settings: settings)
         let limit = settings.byteCountLimit
 
-        let ending = lifecycle == .ended ? (endedAt, removeAt, machine) : nil
+        let ending =
+            lifecycle == .ended ? (endedAt, removeAt, machine, staleDate, freshAt, isWithheld) : nil
         let step: StepResult
         do throws(MachineError) {
             if lifecycle == .ended {
@@ -134,7 +135,7 @@ extension Activity {
             || staleDateChanged || outcome.alert != nil
         if !isChanged, step.isDone, let ending {
             // Opened, and done again with nothing to show for it: its end is where it was.
-            (endedAt, removeAt, machine) = ending
+            (endedAt, removeAt, machine, staleDate, freshAt, isWithheld) = ending
             (lifecycle, staleAt) = (.ended, nil)
             return outcome
         }
