@@ -81,13 +81,19 @@ public final class BlockingClient {
         let wanted = client.request(command)
         var reply: Reply?
         var reason = "the daemon closed the connection"
+        var farewell: ServerLine?
         try wait { event throws(ClientFailure) -> Bool in
             switch event {
             case .item(wanted, let line): onItem(line)
             case .reply(wanted, let answer): reply = answer
-            case .lost(wanted): throw .lost(reason)
-            case .disconnected(let why, _): reason = why
-            case .farewell(let line): reason = line.message ?? line["code"] ?? reason
+            case .lost(wanted):
+                if let farewell, farewell.verb == "ERR" { throw .refused(reason) }
+                throw .lost(reason)
+            // What it said before it closed tells more than that it did.
+            case .disconnected(let why, _): if farewell == nil { reason = why }
+            case .farewell(let line):
+                farewell = line
+                reason = line.message ?? line["code"] ?? reason
             case .violation(let text): reason = text
             case .ready, .refused, .item, .reply, .restarted, .lost, .subscription, .action: break
             }
@@ -102,8 +108,13 @@ public final class BlockingClient {
         watchdog.schedule(afterMilliseconds: timeout.count)
         defer { watchdog.cancel() }
         while true {
-            while !inbox.events.isEmpty {
-                if try isDone(inbox.events.removeFirst()) { return }
+            if !inbox.events.isEmpty {
+                while !inbox.events.isEmpty {
+                    if try isDone(inbox.events.removeFirst()) { return }
+                }
+                // It answers, and whoever takes the answers may have taken their time.
+                watchdog.schedule(afterMilliseconds: timeout.count)
+                inbox.hasTimedOut = false
             }
             if inbox.hasTimedOut { throw .timedOut }
             if client.isOver { throw .lost("the daemon closed the connection") }

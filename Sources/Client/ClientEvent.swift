@@ -119,6 +119,8 @@ public struct ServerGreeting: Hashable, Sendable {
     public var speed: Double
     /// Milliseconds of silence after which it says `MARK`.
     public var heartbeat: Int64
+    /// The longest line that it takes, in bytes without its ending.
+    public var lineLength: Int
     public var authentication: String
     public var server: String
 
@@ -130,6 +132,7 @@ public struct ServerGreeting: Hashable, Sendable {
         let speed = line["speed"].flatMap { Double($0) } ?? 1
         self.speed = speed.isFinite && speed > 0 ? speed : 1
         heartbeat = line.integer("hb") ?? 20_000
+        lineLength = line.integer("max_line").flatMap { Int(exactly: $0) } ?? WireLimits.lineLength
         authentication = line["auth"] ?? "none"
         server = line["server"] ?? "-"
     }

@@ -84,6 +84,7 @@ public struct ClientProtocol {
         decoder = Self.freshDecoder
         output = []
         wantsClose = false
+        closeReason = nil
         reconnectWait = nil
         lastReceived = now
         lastSent = now
@@ -194,12 +195,29 @@ public struct ClientProtocol {
             while bytes.count < limit, unanswered.count < configuration.windowCount,
                 let request = unsent.popFirst()
             {
+                guard !isTooLong(request) else { continue }
                 bytes += request.line
                 if request.kind != .farewell { unanswered.append(request) }
             }
         }
         if !bytes.isEmpty { lastSent = now }
         return bytes
+    }
+
+    /// Answers a request itself that the server would not take, and close for: sent again with the next connection, it
+    /// would be closed for again, for ever.
+    private mutating func isTooLong(_ request: PendingRequest) -> Bool {
+        guard let limit = greeting?.lineLength, request.line.count - 1 > limit else { return false }
+        var writer = LineWriter()
+        writer.error(
+            WireError(
+                .tooLarge, "the request is a line of \(request.line.count - 1) bytes, \(limit) is the limit; say less"),
+            id: String(request.number))
+        let text = Array(writer.bytes.dropLast())
+        if let line = try? ServerLine(text.span, parser: JSONParser()) {
+            events.append(.reply(RequestID(number: request.number), Reply(line)))
+        }
+        return true
     }
 
     // MARK: Inner workings

@@ -112,10 +112,36 @@ struct CommandLineTests {
         }
     }
 
+    @Test func `what a command has begun ends with whoever serves`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let shell = Shell(daemon)
+            let note = daemon.folder.appending(path: "pid")
+            let provider = try shell.start(
+                "serve", "porch-light", "--report", "front=off", "--exec", "echo $$ >'\(note.path)'; sleep 600; true")
+            let end = Date.now.addingTimeInterval(30)
+            while Date.now < end, try shell.run("set", "porch-light/front", "on").status != 0 {}
+            var group: pid_t?
+            while Date.now < end, group == nil {
+                group = try? pid_t(
+                    String(contentsOf: note, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines))
+            }
+            let command = try #require(group)
+            provider.send(SIGINT)
+            #expect(provider.waitForExit(seconds: 10) == 0)
+            while Date.now < end, kill(0 - command, 0) == 0 {}
+            #expect(kill(0 - command, 0) != 0)
+        }
+    }
+
     @Test func `a refusal is one line on standard error, and exit 1`() async throws {
         try await onOwnThread {
             let daemon = try DaemonProcess()
             let shell = Shell(daemon)
+            let long = try shell.run(
+                "post", "coffee-order/1", "start", "--data", #"{"note":"\#(String(repeating: "x", count: 70_000))"}"#)
+            #expect(long.status == 1)
+            #expect(long.error.hasPrefix("telltale: too_large: the request is a line of "))
             for (arguments, code) in [
                 (["get", "coffee-order/none"], "unknown_key"), (["post", "nothing/1", "start"], "unknown_kind"),
                 (["post", "coffee-order/none", "brew"], "unknown_key"), (["press", "porch-light/front"], "bad_action"),
@@ -140,6 +166,11 @@ struct CommandLineTests {
             ["set", "porch-light/front", "maybe"], ["watch", "--view", "sofa"], ["watch", "--trait", "foo=bar"],
             ["watch", "--trait", "locked=maybe"], ["watch", "--count", "0"], ["serve", "porch-light"],
             ["serve", "a b", "--exec", "true"], ["list", "--connect", "nowhere"], ["sing"],
+            ["post", "coffee-order/1", "start", "--for", ","], ["post", "coffee-order/1", "start", "--for", "a,,b"],
+            ["post", "coffee-order/1", "start", "--for", "a,a"], ["list", "--account", "a b"],
+            ["list", "--account", ""],
+            ["dismiss", "coffee-order/1", "--account", "é"], ["watch", "--trait", "foreground=a b"],
+            ["watch", "--placement", "a b"], ["journal", "export", "nowhere", "--key", "bad"],
         ])
     func usage(arguments: [String]) async throws {
         try await onOwnThread {

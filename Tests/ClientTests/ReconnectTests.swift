@@ -296,4 +296,16 @@ struct ReconnectTests {
         script.server("OK id=4 sub=1", #"UPD sub=1 key=a/b rev=5 {\#(member)"shown":false}"#, "LIVE sub=1 cur=y")
         #expect(script.told.contains("violation: a/b has two bodies for rev 5") == isViolation)
     }
+
+    @Test func `what is longer than the server takes is refused here, and what stands behind it is sent`() throws {
+        var script = Script()
+        var long = try event("a/1", "start")
+        long.tail["note"] = .string(String(repeating: "x", count: 500))
+        script.client.post(long)
+        script.client.post(try event("a/2", "start"))
+        let sent = script.introduce(greeting: Script.greeting.replacing("max_line=65536", with: "max_line=400"))
+        script.pass(.zero)
+        #expect(sent.count == 1 && sent[0].contains("a/2"))
+        #expect(script.told.count { $0.contains("too_large") } == 1)
+    }
 }

@@ -70,15 +70,7 @@ struct PostCommand: ParsableCommand {
         guard (1...64).contains(event.utf8.count), event.utf8.allSatisfy(Self.isNameByte) else {
             throw ValidationError("EVENT is to be 1 to 64 of [A-Za-z0-9_.:-], not '\(event)'.")
         }
-        for (name, value) in [("--eid", eid), ("--src", src), ("--for", accounts)] {
-            guard let value else { continue }
-            guard !value.isEmpty, value.utf8.count <= WireLimits.valueLength,
-                value.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
-            else {
-                throw ValidationError(
-                    "\(name) is to be 1 to \(WireLimits.valueLength) visible ASCII characters without a space.")
-            }
-        }
+        for (name, value) in [("--eid", eid), ("--src", src), ("--for", accounts)] { try WireValue.check(name, value) }
         for (name, value) in [("--at", at), ("--ver", ver)] {
             if let value, value < 0 { throw ValidationError("\(name) is to be 0 or more.") }
         }
@@ -86,7 +78,12 @@ struct PostCommand: ParsableCommand {
         command.source = src
         command.happenedAt = at.map(Timestamp.init(milliseconds:))
         command.version = ver
-        command.accounts = accounts?.split(separator: ",").map(String.init) ?? []
+        command.accounts = accounts?.split(separator: ",", omittingEmptySubsequences: false).map(String.init) ?? []
+        // Without its empty parts it could be for nobody, which is everybody.
+        guard Set(command.accounts).count == command.accounts.count, !command.accounts.contains("") else {
+            throw ValidationError(
+                "--for is to be accounts with single commas between, each once, not '\(accounts ?? "")'.")
+        }
         if let data {
             do {
                 guard let object = try JSONParser.parse(data).object else {

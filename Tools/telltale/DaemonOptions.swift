@@ -119,6 +119,21 @@ extension ViewName: ExpressibleByArgument {
 struct AccountOption: ParsableArguments {
     @Option(help: ArgumentHelp("Whose device this is; without it, everybody's activities are seen.", valueName: "name"))
     var account: String?
+
+    func validate() throws { try WireValue.check("--account", account) }
+}
+
+/// What people write that goes out as a value of the protocol, as it stands.
+enum WireValue {
+    static func check(_ name: String, _ value: String?) throws {
+        guard let value else { return }
+        guard !value.isEmpty, value.utf8.count <= WireLimits.valueLength,
+            value.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else {
+            throw ValidationError(
+                "\(name) is to be 1 to \(WireLimits.valueLength) visible ASCII characters without a space.")
+        }
+    }
 }
 
 struct JSONFlag: ParsableArguments {

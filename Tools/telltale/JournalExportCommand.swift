@@ -13,12 +13,12 @@ struct JournalExportCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Begin after this record.", valueName: "seq"))
     var after: Int64 = 0
     @Option(help: ArgumentHelp("Only records of this key.", valueName: "kind/id"))
-    var key: String?
+    var key: Key?
 
     func run() throws {
         let findings = try JournalInspector(folder.path).readWhole(after: after) { records in
             var lines = ""
-            for record in records where key == nil || key == record.entity {
+            for record in records where key == nil || key?.text == record.entity {
                 let object: JSON = [
                     "seq": .integer(record.sequence), "time": .integer(record.time.milliseconds),
                     "key": .string(record.entity), "previous": .integer(record.previous),

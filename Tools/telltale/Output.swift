@@ -7,8 +7,11 @@ import Model
 enum Output {
     static let isTerminal = isatty(STDOUT_FILENO) == 1
 
+    /// On a terminal that can be drawn on.
+    static let canDraw = isTerminal && environment("TERM") != "dumb"
+
     /// On a terminal that has colours and whose person wants them (https://no-color.org).
-    static let hasColor = isTerminal && (environment("NO_COLOR") ?? "").isEmpty && environment("TERM") != "dumb"
+    static let hasColor = canDraw && (environment("NO_COLOR") ?? "").isEmpty
 
     static func line(_ text: String) {
         write(text + "\n")

@@ -2,6 +2,7 @@ import ArgumentParser
 import Client
 import EventLoop
 import Foundation
+import Glibc
 import Model
 import Wire
 
@@ -75,6 +76,12 @@ private final class Provider {
         var operation: String
         var process: Process
         var deadline: TimerHandle?
+
+        /// The shell with all that it has begun, which would act on else: the command is a process group.
+        func terminate() {
+            guard process.isRunning else { return }
+            kill(0 - process.processIdentifier, SIGTERM)
+        }
     }
 
     /// What a finished command tells the loop.
@@ -120,6 +127,7 @@ private final class Provider {
         serving = client.request(.serve(kind: kind))
         client.start()
         loop.run()
+        for action in running.values { action.terminate() }
         withExtendedLifetime((signals, mailbox)) {}
         if let outcome, outcome != .success { throw outcome }
     }
@@ -158,7 +166,7 @@ private final class Provider {
 
     private func perform(_ action: ProviderAction, _ loop: EventLoop, _ sender: Mailbox<Outcome>.Sender?) {
         // An older command would set the thing back, when it comes to its end.
-        running.removeValue(forKey: action.key)?.process.terminate()
+        running.removeValue(forKey: action.key)?.terminate()
         let process = Process()
         process.executableURL = URL(filePath: "/bin/sh")
         process.arguments = ["-c", command]
@@ -194,7 +202,7 @@ private final class Provider {
         }
         let deadline = try? TimerHandle(on: loop) { [unowned self] _ in
             guard running[action.key]?.operation == operation else { return }
-            running.removeValue(forKey: action.key)?.process.terminate()
+            running.removeValue(forKey: action.key)?.terminate()
         }
         let now = Timestamp(milliseconds: EventLoop.wallClockMilliseconds())
         deadline?.schedule(afterMilliseconds: max(0, (action.deadline - now).count))

@@ -40,11 +40,12 @@ struct WatchCommand: ParsableCommand {
         configuration.traits = try traits()
         var subscribe = SubscribeCommand(pattern: pattern)
         subscribe.view = view
+        try WireValue.check("--placement", placement)
         subscribe.placement = placement
         let display: any WatchDisplay =
             if output.json {
                 JSONDisplay()
-            } else if Output.isTerminal, !once, count == nil {
+            } else if Output.canDraw, !once, count == nil {
                 TerminalDisplay(
                     view: view,
                     label: [pattern.description, who.account ?? ""].filter { !$0.isEmpty }.joined(separator: " · "))
@@ -67,6 +68,7 @@ struct WatchCommand: ParsableCommand {
                 let names = TraitName.allCases.map { "\($0.rawValue)=\($0.values)" }.joined(separator: ", ")
                 throw ValidationError("'\(name)' is no situation that a device reports. There are: \(names).")
             }
+            try WireValue.check("--trait \(name)=", value)
             guard known.takes(value) else { throw ValidationError("--trait \(name)= takes \(known.values).") }
             return Attribute(name: name, value: value)
         }
