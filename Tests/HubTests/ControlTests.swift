@@ -47,14 +47,7 @@ struct ControlTests {
 
     @Test func `two operations that end in one step are both told`() throws {
         let house = try House(kinds: [House.porchLight(#""timeout":"5s""#)])
-        let (lamp, screen) = (house.connect(), house.connect())
-        house.send("SERVE porch-light", from: lamp)
-        house.send("REPORT porch-light/front value=off", from: lamp)
-        house.send("SUB porch-light/* view=carplay", from: screen)
-        let operations = try ["on", "off"].map { value in
-            let reply = house.send("SET porch-light/front value=\(value)", from: screen).first
-            return try #require(reply.flatMap { House.attribute("op", of: $0) })
-        }
+        let (lamp, screen, operations) = try switchedTwice(house)
         house.disconnect(lamp)
         _ = house.lines(of: screen)
         house.advance(by: .seconds(5))
@@ -68,14 +61,7 @@ struct ControlTests {
 
     @Test func `an end and the tap after it that share a commit are told in one row`() throws {
         let house = try House(kinds: [House.porchLight()])
-        let (lamp, screen) = (house.connect(), house.connect())
-        house.send("SERVE porch-light", from: lamp)
-        house.send("REPORT porch-light/front value=off", from: lamp)
-        house.send("SUB porch-light/* view=carplay", from: screen)
-        let operations = try ["on", "off"].map { value in
-            let reply = house.send("SET porch-light/front value=\(value)", from: screen).first
-            return try #require(reply.flatMap { House.attribute("op", of: $0) })
-        }
+        let (lamp, screen, operations) = try switchedTwice(house)
         let (first, second) = (operations[0], operations[1])
         house.send("DONE op=\(first) value=on", from: lamp)
         _ = house.lines(of: screen)
@@ -368,6 +354,21 @@ struct ControlTests {
     }
 
     // MARK: Helpers
+
+    /// A lamp that is served, and off, and a screen that has tapped on and then off: one is under way, the other waits.
+    private func switchedTwice(
+        _ house: House
+    ) throws -> (lamp: House.Client, screen: House.Client, operations: [String]) {
+        let (lamp, screen) = (house.connect(), house.connect())
+        house.send("SERVE porch-light", from: lamp)
+        house.send("REPORT porch-light/front value=off", from: lamp)
+        house.send("SUB porch-light/* view=carplay", from: screen)
+        let operations = try ["on", "off"].map { value in
+            let reply = house.send("SET porch-light/front value=\(value)", from: screen).first
+            return try #require(reply.flatMap { House.attribute("op", of: $0) })
+        }
+        return (lamp, screen, operations)
+    }
 
     private func row(_ house: House) throws -> JSON {
         try House.tail(house.send("GET porch-light/front", from: house.connect()).first)
