@@ -222,6 +222,8 @@ final class FolderLock {
     }
 
     deinit {
+        // Not by closing alone: a program that is just being started has the descriptor too, until it is itself.
+        flock(descriptor, LOCK_UN)
         Glibc.close(descriptor)
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import Journal
 import JournalSQLite
@@ -76,6 +77,24 @@ struct InspectionTests {
         #expect(report.findings == ["record 120 is missing or not whole; nothing after it is kept"])
         #expect(try SQLiteJournal(folder.path).readAll() == records(1..<120))
         empty(report.damagedFolder)
+    }
+
+    @Test
+    func `a folder is free when its journal is closed, though a program that is being started has the lock's file`()
+        throws
+    {
+        let folder = TemporaryFolder()
+        var journal: SQLiteJournal? = try SQLiteJournal(folder.path)
+        try journal.map(fill)
+        let inherited = try #require(
+            FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { CInt($0) }.first {
+                (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)"))
+                    == "\(folder.path)/lock"
+            })
+        let copy = dup(inherited)
+        defer { close(copy) }
+        journal = nil
+        _ = try SQLiteJournal(folder.path)
     }
 
     @Test func `repair of a log that is cut short keeps what SQLite can read`() throws {
