@@ -41,6 +41,7 @@ public final class InMemoryJournal: Journal {
         self.contents.isClosed = false
     }
 
+    public var isImmediate: Bool { true }
     public var epoch: UInt64 { contents.epoch }
     public var lastSequence: Int64 { contents.lastSequence }
     public var prunedThrough: Int64 { contents.prunedThrough }

@@ -1,6 +1,6 @@
 /// The durable record of everything that was accepted, in order.
 ///
-/// All calls block, and all come from one thread at a time: first from the one that recovers, then from a
+/// All calls block, and all come from one thread at a time: first from the one that recovers, then from those of a
 /// ``JournalWriter``. What a call returned is durable.
 ///
 /// A recovery opens the journal, reads ``snapshot`` chunk by chunk, then ``readRecords(after:limit:)`` from the
@@ -8,6 +8,10 @@
 public protocol Journal: AnyObject {
     /// The lineage of this history: another one whenever history may have been lost or forked.
     var epoch: UInt64 { get }
+
+    /// Whether a commit waits for nothing outside the process, so that it costs less than waking another thread for it.
+    /// `false` where a journal does not say.
+    var isImmediate: Bool { get }
 
     /// How the journal was found.
     var opening: JournalOpening { get }
@@ -81,6 +85,8 @@ public protocol Journal: AnyObject {
 }
 
 extension Journal {
+    public var isImmediate: Bool { false }
+
     /// Writes a batch and syncs it: all of it or nothing.
     ///
     /// - Precondition: As of ``write(_:)``, and no batch is being written.

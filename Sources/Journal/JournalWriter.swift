@@ -1,22 +1,41 @@
+private import Synchronization
+
 /// Gives a journal a thread of its own, so that a sync holds up nobody but those who wait for it.
 ///
 /// Batches go first; between two of them it does one piece of something else: a read of a history, a chunk of a
 /// snapshot, a little tidying. Completions are called on that thread, each exactly once; they must be quick and
 /// must not block.
+///
+/// A journal that is ``Journal/isImmediate`` takes its batches on the thread of whoever submits them.
 public final class JournalWriter: Sendable {
     public typealias Completion<Value> = @Sendable (Result<Value, JournalError>) -> Void
 
     private let inbox = Inbox()
+    /// For journals that two threads use. Where one does, nobody waits for it.
+    private let desk: Desk
+    /// Whether ``appendAtOnce(_:)`` is the way to write.
+    public let isImmediate: Bool
 
     /// Starts the thread. The journal belongs to it from now on.
     ///
     /// - Parameter onFailure: Hears of errors that answer nobody's request, those of tidying.
     public init(_ journal: sending any Journal, onFailure: @escaping @Sendable (JournalError) -> Void) {
+        isImmediate = journal.isImmediate
+        let desk = Desk(journal)
+        self.desk = desk
         let inbox = inbox
-        var handedOver: (any Journal)? = journal
-        startThread {
-            guard let journal = handedOver.take() else { return }
-            WriterThread(journal: journal, inbox: inbox, onFailure: onFailure).run()
+        startThread { WriterThread(desk: desk, inbox: inbox, onFailure: onFailure).run() }
+    }
+
+    /// Writes a whole batch and syncs it before it returns, without waking a thread.
+    ///
+    /// - Precondition: The journal ``isImmediate``, and as of ``Journal/write(_:)``.
+    public func appendAtOnce(_ batch: [JournalRecord]) -> Result<JournalReceipt, JournalError> {
+        precondition(isImmediate, "this journal has to be waited for")
+        return desk.use { journal in
+            var whole = OpenBatch()
+            whole.write(batch, to: journal)
+            return whole.commit(to: journal).map { JournalReceipt(lastSequence: journal.lastSequence, duration: $0) }
         }
     }
 
@@ -139,8 +158,21 @@ private final class Inbox: Sendable {
     }
 }
 
+/// The journal, to one thread at a time.
+private final class Desk: Sendable {
+    private let journal: Mutex<any Journal>
+
+    init(_ journal: sending any Journal) {
+        self.journal = Mutex(journal)
+    }
+
+    func use<Result: Sendable>(_ body: (any Journal) -> Result) -> Result {
+        journal.withLock { body($0) }
+    }
+}
+
 private struct WriterThread {
-    let journal: any Journal
+    let desk: Desk
     let inbox: Inbox
     let onFailure: @Sendable (JournalError) -> Void
 
@@ -154,7 +186,7 @@ private struct WriterThread {
         while true {
             let isIdle = reads.isEmpty && chores.isEmpty && close == nil && !isUntidy
             let orders = inbox.take(waiting: isIdle || batch.isOpen)
-            take(orders.steps, &batch)
+            if !orders.steps.isEmpty { desk.use { take(orders.steps, &batch, writingTo: $0) } }
             reads += orders.reads
             chores += orders.chores
             close = close ?? orders.close
@@ -165,15 +197,18 @@ private struct WriterThread {
             // In turn with chores: people who read all day must not keep a snapshot from being written.
             if !reads.isEmpty, !wasRead || chores.isEmpty {
                 wasRead = true
-                reads.removeFirst()(journal)
+                let read = reads.removeFirst()
+                desk.use { read($0) }
                 continue
             }
             wasRead = false
             if !chores.isEmpty {
-                chores.removeFirst()(journal)
+                let chore = chores.removeFirst()
+                desk.use { chore($0) }
                 isUntidy = true
             } else if let close, reads.isEmpty {
-                return close(Result { () throws(JournalError) in try journal.close() })
+                let result = desk.use { journal in Result { () throws(JournalError) in try journal.close() } }
+                return close(result)
             } else if isUntidy {
                 isUntidy = tidy()
             }
@@ -181,20 +216,21 @@ private struct WriterThread {
     }
 
     /// Batches that wait together are one: they end with the last of their commits.
-    private func take(_ steps: [Step], _ batch: inout OpenBatch) {
+    private func take(_ steps: [Step], _ batch: inout OpenBatch, writingTo journal: any Journal) {
         let end = steps.lastIndex { $0.isCommit }
         for (index, step) in steps.enumerated() {
             switch step {
             case .write(let part): batch.write(part, to: journal)
             case .commit(let completion): batch.waiting.append((batch.newest, completion))
             }
-            if index == end { batch.commit(to: journal) }
+            if index == end { batch.finish(in: journal) }
         }
     }
 
     private func tidy() -> Bool {
+        let outcome = desk.use { journal in Result { () throws(JournalError) in try journal.tidy() } }
         do throws(JournalError) {
-            return try journal.tidy()
+            return try outcome.get()
         } catch {
             // Without space there is nothing to tidy with; the next batch will tell.
             guard case .full = error else {
@@ -223,15 +259,18 @@ private struct OpenBatch {
         attempt { () throws(JournalError) in try journal.write(part) }
     }
 
-    mutating func commit(to journal: any Journal) {
+    /// - Returns: How long it took, or what went wrong.
+    mutating func commit(to journal: any Journal) -> Result<Duration, JournalError> {
         attempt { () throws(JournalError) in try journal.commit() }
+        return failure.map { .failure($0) } ?? .success(duration)
+    }
+
+    /// Commits it, and tells those who wait.
+    mutating func finish(in journal: any Journal) {
+        let outcome = commit(to: journal)
         for (newest, completion) in waiting {
-            if let failure {
-                completion(.failure(failure))
-            } else {
-                completion(
-                    .success(JournalReceipt(lastSequence: newest ?? journal.lastSequence, duration: duration)))
-            }
+            completion(
+                outcome.map { JournalReceipt(lastSequence: newest ?? journal.lastSequence, duration: $0) })
         }
         self = OpenBatch()
     }

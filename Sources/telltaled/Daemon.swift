@@ -57,6 +57,16 @@ final class Daemon {
         case snapshotWritten(Result<Void, JournalError>)
         case failed(JournalError)
         case journalClosed(Result<Void, JournalError>)
+
+        /// What became of a batch.
+        init(_ result: Result<JournalReceipt, JournalError>) {
+            switch result {
+            case .success(let receipt):
+                let (seconds, attoseconds) = receipt.duration.components
+                self = .committed(microseconds: Int(seconds) * 1_000_000 + Int(attoseconds / 1_000_000_000_000))
+            case .failure(let error): self = .refused(error)
+            }
+        }
     }
 
     /// - Parameter exit: Is told the exit status, once, when everything is done.
@@ -160,9 +170,7 @@ final class Daemon {
         hub.sessionDeadlineReached(at: now)
         for _ in 0..<Self.decisionsPerTurn where mayDecide && !hub.isCommitting && hub.hasWork(at: now) {
             guard isFlushDue(at: now) else { break }
-            guard !decide(at: now) else { break }
-            hub.committed(at: now)
-            flush(at: now)
+            decide(at: now)
             now = clock.now
         }
         if hub.hasReadySessions, isFlushDue(at: now) { flush(at: now) }
@@ -191,18 +199,21 @@ final class Daemon {
 
     /// Decides what waits, and sends the records to the journal part by part: it writes while the rest is decided.
     ///
-    /// - Returns: Whether there were any; the journal will tell what became of them.
-    private func decide(at now: HubTime) -> Bool {
+    /// What makes no records is shown at once; otherwise the journal tells what became of them.
+    private func decide(at now: HubTime) {
+        let limit = journal.isImmediate ? .max : Self.recordsPerPart
         var hasRecords = false
         while true {
-            let part = hub.decide(at: now, limit: Self.recordsPerPart)
+            let part = hub.decide(at: now, limit: limit)
             hasRecords = hasRecords || !part.isEmpty
-            guard hub.isDeciding else {
-                for fault in hub.takeMachineFaults() { logger.warning("\(fault)") }
-                if hasRecords { commit(part) }
-                return hasRecords
+            if hub.isDeciding {
+                journal.write(part)
+                continue
             }
-            journal.write(part)
+            for fault in hub.takeMachineFaults() { logger.warning("\(fault)") }
+            if hasRecords { return commit(part) }
+            hub.committed(at: now)
+            return flush(at: now)
         }
     }
 
@@ -210,18 +221,9 @@ final class Daemon {
     private static let recordsPerPart = FailPoint.recordsPerPart ?? 256
 
     private func commit(_ lastPart: [JournalRecord]) {
+        if journal.isImmediate { return take(Message(journal.appendAtOnce(lastPart))) }
         let sender = mailbox.sender
-        journal.append(lastPart) { result in
-            switch result {
-            case .success(let receipt):
-                let microseconds = receipt.duration.components
-                _ = sender.post(
-                    .committed(
-                        microseconds: Int(microseconds.seconds) * 1_000_000
-                            + Int(microseconds.attoseconds / 1_000_000_000_000)))
-            case .failure(let error): _ = sender.post(.refused(error))
-            }
-        }
+        journal.append(lastPart) { result in _ = sender.post(Message(result)) }
     }
 
     private func take(_ message: Message) {

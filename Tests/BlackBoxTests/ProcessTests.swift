@@ -66,6 +66,26 @@ struct ProcessTests {
         #expect(row.verb == "UPD" && row["key"] == "errand/\(number)")
     }
 
+    @Test func `with its journal in memory it answers, shows and ends as with one on disk`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess(limits: "export TELLTALE_JOURNAL=memory")
+            let (shop, screen) = (try Peer(port: daemon.port), try Peer(port: daemon.port))
+            _ = try shop.receive()
+            _ = try screen.receive()
+            try screen.send("SUB errand/*")
+            while try screen.receive().verb != "LIVE" {}
+            // More than one part of a batch, were it handed over in parts.
+            let events = (0..<600).map { "EVT errand/\($0) type=start id=\($0)" }
+            try shop.send(events.joined(separator: "\n"))
+            for number in 0..<600 { #expect(try shop.receive()["id"] == "\(number)") }
+            for number in 0..<600 { #expect(try screen.receive()["key"] == "errand/\(number)") }
+            try shop.send("HISTORY errand/599")
+            #expect(try shop.receive()["key"] == "errand/599")
+            daemon.send(SIGTERM)
+            #expect(daemon.waitForExit(seconds: 10) == 0)
+        }
+    }
+
     @Test func `SIGTERM drains: what was sent is answered, BYE is said, the status is 0`() async throws {
         try await onOwnThread {
             let daemon = try DaemonProcess()

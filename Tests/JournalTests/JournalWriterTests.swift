@@ -64,6 +64,25 @@ struct JournalWriterTests {
         #expect(answer == .failure(.full(what: "could not write 2 records", cause: "test")))
     }
 
+    @Test func `a journal that waits for nothing takes batches at once, and its thread does the rest`() async throws {
+        let writer = JournalWriter(InMemoryJournal(epoch: 1)) { Issue.record("\($0)") }
+        #expect(writer.isImmediate)
+        #expect(try writer.appendAtOnce(records(1..<4)).get().lastSequence == 3)
+        try await result { writer.writeSnapshot(.begin(at: 3), completion: $0) }
+        #expect(try writer.appendAtOnce(records(4..<6)).get().lastSequence == 5)
+        try await result { writer.writeSnapshot(.finish, completion: $0) }
+        let history = try await result { writer.readChain(endingAt: 5, limit: 2, completion: $0) }
+        #expect(history.map(\.sequence) == [5, 4])
+        try await result { writer.close(completion: $0) }
+
+        let full = JournalWriter(fullJournal()) { Issue.record("\($0)") }
+        #expect(full.appendAtOnce(records(1..<3)) == .failure(.full(what: "could not write 2 records", cause: "test")))
+    }
+
+    @Test func `a journal that does not say so is waited for`() {
+        #expect(!JournalWriter(ObservedJournal { _ in }) { Issue.record("\($0)") }.isImmediate)
+    }
+
     @Test func `a snapshot is written step by step between batches`() async throws {
         let writer = JournalWriter(InMemoryJournal(epoch: 1)) { Issue.record("\($0)") }
         _ = try await result { writer.append(records(1..<11), completion: $0) }
