@@ -47,24 +47,20 @@ extension Hub {
     private mutating func apply(
         _ posted: PostedEvent, from source: String, sequence: Int64, undo: inout [Undo]
     ) throws(WireError) -> Applied {
-        // What the command holds is asked for where it is needed: a copy of all of it would touch a dozen counts.
-        let event = ActivityEvent(
-            type: posted.command.type, details: posted.details, version: posted.command.version,
-            happenedAt: posted.command.happenedAt)
-
+        // What the event holds is asked for where it is needed: a copy of all of it would touch a dozen counts.
         let applied: Applied
         let key = posted.command.key
         let known = entities.index(of: key)
         let current = known.flatMap { activity(at: $0) }
         if let known, current?.isLive == true {
             // Its kind is there: one that something lives by cannot go.
-            applied = try applyToActivity(at: known, key, event, sequence: sequence, undo: &undo)
+            applied = try applyToActivity(at: known, key, posted.event, sequence: sequence, undo: &undo)
         } else {
             let kindIndex = try kindOfActivities(named: String(key.kind))
-            if let known, let current, !current.isReplaced(by: event) {
-                applied = try applyToActivity(at: known, key, event, sequence: sequence, undo: &undo)
+            if let known, let current, !current.isReplaced(by: posted.event) {
+                applied = try applyToActivity(at: known, key, posted.event, sequence: sequence, undo: &undo)
             } else {
-                applied = try begin(posted.command, event, kind: kindIndex, sequence: sequence, undo: &undo)
+                applied = try begin(posted, kind: kindIndex, sequence: sequence, undo: &undo)
             }
         }
         if let eid = posted.command.eid {
@@ -89,14 +85,15 @@ extension Hub {
 
     /// Starts an activity under a key that has none, or whose last one is dismissed.
     private mutating func begin(
-        _ command: EventCommand, _ event: ActivityEvent, kind kindIndex: Int, sequence: Int64, undo: inout [Undo]
+        _ posted: PostedEvent, kind kindIndex: Int, sequence: Int64, undo: inout [Undo]
     ) throws(WireError) -> Applied {
+        let command = posted.command
         let kind = kinds.versions[kindIndex]
         guard case .activity(let activityKind) = kind.body else { throw unknownKey(command.key) }
         let (started, outcome): (Activity?, ActivityOutcome)
         do throws(ActivityRejection) {
             (started, outcome) = try Activity.start(
-                key: command.key, kind: activityKind, event: event, accounts: command.accounts,
+                key: command.key, kind: activityKind, event: posted.event, accounts: command.accounts,
                 settings: settings.activities, at: time)
             if let started { try checkRoom(for: started, kind: kindIndex) }
         } catch {

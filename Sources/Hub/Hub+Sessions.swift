@@ -33,7 +33,7 @@ extension Hub {
             do throws(WireError) {
                 try session.decoder.decode(bytes) { line in
                     let (id, command, ignored) = parser.parts(of: line)
-                    session.inbox.append(WaitingRequest(command, id: id, ignored: ignored, &writer))
+                    session.inbox.append(WaitingRequest(consume command, id: id, ignored: ignored, &writer))
                 }
             } catch {
                 session.inbox.append(.other(Request(command: .refused(error))))

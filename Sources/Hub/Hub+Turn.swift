@@ -205,11 +205,10 @@ extension Hub {
         _ posted: PostedEvent, from source: String, _ requestID: String?, ignored: [String], at now: HubTime,
         _ writer: inout LineWriter
     ) {
-        let event = posted.command
-        if let eid = event.eid, let known = eventIDs.entry(source: source, eid: eid) {
+        if let eid = posted.command.eid, let known = eventIDs.entry(source: source, eid: eid) {
             if known.digest == posted.digest {
                 statistics.count(.duplicate)
-                let state = entities.index(of: event.key).flatMap { activity(at: $0)?.value.statePath }
+                let state = entities.index(of: posted.command.key).flatMap { activity(at: $0)?.value.statePath }
                 writer.ok(id: requestID, verdict: .duplicate, rev: known.rev, state: state, ignored: ignored)
             } else {
                 statistics.refusals += 1
@@ -305,12 +304,9 @@ extension Hub {
     mutating func record(_ input: Input, at now: HubTime) throws(WireError) -> Applied {
         let applied = try applyRememberingHow(input)
         sequence += 1
-        let body = RecordBody(
-            input: input, wall: wall, verdict: applied.verdict, rev: applied.rev, state: applied.description,
-            stateHash: applied.stateHash)
         let record = JournalRecord(
             sequence: sequence, time: time, entity: input.key?.text ?? "", previous: link(applied.entity),
-            body: withSpareWriter { body.encoded(&$0) })
+            body: withSpareWriter { [wall] writer in RecordBody.encode(input, applied, wall: wall, &writer) })
         batch?.append(record)
         if case .pruned = input, let entity = applied.entity {
             batch?.prunedChains.append(sequence)

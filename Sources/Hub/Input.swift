@@ -89,14 +89,19 @@ struct StateName: Sendable, CustomStringConvertible {
 extension RecordBody {
     private static let version: UInt8 = 1
 
+    /// The bytes from which ``init(decoding:)`` makes one. It never exists by itself: what it holds is counted, piece by
+    /// piece.
+    ///
     /// - Parameter writer: Memory to write in; it is empty before and after.
-    func encoded(_ writer: inout BinaryWriter) -> [UInt8] {
+    static func encode(
+        _ input: Input, _ applied: Applied, wall: Timestamp, _ writer: inout BinaryWriter
+    ) -> [UInt8] {
         writer.write(Self.version)
         writer.write(wall)
-        writer.write(UInt8(truncatingIfNeeded: Verdict.allCases.firstIndex(of: verdict) ?? 0))
-        writer.write(rev)
-        state.encode(to: &writer)
-        writer.write(stateHash)
+        writer.write(UInt8(truncatingIfNeeded: Verdict.allCases.firstIndex(of: applied.verdict) ?? 0))
+        writer.write(applied.rev)
+        applied.description.encode(to: &writer)
+        writer.write(applied.stateHash)
         switch input {
         case .settings(let settings):
             writer.write(UInt8(1))

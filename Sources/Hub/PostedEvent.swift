@@ -6,8 +6,8 @@ internal import Wire
 final class PostedEvent: Sendable {
     /// As it was sent. Whose it is, where that does not say so, is known when it is decided on.
     let command: EventCommand
-    /// What its tail says.
-    let details: EventDetails
+    /// What it tells an activity.
+    let event: ActivityEvent
     /// The tail in the journal's form.
     let tail: [UInt8]
     /// What makes two events with one id the same: key, type and tail (protocol.md §3).
@@ -17,7 +17,9 @@ final class PostedEvent: Sendable {
     /// - Throws: `bad_json` for a tail with a member of the wrong type.
     init(_ command: consuming EventCommand, _ writer: inout BinaryWriter) throws(WireError) {
         do throws(ActivityRejection) {
-            details = try EventDetails(tail: command.tail)
+            event = ActivityEvent(
+                type: command.type, details: try EventDetails(tail: command.tail), version: command.version,
+                happenedAt: command.happenedAt)
         } catch {
             throw WireError(error)
         }

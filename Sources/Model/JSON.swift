@@ -65,18 +65,8 @@ public enum JSON: Sendable {
     /// JSON Merge Patch (RFC 7396): what `self` becomes when `patch` is applied to it.
     public func merging(_ patch: JSON) -> JSON {
         guard case .object(let changes) = patch else { return patch }
-        var result = object ?? JSONObject()
-        for change in changes {
-            if case .null = change.value {
-                result[change.name] = nil
-            } else if case .object = change.value {
-                // A patch for a member that is not there still loses its own nulls.
-                result[change.name] = (result[change.name] ?? .null).merging(change.value)
-            } else {
-                result[change.name] = change.value
-            }
-        }
-        return .object(result)
+        if case .object(let object) = self { return .object(object.merging(changes)) }
+        return .object(JSONObject().merging(changes))
     }
 }
 
@@ -196,6 +186,45 @@ public struct JSONObject: Hashable, Sendable, RandomAccessCollection {
         where self.members[index].name.hasSameBytes(as: self.members[index - 1].name) {
             return nil
         }
+    }
+
+    /// JSON Merge Patch (RFC 7396) of one object into another.
+    func merging(_ changes: JSONObject) -> JSONObject {
+        if changes.replacesAll(of: self) { return changes }
+        // Both are in order, so one pass over both is enough.
+        var result = JSONObject(capacity: members.count + changes.members.count)
+        var position = 0
+        for change in changes.members {
+            while position < members.count, members[position].name.precedesInBytes(change.name) {
+                result.members.append(members[position])
+                position += 1
+            }
+            let isThere = isName(change.name, at: position)
+            switch change.value {
+            case .null: break
+            case .object:
+                // A patch for a member that is not there still loses its own nulls.
+                let before = isThere ? members[position].value : .null
+                result.members.append(Member(name: change.name, value: before.merging(change.value)))
+            case .bool, .integer, .number, .string, .array: result.members.append(change)
+            }
+            if isThere { position += 1 }
+        }
+        result.members += members[position...]
+        return result
+    }
+
+    /// Whether as a patch it leaves nothing of `object`, and itself as it is: who tells the whole state every time.
+    private func replacesAll(of object: JSONObject) -> Bool {
+        var position = 0
+        for index in members.indices {
+            switch members[index].value {
+            case .null, .object: return false
+            case .bool, .integer, .number, .string, .array: break
+            }
+            if object.isName(members[index].name, at: position) { position += 1 }
+        }
+        return position == object.members.count
     }
 
     private func isName(_ name: String, at position: Int) -> Bool {

@@ -119,12 +119,11 @@ extension Statechart {
     public func start(
         at time: Timestamp, values: inout MachineValues, contentLimit: Int
     ) throws(MachineError) -> (instance: MachineInstance, result: StepResult) {
-        let empty = MachineInstance(configuration: StateSet(stateCount: tables.stateCount))
-        var step = Step(chart: self, instance: empty, values: values, time: time, contentLimit: contentLimit)
+        var instance = MachineInstance(configuration: StateSet(stateCount: tables.stateCount))
+        var step = Step(chart: self, instance: instance, values: values, time: time, contentLimit: contentLimit)
         try step.start()
-        let result = step.result(from: values.content)
-        values = step.values
-        return (step.instance, result)
+        let result = step.hand(over: &instance, &values)
+        return (instance, result)
     }
 
     /// Takes one event, and everything that it raises, to the end.
@@ -144,9 +143,7 @@ extension Statechart {
         guard !Self.isReserved(name) else { return StepResult(verdict: .ignored) }
         var step = Step(chart: self, instance: instance, values: values, time: time, contentLimit: contentLimit)
         try step.take(event: tables.events.index(of: name), name: name, content: content)
-        let result = step.result(from: values.content)
-        step.hand(over: &instance, &values)
-        return result
+        return step.hand(over: &instance, &values)
     }
 
     /// Fires the earliest deadline, one of those that fell due at or before `time`; `nil` when there is none.
@@ -172,9 +169,7 @@ extension Statechart {
             step.instance.timers.removeFirst()
             try step.fire(next)
         }
-        let result = step.result(from: values.content)
-        step.hand(over: &instance, &values)
-        return result
+        return step.hand(over: &instance, &values)
     }
 
     /// Drops the earliest deadline, if it fell due at or before `time`, unheard.
@@ -196,9 +191,7 @@ extension Statechart {
         var step = Step(chart: self, instance: instance, values: values, time: time, contentLimit: contentLimit)
         let event = tables.events.index(of: name)
         guard try step.reopen(event: event, name: name, content: content) else { return nil }
-        let result = step.result(from: values.content)
-        step.hand(over: &instance, &values)
-        return result
+        return step.hand(over: &instance, &values)
     }
 
     /// Whether a transition, a `defer` or a `reopen` names this event anywhere, wildcards not counted.

@@ -43,9 +43,15 @@ struct Step {
     }
 
     /// Makes what came of it the owner's. Changed over, not copied: what a step holds is counted, piece by piece.
-    mutating func hand(over instance: inout MachineInstance, _ values: inout MachineValues) {
+    ///
+    /// - Returns: What it did, beside the values that it began with.
+    mutating func hand(over instance: inout MachineInstance, _ values: inout MachineValues) -> StepResult {
+        var result = StepResult(verdict: .ignored)
+        swap(&self.result, &result)
+        result.contentChanged = hasAssigned && self.values.content != values.content
         swap(&self.instance, &instance)
         swap(&self.values, &values)
+        return result
     }
 
     // MARK: The ways in
@@ -417,12 +423,5 @@ struct Step {
             throw .contentTooLarge(byteCount: byteCount, limit: contentLimit)
         }
         hasAssigned = true
-    }
-
-    /// What the step did, once it is complete, beside the values that it began with.
-    func result(from content: JSON) -> StepResult {
-        var result = result
-        result.contentChanged = hasAssigned && values.content != content
-        return result
     }
 }

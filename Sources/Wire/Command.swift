@@ -75,9 +75,9 @@ public struct EventCommand: Hashable, Sendable {
     public var happenedAt: Timestamp?
     public var version: Int64?
     /// The accounts of `for=`; empty = everybody.
-    public var accounts: [String] = []
+    public var accounts: [String]
     /// The whole tail, an object, as it was sent; empty where there was none.
-    public var tail: JSONObject = JSONObject()
+    public var tail: JSONObject
 
     public init(
         key: Key, type: String, source: String? = nil, eid: String? = nil, happenedAt: Timestamp? = nil,

@@ -84,6 +84,31 @@ struct JSONTests {
         #expect(try JSONParser.parse(target).merging(JSONParser.parse(patch)).description == result)
     }
 
+    @Test func `Merge Patch is RFC 7396's own procedure, whatever of three members is there`() throws {
+        let values: [JSON?] = [nil, 1, .some(.null), ["x": 2, "y": .null]]
+        var objects: [JSON] = []
+        for number in 0..<64 {
+            var object = JSONObject()
+            for (name, value) in [("a", number), ("b", number / 4), ("c", number / 16)] {
+                object[name] = values[value % 4]
+            }
+            objects.append(.object(object))
+        }
+        for target in objects {
+            for patch in objects { #expect(target.merging(patch) == mergePatch(target, patch)) }
+        }
+    }
+
+    /// RFC 7396 §2, line by line.
+    private func mergePatch(_ target: JSON, _ patch: JSON) -> JSON {
+        guard let changes = patch.object else { return patch }
+        var target = target.object ?? JSONObject()
+        for change in changes {
+            target[change.name] = change.value == .null ? nil : mergePatch(target[change.name] ?? .null, change.value)
+        }
+        return .object(target)
+    }
+
     @Test func `binary coding returns what went in, and cuts are errors`() throws {
         let json = try JSONParser.parse(#"{"a":[true,false,null,-5,0.25,"x"],"b":{"c":9007199254740991}}"#)
         var writer = BinaryWriter()

@@ -190,20 +190,18 @@ extension Activity {
             return ActivityOutcome(.ignored)
         }
         let isOld = isOlder(event, at: now)
-        switch (event.change, lifecycle) {
-        case (.started, _), (.updated, .ended), (.ended, .ended):
-            return ActivityOutcome(.ignored)
-        case (.ended, _):
-            guard !isOld || settings.acceptsOldEnd else { return ActivityOutcome(.stale) }
-            return try takeEnd(event, isOld: isOld, settings: settings, at: now)
-        case (.updated, _):
-            guard !isOld else { return ActivityOutcome(.stale) }
-            return try takeUpdate(event, settings: settings, at: now)
-        case (.happened(let name), _):
+        switch event.change {
+        case .happened(let name):
             guard !isOld else { return ActivityOutcome(.stale) }
             return try takeDomainEvent(kind.accept[name] ?? name, event, settings: settings, at: now)
-        case (.dismissed, _), (.seen, _):
-            return ActivityOutcome(.ignored)  // Taken above.
+        case .updated where lifecycle != .ended:
+            guard !isOld else { return ActivityOutcome(.stale) }
+            return try takeUpdate(event, settings: settings, at: now)
+        case .ended where lifecycle != .ended:
+            guard !isOld || settings.acceptsOldEnd else { return ActivityOutcome(.stale) }
+            return try takeEnd(event, isOld: isOld, settings: settings, at: now)
+        case .started, .updated, .ended, .dismissed, .seen:
+            return ActivityOutcome(.ignored)  // The last two are taken above.
         }
     }
 
