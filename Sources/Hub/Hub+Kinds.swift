@@ -43,8 +43,9 @@ extension Hub {
         }
         let sorted = kinds.sorted { $0.name < $1.name }
         let known = self.kinds.inForce
-        guard sorted.map(\.source) != known.map(\.source) || self.kinds.current.isEmpty else { return }
-        pendingKinds = sorted
+        // Those in force, asked for again, take back what still waits.
+        let isChange = sorted.map(\.source) != known.map(\.source) || self.kinds.current.isEmpty
+        pendingKinds = isChange ? sorted : nil
     }
 
     /// Lets what decisions depend on take effect with the next commit.
@@ -83,13 +84,14 @@ extension Hub {
             pendingKinds = nil
             batch?.adoptedKinds = kinds
             _ = try? record(.kinds(kinds.map(\.source)), at: now)
-            pendingInputs += consequencesForControls()
             unalignedKinds.formUnion(rosters.keys)
         }
         let inputs = pendingInputs
         pendingInputs = []
         batch?.taken = inputs
         for input in inputs { _ = try? record(input, at: now) }
+        // They come of the kinds, and not again by themselves: with a batch that is taken back they would pile up.
+        if batch?.adoptedKinds != nil { for input in consequencesForControls() { _ = try? record(input, at: now) } }
         for kind in unalignedKinds.sorted() { for key in controls(of: kind) { align(key, at: now) } }
         unalignedKinds = []
     }

@@ -162,16 +162,18 @@ struct KindReader {
     mutating func strings(_ object: JSONObject, _ name: String, at path: String, of what: String) -> [String]? {
         guard let array = array(object, name, at: path, of: what) else { return nil }
         var strings: [String] = []
+        // By their bytes, and not one by one: a kind may have thousands of instances.
+        var known: Set<[UInt8]> = []
         for (index, element) in array.enumerated() {
             let place = "\(Self.join(path, name))[\(index)]"
             guard let string = element.string else {
                 wrongType(element, at: place, expected: "a text")
                 continue
             }
-            if strings.contains(where: { $0.utf8.elementsEqual(string.utf8) }) {
-                error(place, "\(quoted(string)) stands twice", advice: "take one out")
-            } else {
+            if known.insert(Array(string.utf8)).inserted {
                 strings.append(string)
+            } else {
+                error(place, "\(quoted(string)) stands twice", advice: "take one out")
             }
         }
         return strings
