@@ -1,3 +1,5 @@
+public import Model
+
 /// What Apple's sources leave open, with the recommended choice as the default (apple-domain.md, section 13).
 public struct SurfaceSettings: Hashable, Sendable {
     /// By what activities stand in a row.
@@ -41,4 +43,14 @@ public struct SurfaceSettings: Hashable, Sendable {
     public var hidesStaleFromStart = true
 
     public init() {}
+
+    /// Adds all of it to `hash`.
+    public func combine(into hash: inout StableHash) {
+        for order in [order, lockScreenOrder, islandOrder] { hash.combine(order.rawValue) }
+        hash.combine(carPlayFallback.rawValue)
+        hash.combine(desktopSelection.rawValue)
+        for choice in [opensDesktopPanel, fillsStandBy, keepsEndedInStandBy, hidesStaleFromStart] {
+            hash.combine(choice ? "yes" : "no")
+        }
+    }
 }

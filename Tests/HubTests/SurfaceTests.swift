@@ -1,6 +1,7 @@
 import Hub
 import Machines
 import Model
+import Surfaces
 import Testing
 
 /// What a person's devices show, through the hub.
@@ -22,6 +23,34 @@ struct SurfaceTests {
             try screen.look()
             #expect(screen.faults == [])
         }
+    }
+
+    @Test func `a cursor of other settings of the surfaces does not resume`() throws {
+        var configuration = HubConfiguration()
+        configuration.surfaces.carPlayFallback = .lockScreen
+        let house = try House(kinds: House.kindsOfSurfaces, configuration: configuration)
+        func resumes(_ view: String) throws -> Bool {
+            let live = house.send("SUB * view=\(view)", from: house.connect()).last
+            let cursor = try #require(live.flatMap { House.attribute("cur", of: $0) })
+            // Read back with the default settings.
+            try house.restart(kinds: House.kindsOfSurfaces)
+            return !house.send("SUB * view=\(view) from=\(cursor)", from: house.connect()).contains {
+                $0.hasPrefix("RESET")
+            }
+        }
+        #expect(try !resumes("carplay"))
+        #expect(try resumes("carplay"))
+    }
+
+    @Test func `the whole state resumes whatever the settings of the surfaces`() throws {
+        var configuration = HubConfiguration()
+        configuration.surfaces.carPlayFallback = .lockScreen
+        let house = try House(kinds: House.kindsOfSurfaces, configuration: configuration)
+        let live = house.send("SUB * view=full", from: house.connect()).last
+        let cursor = try #require(live.flatMap { House.attribute("cur", of: $0) })
+        try house.restart(kinds: House.kindsOfSurfaces)
+        #expect(
+            house.send("SUB * view=full from=\(cursor)", from: house.connect()).allSatisfy { !$0.hasPrefix("RESET") })
     }
 
     // MARK: Who is shown where
