@@ -57,6 +57,30 @@ struct ActivityHistoryTests {
         }
     }
 
+    @Test func `who only looks does not keep others from swiping it away`() throws {
+        var script = try ActivityScript()
+        _ = try script.run("start content=A")
+        var activity = try #require(script.activity)
+        var settings = ActivitySettings()
+        settings.markLimit = 3
+        func tell(_ change: ActivityEvent.Change) throws -> Verdict {
+            try activity.apply(
+                ActivityEvent(change), settings: settings, at: script.activity?.updatedAt ?? .distantPast
+            ).verdict
+        }
+        for (account, rev) in [("dora", 5), ("abel", 4), ("carl", 6)] as [(String, Int64)] {
+            #expect(try tell(.seen(account: account, rev: rev)) == .applied)
+        }
+        #expect(try tell(.dismissed(account: "bert")) == .applied)
+        // The one who looked the longest ago is forgotten.
+        #expect(try tell(.seen(account: "carl", rev: 6)) == .noop)
+        #expect(try tell(.seen(account: "dora", rev: 5)) == .noop)
+        for account in ["abel", "eric"] { #expect(try tell(.dismissed(account: account)) == .applied) }
+        for account in ["abel", "bert", "eric"] { #expect(activity.isDismissed(by: account)) }
+        #expect(!activity.isDismissed(by: "carl"))
+        #expect(throws: ActivityRejection.markLimit(3)) { try tell(.seen(account: "fred", rev: 9)) }
+    }
+
     @Test func `room is counted for each person and app, and freed`() throws {
         var counts = ActivityCounts()
         var limits = ActivityLimits()

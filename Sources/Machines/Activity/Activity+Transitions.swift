@@ -319,13 +319,39 @@ extension Activity {
     }
 
     func mark(of account: String) -> Mark? {
-        marks.first { $0.account.utf8.elementsEqual(account.utf8) }
+        if marks.isEmpty { return nil }
+        let (position, isThere) = markPosition(of: account)
+        return isThere ? marks[position] : nil
     }
 
     /// Where the mark of `account` is; it is made when there is none.
     private mutating func markPosition(
         of account: String, settings: ActivitySettings
     ) throws(ActivityRejection) -> Int {
+        var (position, isThere) = markPosition(of: account)
+        if isThere { return position }
+        if marks.count >= settings.markLimit {
+            let spare = try sparePosition(settings)
+            marks.remove(at: spare)
+            if spare < position { position -= 1 }
+        }
+        marks.insert(Mark(account: account), at: position)
+        return position
+    }
+
+    /// The mark that is missed least: of one who has only looked, the longest ago.
+    private func sparePosition(_ settings: ActivitySettings) throws(ActivityRejection) -> Int {
+        var spare: (position: Int, seenRev: Int64)?
+        for (position, mark) in marks.enumerated() where !mark.isDismissed {
+            let seenRev = mark.seenRev ?? 0
+            if seenRev < spare?.seenRev ?? .max { spare = (position, seenRev) }
+        }
+        guard let spare else { throw .markLimit(settings.markLimit) }
+        return spare.position
+    }
+
+    /// Where the mark of `account` is, or would have to be inserted.
+    private func markPosition(of account: String) -> (position: Int, isThere: Bool) {
         var low = 0
         var high = marks.count
         while low < high {
@@ -336,10 +362,7 @@ extension Activity {
                 high = middle
             }
         }
-        if low < marks.count, marks[low].account.utf8.elementsEqual(account.utf8) { return low }
-        guard marks.count < settings.markLimit else { throw .markLimit(settings.markLimit) }
-        marks.insert(Mark(account: account), at: low)
-        return low
+        return (low, low < marks.count && marks[low].account.utf8.elementsEqual(account.utf8))
     }
 
     /// Whether the devices of `account` may show it; `nil` is a connection without an account, which sees everything.
