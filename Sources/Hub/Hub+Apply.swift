@@ -171,7 +171,7 @@ extension Hub {
         var change: Change?
         if outcome.effects.contains(.publish) || outcome.effects.contains(.retire) {
             entities.revs[entity] = sequence
-            change = Change(entity: entity, commit: sequence)
+            change = Change(entity: entity, commit: sequence, activity: box)
             for milestone in outcome.milestones {
                 change?.milestones.append(.milestone(rev: sequence, state: milestone.state, at: milestone.time))
             }
@@ -195,7 +195,8 @@ extension Hub {
     // MARK: Forgetting
 
     private mutating func forget(_ key: Key, sequence: Int64, undo: inout [Undo]) throws(WireError) -> Applied {
-        guard let entity = entities.index(of: key) else { throw unknownKey(key) }
+        // Forgotten twice in one batch, it would be refused by a replay, which gives its place away at once.
+        guard let entity = entities.index(of: key), exists(entity) else { throw unknownKey(key) }
         remember(entity, in: &undo)
         undo.append(.resumeFloor(resumeFloor))
         var change: Change?

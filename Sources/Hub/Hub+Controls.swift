@@ -224,9 +224,15 @@ extension Hub {
         do throws(WireError) {
             let posted = try withSpareWriter { (writer) throws(WireError) in try PostedEvent(event, &writer) }
             let applied = try record(.event(posted, source: "telltaled"), at: now)
-            guard applied.verdict == .ignored else { return }
-            let state = applied.state.isEmpty ? "" : " while it is \(applied.state)"
-            failure = ProviderFailure(code: "ignored", message: "\(key) does not take \(raised.event)\(state)")
+            switch applied.verdict {
+            case .ignored:
+                let state = applied.state.isEmpty ? "" : " while it is \(applied.state)"
+                failure = ProviderFailure(code: "ignored", message: "\(key) does not take \(raised.event)\(state)")
+            case .stale:
+                failure = ProviderFailure(
+                    code: "stale", message: "\(key) has an event that is dated later than this press")
+            case .applied, .noop, .deferred, .duplicate: return
+            }
         } catch {
             statistics.refusals += 1
             failure = ProviderFailure(code: error.code.rawValue, message: error.message)

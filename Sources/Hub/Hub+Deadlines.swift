@@ -18,8 +18,11 @@ extension Hub {
 
     /// Fires what is due by the hub's time, in the order of its dates: after a full disk too, because an event that is
     /// tried again must not overtake a timer that was due before it.
+    ///
+    /// Where there are more than half of a batch, the others wait for the next one: timers alone must not keep requests from
+    /// being heard.
     mutating func fireDeadlines(at now: HubTime) {
-        while let next = deadlines.min, next.time <= time, batchHasRoom {
+        while let next = deadlines.min, next.time <= time, batchHasRoomForDeadlines {
             _ = deadlines.popMin()
             // Another entry took this one's place.
             guard entities.armed[next.entity] == next.time else { continue }
@@ -30,7 +33,7 @@ extension Hub {
             }
             fire(next.entity, due: next.time, at: now)
         }
-        while let next = wallDeadlines.min, next.time <= wall, batchHasRoom {
+        while let next = wallDeadlines.min, next.time <= wall, batchHasRoomForDeadlines {
             _ = wallDeadlines.popMin()
             guard entities.wallArmed[next.entity] == next.time else { continue }
             entities.wallArmed[next.entity] = nil
@@ -41,6 +44,25 @@ extension Hub {
             fire(next.entity, due: next.time, at: now)
         }
     }
+
+    /// Fires what is due of one key, when others of the batch's had no room: a timer of its own comes before what is said
+    /// of it.
+    mutating func fireDeadlines(of key: Key, at now: HubTime) {
+        guard let entity = entities.index(of: key) else { return }
+        for _ in 0..<Self.deadlinesOfOneKey {
+            if let due = activity(at: entity)?.deadline, due <= time {
+                fire(entity, due: due, at: now)
+            } else if let due = wallDeadline(of: entity), due <= wall {
+                fire(entity, due: due, at: now)
+            } else {
+                return
+            }
+        }
+    }
+
+    /// As many timers as a machine can have, and as many as their steps may set off: a kind whose timers go in a circle is
+    /// not waited for.
+    private static let deadlinesOfOneKey = 128
 
     private mutating func fire(_ entity: EntityIndex, due: Timestamp, at now: HubTime) {
         guard let key = entities.key(at: entity) else { return }

@@ -75,6 +75,9 @@ extension Hub {
             case .bytes(let bytes):
                 writer.append(lines: bytes)
                 session.outbox.removeFirst()
+            case .read(let request):
+                session.outbox.removeFirst()
+                look(request, from: session.id, &writer)
             case .list(let request, let pattern, let view, let next, let count):
                 session.outbox.removeFirst()
                 let rest = writeList(

@@ -19,6 +19,7 @@ extension Hub {
             }
             guard self[id]?.isClosing == false else { break }
         }
+        retireProvider(id)
         makeReady(id)
     }
 
@@ -35,8 +36,13 @@ extension Hub {
         case .help(let verb): help(verb, request, writer: &writer)
         case .subscribe(let command): return subscribe(command, request, from: id, at: now)
         case .unsubscribe(let number): unsubscribe(number, request, from: id, writer: &writer)
-        case .get(let key, let view): get(key, view: view, request, from: id, writer: &writer)
-        case .open(let key): open(key, request, from: id, writer: &writer)
+        case .get, .open:
+            // Behind a list that still goes on it would show a key as it was before the list's own, newer row.
+            if self[id]?.isListing == true {
+                self[id]?.outbox.append(.read(request))
+            } else {
+                look(request, from: id, &writer)
+            }
         case .list(let pattern, let view):
             let view = view ?? defaultView(of: id)
             self[id]?.outbox.append(.list(request, pattern, view, next: 0, count: 0))
@@ -51,6 +57,15 @@ extension Hub {
         case .hello, .event, .traits, .dismiss, .seen, .set, .press, .serve, .done, .fail, .report: break
         }
         append(writer.bytes, to: id)
+    }
+
+    /// Answers a `GET` or an `OPEN`.
+    mutating func look(_ request: Request, from id: SessionID, _ writer: inout LineWriter) {
+        switch request.command {
+        case .get(let key, let view): get(key, view: view, request, from: id, writer: &writer)
+        case .open(let key): open(key, request, from: id, writer: &writer)
+        case _: break
+        }
     }
 
     private func help(_ verb: String?, _ request: Request, writer: inout LineWriter) {

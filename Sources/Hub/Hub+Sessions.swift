@@ -47,7 +47,15 @@ extension Hub {
     public mutating func inputEnded(_ id: SessionID) {
         guard isOpen(id) else { return }
         self[id]?.inputEnded = true
+        retireProvider(id)
         makeReady(id)
+    }
+
+    /// A provider that has said its last word cannot tell what became of anything: somebody else is to act.
+    mutating func retireProvider(_ id: SessionID) {
+        guard let session = self[id], session.inputEnded, session.inbox.isEmpty, !session.served.isEmpty else { return }
+        for kind in session.served { stopServing(kind, session: id) }
+        session.served = []
     }
 
     /// The connection is gone, for whatever reason.

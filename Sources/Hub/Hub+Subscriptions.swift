@@ -131,6 +131,11 @@ extension Hub {
         hash.combine(view.description)
         hash.combine(account ?? "")
         hash.combine(placement ?? "")
+        // What else decides how rows look: those of other settings, or of another release, would stay on the screen.
+        if case .surface = view {
+            hash.combine(configuration.serverVersion)
+            configuration.surfaces.combine(into: &hash)
+        }
         return UInt16(truncatingIfNeeded: hash.finalize())
     }
 
@@ -315,13 +320,14 @@ extension Hub {
     private mutating func owe(_ change: Change, to index: SubscriptionIndex) {
         guard let terms = subscriptions.terms(of: index) else { return }
         let entity = change.entity
-        let sees = terms.account.map { isVisible(entity, to: $0) } ?? true
+        // By what the change made of it, and not what the whole batch did.
+        let sees = change.isVisible(to: terms.account)
         let owes = subscriptions.change(index) { subscription in
             guard sees || subscription.knows(entity) else { return false }
             if subscription.needBacklog().queue.mark(entity, commit: change.commit) { entities.retain(entity) }
             return true
         }
-        if terms.competes, sees || isAddressed(entity, to: terms.account) {
+        if terms.competes, sees || change.isAddressed(to: terms.account) {
             // Even one that was not shown may have kept others from their places, and leave now.
             subscriptions.change(index) { $0.needsProjection = true }
         } else if owes != true {

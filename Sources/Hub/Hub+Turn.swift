@@ -30,7 +30,12 @@ extension Hub {
     /// The most records of one commit, so that no commit grows without bound.
     private static let batchLimit = 8_192
 
-    var batchHasRoom: Bool { batch?.recordCount ?? 0 < Self.batchLimit }
+    /// What the hub itself has to say does not count: it must not shut out whoever asks, when it cannot be written.
+    var batchHasRoom: Bool { requestRecordCount < Self.batchLimit }
+
+    var batchHasRoomForDeadlines: Bool { requestRecordCount < Self.batchLimit / 2 }
+
+    private var requestRecordCount: Int { (batch?.recordCount ?? 0) - (batch?.ownRecordCount ?? 0) }
 
     /// Whether ``decide(at:limit:)`` would find something to do.
     public func hasWork(at now: HubTime) -> Bool {
@@ -65,13 +70,17 @@ extension Hub {
             time = max(time, now.time)
             wall = max(wall, now.wall)
             takeEffect(at: now)
+            batch?.noteOwnRecords()
             fireDeadlines(at: now)
         }
         precondition(isDeciding, "the journal still has the last batch")
         while batchHasRoom, batch?.records.count ?? 0 < limit, let id = arrivals.popFirst() {
-            guard let session = self[id], let request = session.inbox.popFirst(), !session.isClosing,
-                !session.hasSaidBye
-            else { continue }
+            guard let session = self[id] else { continue }
+            if session.holdsBack {
+                batch?.held.append(id)
+                continue
+            }
+            guard let request = session.inbox.popFirst(), !session.isClosing, !session.hasSaidBye else { continue }
             decide(request, from: id, at: now)
         }
         let isComplete = arrivals.isEmpty || !batchHasRoom
@@ -84,6 +93,7 @@ extension Hub {
         guard let batch else { return }
         precondition(batch.isComplete, "its end is not decided yet")
         self.batch = nil
+        arrivals.prepend(contentsOf: batch.held)
         lastBatchCount = batch.recordCount
         durableSequence = sequence
         if batch.recordCount > 0 {
@@ -127,6 +137,7 @@ extension Hub {
         guard let batch else { return }
         precondition(batch.isComplete, "its end is not decided yet")
         self.batch = nil
+        arrivals.prepend(contentsOf: batch.held)
         storageRetryAt = now.monotonic + 1_000
         for undo in batch.undo.reversed() { take(back: undo) }
         for entity in batch.forgotten { entities.release(entity) }
@@ -158,6 +169,7 @@ extension Hub {
     private mutating func decide(_ request: WaitingRequest, from id: SessionID, at now: HubTime) {
         // A timer that is due by now comes before an event of now (definitions.md).
         fireDeadlines(at: now)
+        if !batchHasRoomForDeadlines, let key = request.key { fireDeadlines(of: key, at: now) }
         switch request {
         case .event(let event, let requestID, let ignored):
             let source = event.command.source ?? self[id]?.client ?? "-"

@@ -142,6 +142,8 @@ struct Batch: Sendable {
     var records: [JournalRecord] = []
     /// How many there are, given away or not.
     var recordCount = 0
+    /// Those of them that nobody asked for and no deadline made.
+    var ownRecordCount = 0
     /// Everything in it is decided.
     var isComplete = false
     /// The keys that it forgets, and the ends of their chains.
@@ -158,6 +160,8 @@ struct Batch: Sendable {
     var undo: [Undo] = []
     /// What providers are asked to do.
     var performances: [(key: Key, ControlPerformance)] = []
+    /// The senders of requests that wait for its end.
+    var held: [SessionID] = []
     /// Sessions that have replies in it, in the order of their first.
     var sessions: [SessionID] = []
 
@@ -177,6 +181,9 @@ struct Batch: Sendable {
         records.append(record)
         recordCount += 1
     }
+
+    /// What it holds so far, nobody asked for.
+    mutating func noteOwnRecords() { ownRecordCount = recordCount }
 
     /// Leaves none.
     mutating func takeRecords() -> [JournalRecord] {
@@ -200,9 +207,19 @@ struct Change: Sendable {
     var commit: Int64
     var milestones: [Announcement] = []
     var alert: ActivityAlert?
+    /// What it made of an activity: whose it was then. A later one of the same batch may be other people's.
+    var activity: ActivityBox?
 
     /// Something goes out before its row.
     var isAnnounced: Bool { alert != nil || !milestones.isEmpty }
+
+    /// Whether the devices of `account` could show it then; without an account everything is visible.
+    func isVisible(to account: String?) -> Bool { account.map { activity?.value.isVisible(to: $0) ?? true } ?? true }
+
+    /// Whether it was for `account` then.
+    func isAddressed(to account: String?) -> Bool {
+        account.map { activity?.value.isAddressed(to: $0) ?? true } ?? true
+    }
 }
 
 /// How to take back one part of a batch that could not be written.

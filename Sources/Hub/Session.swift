@@ -23,6 +23,14 @@ enum WaitingRequest: Sendable {
     case event(PostedEvent, id: String?, ignored: [String])
     indirect case other(Request)
 
+    /// The key that it would change.
+    var key: Key? {
+        switch self {
+        case .event(let event, _, _): event.command.key
+        case .other(let request): request.command.changedKey
+        }
+    }
+
     /// - Parameter writer: Memory to write in; it is empty before and after.
     init(_ command: consuming Command, id: String?, ignored: [String], _ writer: inout BinaryWriter) {
         switch consume command {
@@ -37,11 +45,28 @@ enum WaitingRequest: Sendable {
     }
 }
 
+extension Command {
+    /// The key that it would change. Whoever answers an operation names none.
+    fileprivate var changedKey: Key? {
+        switch self {
+        case .event(let event): event.key
+        case .set(let set): set.key
+        case .dismiss(let key), .seen(let key, _), .press(let key, _), .report(let key, _, _): key
+        case .hello, .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .history, .stats, .traits,
+            .open,
+            .serve, .done, .fail, .refused:
+            nil
+        }
+    }
+}
+
 /// What a session's next bytes are made of, in the order in which they leave.
 enum OutboundItem: Sendable {
     case bytes([UInt8])
     /// A `LIST` that goes on at `next`, of which `count` rows have left.
     indirect case list(Request, Pattern, ViewName, next: Int32, count: Int)
+    /// A `GET` or an `OPEN` behind a `LIST`.
+    indirect case read(Request)
     /// A `HISTORY` that waits for its turn, or for the journal.
     indirect case history(HistoryTelling)
 }
@@ -118,6 +143,18 @@ final class Session {
         if staged.isEmpty { staged = [] }
         if outbox.isEmpty { outbox = [] }
     }
+
+    /// Its next request changes who is asking, and what was asked before it is yet to be looked up: as whom it was asked.
+    var holdsBack: Bool {
+        guard case .other(let request)? = inbox.first else { return false }
+        switch request.command {
+        case .hello, .traits: return staged.contains { if case .read = $0 { true } else { false } }
+        case _: return false
+        }
+    }
+
+    /// A `LIST` is on its way.
+    var isListing: Bool { outbox.contains { if case .list = $0 { true } else { false } } }
 
     /// Requests that have not been answered yet.
     var inFlightCount: Int { inbox.count + staged.count + outbox.count }

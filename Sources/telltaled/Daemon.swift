@@ -43,8 +43,8 @@ final class Daemon {
         case no
         /// Asked to stop, at this moment of the monotonic clock: what was received is still answered.
         case asked(at: Int64)
-        /// `BYE` is on its way.
-        case draining
+        /// `BYE` is on its way, since this moment of the monotonic clock.
+        case draining(since: Int64)
         case writingSnapshot
         case closingJournal
     }
@@ -186,8 +186,10 @@ final class Daemon {
     /// What is decided after the last snapshot was begun would not be in it.
     private var mayDecide: Bool {
         switch stopping {
-        case .no, .draining: true
+        case .no: true
         case .asked(let start): clock.now.monotonic - start < Self.answeringMilliseconds
+        // Timers that are always due would keep us for ever.
+        case .draining(let start): clock.now.monotonic - start < Self.drainMilliseconds
         case .writingSnapshot, .closingJournal: false
         }
     }
@@ -386,7 +388,7 @@ final class Daemon {
             guard !hub.isCommitting, !hub.hasWork(at: now) || !mayDecide else { return }
             hub.drain(wait: 100...5_000)
             flush(at: clock.now)
-            stopping = .draining
+            stopping = .draining(since: now.monotonic)
             stallTimer?.schedule(afterMilliseconds: Self.drainMilliseconds)
             stallTimer = try? TimerHandle(on: loop) { [unowned self] _ in
                 for connection in connections.all { connection.close() }

@@ -322,6 +322,34 @@ struct ControlTests {
         _ = try house.recovered()
     }
 
+    @Test func `a press whose event is older than what the activity has been told came to nothing`() throws {
+        let raises = #""raises":{"kind":"coffee-order","event":"brew","id":"{{id}}"}"#
+        let house = try House(kinds: [House.tippedCoffee, House.logCoffee("\(raises),\"instances\":[\"a\"]")])
+        let finger = house.connect()
+        house.send("EVT coffee-order/a type=start at=\(house.time.milliseconds + 60_000)", from: finger)
+        house.send("PRESS log-coffee/a", from: finger)
+        let row = try House.tail(house.send("GET log-coffee/a", from: finger).last)
+        #expect(row["last"]?["result"] == "reverted" && row["last"]?["code"] == "stale")
+        _ = try house.recovered()
+    }
+
+    @Test func `a provider that will say no more is none`() throws {
+        let house = try House(kinds: [House.porchLight()])
+        let (old, new) = (house.connect(), house.connect())
+        for client in [old, new] { house.send("SERVE porch-light", from: client) }
+        house.send("REPORT porch-light/front value=off", from: old)
+        house.send("SUB *", from: old)
+        // What it had still to say is heard.
+        house.send("SET porch-light/front value=on", from: new)
+        let operation = try #require(house.operation(askedOf: old))
+        house.post("DONE op=\(operation)", from: old)
+        house.hub.inputEnded(old.id)
+        house.turn()
+        #expect(try House.tail(house.send("GET porch-light/front", from: new).last)["value"] == true)
+        house.send("SET porch-light/front value=off", from: new)
+        #expect(house.operation(askedOf: old) == nil)
+    }
+
     @Test(
         "A press whose activity can have no such id has failed, and starts none",
         arguments: ["a b/c", "{{content.x}}", "{{id}}-\(String(repeating: "x", count: 64))", "☕"])

@@ -4,6 +4,32 @@ import Model
 import Testing
 
 struct HubTests {
+    @Test func `timers that are always due keep nobody from being heard, and come before what is said of their key`()
+        throws
+    {
+        let circle = """
+            {"kind":"blinker","type":"activity","version":1,"app":"com.example.car","title":"Blinker",
+             "machine":{"initial":"on","states":{"on":{"after":{"1ms":"off"}},"off":{"after":{"1ms":"on"},"on":{"stop":"done"}},
+               "done":{"type":"final"}}},
+             "views":{"compact":{"leading":{"symbol":"car"},"trailing":{"text":"{{state.title}}"}},"minimal":{"symbol":"car"},
+               "lockScreen":{"title":"{{state.title}}"},"expanded":{"center":{"title":"{{state.title}}"}}}}
+            """
+        let house = try House(kinds: [circle, House.coffee])
+        let client = house.connect()
+        for number in 0..<8 { house.send("EVT blinker/\(number) type=start", from: client) }
+        house.send("EVT coffee-order/1 type=start", from: client)
+        house.time = house.time + .minutes(6)
+        house.post("PING", from: client)
+        house.post("EVT coffee-order/1 type=confirm", from: client)
+        house.commit()
+        house.flush()
+        let answers = house.lines(of: client)
+        #expect(answers.first == "PONG")
+        // Nobody confirmed it in five minutes, whatever else was due before that.
+        let answer = try #require(answers.last)
+        #expect(answer.hasPrefix("OK verdict=ignored ") && answer.hasSuffix(" state=unattended"), "\(answers)")
+    }
+
     @Test func `an order goes from its event to every row`() throws {
         let house = try House()
         let (shop, screen) = (house.connect(), house.connect())

@@ -32,6 +32,41 @@ struct OutputTests {
         #expect(zip(order, order.dropFirst()).allSatisfy { $0 != $1 })
     }
 
+    @Test func `what is asked behind a list that still goes on is no older than the list`() throws {
+        var configuration = HubConfiguration()
+        configuration.limits.bytesPerFlush = 1_000
+        let house = try House(configuration: configuration)
+        let (shop, reader) = (house.connect(), house.connect())
+        for number in 10..<30 { house.send("EVT coffee-order/\(number) type=start", from: shop) }
+        house.hub.becameBlocked(reader.id, at: house.now)
+        for line in ["LIST *", "GET coffee-order/29 id=g", "OPEN coffee-order/29 id=o"] {
+            house.post(line, from: reader)
+        }
+        house.turn()
+        house.send("EVT coffee-order/29 type=confirm", from: shop)
+        house.hub.becameWritable(reader.id)
+        house.turn()
+        let lines = house.lines(of: reader)
+        let revs = lines.filter { $0.contains("key=coffee-order/29 ") }.compactMap { House.attribute("rev", of: $0) }
+        #expect(revs.count == 3 && Set(revs).count == 1)
+        #expect(lines.suffix(2).map { $0.prefix(7) } == ["OK id=g", "OK id=o"])
+    }
+
+    @Test("Who asks is whoever asked it, in one batch as in two", arguments: [false, true])
+    func introduced(inOneBatch: Bool) throws {
+        let house = try House()
+        let (shop, client) = (house.connect(), house.connect())
+        house.send("EVT coffee-order/1 type=start for=alice", from: shop)
+        for line in ["SUB coffee-order/* id=1", "HELLO surface=carplay account=bob id=2", "GET coffee-order/1 id=3"] {
+            house.post(line, from: client)
+            if !inOneBatch { house.turn() }
+        }
+        house.turn()
+        let replies = house.lines(of: client).filter { $0.contains(" id=") }
+        #expect(replies[0].contains("view=full"))
+        #expect(replies[2].hasPrefix("ERR id=3 code=unknown_key"))
+    }
+
     @Test func `a sign of life stands before the rows that leave with it`() throws {
         let (house, shop, screen) = try followed()
         house.time = house.time + Milliseconds(20_000)
