@@ -52,6 +52,7 @@ extension Hub {
         if !writer.isEmpty { session.lastSent = now.monotonic }
         writer.move(to: &bytes)
         spare.lines = consume writer
+        readOn(session)
         if !isDone {
             makeReady(id)
             return .hasMore
@@ -105,8 +106,9 @@ extension Hub {
         let account = self[id]?.account
         var count = count
         var position = next
+        let end = Int(next) + Self.keysPerLook
         while Int(position) < entities.states.count {
-            guard writer.count < limit else { return (position, count) }
+            guard writer.count < limit, position < end else { return (position, count) }
             let entity = EntityIndex(position)
             position += 1
             guard isListed(entity), let key = entities.key(at: entity), pattern.matches(key),
@@ -118,6 +120,9 @@ extension Hub {
         listCount = count
         return nil
     }
+
+    /// Keys that a list looks at before others have their turn.
+    private static let keysPerLook = 4_096
 
     // MARK: Rows
 

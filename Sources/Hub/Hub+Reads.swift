@@ -10,9 +10,24 @@ internal import Wire
 // MARK: Requests that change nothing, carried out after the commit of those before them
 
 extension Hub {
-    /// Sends what was decided for one session, and carries out what only reads.
+    /// Keys that may be looked at in one turn, about ten milliseconds' worth: what goes through all of them again and
+    /// again must not hold up everybody else.
+    static let keysPerTurn = 16_384
+
+    /// Sends what was decided for one session, and carries out what only reads, as far as the turn's share of that goes.
     mutating func answer(_ id: SessionID, at now: HubTime) {
-        while let reply = self[id]?.staged.popFirst() {
+        while let reply = self[id]?.staged.first {
+            if case .read(let request) = reply {
+                let keyCount = keyCount(of: request.command)
+                // What costs next to nothing is answered all the same.
+                guard readingShare > 0 || keyCount <= 16 else {
+                    self[id]?.isPostponed = true
+                    postponed.append(id)
+                    break
+                }
+                readingShare -= keyCount
+            }
+            self[id]?.staged.removeFirst()
             switch reply {
             case .bytes(let bytes), .committed(let bytes, _): append(bytes, to: id)
             case .read(let request): carryOut(request, for: id, at: now)
@@ -21,6 +36,32 @@ extension Hub {
         }
         retireProvider(id)
         makeReady(id)
+    }
+
+    /// Goes on with what the last turn's share was not enough for.
+    mutating func goOnAnswering(at now: HubTime) {
+        readingShare = Self.keysPerTurn
+        guard !postponed.isEmpty else { return }
+        var waiting: [SessionID] = []
+        swap(&waiting, &postponed)
+        for id in waiting {
+            self[id]?.isPostponed = false
+            answer(id, at: now)
+        }
+        // Who had the share this time comes last the next time.
+        if let first = postponed.first, postponed.count > 1 { postponed = postponed.dropFirst() + [first] }
+    }
+
+    /// About how many keys a request makes us look at.
+    private func keyCount(of command: Command) -> Int {
+        switch command {
+        // To follow all of them, and to give each up again.
+        case .subscribe(let subscribe):
+            if case .key = subscribe.pattern { 2 } else { 2 * entities.states.count }
+        case .stats: sessions.count
+        case .help, .kinds: 16
+        case _: 1
+        }
     }
 
     mutating func append(_ bytes: [UInt8], to id: SessionID) {

@@ -28,19 +28,39 @@ extension Hub {
         guard let session = self[id] else { return }
         session.lastReceived = now.monotonic
         guard !session.isClosing else { return }
+        guard session.unread.isEmpty else { return session.unread.append(copying: bytes) }
+        read(bytes, of: session)
+    }
+
+    /// Understands requests, as many as may wait for their replies; what is behind them waits as it came.
+    private mutating func read(_ bytes: Span<UInt8>, of session: Session) {
         let count = session.inbox.count
+        let limit = configuration.limits.requestsInFlight - session.inFlightCount + count
+        guard count < limit else { return session.unread.append(copying: bytes) }
         withSpareWriter { [parser] writer in
             do throws(WireError) {
-                try session.decoder.decode(bytes) { line in
+                let taken = try session.decoder.decodeSome(bytes) { line in
                     let (id, command, ignored) = parser.parts(of: line)
                     session.inbox.append(WaitingRequest(consume command, id: id, ignored: ignored, &writer))
+                    return session.inbox.count < limit
                 }
+                if taken < bytes.count { session.unread.append(copying: bytes.extracting(taken..<bytes.count)) }
             } catch {
                 session.inbox.append(.other(Request(command: .refused(error))))
             }
         }
-        for _ in count..<session.inbox.count { arrivals.append(id) }
+        for _ in count..<session.inbox.count { arrivals.append(session.id) }
         statistics.requests += session.inbox.count - count
+    }
+
+    /// Goes on with what waits as it came, now that some replies have left.
+    mutating func readOn(_ session: Session) {
+        guard !session.unread.isEmpty, !session.isClosing, !session.hasSaidBye,
+            session.inFlightCount < configuration.limits.requestsInFlight
+        else { return }
+        var bytes: [UInt8] = []
+        swap(&bytes, &session.unread)
+        read(bytes.span, of: session)
     }
 
     /// The client has shut its side. That is no disconnect: what is due is still sent (protocol.md §1).
@@ -53,7 +73,9 @@ extension Hub {
 
     /// A provider that has said its last word cannot tell what became of anything: somebody else is to act.
     mutating func retireProvider(_ id: SessionID) {
-        guard let session = self[id], session.inputEnded, session.inbox.isEmpty, !session.served.isEmpty else { return }
+        guard let session = self[id], session.inputEnded, session.inbox.isEmpty, session.unread.isEmpty,
+            !session.served.isEmpty
+        else { return }
         for kind in session.served { stopServing(kind, session: id) }
         session.served = []
     }
@@ -92,7 +114,7 @@ extension Hub {
     /// `false` while too many requests wait for their replies: the server simply stops reading (protocol.md §1).
     public func wantsInput(_ id: SessionID) -> Bool {
         guard let session = self[id] else { return false }
-        return session.inFlightCount < configuration.limits.requestsInFlight
+        return session.unread.isEmpty && session.inFlightCount < configuration.limits.requestsInFlight
             && session.outboxByteCount < configuration.limits.requestBytesInFlight
     }
 

@@ -39,7 +39,7 @@ extension Hub {
 
     /// Whether ``decide(at:limit:)`` would find something to do.
     public func hasWork(at now: HubTime) -> Bool {
-        if !arrivals.isEmpty { return true }
+        if !arrivals.isEmpty || !postponed.isEmpty { return true }
         // What could not be written is not tried again at once.
         guard now.monotonic >= storageRetryAt else { return false }
         return !pendingInputs.isEmpty || !unalignedKinds.isEmpty || pendingKinds != nil || pendingSettings != nil
@@ -66,6 +66,7 @@ extension Hub {
     ///   none, or ``refused(at:)``.
     public mutating func decide(at now: HubTime, limit: Int = .max) -> [JournalRecord] {
         if batch == nil {
+            goOnAnswering(at: now)
             batch = Batch(expecting: lastBatchCount, limit: limit)
             time = max(time, now.time)
             wall = max(wall, now.wall)
@@ -102,6 +103,7 @@ extension Hub {
         }
         prunedChains += batch.prunedChains
         markAge()
+        readingShare = Self.keysPerTurn
         for change in batch.changes { spread(change) }
         for entity in batch.forgotten {
             // Not before: had it been refused, its place among the changes would be gone. It may be there anew by now.

@@ -63,6 +63,10 @@ public struct Hub: ~Copyable {
     var changes = ChangeOrder()
     /// Sessions with requests that wait to be decided: one entry a request, in the order of their arrival.
     var arrivals: Deque<SessionID> = []
+    /// Sessions that asked more than a turn takes, and wait for the next.
+    var postponed: [SessionID] = []
+    /// How many keys may still be looked at in this turn.
+    var readingShare = 0
     /// Sessions that have something to send, in the order in which they came to have it.
     var ready: Deque<SessionID> = []
     /// Sessions that ended by a decision of the hub; the shell closes their connections.

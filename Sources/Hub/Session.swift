@@ -90,6 +90,8 @@ final class Session {
 
     let id: SessionID
     var decoder: LineDecoder
+    /// What came behind as many requests as may wait, as it came.
+    var unread: [UInt8] = []
     /// Requests that wait to be decided.
     var inbox: Deque<WaitingRequest> = []
     var staged: Deque<StagedReply> = []
@@ -122,6 +124,8 @@ final class Session {
     var inputEnded = false
     /// It said `BYE`: what it sent behind that means nothing.
     var hasSaidBye = false
+    /// Some of what it asked waits for the next turn's share of reading: nothing more of it is decided before.
+    var isPostponed = false
     /// It stands in the hub's list of sessions that have something to send.
     var isReady = false
     var surface: Surface?
@@ -139,13 +143,16 @@ final class Session {
 
     /// Gives back the memory of what waited, where nothing does: what once came in a burst would be kept for ever.
     func trim() {
+        if unread.isEmpty { unread = [] }
         if inbox.isEmpty { inbox = [] }
         if staged.isEmpty { staged = [] }
         if outbox.isEmpty { outbox = [] }
     }
 
-    /// Its next request changes who is asking, and what was asked before it is yet to be looked up: as whom it was asked.
+    /// What it asked before is yet to be looked up, and its next request would change as whom it asked; or there was more
+    /// of that than a turn takes.
     var holdsBack: Bool {
+        if isPostponed { return true }
         guard case .other(let request)? = inbox.first else { return false }
         switch request.command {
         case .hello, .traits: return staged.contains { if case .read = $0 { true } else { false } }

@@ -41,9 +41,22 @@ public struct LineDecoder: Sendable {
     ///   soon as the fault is known. The stream has lost its framing by then: the same error is thrown from then on,
     ///   and nothing is delivered.
     public mutating func decode(_ bytes: Span<UInt8>, deliver: (Span<UInt8>) -> Void) throws(WireError) {
+        _ = try decodeSome(bytes) { line in
+            deliver(line)
+            return true
+        }
+    }
+
+    /// The same, for as long as `deliver` wants more.
+    ///
+    /// - Returns: How many bytes it took: all, or those up to the end of the line at which `deliver` gave `false`. The
+    ///   others are to come again.
+    public mutating func decodeSome(
+        _ bytes: Span<UInt8>, deliver: (Span<UInt8>) -> Bool
+    ) throws(WireError) -> Int {
         if case .error(let error) = failure { throw error }
         do {
-            try scan(bytes, deliver: deliver)
+            return try scan(bytes, deliver: deliver)
         } catch {
             failure = .error(error)
             begun = []
@@ -51,13 +64,13 @@ public struct LineDecoder: Sendable {
         }
     }
 
-    private mutating func scan(_ bytes: Span<UInt8>, deliver: (Span<UInt8>) -> Void) throws(WireError) {
+    private mutating func scan(_ bytes: Span<UInt8>, deliver: (Span<UInt8>) -> Bool) throws(WireError) -> Int {
         var lineStart = 0
         var index = 0
         if endsInCarriageReturn, !bytes.isEmpty {
             guard bytes[0] == UInt8.lineFeed else { throw .controlByte(.carriageReturn) }
             endsInCarriageReturn = false
-            try finish(bytes, 0..<0, deliver: deliver)
+            guard try finish(bytes, 0..<0, deliver: deliver) else { return 1 }
             lineStart = 1
             index = 1
         }
@@ -69,16 +82,16 @@ public struct LineDecoder: Sendable {
             let byte = bytes[index]
             guard utf8.take(byte) else { throw .brokenUTF8(at: length) }
             if byte == .lineFeed {
-                try finish(bytes, lineStart..<index, deliver: deliver)
+                guard try finish(bytes, lineStart..<index, deliver: deliver) else { return index + 1 }
                 lineStart = index + 1
             } else if byte == .carriageReturn {
                 guard index + 1 < bytes.count else {
                     endsInCarriageReturn = true
                     begun.append(copying: bytes.extracting(lineStart..<index))
-                    return
+                    return bytes.count
                 }
                 guard bytes[index + 1] == .lineFeed else { throw .controlByte(byte) }
-                try finish(bytes, lineStart..<index, deliver: deliver)
+                guard try finish(bytes, lineStart..<index, deliver: deliver) else { return index + 2 }
                 index += 1
                 lineStart = index + 1
             } else if byte < 0x20 || byte == 0x7F {
@@ -90,26 +103,24 @@ public struct LineDecoder: Sendable {
             throw .lineTooLong(limit: lineLengthLimit)
         }
         begun.append(copying: bytes.extracting(lineStart..<bytes.count))
+        return bytes.count
     }
 
     private mutating func finish(
-        _ bytes: Span<UInt8>, _ range: Range<Int>, deliver: (Span<UInt8>) -> Void
-    ) throws(WireError) {
+        _ bytes: Span<UInt8>, _ range: Range<Int>, deliver: (Span<UInt8>) -> Bool
+    ) throws(WireError) -> Bool {
         guard !begun.isEmpty else { return try check(bytes.extracting(range), deliver: deliver) }
         var line: [UInt8] = []
         swap(&line, &begun)
         line.append(copying: bytes.extracting(range))
-        try check(line.span, deliver: deliver)
+        return try check(line.span, deliver: deliver)
     }
 
-    private func check(_ line: Span<UInt8>, deliver: (Span<UInt8>) -> Void) throws(WireError) {
-        guard !line.isEmpty else { return }
-        if line[0] == UInt8(ascii: "#") {
-            if deliversComments { deliver(line) }
-            return
-        }
+    private func check(_ line: Span<UInt8>, deliver: (Span<UInt8>) -> Bool) throws(WireError) -> Bool {
+        guard !line.isEmpty else { return true }
+        if line[0] == UInt8(ascii: "#") { return deliversComments ? deliver(line) : true }
         guard line.verbEnd() != nil else { throw .noVerb(line) }
-        deliver(line)
+        return deliver(line)
     }
 }
 

@@ -67,6 +67,46 @@ struct OutputTests {
         #expect(replies[2].hasPrefix("ERR id=3 code=unknown_key"))
     }
 
+    @Test func `what comes in one piece is taken up to the limit of requests, and the rest in its turn`() throws {
+        var configuration = HubConfiguration()
+        configuration.limits.requestsInFlight = 8
+        let house = try House(configuration: configuration)
+        let client = house.connect()
+        let lines = (0..<100).map { "PING id=\($0)" }
+        house.post(lines.joined(separator: "\n") + "\nEVT coffee-order/1 ty", from: client)
+        #expect(house.hub.statistics.requests == 8)
+        let wantsMore = house.hub.wantsInput(client.id)
+        #expect(!wantsMore)
+        // More than was asked for: it comes behind what waits.
+        house.post("pe=start id=e", from: client)
+        house.hub.inputEnded(client.id)
+        house.turn()
+        let answers = house.lines(of: client)
+        // The piece was a line of its own, cut in two by `post`: it is a fault in its turn, and no request is lost.
+        #expect(answers.prefix(100) == (0..<100).map { "PONG id=\($0)" }[...])
+        #expect(answers.count == 102)
+        let wantsInput = house.hub.wantsInput(client.id)
+        #expect(wantsInput)
+    }
+
+    @Test func `who asks to look through everything again and again holds up nobody else`() throws {
+        let house = try House()
+        let (greedy, other) = (house.connect(), house.connect())
+        for number in 0..<300 { house.send("EVT coffee-order/\(number) type=start", from: other) }
+        for number in 1...100 {
+            house.post("SUB * id=s\(number)", from: greedy)
+            house.post("UNSUB sub=\(number) id=u\(number)", from: greedy)
+        }
+        house.post("HELLO account=alice id=h", from: greedy)
+        house.post("PING", from: other)
+        house.commit()
+        house.flush()
+        #expect(house.lines(of: other) == ["PONG"])
+        house.turn()
+        let answers = house.lines(of: greedy).compactMap { House.attribute("id", of: $0) }
+        #expect(answers == (1...100).flatMap { ["s\($0)", "u\($0)"] } + ["h"])
+    }
+
     @Test func `a sign of life stands before the rows that leave with it`() throws {
         let (house, shop, screen) = try followed()
         house.time = house.time + Milliseconds(20_000)

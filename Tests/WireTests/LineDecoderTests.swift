@@ -138,6 +138,25 @@ struct LineDecoderTests {
             }
         }
     }
+
+    @Test("Who has enough is given no more, and what is left comes again", arguments: ["\n", "\r\n"], 1...9)
+    func enough(ending: String, pieceLength: Int) throws {
+        let text = Array(["PING id=1", "# no", "", "PING id=2", "PING id=3", ""].joined(separator: ending).utf8)
+        var decoder = LineDecoder()
+        var (lines, start): ([String], Int) = ([], 0)
+        while start < text.count {
+            let piece = text.span.extracting(start..<min(text.count, start + pieceLength))
+            let taken = try decoder.decodeSome(piece) { line in
+                lines.append(line.string)
+                return false
+            }
+            #expect(taken > 0)
+            start += taken
+        }
+        #expect(lines == ["PING id=1", "PING id=2", "PING id=3"])
+        var whole = LineDecoder()
+        #expect(try whole.decodeSome(text.span) { _ in false } == 9 + ending.utf8.count)
+    }
 }
 
 struct Decoded: Hashable {
