@@ -127,6 +127,8 @@ public struct Hub: ~Copyable {
     public var lastRecordSequence: Int64 { sequence }
     /// The hub's time: that of its newest record, after a recovery.
     public var lastRecordTime: Timestamp { time }
+    /// The same on the real clock.
+    public var lastRecordWall: Timestamp { wall }
 
     /// How many activities and controls there are, dismissed ones that can still be asked for included.
     public var entityCount: Int { entities.count }

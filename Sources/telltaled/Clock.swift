@@ -3,23 +3,29 @@ import Hub
 import Model
 
 /// The clocks of the machine, as the hub wants them told. The one place where the time is asked.
-struct Clock {
+final class Clock {
     /// How many times as fast as real time the kinds' clock runs.
     let speed: Double
     private let startedAt: Timestamp
     /// Where the kinds' clock stood at the start.
     private let origin: Timestamp
+    private var steady: SteadyTime
 
-    /// - Parameter lastRecord: The hub's time after a recovery; the kinds' clock goes on from there when it is ahead.
-    init(speed: Double, lastRecord: Timestamp) {
+    /// - Parameters:
+    ///   - lastRecord: The hub's time after a recovery; the kinds' clock goes on from there when it is ahead.
+    ///   - lastWall: The same on the real clock.
+    init(speed: Double, lastRecord: Timestamp, lastWall: Timestamp) {
         self.speed = speed
-        startedAt = Timestamp(milliseconds: EventLoop.wallClockMilliseconds())
+        startedAt = max(Timestamp(milliseconds: EventLoop.wallClockMilliseconds()), lastWall)
         origin = speed == 1 ? startedAt : max(startedAt, lastRecord)
+        steady = SteadyTime(startedAt, monotonic: EventLoop.monotonicMilliseconds())
     }
 
     var now: HubTime {
-        let wall = Timestamp(milliseconds: EventLoop.wallClockMilliseconds())
-        return HubTime(time: kindsTime(at: wall), wall: wall, monotonic: EventLoop.monotonicMilliseconds())
+        let monotonic = EventLoop.monotonicMilliseconds()
+        let wall = steady.reading(
+            wall: Timestamp(milliseconds: EventLoop.wallClockMilliseconds()), monotonic: monotonic)
+        return HubTime(time: kindsTime(at: wall), wall: wall, monotonic: monotonic)
     }
 
     private func kindsTime(at wall: Timestamp) -> Timestamp {

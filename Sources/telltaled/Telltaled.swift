@@ -188,7 +188,8 @@ struct Telltaled: ParsableCommand {
             if let reason = journal.opening.epochReplaced {
                 logger.warning("the history may not be whole, so it has a new epoch: \(reason)")
             }
-            let clock = Clock(speed: configuration.clockSpeed, lastRecord: hub.lastRecordTime)
+            let clock = Clock(
+                speed: configuration.clockSpeed, lastRecord: hub.lastRecordTime, lastWall: hub.lastRecordWall)
             try hub.adopt(kinds.kinds)
             try hub.adopt(configuration.hub.decisions)
             hub.restart()
