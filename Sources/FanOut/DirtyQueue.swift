@@ -272,7 +272,11 @@ public struct DirtyQueue: Sendable {
         var count: Int { waiting.count }
         var oldest: (raw: Int32, rev: Int64)? { waiting.first }
 
-        mutating func insert(_ raw: Int32, rev: Int64) { waiting.append((raw, rev)) }
+        mutating func insert(_ raw: Int32, rev: Int64) {
+            // Nearly always the newest; but what is held back comes again, behind newer ones of other keys.
+            let place = waiting.lastIndex { $0.rev <= rev }.map { $0 + 1 } ?? 0
+            waiting.insert((raw, rev), at: place)
+        }
 
         mutating func trim() { if waiting.isEmpty { waiting = [] } }
 

@@ -88,6 +88,25 @@ struct DirtyQueueTests {
         #expect(entry.missed == (1...6).map { "s\($0)" })
     }
 
+    @Test func `of the milestones that wait, one that was held back is still the oldest`() throws {
+        var queue = DirtyQueue()
+        for (rev, entity) in [(1, a), (2, b)] as [(Int64, EntityIndex)] {
+            queue.mark(entity, commit: rev)
+            queue.announce(.milestone(rev: rev, state: "s\(rev)", at: .distantPast), before: entity)
+        }
+        guard case .row(a, let entry)? = queue.popFirst() else { throw Unexpected() }
+        queue.delay(a, entry, until: 500)
+        for rev in 3...65 as ClosedRange<Int64> {
+            queue.mark(b, commit: rev)
+            queue.announce(.milestone(rev: rev, state: "s\(rev)", at: .distantPast), before: b)
+        }
+        queue.release(at: 500)
+        guard case .row(a, let held)? = queue.popFirst() else { throw Unexpected() }
+        #expect(held.announcements.isEmpty && held.missed == ["s1"])
+        guard case .row(b, let other)? = queue.popFirst() else { throw Unexpected() }
+        #expect(other.announcements.count == 64 && other.missed.isEmpty)
+    }
+
     @Test func `the snapshot comes before the marker, and changes behind it`() throws {
         var queue = DirtyQueue()
         queue.markSnapshot(a, firstCommit: 5)
