@@ -84,7 +84,7 @@ let package = Package(
         module("Machines", ["Model", "Statechart", "Kinds"]),
         module("Surfaces", ["Model", "Kinds", "Machines"]),
         module("Wire", ["Model"]),
-        module("FanOut", ["Model", collections], swiftSettings: hotSettings),
+        module("FanOut", ["Model", collections, heap], swiftSettings: hotSettings),
         module(
             "Hub",
             ["Model", "Statechart", "Kinds", "Machines", "Surfaces", "Wire", "FanOut", "Journal", collections, heap],

@@ -47,8 +47,9 @@ public struct DirtyQueue: Sendable {
     public private(set) var fresh: [FreshKey] = []
     private var order: Deque<Int32> = []
     private var entries: [Int32: Entry] = [:]
-    /// Keys that `rate=` holds back, and until when, in milliseconds of the monotonic clock.
-    private var delayed: [Int32: Int64] = [:]
+    /// What `rate=` holds back, and what it has let go that has not left. One or none, in an array and not in an optional:
+    /// of a hundred thousand subscriptions hardly any has it, and this is a word where there is nothing.
+    private var held: [HeldKeys] = []
     private var milestones = Lane()
     private var alerts = Lane()
 
@@ -59,33 +60,25 @@ public struct DirtyQueue: Sendable {
     public init() {}
 
     /// Nothing could be sent now.
-    public var isEmpty: Bool { fresh.isEmpty && order.isEmpty }
+    public var isEmpty: Bool { fresh.isEmpty && order.isEmpty && firstReleased == nil }
     /// Keys that wait, held back ones included.
     public var count: Int { fresh.count + entries.count }
     /// When the next key that `rate=` holds back may leave, in milliseconds of the monotonic clock.
-    public var nextRelease: Int64? { delayed.values.min() }
-
-    /// The same, of those that may not leave yet at `time`.
-    public func nextRelease(after time: Int64) -> Int64? { delayed.values.lazy.filter { $0 > time }.min() }
+    public var nextRelease: Int64? { held.isEmpty ? nil : held[0].nextRelease }
 
     public func contains(_ entity: EntityIndex) -> Bool {
         entries[entity.rawValue] != nil || fresh.contains { $0.entity == entity }
     }
 
     /// The oldest commit that the subscriber lacks, or `nil` when it lacks none: a cursor must stay below it.
+    ///
+    /// - Complexity: O(1), whatever is held back: it is asked for every row.
     public var oldestMissingCommit: Int64? {
         if let first = fresh.first { return first.commit }
-        var oldest: Int64?
         // The order is that of first commits, so the first key stands for all; held back ones have left the order.
-        for raw in order.prefix(2) where raw != Self.liveMarker {
-            oldest = entries[raw]?.firstCommit
-            break
-        }
-        for raw in delayed.keys {
-            guard let commit = entries[raw]?.firstCommit else { continue }
-            oldest = min(oldest ?? commit, commit)
-        }
-        return oldest
+        let waiting = order.first { $0 != Self.liveMarker }.flatMap { entries[$0]?.firstCommit }
+        guard !held.isEmpty, let oldest = held[0].oldestCommit else { return waiting }
+        return min(waiting ?? oldest, oldest)
     }
 
     /// A commit changed `entity`.
@@ -93,7 +86,7 @@ public struct DirtyQueue: Sendable {
     /// - Returns: Whether it was not waiting yet.
     @discardableResult
     public mutating func mark(_ entity: EntityIndex, commit: Int64) -> Bool {
-        if order.isEmpty, delayed.isEmpty, fresh.count < Self.freshLimit,
+        if order.isEmpty, entries.isEmpty, fresh.count < Self.freshLimit,
             !fresh.contains(where: { $0.entity == entity })
         {
             fresh.append(FreshKey(entity: entity, commit: commit))
@@ -169,13 +162,26 @@ public struct DirtyQueue: Sendable {
             let first = fresh.removeFirst()
             return .row(first.entity, Entry(firstCommit: first.commit))
         }
-        while let raw = order.popFirst() {
+        while let raw = popFirstKey() {
             if raw == Self.liveMarker { return .live }
             guard let entry = entries.removeValue(forKey: raw) else { continue }
             forget(entry.announcements, of: raw)
             return .row(EntityIndex(raw), entry)
         }
         return nil
+    }
+
+    private var firstReleased: HeldKeys.Place? { held.isEmpty ? nil : held[0].firstReleased }
+
+    /// Removes what stands first in the order, or what was held back and has been missing for as long: that was dirty
+    /// before.
+    private mutating func popFirstKey() -> Int32? {
+        guard let released = firstReleased else { return order.popFirst() }
+        if let raw = order.first, let commit = entries[raw]?.firstCommit, commit < released.commit {
+            return order.popFirst()
+        }
+        held[0].removeFirstReleased()
+        return released.raw
     }
 
     /// Removes ``fresh``: it has been sent as a whole.
@@ -190,30 +196,13 @@ public struct DirtyQueue: Sendable {
         entry.cause = entry.cause ?? .rate
         count(entry.announcements, of: entity.rawValue)
         entries[entity.rawValue] = entry
-        delayed[entity.rawValue] = time
+        if held.isEmpty { held.append(HeldKeys()) }
+        held[0].insert(HeldKeys.Place(commit: entry.firstCommit, raw: entity.rawValue), until: time)
     }
 
     /// Lets leave what was held back until `time` or before, in the order in which it became dirty.
     public mutating func release(at time: Int64) {
-        guard !delayed.isEmpty else { return }
-        let due = delayed.filter { $0.value <= time }.keys.sorted {
-            let left = entries[$0]?.firstCommit ?? 0
-            let right = entries[$1]?.firstCommit ?? 0
-            return (left, $0) < (right, $1)
-        }
-        for raw in due {
-            delayed[raw] = nil
-            order.append(raw)
-        }
-        // What was held back is older than what came meanwhile; the front must hold the oldest commit.
-        if due.count < order.count, !due.isEmpty {
-            let sorted = order.enumerated().sorted { left, right in
-                let leftCommit = left.element == Self.liveMarker ? .min : entries[left.element]?.firstCommit ?? 0
-                let rightCommit = right.element == Self.liveMarker ? .min : entries[right.element]?.firstCommit ?? 0
-                return (leftCommit, left.offset) < (rightCommit, right.offset)
-            }
-            order = Deque(sorted.map(\.element))
-        }
+        if !held.isEmpty { held[0].release(at: time) }
     }
 
     /// Gives back the memory of what waited, where nothing does.
@@ -221,7 +210,7 @@ public struct DirtyQueue: Sendable {
         if fresh.isEmpty { fresh = [] }
         if order.isEmpty { order = [] }
         if entries.isEmpty { entries = [:] }
-        if delayed.isEmpty { delayed = [:] }
+        if !held.isEmpty, held[0].isEmpty { held = [] }
         milestones.trim()
         alerts.trim()
     }

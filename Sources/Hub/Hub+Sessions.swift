@@ -189,7 +189,11 @@ extension Hub {
             }
         }
         if session.owesLife, monotonic - session.lastReceived >= 2 * session.heartbeat { return cut(id) }
-        if session.subscriptions.contains(where: { subscriptionReleases($0, by: monotonic) }) { makeReady(id) }
+        for index in session.subscriptions where subscriptionReleases(index, by: monotonic) {
+            // Now, and not when it is written: what is still held back is then what is yet to be watched.
+            subscriptions[index]?.backlog?.queue.release(at: monotonic)
+            makeReady(id)
+        }
         if monotonic - session.trimmed >= session.heartbeat { trim(session, at: monotonic) }
         if session.blockedSince == nil, monotonic - session.lastSent >= session.heartbeat, !session.isClosing {
             session.owesMark = true
@@ -214,7 +218,7 @@ extension Hub {
         }
         // Of several keys that a rate holds back, one is let go at a time: the next one is watched from here.
         for index in session.subscriptions {
-            guard let release = subscriptions[index]?.backlog?.queue.nextRelease(after: now) else { continue }
+            guard let release = subscriptions[index]?.backlog?.queue.nextRelease else { continue }
             next = min(next, release)
         }
         return max(next, now + 1)
