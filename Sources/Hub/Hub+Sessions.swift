@@ -163,8 +163,21 @@ extension Hub {
     /// Has `id` looked at, at `time` or before.
     mutating func watch(_ id: SessionID, at time: Int64) {
         guard let session = self[id], time < session.inspectionTime else { return }
-        self[id]?.inspectionTime = time
+        session.inspectionTime = time
         sessionDeadlines.insert(SessionDeadline(time: time, session: id))
+        forgetReplacedDeadlines()
+    }
+
+    /// Drops the moments whose place an earlier one took, when they are more than the sessions.
+    ///
+    /// Each would stay until it comes, up to an hour, and a rate lets there be one for every row.
+    private mutating func forgetReplacedDeadlines() {
+        guard sessionDeadlines.count > 2 * sessions.count + 64 else { return }
+        sessionDeadlines = Heap(
+            sessions.compactMap { session in
+                guard let session, session.inspectionTime < .max else { return nil }
+                return SessionDeadline(time: session.inspectionTime, session: session.id)
+            })
     }
 
     /// Looks at every session whose moment has come: who must be told that we live, who is cut, whose rate allows a row.
