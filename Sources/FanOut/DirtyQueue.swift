@@ -23,7 +23,7 @@ public struct DirtyQueue: Sendable {
         public var tellsDeletion = false
         /// What goes out before the row, in order.
         public var announcements: [Announcement] = []
-        /// Milestones that found no room, by state.
+        /// Milestones that found no room, by state: the newest ``DirtyQueue/announcementLimit``.
         public var missed: [String] = []
     }
 
@@ -39,7 +39,8 @@ public struct DirtyQueue: Sendable {
         case live
     }
 
-    /// The most milestones, and the most alerts, that wait in one subscription (protocol.md §4).
+    /// The most milestones, and the most alerts, that wait in one subscription, and the most names of milestones that one
+    /// row says were missed (protocol.md §4).
     public static let announcementLimit = 64
 
     /// What waits while that is only a few fresh keys, in their order: without a table, and comparable as a whole.
@@ -52,8 +53,12 @@ public struct DirtyQueue: Sendable {
     private var held: [HeldKeys] = []
     private var milestones = Lane()
     private var alerts = Lane()
+    /// What the announcements that wait, and the names of those that were missed, take in memory.
+    private var tellingByteCount = 0
 
     private static let liveMarker: Int32 = -1
+    /// About what one key takes in memory: in the order, and in the table.
+    private static let keyByteCount = 64
     /// More keys than this are found quicker in a table.
     private static let freshLimit = 16
 
@@ -63,6 +68,11 @@ public struct DirtyQueue: Sendable {
     public var isEmpty: Bool { fresh.isEmpty && order.isEmpty && firstReleased == nil }
     /// Keys that wait, held back ones included.
     public var count: Int { fresh.count + entries.count }
+    /// About what all of it takes in memory.
+    public var byteCount: Int {
+        Self.keyByteCount * count + tellingByteCount + (held.isEmpty ? 0 : held[0].byteCount)
+    }
+
     /// When the next key that `rate=` holds back may leave, in milliseconds of the monotonic clock.
     public var nextRelease: Int64? { held.isEmpty ? nil : held[0].nextRelease }
 
@@ -142,7 +152,8 @@ public struct DirtyQueue: Sendable {
 
     /// Lets `announcement` go out before the row of `entity`, which is waiting.
     ///
-    /// When 64 of its sort wait, the oldest makes room: a milestone is named in its row's `missed`.
+    /// When 64 of its sort wait, the oldest makes room: a milestone is named in its row's `missed`, where the newest 64
+    /// names stand.
     public mutating func announce(_ announcement: Announcement, before entity: EntityIndex) {
         tabulate()
         guard entries[entity.rawValue] != nil else { return }
@@ -166,6 +177,7 @@ public struct DirtyQueue: Sendable {
             if raw == Self.liveMarker { return .live }
             guard let entry = entries.removeValue(forKey: raw) else { continue }
             forget(entry.announcements, of: raw)
+            for state in entry.missed { tellingByteCount -= state.byteCount }
             return .row(EntityIndex(raw), entry)
         }
         return nil
@@ -195,6 +207,7 @@ public struct DirtyQueue: Sendable {
         var entry = entry
         entry.cause = entry.cause ?? .rate
         count(entry.announcements, of: entity.rawValue)
+        for state in entry.missed { tellingByteCount += state.byteCount }
         entries[entity.rawValue] = entry
         if held.isEmpty { held.append(HeldKeys()) }
         held[0].insert(HeldKeys.Place(commit: entry.firstCommit, raw: entity.rawValue), until: time)
@@ -231,11 +244,18 @@ public struct DirtyQueue: Sendable {
         let position = entries[raw]?.announcements.firstIndex { $0.rev == rev && $0.isMilestone == isMilestone }
         guard let position, let dropped = entries[raw]?.announcements.remove(at: position) else { return }
         forget([dropped], of: raw)
-        if case .milestone(_, let state, _) = dropped { entries[raw]?.missed.append(state) }
+        guard case .milestone(_, let state, _) = dropped else { return }
+        // A reader that takes nothing would be owed a line of megabytes; that it lacks many, `skip` says.
+        if entries[raw]?.missed.count == Self.announcementLimit, let oldest = entries[raw]?.missed.removeFirst() {
+            tellingByteCount -= oldest.byteCount
+        }
+        entries[raw]?.missed.append(state)
+        tellingByteCount += state.byteCount
     }
 
     private mutating func count(_ announcements: [Announcement], of raw: Int32) {
         for announcement in announcements {
+            tellingByteCount += announcement.byteCount
             if announcement.isMilestone {
                 milestones.insert(raw, rev: announcement.rev)
             } else {
@@ -246,6 +266,7 @@ public struct DirtyQueue: Sendable {
 
     private mutating func forget(_ announcements: [Announcement], of raw: Int32) {
         for announcement in announcements {
+            tellingByteCount -= announcement.byteCount
             if announcement.isMilestone {
                 milestones.remove(raw, rev: announcement.rev)
             } else {
@@ -272,6 +293,21 @@ public struct DirtyQueue: Sendable {
         mutating func remove(_ raw: Int32, rev: Int64) {
             guard let position = waiting.firstIndex(where: { $0.raw == raw && $0.rev == rev }) else { return }
             waiting.remove(at: position)
+        }
+    }
+}
+
+extension String {
+    /// About what it takes in memory where it is held.
+    fileprivate var byteCount: Int { MemoryLayout<String>.stride + utf8.count }
+}
+
+extension Announcement {
+    /// The same of an announcement.
+    fileprivate var byteCount: Int {
+        switch self {
+        case .milestone(_, let state, _): MemoryLayout<Self>.stride + state.utf8.count
+        case .alert(_, let json): MemoryLayout<Self>.stride + json.count
         }
     }
 }

@@ -105,7 +105,7 @@ extension Hub {
             sessionBytes += MemoryLayout<Subscription>.stride
             guard let backlog = subscription.backlog else { return }
             dirtyCount += backlog.queue.count
-            sessionBytes += Backlog.byteCount + 64 * backlog.queue.count + 64 * backlog.shown.count
+            sessionBytes += Backlog.byteCount + backlog.queue.byteCount + 64 * backlog.shown.count
         }
         for session in sessions {
             guard let session else { continue }

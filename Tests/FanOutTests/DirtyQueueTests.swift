@@ -88,6 +88,25 @@ struct DirtyQueueTests {
         #expect(entry.missed == (1...6).map { "s\($0)" })
     }
 
+    @Test func `a row names the newest 64 milestones that were missed, however long its reader took nothing`() throws {
+        var queue = DirtyQueue()
+        queue.mark(a, commit: 0)
+        for rev in 1...10_000 as ClosedRange<Int64> {
+            queue.mark(a, commit: rev)
+            queue.announce(.milestone(rev: rev, state: "s\(rev)", at: .distantPast), before: a)
+            try #require(queue.byteCount < 10_000)
+        }
+        let waiting = queue.byteCount
+        #expect(waiting > 128 * 16)
+        guard case .row(a, let entry)? = queue.popFirst() else { throw Unexpected() }
+        #expect(entry.foldedCount == 10_000)
+        #expect(entry.announcements.count == 64)
+        #expect(entry.missed == (9_873...9_936).map { "s\($0)" })
+        #expect(queue.byteCount == 0)
+        queue.delay(a, entry, until: 1)
+        #expect(queue.byteCount >= waiting)
+    }
+
     @Test func `of the milestones that wait, one that was held back is still the oldest`() throws {
         var queue = DirtyQueue()
         for (rev, entity) in [(1, a), (2, b)] as [(Int64, EntityIndex)] {

@@ -24,7 +24,7 @@ struct HeldKeysTests {
         queue.release(at: .max)
         model.release(at: .max)
         while let item = model.popFirst() { #expect("\(item)" == queue.popFirst().map { "\($0)" }) }
-        #expect(queue.isEmpty && queue.count == 0 && queue.oldestMissingCommit == nil)
+        #expect(queue.isEmpty && queue.count == 0 && queue.oldestMissingCommit == nil && queue.byteCount == 0)
     }
 
     /// Commits, a clock, and a reader that is now and then too quick.

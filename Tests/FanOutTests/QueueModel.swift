@@ -63,6 +63,7 @@ struct QueueModel {
             guard let dropped else { continue }
             if case .milestone(_, let state, _)? = items[position]?.entry.announcements.remove(at: dropped) {
                 items[position]?.entry.missed.append(state)
+                if items[position]?.entry.missed.count == 65 { items[position]?.entry.missed.removeFirst() }
             }
             return
         }
