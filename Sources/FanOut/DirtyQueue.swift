@@ -14,9 +14,11 @@ public struct DirtyQueue: Sendable {
     public struct Entry: Sendable {
         /// The oldest commit that the subscriber lacks of this key.
         public var firstCommit: Int64
-        /// Commits that the row stands for beyond the first.
+        /// Commits of the key itself that the row stands for beyond the first.
         public var foldedCount: Int64 = 0
         public var cause: Cause?
+        /// A commit changed the key itself. Where none did, what surrounds it changed what is drawn of it.
+        public var hasOwnCommit = true
         /// Part of the snapshot: its row is a `SNAP`.
         public var isSnapshot = false
         /// A deletion is told even if this subscription never showed the key.
@@ -119,7 +121,7 @@ public struct DirtyQueue: Sendable {
     public mutating func markChangedSurroundings(_ entity: EntityIndex, firstCommit: Int64) -> Bool {
         tabulate()
         guard entries[entity.rawValue] == nil else { return false }
-        entries[entity.rawValue] = Entry(firstCommit: firstCommit)
+        entries[entity.rawValue] = Entry(firstCommit: firstCommit, hasOwnCommit: false)
         order.append(entity.rawValue)
         return true
     }
@@ -316,6 +318,11 @@ extension DirtyQueue.Entry {
     fileprivate mutating func fold() {
         // A row of a snapshot stands for a state, not for a commit.
         guard !isSnapshot else { return }
+        // One that came for its surroundings stands for no commit yet: this is its first.
+        guard hasOwnCommit else {
+            hasOwnCommit = true
+            return
+        }
         foldedCount += 1
         cause = cause ?? .slow
     }

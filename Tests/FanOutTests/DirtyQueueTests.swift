@@ -88,6 +88,30 @@ struct DirtyQueueTests {
         #expect(entry.missed == (1...6).map { "s\($0)" })
     }
 
+    @Test func `the first commit of a key that waits for its surroundings is folded into nothing`() throws {
+        var queue = DirtyQueue()
+        queue.markChangedSurroundings(a, firstCommit: 10)
+        queue.mark(a, commit: 11)
+        queue.markChangedSurroundings(b, firstCommit: 12)
+        queue.mark(b, commit: 13)
+        queue.mark(b, commit: 14)
+        #expect(queue.oldestMissingCommit == 10)
+        guard case .row(a, let one)? = queue.popFirst() else { throw Unexpected() }
+        #expect(one.foldedCount == 0 && one.cause == nil)
+        guard case .row(b, let two)? = queue.popFirst() else { throw Unexpected() }
+        #expect(two.foldedCount == 1 && two.cause == .slow)
+
+        // Nor while it is held back; after that each counts.
+        queue.markChangedSurroundings(c, firstCommit: 15)
+        guard case .row(c, let early)? = queue.popFirst() else { throw Unexpected() }
+        queue.delay(c, early, until: 1)
+        queue.mark(c, commit: 15)
+        queue.mark(c, commit: 16)
+        queue.release(at: 1)
+        guard case .row(c, let held)? = queue.popFirst() else { throw Unexpected() }
+        #expect(held.foldedCount == 1 && held.cause == .rate)
+    }
+
     @Test func `a row names the newest 64 milestones that were missed, however long its reader took nothing`() throws {
         var queue = DirtyQueue()
         queue.mark(a, commit: 0)

@@ -49,7 +49,7 @@ struct HeldKeysTests {
                 model.mark(entity, commit: commit)
                 return ("\(queue.mark(entity, commit: commit))", "\(isNew)")
             case 4:
-                return insert(entity, DirtyQueue.Entry(firstCommit: commit + 1), &queue, &model) {
+                return insert(entity, DirtyQueue.Entry(firstCommit: commit + 1, hasOwnCommit: false), &queue, &model) {
                     $0.markChangedSurroundings(entity, firstCommit: $1)
                 }
             case 5:

@@ -39,6 +39,10 @@ struct QueueModel {
             return items.append(Key(entity: entity, entry: DirtyQueue.Entry(firstCommit: commit), place: .waiting))
         }
         guard items[position]?.entry.isSnapshot == false else { return }
+        if items[position]?.entry.hasOwnCommit == false {
+            items[position]?.entry.hasOwnCommit = true
+            return
+        }
         items[position]?.entry.foldedCount += 1
         if items[position]?.entry.cause == nil { items[position]?.entry.cause = .slow }
     }
