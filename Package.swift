@@ -84,7 +84,7 @@ let package = Package(
         module("Machines", ["Model", "Statechart", "Kinds"]),
         module("Surfaces", ["Model", "Kinds", "Machines"]),
         module("Wire", ["Model"]),
-        module("FanOut", ["Model", collections], swiftSettings: hotSettings),
+        module("FanOut", ["Model", collections, heap], swiftSettings: hotSettings),
         module(
             "Hub",
             ["Model", "Statechart", "Kinds", "Machines", "Surfaces", "Wire", "FanOut", "Journal", collections, heap],
@@ -145,7 +145,8 @@ let package = Package(
         tests("Surfaces", ["Model", "Statechart", "Kinds", "Machines", "Surfaces"]),
         tests("Wire", ["Model", "Wire"]),
         tests("FanOut", ["Model", "FanOut"]),
-        tests("Hub", ["Model", "Statechart", "Kinds", "Machines", "Surfaces", "Wire", "FanOut", "Journal", "Hub"]),
+        tests(
+            "Hub", ["Model", "Statechart", "Kinds", "Machines", "Surfaces", "Wire", "FanOut", "Journal", "Hub", heap]),
         tests("Journal", ["Model", "Journal"]),
         .target(name: "CFaultVFS", dependencies: ["CSQLite"], path: "Tests/CFaultVFS"),
         tests("JournalSQLite", ["Model", "Journal", "JournalSQLite", "CFaultVFS"]),

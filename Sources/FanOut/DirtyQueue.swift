@@ -14,16 +14,18 @@ public struct DirtyQueue: Sendable {
     public struct Entry: Sendable {
         /// The oldest commit that the subscriber lacks of this key.
         public var firstCommit: Int64
-        /// Commits that the row stands for beyond the first.
+        /// Commits of the key itself that the row stands for beyond the first.
         public var foldedCount: Int64 = 0
         public var cause: Cause?
+        /// A commit changed the key itself. Where none did, what surrounds it changed what is drawn of it.
+        public var hasOwnCommit = true
         /// Part of the snapshot: its row is a `SNAP`.
         public var isSnapshot = false
         /// A deletion is told even if this subscription never showed the key.
         public var tellsDeletion = false
         /// What goes out before the row, in order.
         public var announcements: [Announcement] = []
-        /// Milestones that found no room, by state.
+        /// Milestones that found no room, by state: the newest ``DirtyQueue/announcementLimit``.
         public var missed: [String] = []
     }
 
@@ -39,7 +41,8 @@ public struct DirtyQueue: Sendable {
         case live
     }
 
-    /// The most milestones, and the most alerts, that wait in one subscription (protocol.md §4).
+    /// The most milestones, and the most alerts, that wait in one subscription, and the most names of milestones that one
+    /// row says were missed (protocol.md §4).
     public static let announcementLimit = 64
 
     /// What waits while that is only a few fresh keys, in their order: without a table, and comparable as a whole.
@@ -47,45 +50,47 @@ public struct DirtyQueue: Sendable {
     public private(set) var fresh: [FreshKey] = []
     private var order: Deque<Int32> = []
     private var entries: [Int32: Entry] = [:]
-    /// Keys that `rate=` holds back, and until when, in milliseconds of the monotonic clock.
-    private var delayed: [Int32: Int64] = [:]
+    /// What `rate=` holds back, and what it has let go that has not left. One or none, in an array and not in an optional:
+    /// of a hundred thousand subscriptions hardly any has it, and this is a word where there is nothing.
+    private var held: [HeldKeys] = []
     private var milestones = Lane()
     private var alerts = Lane()
+    /// What the announcements that wait, and the names of those that were missed, take in memory.
+    private var tellingByteCount = 0
 
     private static let liveMarker: Int32 = -1
+    /// About what one key takes in memory: in the order, and in the table.
+    private static let keyByteCount = 64
     /// More keys than this are found quicker in a table.
     private static let freshLimit = 16
 
     public init() {}
 
     /// Nothing could be sent now.
-    public var isEmpty: Bool { fresh.isEmpty && order.isEmpty }
+    public var isEmpty: Bool { fresh.isEmpty && order.isEmpty && firstReleased == nil }
     /// Keys that wait, held back ones included.
     public var count: Int { fresh.count + entries.count }
-    /// When the next key that `rate=` holds back may leave, in milliseconds of the monotonic clock.
-    public var nextRelease: Int64? { delayed.values.min() }
+    /// About what all of it takes in memory.
+    public var byteCount: Int {
+        Self.keyByteCount * count + tellingByteCount + (held.isEmpty ? 0 : held[0].byteCount)
+    }
 
-    /// The same, of those that may not leave yet at `time`.
-    public func nextRelease(after time: Int64) -> Int64? { delayed.values.lazy.filter { $0 > time }.min() }
+    /// When the next key that `rate=` holds back may leave, in milliseconds of the monotonic clock.
+    public var nextRelease: Int64? { held.isEmpty ? nil : held[0].nextRelease }
 
     public func contains(_ entity: EntityIndex) -> Bool {
         entries[entity.rawValue] != nil || fresh.contains { $0.entity == entity }
     }
 
     /// The oldest commit that the subscriber lacks, or `nil` when it lacks none: a cursor must stay below it.
+    ///
+    /// - Complexity: O(1), whatever is held back: it is asked for every row.
     public var oldestMissingCommit: Int64? {
         if let first = fresh.first { return first.commit }
-        var oldest: Int64?
         // The order is that of first commits, so the first key stands for all; held back ones have left the order.
-        for raw in order.prefix(2) where raw != Self.liveMarker {
-            oldest = entries[raw]?.firstCommit
-            break
-        }
-        for raw in delayed.keys {
-            guard let commit = entries[raw]?.firstCommit else { continue }
-            oldest = min(oldest ?? commit, commit)
-        }
-        return oldest
+        let waiting = order.first { $0 != Self.liveMarker }.flatMap { entries[$0]?.firstCommit }
+        guard !held.isEmpty, let oldest = held[0].oldestCommit else { return waiting }
+        return min(waiting ?? oldest, oldest)
     }
 
     /// A commit changed `entity`.
@@ -93,7 +98,7 @@ public struct DirtyQueue: Sendable {
     /// - Returns: Whether it was not waiting yet.
     @discardableResult
     public mutating func mark(_ entity: EntityIndex, commit: Int64) -> Bool {
-        if order.isEmpty, delayed.isEmpty, fresh.count < Self.freshLimit,
+        if order.isEmpty, entries.isEmpty, fresh.count < Self.freshLimit,
             !fresh.contains(where: { $0.entity == entity })
         {
             fresh.append(FreshKey(entity: entity, commit: commit))
@@ -116,7 +121,7 @@ public struct DirtyQueue: Sendable {
     public mutating func markChangedSurroundings(_ entity: EntityIndex, firstCommit: Int64) -> Bool {
         tabulate()
         guard entries[entity.rawValue] == nil else { return false }
-        entries[entity.rawValue] = Entry(firstCommit: firstCommit)
+        entries[entity.rawValue] = Entry(firstCommit: firstCommit, hasOwnCommit: false)
         order.append(entity.rawValue)
         return true
     }
@@ -149,7 +154,8 @@ public struct DirtyQueue: Sendable {
 
     /// Lets `announcement` go out before the row of `entity`, which is waiting.
     ///
-    /// When 64 of its sort wait, the oldest makes room: a milestone is named in its row's `missed`.
+    /// When 64 of its sort wait, the oldest makes room: a milestone is named in its row's `missed`, where the newest 64
+    /// names stand.
     public mutating func announce(_ announcement: Announcement, before entity: EntityIndex) {
         tabulate()
         guard entries[entity.rawValue] != nil else { return }
@@ -169,13 +175,27 @@ public struct DirtyQueue: Sendable {
             let first = fresh.removeFirst()
             return .row(first.entity, Entry(firstCommit: first.commit))
         }
-        while let raw = order.popFirst() {
+        while let raw = popFirstKey() {
             if raw == Self.liveMarker { return .live }
             guard let entry = entries.removeValue(forKey: raw) else { continue }
             forget(entry.announcements, of: raw)
+            for state in entry.missed { tellingByteCount -= state.byteCount }
             return .row(EntityIndex(raw), entry)
         }
         return nil
+    }
+
+    private var firstReleased: HeldKeys.Place? { held.isEmpty ? nil : held[0].firstReleased }
+
+    /// Removes what stands first in the order, or what was held back and has been missing for as long: that was dirty
+    /// before.
+    private mutating func popFirstKey() -> Int32? {
+        guard let released = firstReleased else { return order.popFirst() }
+        if let raw = order.first, let commit = entries[raw]?.firstCommit, commit < released.commit {
+            return order.popFirst()
+        }
+        held[0].removeFirstReleased()
+        return released.raw
     }
 
     /// Removes ``fresh``: it has been sent as a whole.
@@ -189,31 +209,15 @@ public struct DirtyQueue: Sendable {
         var entry = entry
         entry.cause = entry.cause ?? .rate
         count(entry.announcements, of: entity.rawValue)
+        for state in entry.missed { tellingByteCount += state.byteCount }
         entries[entity.rawValue] = entry
-        delayed[entity.rawValue] = time
+        if held.isEmpty { held.append(HeldKeys()) }
+        held[0].insert(HeldKeys.Place(commit: entry.firstCommit, raw: entity.rawValue), until: time)
     }
 
     /// Lets leave what was held back until `time` or before, in the order in which it became dirty.
     public mutating func release(at time: Int64) {
-        guard !delayed.isEmpty else { return }
-        let due = delayed.filter { $0.value <= time }.keys.sorted {
-            let left = entries[$0]?.firstCommit ?? 0
-            let right = entries[$1]?.firstCommit ?? 0
-            return (left, $0) < (right, $1)
-        }
-        for raw in due {
-            delayed[raw] = nil
-            order.append(raw)
-        }
-        // What was held back is older than what came meanwhile; the front must hold the oldest commit.
-        if due.count < order.count, !due.isEmpty {
-            let sorted = order.enumerated().sorted { left, right in
-                let leftCommit = left.element == Self.liveMarker ? .min : entries[left.element]?.firstCommit ?? 0
-                let rightCommit = right.element == Self.liveMarker ? .min : entries[right.element]?.firstCommit ?? 0
-                return (leftCommit, left.offset) < (rightCommit, right.offset)
-            }
-            order = Deque(sorted.map(\.element))
-        }
+        if !held.isEmpty { held[0].release(at: time) }
     }
 
     /// Gives back the memory of what waited, where nothing does.
@@ -221,7 +225,7 @@ public struct DirtyQueue: Sendable {
         if fresh.isEmpty { fresh = [] }
         if order.isEmpty { order = [] }
         if entries.isEmpty { entries = [:] }
-        if delayed.isEmpty { delayed = [:] }
+        if !held.isEmpty, held[0].isEmpty { held = [] }
         milestones.trim()
         alerts.trim()
     }
@@ -242,11 +246,18 @@ public struct DirtyQueue: Sendable {
         let position = entries[raw]?.announcements.firstIndex { $0.rev == rev && $0.isMilestone == isMilestone }
         guard let position, let dropped = entries[raw]?.announcements.remove(at: position) else { return }
         forget([dropped], of: raw)
-        if case .milestone(_, let state, _) = dropped { entries[raw]?.missed.append(state) }
+        guard case .milestone(_, let state, _) = dropped else { return }
+        // A reader that takes nothing would be owed a line of megabytes; that it lacks many, `skip` says.
+        if entries[raw]?.missed.count == Self.announcementLimit, let oldest = entries[raw]?.missed.removeFirst() {
+            tellingByteCount -= oldest.byteCount
+        }
+        entries[raw]?.missed.append(state)
+        tellingByteCount += state.byteCount
     }
 
     private mutating func count(_ announcements: [Announcement], of raw: Int32) {
         for announcement in announcements {
+            tellingByteCount += announcement.byteCount
             if announcement.isMilestone {
                 milestones.insert(raw, rev: announcement.rev)
             } else {
@@ -257,6 +268,7 @@ public struct DirtyQueue: Sendable {
 
     private mutating func forget(_ announcements: [Announcement], of raw: Int32) {
         for announcement in announcements {
+            tellingByteCount -= announcement.byteCount
             if announcement.isMilestone {
                 milestones.remove(raw, rev: announcement.rev)
             } else {
@@ -272,7 +284,11 @@ public struct DirtyQueue: Sendable {
         var count: Int { waiting.count }
         var oldest: (raw: Int32, rev: Int64)? { waiting.first }
 
-        mutating func insert(_ raw: Int32, rev: Int64) { waiting.append((raw, rev)) }
+        mutating func insert(_ raw: Int32, rev: Int64) {
+            // Nearly always the newest; but what is held back comes again, behind newer ones of other keys.
+            let place = waiting.lastIndex { $0.rev <= rev }.map { $0 + 1 } ?? 0
+            waiting.insert((raw, rev), at: place)
+        }
 
         mutating func trim() { if waiting.isEmpty { waiting = [] } }
 
@@ -283,10 +299,30 @@ public struct DirtyQueue: Sendable {
     }
 }
 
+extension String {
+    /// About what it takes in memory where it is held.
+    fileprivate var byteCount: Int { MemoryLayout<String>.stride + utf8.count }
+}
+
+extension Announcement {
+    /// The same of an announcement.
+    fileprivate var byteCount: Int {
+        switch self {
+        case .milestone(_, let state, _): MemoryLayout<Self>.stride + state.utf8.count
+        case .alert(_, let json): MemoryLayout<Self>.stride + json.count
+        }
+    }
+}
+
 extension DirtyQueue.Entry {
     fileprivate mutating func fold() {
         // A row of a snapshot stands for a state, not for a commit.
         guard !isSnapshot else { return }
+        // One that came for its surroundings stands for no commit yet: this is its first.
+        guard hasOwnCommit else {
+            hasOwnCommit = true
+            return
+        }
         foldedCount += 1
         cause = cause ?? .slow
     }

@@ -33,11 +33,7 @@ extension Hub {
         if let heartbeat = hello.heartbeat {
             session.heartbeat = min(max(Int64(heartbeat), Self.heartbeats.lowerBound), Self.heartbeats.upperBound)
             session.owesLife = true
-            let due = now.monotonic + session.heartbeat
-            if due < session.inspectionTime {
-                session.inspectionTime = due
-                sessionDeadlines.insert(SessionDeadline(time: due, session: id))
-            }
+            watch(id, at: now.monotonic + session.heartbeat)
         }
         var writer = LineWriter()
         writer.beginOK(id: request.id)
@@ -109,7 +105,7 @@ extension Hub {
             sessionBytes += MemoryLayout<Subscription>.stride
             guard let backlog = subscription.backlog else { return }
             dirtyCount += backlog.queue.count
-            sessionBytes += Backlog.byteCount + 64 * backlog.queue.count + 64 * backlog.shown.count
+            sessionBytes += Backlog.byteCount + backlog.queue.byteCount + 64 * backlog.shown.count
         }
         for session in sessions {
             guard let session else { continue }

@@ -193,8 +193,21 @@ extension Hub {
     /// Has `id` looked at, at `time` or before.
     mutating func watch(_ id: SessionID, at time: Int64) {
         guard let session = self[id], time < session.inspectionTime else { return }
-        self[id]?.inspectionTime = time
+        session.inspectionTime = time
         sessionDeadlines.insert(SessionDeadline(time: time, session: id))
+        forgetReplacedDeadlines()
+    }
+
+    /// Drops the moments whose place an earlier one took, when they are more than the sessions.
+    ///
+    /// Each would stay until it comes, up to an hour, and a rate lets there be one for every row.
+    private mutating func forgetReplacedDeadlines() {
+        guard sessionDeadlines.count > 2 * sessions.count + 64 else { return }
+        sessionDeadlines = Heap(
+            sessions.compactMap { session in
+                guard let session, session.inspectionTime < .max else { return nil }
+                return SessionDeadline(time: session.inspectionTime, session: session.id)
+            })
     }
 
     /// Looks at every session whose moment has come: who must be told that we live, who is cut, whose rate allows a row.
@@ -219,7 +232,11 @@ extension Hub {
             }
         }
         if session.owesLife, monotonic - session.lastReceived >= 2 * session.heartbeat { return cut(id) }
-        if session.subscriptions.contains(where: { subscriptionReleases($0, by: monotonic) }) { makeReady(id) }
+        for index in session.subscriptions where subscriptionReleases(index, by: monotonic) {
+            // Now, and not when it is written: what is still held back is then what is yet to be watched.
+            subscriptions[index]?.backlog?.queue.release(at: monotonic)
+            makeReady(id)
+        }
         if monotonic - session.trimmed >= session.heartbeat { trim(session, at: monotonic) }
         if session.blockedSince == nil, monotonic - session.lastSent >= session.heartbeat, !session.isClosing {
             session.owesMark = true
@@ -244,7 +261,7 @@ extension Hub {
         }
         // Of several keys that a rate holds back, one is let go at a time: the next one is watched from here.
         for index in session.subscriptions {
-            guard let release = subscriptions[index]?.backlog?.queue.nextRelease(after: now) else { continue }
+            guard let release = subscriptions[index]?.backlog?.queue.nextRelease else { continue }
             next = min(next, release)
         }
         return max(next, now + 1)

@@ -88,6 +88,68 @@ struct DirtyQueueTests {
         #expect(entry.missed == (1...6).map { "s\($0)" })
     }
 
+    @Test func `the first commit of a key that waits for its surroundings is folded into nothing`() throws {
+        var queue = DirtyQueue()
+        queue.markChangedSurroundings(a, firstCommit: 10)
+        queue.mark(a, commit: 11)
+        queue.markChangedSurroundings(b, firstCommit: 12)
+        queue.mark(b, commit: 13)
+        queue.mark(b, commit: 14)
+        #expect(queue.oldestMissingCommit == 10)
+        guard case .row(a, let one)? = queue.popFirst() else { throw Unexpected() }
+        #expect(one.foldedCount == 0 && one.cause == nil)
+        guard case .row(b, let two)? = queue.popFirst() else { throw Unexpected() }
+        #expect(two.foldedCount == 1 && two.cause == .slow)
+
+        // Nor while it is held back; after that each counts.
+        queue.markChangedSurroundings(c, firstCommit: 15)
+        guard case .row(c, let early)? = queue.popFirst() else { throw Unexpected() }
+        queue.delay(c, early, until: 1)
+        queue.mark(c, commit: 15)
+        queue.mark(c, commit: 16)
+        queue.release(at: 1)
+        guard case .row(c, let held)? = queue.popFirst() else { throw Unexpected() }
+        #expect(held.foldedCount == 1 && held.cause == .rate)
+    }
+
+    @Test func `a row names the newest 64 milestones that were missed, however long its reader took nothing`() throws {
+        var queue = DirtyQueue()
+        queue.mark(a, commit: 0)
+        for rev in 1...10_000 as ClosedRange<Int64> {
+            queue.mark(a, commit: rev)
+            queue.announce(.milestone(rev: rev, state: "s\(rev)", at: .distantPast), before: a)
+            try #require(queue.byteCount < 10_000)
+        }
+        let waiting = queue.byteCount
+        #expect(waiting > 128 * 16)
+        guard case .row(a, let entry)? = queue.popFirst() else { throw Unexpected() }
+        #expect(entry.foldedCount == 10_000)
+        #expect(entry.announcements.count == 64)
+        #expect(entry.missed == (9_873...9_936).map { "s\($0)" })
+        #expect(queue.byteCount == 0)
+        queue.delay(a, entry, until: 1)
+        #expect(queue.byteCount >= waiting)
+    }
+
+    @Test func `of the milestones that wait, one that was held back is still the oldest`() throws {
+        var queue = DirtyQueue()
+        for (rev, entity) in [(1, a), (2, b)] as [(Int64, EntityIndex)] {
+            queue.mark(entity, commit: rev)
+            queue.announce(.milestone(rev: rev, state: "s\(rev)", at: .distantPast), before: entity)
+        }
+        guard case .row(a, let entry)? = queue.popFirst() else { throw Unexpected() }
+        queue.delay(a, entry, until: 500)
+        for rev in 3...65 as ClosedRange<Int64> {
+            queue.mark(b, commit: rev)
+            queue.announce(.milestone(rev: rev, state: "s\(rev)", at: .distantPast), before: b)
+        }
+        queue.release(at: 500)
+        guard case .row(a, let held)? = queue.popFirst() else { throw Unexpected() }
+        #expect(held.announcements.isEmpty && held.missed == ["s1"])
+        guard case .row(b, let other)? = queue.popFirst() else { throw Unexpected() }
+        #expect(other.announcements.count == 64 && other.missed.isEmpty)
+    }
+
     @Test func `the snapshot comes before the marker, and changes behind it`() throws {
         var queue = DirtyQueue()
         queue.markSnapshot(a, firstCommit: 5)

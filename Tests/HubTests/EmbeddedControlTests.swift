@@ -47,6 +47,21 @@ struct EmbeddedControlTests {
         house.send("EVT coffee-order/1 type=collect", from: lamp)
     }
 
+    @Test func `who takes every row is not told that one was folded because its activity has a button`() throws {
+        let raises = #""raises":{"kind":"coffee-order","event":"brew","id":"{{id}}"},"instances":["1"]"#
+        let house = try House(kinds: [House.tippedCoffee, House.porchLight(), House.logCoffee(raises)])
+        let (finger, phone) = (house.connect(), house.connect())
+        house.send("EVT coffee-order/1 type=start", from: finger)
+        house.send("SUB coffee-order/* view=phone", from: phone)
+        house.send("PRESS log-coffee/1", from: finger)
+        let rows = house.lines(of: phone)
+        #expect(!rows.isEmpty && rows.allSatisfy { $0.hasPrefix("UPD ") })
+        for row in rows { #expect(House.attribute("skip", of: row) == nil && House.attribute("why", of: row) == nil) }
+        #expect(try House.tail(rows.last)["lockScreen"]?["view"]?["title"] == "brewing")
+        let conflated = try House.tail(house.send("STATS", from: finger).last)["conflated"]
+        #expect(conflated?["slow"] == 0)
+    }
+
     @Test func `what is not interactive where it stands takes no taps`() throws {
         let (house, lamp, phone) = try house()
         let car = house.connect()

@@ -1,5 +1,6 @@
 import Hub
 import Model
+import TestSupport
 import Testing
 
 struct RateTests {
@@ -21,5 +22,45 @@ struct RateTests {
             #expect(times[index...].prefix { $0 < time + 1_000 }.count <= rate)
         }
         #expect(times.count >= min(rate, 700) * 2)
+    }
+
+    @Test("Each of many keys that are held back comes when it may, and none is lost", arguments: 0..<4)
+    func manyKeys(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        let house = try House()
+        let (shop, screen) = (house.connect(), house.connect())
+        let keys = 40
+        for key in 1...keys { house.send("EVT coffee-order/\(key) type=start", from: shop) }
+        house.send("SUB coffee-order/* view=full rate=2", from: screen)
+        var (wanted, shown) = ([String: Int64](), [String: Int64]())
+        var (lastTimes, cursor) = ([String: Int64](), "")
+        func read() {
+            for line in house.lines(of: screen) where line.hasPrefix("UPD ") {
+                guard let key = House.attribute("key", of: line) else { continue }
+                cursor = House.attribute("cur", of: line) ?? cursor
+                shown[key] = (try? House.tail(line))?["content"]?["n"]?.integer
+                #expect(house.time.milliseconds - lastTimes[key, default: 0] >= 500)
+                lastTimes[key] = house.time.milliseconds
+            }
+        }
+        for number in 1...800 as ClosedRange<Int64> {
+            house.time = house.time + Milliseconds(Int64(random.below(6)))
+            let key = "coffee-order/\(1 + random.below(UInt64(keys)))"
+            if number == 300 { house.hub.becameBlocked(screen.id, at: house.now) }
+            if number == 500 { house.hub.becameWritable(screen.id) }
+            house.send(#"EVT \#(key) type=update {"content-state":{"n":\#(number)}}"#, from: shop)
+            wanted[key] = number
+            read()
+            if 300..<500 ~= number { #expect(house.lines(of: screen).isEmpty) }
+        }
+        // From here on nothing happens but what the hub asks to be woken for.
+        let end = house.time + Milliseconds(600)
+        while let next = house.hub.nextSessionDeadline, next <= end.milliseconds {
+            house.time = Timestamp(milliseconds: next)
+            house.turn()
+            read()
+        }
+        #expect(shown == wanted)
+        #expect(cursor.contains(":\(house.records.count):"))
     }
 }

@@ -1,4 +1,5 @@
 import FanOut
+import HeapModule
 import Model
 import Testing
 
@@ -135,6 +136,29 @@ struct RestingTests {
         house.hub.drain(wait: 0...1)
         house.turn()
         #expect(house.lines(of: screen).map { $0.prefix(4) } == ["BYE "])
+    }
+
+    @Test func `rates leave no more moments at which to look at a session than about one for each`() throws {
+        let house = try house(heartbeat: 20_000)
+        let shop = house.connect()
+        for key in 1...3 { house.send("EVT coffee-order/\(key) type=start", from: shop) }
+        var screens = (1...10).map { _ in house.connect() }
+        for (number, screen) in screens.enumerated() {
+            house.send("HELLO client=nc hb=3600000", from: screen)
+            house.send("SUB coffee-order/* view=full rate=\(5 + number)", from: screen)
+        }
+        for number in 1...1_000 {
+            let key = "coffee-order/\(1 + number % 3)"
+            house.send(#"EVT \#(key) type=update {"content-state":{"n":\#(number)}}"#, from: shop)
+            house.advance(by: Milliseconds(Int64(20 + number % 17)))
+            if number == 500 { for _ in 0..<5 { house.disconnect(screens.removeFirst()) } }
+            try #require(house.hub.sessionDeadlines.count <= 2 * 11 + 65)
+        }
+        house.advance(by: Milliseconds(1_000))
+        for screen in screens { #expect(house.lines(of: screen).contains { $0.hasPrefix("UPD ") }) }
+        // Nobody's sign of life was forgotten with the rest.
+        house.advance(by: Milliseconds(3_600_000))
+        for screen in screens { #expect(house.lines(of: screen).first?.hasPrefix("MARK ") == true) }
     }
 
     @Test func `a connection that has used up its numbers is told so`() throws {

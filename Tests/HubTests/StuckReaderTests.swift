@@ -8,6 +8,38 @@ struct StuckReaderTests {
         #expect(try turns(withStuckReader: true) == turns(withStuckReader: false))
     }
 
+    @Test func `of milestones that nobody took, the newest are named, and the memory for them is bounded and told`()
+        throws
+    {
+        let house = try House(kinds: [
+            """
+            {"kind":"taxi","type":"activity","version":1,"app":"com.example.taxi","title":"Taxi",
+             "machine":{"initial":"waiting","states":{"waiting":{"on":{"go":"driving"}},
+                        "driving":{"milestone":true,"on":{"go":"there"}},"there":{"milestone":true,"on":{"go":"driving"}}}},
+             "views":{"small":{"title":"{{state.title}}"}}}
+            """
+        ])
+        let (shop, reader) = (house.connect(), house.connect())
+        house.send("EVT taxi/1 type=start", from: shop)
+        house.send("SUB taxi/*", from: reader)
+        house.hub.becameBlocked(reader.id, at: house.now)
+        var bytes: [Int64] = []
+        for _ in 0..<6 {
+            bytes.append(try #require(try House.tail(house.send("STATS", from: shop).last)["sessionBytes"]?.integer))
+            for _ in 0..<100 { house.send("EVT taxi/1 type=go", from: shop) }
+        }
+        #expect(bytes[2] - bytes[0] > 128 * 16)
+        #expect(bytes[5] - bytes[2] < 1_000)
+
+        house.hub.becameWritable(reader.id)
+        house.turn()
+        let lines = house.lines(of: reader)
+        #expect(lines.count == 65 && lines.dropLast().allSatisfy { $0.hasPrefix("MILE ") })
+        #expect(lines.last.flatMap { House.attribute("skip", of: $0) } == "599")
+        let missed = try #require(try House.tail(lines.last)["missed"]?.array)
+        #expect(missed == (0..<32).flatMap { _ in ["driving", "there"] as [JSON] })
+    }
+
     /// What a screen, a slow one and the shop are sent in each of the turns in which something happens.
     private func turns(withStuckReader isThere: Bool) throws -> [[String]] {
         let house = try House()
