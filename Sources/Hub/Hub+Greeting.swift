@@ -109,7 +109,7 @@ extension Hub {
         }
         for session in sessions {
             guard let session else { continue }
-            sessionBytes += Session.byteCount + session.outboxByteCount
+            sessionBytes += Session.byteCount + session.outboxByteCount + session.unread.count
         }
         body.member("dirtyKeys", dirtyCount)
         body.member("sessionBytes", sessionBytes)
