@@ -155,7 +155,8 @@ private final class Provider {
         case .action(let action): perform(action, loop, sender)
         case .lost: StandardError.write("telltale: an answer was lost with the connection")
         case .violation(let text): StandardError.write("telltale: the daemon broke a promise: \(text)")
-        case .ready, .item, .reply, .restarted, .subscription, .farewell: break
+        case .serviceRefused(_, let line): refused(DaemonOptions.describe(line), loop)
+        case .ready, .item, .reply, .restarted, .subscription, .traitsRefused, .farewell: break
         }
     }
 

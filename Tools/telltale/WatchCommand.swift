@@ -186,7 +186,7 @@ final class Watch {
             if shownCount == countLimit { finish(.success, loop) }
             if case .live = event, endsWhenLive { finish(.success, loop) }
         case .violation(let text): display.disconnected("the daemon broke a promise: \(text)", retryAfter: nil)
-        case .item, .reply, .restarted, .lost, .action, .farewell: break
+        case .item, .reply, .restarted, .lost, .traitsRefused, .serviceRefused, .action, .farewell: break
         }
     }
 }
