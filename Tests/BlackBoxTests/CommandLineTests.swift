@@ -218,6 +218,37 @@ struct CommandLineTests {
         }
     }
 
+    @Test(
+        "A reader who has gone is no failure, of whatever command",
+        arguments: [["surfaces"], ["kinds", "draw"], ["kinds", "check"], ["--help"], ["watch", "--help"]])
+    func goneReader(arguments: [String]) async throws {
+        try await onOwnThread {
+            let kind = repository.appending(path: "Protocols/Kinds/examples/parcel.json").path
+            let pipe = Pipe()
+            try pipe.fileHandleForReading.close()
+            // What this process ignores its children ignore too, where nobody changes that.
+            let program = try RunningProgram(
+                URL(filePath: "/usr/bin/env"),
+                ["--default-signal=PIPE", program("telltale").path] + arguments
+                    + (arguments[0] == "kinds" ? [kind] : []), writingTo: pipe.fileHandleForWriting)
+            #expect(program.waitForExit(seconds: 20) == 0)
+        }
+    }
+
+    @Test(
+        "Standard input that cannot be read is told in one line",
+        arguments: [("</", "Is a directory"), ("<&-", "Bad file descriptor")])
+    func unreadableInput(_ example: (redirection: String, cause: String)) async throws {
+        try await onOwnThread {
+            let kind = repository.appending(path: "Protocols/Kinds/examples/parcel.json").path
+            let program = try RunningProgram(
+                URL(filePath: "/bin/sh"),
+                ["-c", "exec \"$0\" kinds run \"$1\" \(example.redirection)", program("telltale").path, kind])
+            #expect(program.waitForExit(seconds: 20) == 1)
+            #expect(program.standardError == "telltale: standard input cannot be read: \(example.cause)\n")
+        }
+    }
+
     @Test func `a reader that has enough ends the program quietly`() async throws {
         try await onOwnThread {
             let daemon = try DaemonProcess()
