@@ -171,6 +171,7 @@ struct CommandLineTests {
             ["list", "--account", ""],
             ["dismiss", "coffee-order/1", "--account", "é"], ["watch", "--trait", "foreground=a b"],
             ["watch", "--placement", "a b"], ["journal", "export", "nowhere", "--key", "bad"],
+            ["watch", "--trait", "locked=yes", "--trait", "locked=no"],
         ])
     func usage(arguments: [String]) async throws {
         try await onOwnThread {
@@ -215,6 +216,87 @@ struct CommandLineTests {
                 #expect(help.status == 0)
                 #expect(help.text.contains("USAGE: telltale"))
             }
+        }
+    }
+
+    // MARK: Daemons that have their troubles
+
+    @Test func `a situation that is not taken is told`() async throws {
+        try await onOwnThread {
+            let daemon = try ScriptedDaemon()
+            let watch = try Shell(daemon.address).start("watch", "--view", "watch", "--trait", "locked=yes", "--once")
+            defer { watch.kill() }
+            let peer = try daemon.introduce()
+            try peer.answer("TRAIT locked=yes", #"ERR code=bad_request retry=no {"msg":"not that"}"#)
+            try peer.answer("SUB *", "OK sub=1")
+            try peer.send("LIVE sub=1 cur=x")
+            #expect(watch.waitForExit(seconds: 20) == 0)
+            #expect(watch.standardError == "telltale: --trait: bad_request: not that\n")
+        }
+    }
+
+    @Test func `a long answer is taken whole while nobody reads what is printed of it`() async throws {
+        try await onOwnThread {
+            let daemon = try ScriptedDaemon()
+            let shell = Shell(daemon.address)
+            // More than all buffers on the way hold, in lines that are long enough to be quick.
+            let count = 200
+            let text = String(repeating: "x", count: 60_000)
+            func row(_ number: Int) -> String { #"key=a/\#(number) rev=1 {"text":"\#(text)"}"# }
+
+            let list = try shell.start("list")
+            defer { list.kill() }
+            var peer = try daemon.introduce()
+            let id = try #require(try peer.request("LIST").split(separator: " ").last)
+            for number in 1...count { try peer.send("SNAP sub=0 \(row(number))") }
+            try peer.send("OK \(id) count=\(count)")
+            #expect(list.readToEnd().count == count)
+            #expect(list.waitForExit(seconds: 20) == 0)
+
+            let watch = try shell.start("watch", "--once")
+            defer { watch.kill() }
+            peer = try daemon.introduce()
+            try peer.answer("SUB", "OK sub=1")
+            for number in 1...count { try peer.send("SNAP sub=1 \(row(number))") }
+            // What changes meanwhile is printed as it is in the end.
+            try peer.send("UPD sub=1 key=a/1 rev=2 {}")
+            try peer.send("DEL sub=1 key=a/2 rev=3 why=dismissed")
+            try peer.send("LIVE sub=1 cur=x")
+            let printed = watch.readToEnd().map { $0.split(separator: " ").prefix(2).joined(separator: " ") }
+            #expect(printed.first == "a/1 rev=2" && printed.count == count - 1)
+            #expect(Set(printed).count == printed.count)
+            #expect(watch.waitForExit(seconds: 20) == 0)
+        }
+    }
+
+    // MARK: Terminals
+
+    @Test func `what somebody wrote into an alert or an event moves no cursor and makes no line`() async throws {
+        try await onOwnThread {
+            let daemon = try ScriptedDaemon()
+            let shell = Shell(daemon.address)
+            let watch = try shell.start("watch", "--count", "3")
+            defer { watch.kill() }
+            var peer = try daemon.introduce()
+            try peer.answer("SUB", "OK sub=1")
+            try peer.send(#"ALERT sub=1 key=a/b rev=2 {"title":"\u001b[2J","body":"ready\na/c rev=9 gone: \u009b"}"#)
+            try peer.send("DEL sub=1 key=a/b rev=3 why=\u{9B}2J")
+            try peer.send("MILE sub=1 key=a/b rev=4 state=\u{9B}2J at=5")
+            #expect(
+                watch.readToEnd() == [
+                    "a/b rev=2 alert:  [2J ready a/c rev=9 gone:  ", "a/b rev=3 gone:  2J", "a/b rev=4 milestone:  2J",
+                ])
+            let history = try shell.start("history", "a/b")
+            defer { history.kill() }
+            peer = try daemon.introduce()
+            let id = try #require(try peer.request("HISTORY").split(separator: " ").last)
+            try peer.send(
+                #"HIST key=a/b rev=1 at=0 heard=0 type=start verdict=applied {"state":"\u001b[2J","src":"me\nyou"}"#)
+            try peer.send("OK \(id) count=1")
+            #expect(
+                history.readToEnd() == [
+                    "1970-01-01T00:00:00.000Z  start            applied   rev=1   [2J  from me you"
+                ])
         }
     }
 

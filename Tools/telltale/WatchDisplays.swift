@@ -65,7 +65,7 @@ final class LineDisplay: WatchDisplay {
     func connected(_ greeting: ServerGreeting) {}
 
     func disconnected(_ reason: String, retryAfter: Milliseconds?) {
-        StandardError.write("telltale: \(reason)\(retryAfter == nil ? "" : "; trying again")")
+        StandardError.write("telltale: \(reason.harmless)\(retryAfter == nil ? "" : "; trying again")")
     }
 
     func show(_ event: SubscriptionEvent, watch: Watch) {
@@ -73,14 +73,17 @@ final class LineDisplay: WatchDisplay {
         case .snapshot(let row), .update(let row):
             let card = Card(key: row.key.text, body: row.body)
             let skipped = row.skip > 0 ? " skip=\(row.skip)" : ""
-            Output.line("\(row.key) rev=\(row.rev)\(skipped) \(card.summary(at: watch.now))")
-        case .deletion(let key, let rev, let why): Output.line("\(key) rev=\(rev) gone: \(why)")
-        case .milestone(let key, let rev, let state, _): Output.line("\(key) rev=\(rev) milestone: \(state)")
+            line("\(row.key) rev=\(row.rev)\(skipped) \(card.summary(at: watch.now))")
+        case .deletion(let key, let rev, let why): line("\(key) rev=\(rev) gone: \(why)")
+        case .milestone(let key, let rev, let state, _): line("\(key) rev=\(rev) milestone: \(state)")
         case .alert(let key, let rev, let body):
-            Output.line("\(key) rev=\(rev) alert: \(body["title"]?.string ?? "") \(body["body"]?.string ?? "")")
+            line("\(key) rev=\(rev) alert: \(body["title"]?.string ?? "") \(body["body"]?.string ?? "")")
         case .live, .reset, .refused: break
         }
     }
+
+    /// One line, whatever somebody wrote into an alert.
+    private func line(_ text: String) { Output.line(text.harmless) }
 }
 
 /// On a terminal: the surface itself, redrawn as rows change and time passes.
@@ -144,5 +147,9 @@ final class TerminalDisplay: WatchDisplay {
         ])
         let lines = picture.cut(toHeight: max(1, size.height - 1)).text(color: Output.hasColor)
         Output.write(painter.paint(lines + foot.text(color: Output.hasColor)))
+    }
+
+    func complain(_ text: String) {
+        notices.append((Notice(title: text, body: ""), EventLoop.monotonicMilliseconds() + Self.noticeMilliseconds))
     }
 }
