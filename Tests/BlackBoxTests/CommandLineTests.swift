@@ -300,6 +300,41 @@ struct CommandLineTests {
         }
     }
 
+    @Test func `on a terminal, what is longer than a line is cut, and ctrl-Z gives the screen back`() async throws {
+        try await onOwnThread {
+            let daemon = try ScriptedDaemon()
+            let terminal = try PseudoTerminal(width: 40, height: 10)
+            let watch = try RunningProgram(
+                program("telltale"), ["watch", "--view", "carplay"],
+                environment: ["TELLTALE_CONNECT": daemon.address, "TERM": "xterm", "NO_COLOR": "1"],
+                writingTo: terminal.end)
+            defer { watch.kill() }
+            // Taken by nobody from now on, so that the foot says why: a long sentence.
+            let peer = try daemon.introduce()
+            try peer.answer("SUB", "OK sub=1")
+            try peer.send("LIVE sub=1 cur=x")
+            #expect(terminal.read(until: "ctrl-c ends") != nil)
+            try peer.send(#"ERR code=slow retry=now fatal=1 {"msg":"\#(String(repeating: "so slow ", count: 20))"}"#)
+            peer.close()
+            #expect(terminal.read(until: "not connected: ") != nil)
+            let rest = try #require(terminal.read(until: "\u{1B}[K"))
+            #expect(rest.count - "\u{1B}[K".count + "not connected: ".count == 39)
+
+            let (begin, end) = ("\u{1B}[?1049h", "\u{1B}[?1049l")
+            watch.send(SIGTSTP)
+            #expect(terminal.read(until: end)?.contains("\u{1B}[?25h") == true)
+            let deadline = Date.now.addingTimeInterval(20)
+            while !watch.isStopped, Date.now < deadline {}
+            #expect(watch.isStopped)
+            watch.send(SIGCONT)
+            #expect(terminal.read(until: begin) != nil)
+            #expect(terminal.read(until: "CarPlay") != nil, "the whole picture is drawn again")
+            watch.send(SIGINT)
+            #expect(terminal.read(until: end) != nil)
+            #expect(watch.waitForExit(seconds: 20) == 0)
+        }
+    }
+
     @Test(
         "A reader who has gone is no failure, of whatever command",
         arguments: [["surfaces"], ["kinds", "draw"], ["kinds", "check"], ["--help"], ["watch", "--help"]])

@@ -93,6 +93,8 @@ final class TerminalDisplay: WatchDisplay {
     private var painter = Painter()
     private var timer: TimerHandle?
     private var resize: SignalHandle?
+    private var suspension: SignalHandle?
+    private var continuation: SignalHandle?
     private var notices: [(notice: Notice, until: Int64)] = []
     private var status = ""
     private var hasBegun = false
@@ -110,14 +112,26 @@ final class TerminalDisplay: WatchDisplay {
         timer = try TimerHandle(on: loop) { [unowned self, unowned watch] _ in draw(watch) }
         timer?.scheduleRepeating(everyMilliseconds: Self.frameMilliseconds)
         resize = try SignalHandle(.windowChanged, on: loop) { [unowned self] in Output.write(painter.forget()) }
+        suspension = try SignalHandle(.stop, on: loop) { [unowned self] in suspend() }
+        // Of one that was stopped as it stood, too, somebody else has had the screen.
+        continuation = try SignalHandle(.continue, on: loop) { [unowned self] in Output.write(painter.forget()) }
         hasBegun = true
         Output.write(Painter.begin)
+    }
+
+    /// Ctrl-Z: the shell gets its screen, and its cursor, back for the meantime.
+    private func suspend() {
+        Output.write(Painter.end)
+        suspension?.actByDefault()
+        Output.write(Painter.begin + painter.forget())
     }
 
     func end() {
         guard hasBegun else { return }
         hasBegun = false
         timer = nil
+        suspension = nil
+        continuation = nil
         Output.write(Painter.end)
     }
 
@@ -139,14 +153,15 @@ final class TerminalDisplay: WatchDisplay {
         let now = EventLoop.monotonicMilliseconds()
         notices.removeAll { $0.until <= now }
         let size = Output.size
+        // A longer line would go on in the next one, and scroll the picture away. With what is left of a line the painter
+        // wipes its last column too, when that was written to.
+        let width = max(1, size.width - 1)
         let cards = watch.rows.map { Card(key: $0.key.text, body: $0.body) }
         let picture = Screen.draw(
-            cards, view: view, at: watch.now, width: size.width, label: label, notices: notices.suffix(2).map(\.notice))
-        let foot = Block([
-            status.isEmpty ? Line("ctrl-c ends", .dim) : Line("not connected: \(status)", Ink(.red))
-        ])
-        let lines = picture.cut(toHeight: max(1, size.height - 1)).text(color: Output.hasColor)
-        Output.write(painter.paint(lines + foot.text(color: Output.hasColor)))
+            cards, view: view, at: watch.now, width: width, label: label, notices: notices.suffix(2).map(\.notice))
+        let foot = status.isEmpty ? Line("ctrl-c ends", .dim) : Line("not connected: \(status)", Ink(.red))
+        let whole = picture.cut(toHeight: max(1, size.height - 1)).lines + [foot]
+        Output.write(painter.paint(Block(whole.map { $0.cut(toWidth: width) }).text(color: Output.hasColor)))
     }
 
     func complain(_ text: String) {
