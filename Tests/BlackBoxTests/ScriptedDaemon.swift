@@ -42,10 +42,12 @@ final class ScriptedDaemon {
 
     /// The next connection, greeted and introduced.
     ///
-    /// - Parameter now: What its clock says.
-    func introduce(now: Int64 = 1_763_719_200_123) throws -> Peer {
+    /// - Parameters:
+    ///   - now: What its clock says.
+    ///   - epoch: The lineage of its history.
+    func introduce(now: Int64 = 1_763_719_200_123, epoch: String = "00000000000000aa") throws -> Peer {
         let peer = try accept()
-        try peer.send("\(Self.greeting) now=\(now)")
+        try peer.send("\(Self.greeting.replacing("00000000000000aa", with: epoch)) now=\(now)")
         try peer.answer("HELLO", "OK conn=c1")
         return peer
     }
