@@ -62,7 +62,9 @@ public final class BlockingClient {
             case .refused(let reason, _): throw .refused(reason)
             case .disconnected(let reason, _): throw .unreachable(reason)
             case .farewell(let line) where line.verb == "ERR": throw .refused(line.message ?? "sent away")
-            case .item, .reply, .restarted, .lost, .subscription, .action, .violation, .farewell: return false
+            case .item, .reply, .restarted, .lost, .subscription, .traitsRefused, .serviceRefused, .action, .violation,
+                .farewell:
+                return false
             }
         }
     }
@@ -95,7 +97,9 @@ public final class BlockingClient {
                 farewell = line
                 reason = line.message ?? line["code"] ?? reason
             case .violation(let text): reason = text
-            case .ready, .refused, .item, .reply, .restarted, .lost, .subscription, .action: break
+            case .ready, .refused, .item, .reply, .restarted, .lost, .subscription, .traitsRefused, .serviceRefused,
+                .action:
+                break
             }
             return reply != nil
         }

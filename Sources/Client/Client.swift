@@ -109,7 +109,7 @@ public final class Client {
             for event in core.takeEvents() { onEvent(self, event) }
             if core.wantsConnection, attempt == nil, connection == nil { connect() }
             flush()
-            if core.wantsClose { connection?.close() }
+            if core.wantsClose { hangUp() }
         } while core.hasEvents
         if let deadline = core.deadline {
             timer?.schedule(atMonotonicMilliseconds: deadline.milliseconds)
@@ -127,7 +127,16 @@ public final class Client {
         }
     }
 
+    private func hangUp() {
+        if let connection { return connection.close() }
+        guard let attempt else { return }
+        attempt.cancel()
+        self.attempt = nil
+        lost(core.closeReason ?? "given up")
+    }
+
     private func connect() {
+        core.connecting(at: now)
         do throws(UVError) {
             attempt = try ConnectAttempt(to: endpoint, on: loop) { [weak self] result in
                 guard let self else { return }

@@ -21,8 +21,9 @@ public struct ClientConfiguration: Sendable {
     public var windowCount = 1024
     /// Whether a lost connection is made again, and everything that may be repeated is.
     public var reconnects = true
+    /// Begins anew after a connection that has served for a second.
     public var backoff = Backoff()
-    /// From the connection to the server's greeting, and from `HELLO` to its answer.
+    /// For each step of the way in: to the connection, from there to the server's greeting, and from `HELLO` to its answer.
     public var greetingTimeout = Milliseconds.seconds(10)
     /// Whether ``ClientProtocol/rows(of:)`` is kept. A replayer or a logger needs none.
     public var keepsRows = true

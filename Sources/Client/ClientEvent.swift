@@ -34,6 +34,11 @@ public enum ClientEvent: Sendable {
     case lost(RequestID)
 
     case subscription(SubscriptionID, SubscriptionEvent)
+    /// The situation of this device, told again with a connection, was not taken: the server shows what fits one of which
+    /// it knows nothing.
+    case traitsRefused(ServerLine)
+    /// After a reconnect the server does not let this client serve a kind any more.
+    case serviceRefused(kind: String, ServerLine)
     /// The provider of a served kind is asked to act.
     case action(ProviderAction)
     /// The server broke a promise of its own.

@@ -6,8 +6,10 @@ extension ClientProtocol {
     /// One line of a server that has greeted. Verbs that this client does not know are ignored (protocol.md §2).
     mutating func handle(_ line: ServerLine, at now: Timestamp) {
         switch line.verb {
-        case "OK", "ERR", "PONG": reply(line)
-        case "#", "KIND", "HIST": item(line)
+        case "OK", "ERR", "PONG": reply(line, at: now)
+        // Comments: in the answer to a HELP they are what was asked for, elsewhere nothing (protocol.md §2).
+        case "#": if unanswered.first?.isHelp == true { item(line) }
+        case "KIND", "HIST": item(line)
         case "SNAP" where line.integer("sub") == 0: item(line)
         case "SNAP", "UPD", "DEL", "MILE", "ALERT", "LIVE", "RESET": push(line)
         case "MARK": advance(line)
@@ -23,7 +25,7 @@ extension ClientProtocol {
 
     // MARK: Replies
 
-    private mutating func reply(_ line: ServerLine) {
+    private mutating func reply(_ line: ServerLine, at now: Timestamp) {
         if line.verb == "ERR", line["id"] == nil, line["fatal"] == "1" {
             // Of the connection: no request has an answer like this, since all of ours carry an id.
             events.append(.farewell(line))
@@ -35,15 +37,18 @@ extension ClientProtocol {
             return violate("a reply out of order: id=\(line["id"] ?? "") where id=\(request.number) was due")
         }
         switch request.kind {
-        case .hello: introduced(line)
+        case .hello: introduced(line, at: now)
         case .subscribe(let id, let resumes): subscribed(id, resumes, line)
         case .repeatable where line.verb == "ERR" && line.errorCode == .shuttingDown && configuration.reconnects:
             postponed.append(request)
         case .repeatable, .once, .service, .situation:
             if line.verb == "OK" { remember(request.kind) }
             events.append(.reply(RequestID(number: request.number), Reply(line)))
-        case .ownService where line.verb == "ERR":
-            events.append(.violation("SERVE was refused after a reconnect: \(line.message ?? "")"))
+        case .ownService(let kind) where line.verb == "ERR":
+            if comesBack(after: line) { return giveUp(line.message ?? "SERVE was refused") }
+            servedKinds.removeAll { $0 == kind }
+            events.append(.serviceRefused(kind: kind, line))
+        case .ownTraits where line.verb == "ERR": events.append(.traitsRefused(line))
         case .ownTraits, .ownService, .ownPing, .unsubscribe, .farewell: break
         }
     }
@@ -76,6 +81,7 @@ extension ClientProtocol {
                 subscriptions[id.index].cursor = nil
                 return subscribeNow(id)
             }
+            if comesBack(after: line) { return giveUp(line.message ?? "SUB was refused") }
             subscriptions[id.index].isWanted = false
             events.append(.subscription(id, .refused(line)))
             return

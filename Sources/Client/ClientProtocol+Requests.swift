@@ -106,7 +106,9 @@ extension ClientProtocol {
     }
 
     mutating func ping(at now: Timestamp) {
-        sendNow(.ping, .ownPing)
+        // As good as said: where the socket does not take what waits for it, a second one would only wait behind it.
+        lastSent = now
+        if output.isEmpty { sendNow(.ping, .ownPing) }
     }
 
     /// The connection is gone: what was sent and not answered is sent again, or told as lost.

@@ -4,9 +4,10 @@ internal import Wire
 
 /// A client of the line protocol, without a socket and without a clock: bytes and the time in, bytes and events out.
 ///
-/// Whoever owns the socket tells ``connected(at:)``, ``received(_:at:)``, ``disconnected(reason:at:random:)`` and
-/// ``deadlineReached(at:)``, and after each of them, and after each request, looks at what there is to do:
-/// ``wantsConnection``, ``takeOutput(limit:)``, ``wantsClose``, ``takeEvents()`` and ``deadline``.
+/// Whoever owns the socket tells ``connecting(at:)``, ``connected(at:)``, ``received(_:at:)``,
+/// ``disconnected(reason:at:random:)`` and ``deadlineReached(at:)``, and after each of them, and after each request, looks
+/// at what there is to do: ``wantsConnection``, ``takeOutput(limit:at:)``, ``wantsClose``, ``takeEvents()`` and
+/// ``deadline``.
 ///
 /// Times are points on one clock that never jumps. What is asked for before there is a connection waits for it. Events
 /// (`EVT`) carry an id of their own and are sent again after each reconnect until they are answered; so is everything
@@ -18,6 +19,8 @@ public struct ClientProtocol {
         case waiting(until: Timestamp)
         /// The owner is to connect.
         case connecting
+        /// The owner does.
+        case dialing(deadline: Timestamp)
         case greeting(deadline: Timestamp)
         case introducing(deadline: Timestamp)
         case ready
@@ -56,13 +59,18 @@ public struct ClientProtocol {
     /// From the server's `BYE`: when it wants this client back.
     var reconnectWait: ClosedRange<Milliseconds>?
     private var lastReceived = Timestamp.distantPast
-    private var lastSent = Timestamp.distantPast
+    var lastSent = Timestamp.distantPast
+    /// Since when this connection has served; `nil` before `HELLO` is answered.
+    private var readySince: Timestamp?
     var leaves = false
 
     public init(_ configuration: ClientConfiguration) {
         self.configuration = configuration
         traits = configuration.traits
     }
+
+    /// A connection that served for so long was a good one.
+    private static let steadySpan = Milliseconds.seconds(1)
 
     /// A server's lines may be longer than a client's: a kind's whole definition is one.
     private static var freshDecoder: LineDecoder { LineDecoder(lineLengthLimit: 1 << 20, deliversComments: true) }
@@ -79,8 +87,21 @@ public struct ClientProtocol {
         leaves = true
     }
 
-    public mutating func connected(at now: Timestamp) {
+    /// The owner has begun to connect. Where that takes longer than ``ClientConfiguration/greetingTimeout``,
+    /// ``wantsClose`` says so: it is to give up what it has begun, and to tell ``disconnected(reason:at:random:)``.
+    ///
+    /// Harmless where no connection is wanted. Who does not tell has no limit.
+    public mutating func connecting(at now: Timestamp) {
         guard phase == .connecting else { return }
+        closeReason = nil
+        phase = .dialing(deadline: now + configuration.greetingTimeout)
+    }
+
+    public mutating func connected(at now: Timestamp) {
+        switch phase {
+        case .connecting, .dialing: break
+        case .idle, .waiting, .greeting, .introducing, .ready, .over: return
+        }
         decoder = Self.freshDecoder
         output = []
         wantsClose = false
@@ -108,6 +129,8 @@ public struct ClientProtocol {
             unsent = []
             return
         }
+        // One that is cut as soon as it serves is a failure too.
+        if let readySince, now - readySince >= Self.steadySpan { failures = 0 }
         let wait =
             if let range = reconnectWait {
                 Backoff.pick(from: range.lowerBound, to: range.upperBound, random: random)
@@ -116,6 +139,7 @@ public struct ClientProtocol {
             }
         reconnectWait = nil
         failures += 1
+        readySince = nil
         phase = .waiting(until: now + wait)
         events.append(.disconnected(reason: reason, retryAfter: wait))
     }
@@ -140,6 +164,7 @@ public struct ClientProtocol {
         switch phase {
         case .idle, .connecting, .over: break
         case .waiting: phase = .connecting
+        case .dialing: giveUp("nobody took the connection within \(configuration.greetingTimeout.count) ms")
         case .greeting: giveUp("no greeting came: is this a telltale daemon?")
         case .introducing: giveUp("HELLO was not answered")
         case .ready:
@@ -158,7 +183,7 @@ public struct ClientProtocol {
         switch phase {
         case .idle, .connecting, .over: return nil
         case .waiting(let until): return until
-        case .greeting(let deadline), .introducing(let deadline): return deadline
+        case .dialing(let deadline), .greeting(let deadline), .introducing(let deadline): return deadline
         case .ready:
             guard let heartbeat = configuration.heartbeat else { return silenceDeadline }
             return min(silenceDeadline, lastSent + Milliseconds(Int64(heartbeat)))
@@ -234,7 +259,7 @@ public struct ClientProtocol {
             switch phase {
             case .greeting: greeted(line, at: now)
             case .introducing, .ready: handle(line, at: now)
-            case .idle, .waiting, .connecting, .over: break
+            case .idle, .waiting, .connecting, .dialing, .over: break
             }
         } catch {
             violate("a line of the server could not be read: \(error.message)")
@@ -242,6 +267,7 @@ public struct ClientProtocol {
     }
 
     private mutating func greeted(_ line: ServerLine, at now: Timestamp) {
+        if line.verb == "#" { return }
         guard let greeting = ServerGreeting(line) else {
             // Sent away before the greeting: no room.
             if line.verb == "ERR" {
@@ -268,15 +294,16 @@ public struct ClientProtocol {
     }
 
     /// `HELLO` was answered: now the situation, the subscriptions and the served kinds, and then what waits.
-    mutating func introduced(_ line: ServerLine) {
+    mutating func introduced(_ line: ServerLine, at now: Timestamp) {
         guard line.verb == "OK", let greeting else {
-            return refuse(line.message ?? "the daemon refused HELLO", line)
+            let reason = line.message ?? "the daemon refused HELLO"
+            return comesBack(after: line) ? giveUp(reason) : refuse(reason, line)
         }
-        failures = 0
+        readySince = now
         phase = .ready
         events.append(.ready(greeting, line))
         if !traits.isEmpty { sendNow(.traits(traits), .ownTraits) }
-        for kind in servedKinds { sendNow(.serve(kind: kind), .ownService) }
+        for kind in servedKinds { sendNow(.serve(kind: kind), .ownService(kind)) }
         for index in subscriptions.indices where subscriptions[index].isWanted {
             subscribeNow(SubscriptionID(index: index))
         }
@@ -297,7 +324,12 @@ public struct ClientProtocol {
     /// Why the connection is to be closed, for whoever does.
     public internal(set) var closeReason: String?
 
-    private mutating func giveUp(_ reason: String) {
+    /// Whether what was refused is to be asked for again, with another connection.
+    func comesBack(after refusal: ServerLine) -> Bool {
+        configuration.reconnects && !leaves && refusal["retry"] == "later"
+    }
+
+    mutating func giveUp(_ reason: String) {
         closeReason = reason
         wantsClose = true
     }

@@ -5,7 +5,8 @@ internal import Wire
 struct PendingRequest {
     enum Kind: Hashable {
         /// The client's own, which its owner does not hear about.
-        case hello, ownTraits, ownService, ownPing
+        case hello, ownTraits, ownPing
+        case ownService(String)
         case subscribe(SubscriptionID, resumes: Bool)
         case unsubscribe
         /// The owner's, safe to send again when the connection goes before the reply.
@@ -23,10 +24,13 @@ struct PendingRequest {
     let kind: Kind
     /// The whole line, `id=` included.
     let line: [UInt8]
+    /// Its answer is told in lines that mean nothing elsewhere.
+    let isHelp: Bool
 
     init(number: Int64, kind: Kind, _ command: Command, resumingFrom cursor: String? = nil) {
         self.number = number
         self.kind = kind
+        isHelp = if case .help = command { true } else { false }
         var writer = LineWriter()
         writer.request(command, id: String(number), resumingFrom: cursor)
         line = writer.bytes

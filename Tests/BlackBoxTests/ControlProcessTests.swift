@@ -98,6 +98,50 @@ struct ControlProcessTests {
         }
     }
 
+    @Test func `what commands leave behind, or take their time for, holds up nobody else`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let telltale = DaemonProcess.executable.deletingLastPathComponent().appending(path: "telltale")
+            let leftBehind = daemon.folder.appending(path: "left-behind")
+            let program = try RunningProgram(
+                telltale,
+                ["serve", "porch-light", "--connect", "127.0.0.1:\(daemon.port)"]
+                    + ["1", "2", "3", "front", "back"].flatMap { ["--report", "\($0)=off"] } + [
+                        "--exec",
+                        """
+                        case $TELLTALE_KEY in
+                        */back) sleep 600 </dev/null >/dev/null 2>&1 & ;;
+                        *) sleep 600 & ;;
+                        esac
+                        echo $! >>'\(leftBehind.path)'
+                        case $TELLTALE_KEY in
+                        */back|*/front) echo on;;
+                        *) wait;;
+                        esac
+                        """,
+                    ])
+            defer {
+                let processes = (try? String(contentsOf: leftBehind, encoding: .utf8)) ?? ""
+                for process in processes.split(separator: "\n").compactMap({ pid_t($0) }) { kill(process, SIGKILL) }
+                program.kill()
+            }
+            let phone = try Peer(port: daemon.port)
+            _ = try phone.receive()
+            try phone.send("SUB porch-light/*")
+            var known: Set<String> = []
+            while known.count < 5 {
+                if let key = try phone.receive(seconds: 20)["key"] { known.insert(key) }
+            }
+            for key in ["1", "2", "3"] { #expect(try phone.ask("SET porch-light/\(key) value=on").verb == "OK") }
+            for key in ["front", "back"] {
+                let operation = try #require(try phone.ask("SET porch-light/\(key) value=on")["op"])
+                var last: JSON?
+                while last?["op"]?.string != operation { last = try phone.receive(seconds: 20).tail?["last"] }
+                #expect(last?["result"] == "confirmed", "\(key)")
+            }
+        }
+    }
+
     @Test func `the lamp of the documentation is a provider`() async throws {
         try await onOwnThread {
             let daemon = try DaemonProcess()

@@ -111,12 +111,17 @@ final class RunningProgram {
     private let ended = DispatchSemaphore(value: 0)
     private var buffer: [UInt8] = []
 
-    /// - Parameter input: What it reads; `nil` = nothing.
-    init(_ executable: URL, _ arguments: [String], input: String? = nil, environment: [String: String] = [:]) throws {
+    /// - Parameters:
+    ///   - input: What it reads; `nil` = nothing.
+    ///   - end: Where it writes; `nil` = where ``readLine()`` reads.
+    init(
+        _ executable: URL, _ arguments: [String], input: String? = nil, environment: [String: String] = [:],
+        writingTo end: FileHandle? = nil
+    ) throws {
         process.executableURL = executable
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { _, own in own }
-        process.standardOutput = output
+        if let end { process.standardOutput = end } else { process.standardOutput = output }
         try Data().write(to: errors)
         let errorOutput = try FileHandle(forWritingTo: errors)
         process.standardError = errorOutput
@@ -165,6 +170,13 @@ final class RunningProgram {
         var lines: [String] = []
         while let line = readLine() { lines.append(line) }
         return lines
+    }
+
+    /// Whether it was stopped, and does not go on.
+    var isStopped: Bool {
+        let text = (try? String(contentsOfFile: "/proc/\(identifier)/stat", encoding: .utf8)) ?? ""
+        // Behind its name, which may hold anything.
+        return text[(text.lastIndex(of: ")") ?? text.startIndex)...].hasPrefix(") T ")
     }
 
     func send(_ signal: CInt) { Glibc.kill(process.processIdentifier, signal) }

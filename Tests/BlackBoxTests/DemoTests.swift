@@ -49,13 +49,39 @@ struct DemoTests {
         }
     }
 
+    @Test func `on ctrl-Z the shell gets its screen back, and then the demo`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let terminal = try PseudoTerminal(width: 120, height: 40)
+            let demo = try Self.demo(["--seconds", "600"], daemon, writingTo: terminal.end)
+            defer { demo.kill() }
+            let (begin, end) = ("\u{1B}[?1049h", "\u{1B}[?1049l")
+            #expect(terminal.read(until: begin) != nil)
+            #expect(terminal.read(until: "CarPlay") != nil)
+            demo.send(SIGTSTP)
+            #expect(terminal.read(until: end) != nil)
+            let deadline = Date.now.addingTimeInterval(20)
+            while !demo.isStopped, Date.now < deadline {}
+            #expect(demo.isStopped)
+            demo.send(SIGCONT)
+            #expect(terminal.read(until: begin) != nil)
+            #expect(terminal.read(until: "CarPlay") != nil, "the whole picture is drawn again")
+            demo.send(SIGINT)
+            #expect(terminal.read(until: end) != nil)
+            #expect(demo.waitForExit(seconds: 20) != nil)
+        }
+    }
+
     private static let files = [
         "--data", repository.appending(path: "Tools/telltale-sim/Scenarios/data").path, "--kinds",
         repository.appending(path: "Protocols/Kinds/examples").path,
     ]
 
-    private static func demo(_ arguments: [String], _ daemon: DaemonProcess) throws -> RunningProgram {
+    private static func demo(
+        _ arguments: [String], _ daemon: DaemonProcess, writingTo end: FileHandle? = nil
+    ) throws -> RunningProgram {
         try RunningProgram(
-            program("telltale-sim"), ["demo", "--connect", "127.0.0.1:\(daemon.port)"] + files + arguments)
+            program("telltale-sim"), ["demo", "--connect", "127.0.0.1:\(daemon.port)"] + files + arguments,
+            environment: end == nil ? [:] : ["TERM": "xterm", "NO_COLOR": "1"], writingTo: end)
     }
 }

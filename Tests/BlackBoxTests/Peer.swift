@@ -25,6 +25,8 @@ final class Peer {
         try socket.connect(port: port)
     }
 
+    init(_ socket: RawSocket) { self.socket = socket }
+
     func send(_ line: String) throws { try socket.send(line + "\n") }
 
     /// The next line, waited for at most `seconds`.

@@ -131,6 +131,28 @@ struct ClientProtocolTests {
         #expect(script.client.isOver)
     }
 
+    @Test func `a comment is nothing, but in the answer to HELP`() throws {
+        var script = Script()
+        let subscription = script.client.subscribe(try subscribe("*"))
+        script.client.connected(at: script.now)
+        script.server("# hello", Script.greeting, "# well met")
+        #expect(script.sent() == ["HELLO client=test/1 id=1"])
+        script.server("OK id=1 conn=c1", "# there you are")
+        #expect(script.sent() == ["SUB * id=2"])
+        script.server("# wait", "OK id=2 sub=1", "SNAP sub=1 key=a/b rev=1 {}", "# half", "LIVE sub=1 cur=x", "# whole")
+        script.client.request(.list(.all, view: nil))
+        script.client.request(.help(verb: nil))
+        #expect(script.sent() == ["LIST * id=3", "HELP id=4"])
+        script.server("# of no list", "OK id=3 count=0", "# PING", "# LIST", "OK id=4", "# good night")
+        #expect(
+            script.told == [
+                "ready 00000000000000aa", "snap a/b 1 {}", "live", "reply OK ", "item # PING", "item # LIST",
+                "reply OK ",
+            ])
+        #expect(!script.client.wantsClose)
+        #expect(script.client.rows(of: subscription).count == 1)
+    }
+
     @Test func `a provider is asked to act`() {
         var script = Script()
         script.introduce()

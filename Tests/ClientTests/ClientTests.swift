@@ -1,5 +1,6 @@
 import Client
 import EventLoop
+import Glibc
 import Model
 import TestSupport
 import Testing
@@ -95,6 +96,23 @@ struct ClientTests {
         #expect(told.allSatisfy { $0.contains("connection refused") })
     }
 
+    @Test func `a host that takes no connection is given up, again and again`() async throws {
+        let reasons = try await onLoop { loop in
+            let full = try FullListener()
+            var configuration = Self.configuration()
+            configuration.greetingTimeout = Milliseconds(20)
+            let reasons = Box<[String]>([])
+            let client = try Client(to: full.endpoint, configuration: configuration, on: loop) { client, event in
+                guard case .disconnected(let reason, _) = event else { return }
+                reasons.value.append(reason)
+                if reasons.value.count == 3 { loop.stop() }
+            }
+            client.start()
+            return { withExtendedLifetime((client, full)) { reasons.value } }
+        }
+        #expect(reasons == Array(repeating: "nobody took the connection within 20 ms", count: 3))
+    }
+
     @Test func `a client that is dropped leaves nothing behind`() async throws {
         let isGone = try await onLoop { loop in
             let server = try FakeServer(on: loop) { _, _ in }
@@ -111,6 +129,36 @@ struct ClientTests {
         }
         #expect(isGone)
     }
+}
+
+/// A port whose queue of connections is full: another one gets no answer.
+private final class FullListener {
+    struct Failure: Error {}
+
+    let endpoint: Endpoint
+    private let descriptor: CInt
+    private var waiting: [RawSocket] = []
+
+    init() throws {
+        let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        self.descriptor = descriptor
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let status = unsafe withUnsafeMutablePointer(to: &address) { address in
+            let address = unsafe UnsafeMutableRawPointer(address).assumingMemoryBound(to: sockaddr.self)
+            guard unsafe bind(descriptor, address, length) == 0, listen(descriptor, 0) == 0 else { return CInt(-1) }
+            return unsafe getsockname(descriptor, address, &length)
+        }
+        let port = UInt16(bigEndian: address.sin_port)
+        endpoint = .tcp(host: "127.0.0.1", port: port)
+        guard status == 0 else { throw Failure() }
+        // The system keeps one more than it was asked to.
+        waiting.append(try RawSocket(port: port))
+    }
+
+    deinit { close(descriptor) }
 }
 
 struct BlockingClientTests {

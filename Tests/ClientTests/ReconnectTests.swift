@@ -177,8 +177,114 @@ struct ReconnectTests {
             #expect(script.client.wantsConnection)
         }
         script.introduce()
+        script.pass(.seconds(1))
         script.drop(random: random)
         #expect((50...100).contains(script.client.deadline.map { ($0 - script.now).count } ?? 0))
+    }
+
+    @Test("A server that cuts as soon as it serves is left alone for longer and longer", arguments: [0, 1, 999, 1000])
+    func cutAtOnce(served: Int64) {
+        var script = Script()
+        var waits: [String] = []
+        for _ in 0..<5 {
+            script.introduce()
+            script.pass(Milliseconds(served))
+            script.drop()
+            waits.append(script.told.last ?? "")
+            script.pass(.seconds(10))
+        }
+        let expected = served < 1000 ? [50, 100, 200, 400, 800] : [50, 50, 50, 50, 50]
+        #expect(waits == expected.map { "disconnected, again after \($0)" })
+    }
+
+    @Test func `a connection that nobody takes is given up, and tried again`() {
+        var script = Script()
+        script.client.connecting(at: script.now)
+        #expect(!script.client.wantsConnection, "it is on its way")
+        script.pass(Milliseconds(9_999))
+        #expect(!script.client.wantsClose)
+        script.pass(Milliseconds(1))
+        #expect(script.client.wantsClose)
+        #expect(script.client.closeReason == "nobody took the connection within 10000 ms")
+        #expect(script.client.deadline == nil, "all that is left to happen is the close")
+        script.drop()
+        #expect(script.told == ["disconnected, again after 50"])
+        script.pass(Milliseconds(50))
+        #expect(script.client.wantsConnection)
+        script.client.connecting(at: script.now)
+        script.pass(.seconds(9))
+        script.introduce()
+        #expect(script.told.last == "ready 00000000000000aa")
+        script.pass(.seconds(2))
+        #expect(!script.client.wantsClose, "what it took to connect is over")
+    }
+
+    // MARK: Refused for now
+
+    @Test func `a subscription that is refused for now is asked for again with another connection`() throws {
+        var script = Script()
+        let subscription = script.client.subscribe(try subscribe("*"))
+        script.introduce()
+        script.server("OK id=2 sub=1", "SNAP sub=1 key=a/1 rev=1 {}", "LIVE sub=1 cur=E:1:S")
+        script.dropAndWait()
+        script.introduce()
+        script.server(#"ERR id=4 code=internal retry=later {"msg":"not now"}"#, "UPD sub=1 key=a/1 rev=2 {}")
+        #expect(script.client.wantsClose)
+        #expect(script.client.closeReason == "not now")
+        #expect(script.told.last == "ready 00000000000000aa", "nothing is over")
+        script.dropAndWait()
+        #expect(script.introduce() == ["SUB * from=E:1:S id=6"])
+        script.server("OK id=6 sub=1", "LIVE sub=1 cur=E:1:S")
+        #expect(script.client.rows(of: subscription).map(\.key.text) == ["a/1"])
+    }
+
+    @Test func `a HELLO that is refused for now is said again`() {
+        var script = Script()
+        script.client.request(.ping)
+        script.client.connected(at: script.now)
+        script.server(Script.greeting, #"ERR id=2 code=shutting_down retry=later {"msg":"going down"}"#)
+        #expect(script.client.wantsClose)
+        script.drop()
+        #expect(script.told == ["disconnected, again after 50"])
+        script.pass(Milliseconds(50))
+        #expect(script.introduce() == ["PING id=1"])
+    }
+
+    @Test func `a service that is refused for now is taken up again, and one that is refused is told`() {
+        var script = Script()
+        script.client.request(.serve(kind: "light"))
+        script.client.request(.serve(kind: "store"))
+        script.introduce()
+        script.server("OK id=1", "OK id=2")
+        script.dropAndWait()
+        #expect(script.introduce() == ["SERVE light id=5", "SERVE store id=6"])
+        script.server(#"ERR id=5 code=internal retry=later {"msg":"not now"}"#)
+        #expect(script.client.wantsClose)
+        script.dropAndWait()
+        #expect(script.introduce() == ["SERVE light id=8", "SERVE store id=9"])
+        script.server(#"ERR id=8 code=unknown_kind retry=no {"msg":"it was removed"}"#, "OK id=9")
+        #expect(script.told.last == "light not served: unknown_kind")
+        #expect(!script.client.wantsClose)
+        script.dropAndWait()
+        #expect(script.introduce() == ["SERVE store id=11"])
+    }
+
+    @Test func `a situation that is not taken is told`() {
+        var script = Script { $0.traits = [Attribute(name: "locked", value: "yes")] }
+        #expect(script.introduce() == ["TRAIT locked=yes id=2"])
+        script.server(#"ERR id=2 code=bad_request retry=no {"msg":"?"}"#)
+        #expect(script.told.last == "traits refused: bad_request")
+        #expect(!script.client.wantsClose)
+    }
+
+    @Test("Who does not reconnect, or leaves, is told what is refused for now", arguments: [true, false])
+    func refusedForNowAndForGood(leaves: Bool) throws {
+        var script = Script { $0.reconnects = leaves }
+        _ = script.client.subscribe(try subscribe("*"))
+        script.introduce()
+        if leaves { script.client.leave() }
+        script.server(#"ERR id=2 code=internal retry=later {"msg":"not now"}"#)
+        #expect(script.told.last == "sub refused internal")
     }
 
     @Test func `different chances give different waits`() {
@@ -241,6 +347,19 @@ struct ReconnectTests {
         #expect(script.sent() == ["PING id=2"])
         script.server("PONG id=2")
         #expect(script.told == ["ready 00000000000000aa"])
+    }
+
+    @Test func `one heartbeat waits for a socket that takes nothing, and no more behind it`() throws {
+        var script = Script { $0.heartbeat = 5000 }
+        script.introduce()
+        for _ in 0..<4 {
+            let deadline = try #require(script.client.deadline)
+            #expect(deadline - script.now == .seconds(5), "and it does not ask at once for the next one")
+            for _ in 0..<100 { script.pass(Milliseconds(50)) }
+            // Heard, so that it is not given up.
+            script.server("MARK now=1")
+        }
+        #expect(script.sent() == ["PING id=2"])
     }
 
     // MARK: Promise P3

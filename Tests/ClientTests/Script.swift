@@ -108,6 +108,8 @@ func describe(_ event: ClientEvent) -> String {
     case .subscription(_, let event): describe(event)
     case .action(let action):
         "do \(action.operation) \(action.key) \(action.value.map { $0 ? "on" : "off" } ?? "press")"
+    case .traitsRefused(let line): "traits refused: \(line["code"] ?? "")"
+    case .serviceRefused(let kind, let line): "\(kind) not served: \(line["code"] ?? "")"
     case .violation(let text): "violation: \(text)"
     case .farewell(let line): "farewell \(line.verb) \(line["code"] ?? "")"
     }

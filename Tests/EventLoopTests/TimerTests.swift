@@ -115,6 +115,24 @@ struct TimerTests {
         #expect(count == 1)
     }
 
+    @Test func `what a signal does by itself it can be let do, and then it arrives again`() async throws {
+        let heard = try await onLoop { loop in
+            let heard = Box<[String]>([])
+            let signal = Box<SignalHandle?>(nil)
+            signal.value = try SignalHandle(.windowChanged, on: loop) {
+                heard.value.append("heard")
+                if heard.value.count > 1 { return loop.stop() }
+                // Nothing, of this one.
+                signal.value?.actByDefault()
+                heard.value.append("done")
+                kill(getpid(), SIGWINCH)
+            }
+            kill(getpid(), SIGWINCH)
+            return { withExtendedLifetime(signal) { heard.value } }
+        }
+        #expect(heard == ["heard", "done", "heard"])
+    }
+
     @Test func `the wall clock counts from 1970`() {
         #expect(EventLoop.wallClockMilliseconds() > 1_700_000_000_000)
     }

@@ -28,6 +28,16 @@ public final class RawSocket: Sendable {
         }
     }
 
+    /// What a listening socket accepted. It closes it.
+    public init(accepted descriptor: CInt) throws {
+        self.descriptor = descriptor
+        // Of a peer that does not read, too, a test hears in the end.
+        var limit = timeval(tv_sec: 20, tv_usec: 0)
+        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+            unsafe setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
+        }
+    }
+
     deinit {
         Glibc.close(descriptor)
     }

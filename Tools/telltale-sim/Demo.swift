@@ -31,6 +31,7 @@ final class Demo {
     private var light: DemoLight?
     private var replayer: Replayer?
     private var ticker: TimerHandle?
+    private var suspension: SignalHandle?
     private var painter = Painter()
     private var ending: Ending?
     private var hasStarted = false
@@ -85,6 +86,7 @@ final class Demo {
             guard let self, isDrawn, hasStarted else { return }
             Terminal.write(painter.forget())
         }
+        suspension = try SignalHandle(.stop, on: loop) { [weak self] in self?.suspend() }
         ticker = try TimerHandle(on: loop) { [weak self] _ in self?.tick() }
         for screen in [full] + screens {
             try screen.connect(to: endpoint, on: loop) { [weak self] in self?.startWhenAllAreLive() }
@@ -92,6 +94,7 @@ final class Demo {
         loop.run()
         withExtendedLifetime((signals, resize)) {}
         ticker?.cancel()
+        suspension = nil
         if hasStarted, isDrawn { Terminal.write(Painter.end) }
         let ending = ending ?? .interrupted
         switch ending {
@@ -100,6 +103,14 @@ final class Demo {
             close()
             return ending
         }
+    }
+
+    /// Ctrl-Z: the shell gets its screen, and its cursor, back for the meantime.
+    private func suspend() {
+        let hasScreen = isDrawn && hasStarted
+        if hasScreen { Terminal.write(Painter.end) }
+        suspension?.actByDefault()
+        if hasScreen { Terminal.write(Painter.begin + painter.forget()) }
     }
 
     private func close() {

@@ -86,7 +86,7 @@ final class DemoScreen {
         case .refused(let reason, _): onTrouble(reason)
         case .disconnected(let reason, _): onTrouble(reason)
         case .violation(let text): onTrouble("the daemon broke the protocol: \(text)")
-        case .item, .reply, .restarted, .lost, .action, .farewell: break
+        case .item, .reply, .restarted, .lost, .traitsRefused, .serviceRefused, .action, .farewell: break
         }
     }
 

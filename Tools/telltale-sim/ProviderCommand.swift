@@ -121,7 +121,8 @@ private final class SimulatedProviderClient {
             fail("no daemon: \(reason)", client)
         case .action(let action): perform(action, client)
         case .violation(let text): complain("telltale-sim: the daemon broke a promise: \(text)")
-        case .item, .reply, .restarted, .lost, .subscription, .farewell: break
+        case .serviceRefused(_, let line): fail(line.message ?? "refused", client)
+        case .item, .reply, .restarted, .lost, .subscription, .traitsRefused, .farewell: break
         }
     }
 

@@ -149,7 +149,7 @@ private final class Recorder {
             complain("no daemon at \(endpoint): \(reason)")
             exit = .noDaemon
             loop.stop()
-        case .item, .reply, .restarted, .lost, .action, .violation, .farewell: break
+        case .item, .reply, .restarted, .lost, .traitsRefused, .serviceRefused, .action, .violation, .farewell: break
         }
     }
 }

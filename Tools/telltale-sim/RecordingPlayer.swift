@@ -106,7 +106,7 @@ final class RecordingPlayer {
         case .disconnected(let reason, _):
             end(greeting == nil ? .noDaemon(reason) : .failed("the daemon went away: \(reason)"))
         case .violation(let text): refusals.append("the daemon broke the protocol: \(text)")
-        case .item, .restarted, .subscription, .action, .farewell: break
+        case .item, .restarted, .subscription, .traitsRefused, .serviceRefused, .action, .farewell: break
         }
         if greeting != nil, reader == nil { play() }
     }
@@ -238,7 +238,9 @@ final class RecordingPlayer {
                     leave()
                 }
             case .lost(let id): if houseWaiting.remove(id) != nil { refusals.append("the provider's connection went") }
-            case .ready, .refused, .disconnected, .item, .restarted, .subscription, .violation, .farewell: return
+            case .ready, .refused, .disconnected, .item, .restarted, .subscription, .traitsRefused, .serviceRefused,
+                .violation, .farewell:
+                return
             }
             play()
         }

@@ -57,7 +57,9 @@ final class RecordingReader {
             if id == list || histories.contains(id) {
                 onEnd(.failure(Failure(description: "the connection went before the answer")))
             }
-        case .ready, .refused, .disconnected, .subscription, .action, .violation, .farewell: break
+        case .ready, .refused, .disconnected, .subscription, .traitsRefused, .serviceRefused, .action, .violation,
+            .farewell:
+            break
         }
     }
 

@@ -204,7 +204,7 @@ final class Replayer {
                 absence?.schedule(afterMilliseconds: Self.absenceLimit.count)
             }
         case .violation(let text): complain("the daemon broke the protocol: \(text)")
-        case .item, .restarted, .subscription, .action, .farewell: break
+        case .item, .restarted, .subscription, .traitsRefused, .serviceRefused, .action, .farewell: break
         }
     }
 

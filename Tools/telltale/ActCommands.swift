@@ -1,4 +1,5 @@
 import ArgumentParser
+import Cards
 import Model
 import Wire
 
@@ -8,7 +9,7 @@ private func show(_ line: ServerLine, key: Key, json: Bool) {
     guard json else {
         let row = line.tail.map { " \(JSON.object($0))" } ?? ""
         let words = attributes.map { $0.name == "verdict" ? $0.value : "\($0.name)=\($0.value)" }
-        return Output.line(words.isEmpty && row.isEmpty ? "done" : words.joined(separator: " ") + row)
+        return Output.line(words.isEmpty && row.isEmpty ? "done" : words.joined(separator: " ").harmless + row)
     }
     var object = JSONObject()
     object["key"] = .string(key.text)

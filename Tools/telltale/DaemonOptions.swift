@@ -1,4 +1,5 @@
 public import ArgumentParser
+import Cards
 import Client
 import EventLoop
 import Glibc
@@ -40,6 +41,9 @@ struct DaemonOptions: ParsableArguments {
     }
 
     /// Asks one thing. A refusal and a missing daemon are told on standard error, and end the program.
+    ///
+    /// - Parameter onItem: Is given each line of an answer that has several, when all of it is there: whoever reads what
+    ///   this writes may pause, and the daemon does not wait for that.
     func ask(
         _ command: Command, account: String? = nil, onItem: (ServerLine) -> Void = { _ in }
     ) throws -> ServerLine {
@@ -54,8 +58,10 @@ struct DaemonOptions: ParsableArguments {
         do throws(ClientFailure) {
             let client = try BlockingClient(
                 to: endpoint, configuration: Self.configuration(account: account), timeout: .seconds(20))
-            let reply = try client.request(command, onItem: onItem)
+            var items: [ServerLine] = []
+            let reply = try client.request(command) { items.append($0) }
             guard reply.isOK else { throw ClientFailure.refused(Self.describe(reply.line)) }
+            for item in items { onItem(item) }
             return (reply.line, client.greeting)
         } catch {
             throw Self.exit(after: error)
@@ -72,23 +78,30 @@ struct DaemonOptions: ParsableArguments {
             case "resync"?: " (look again, and then decide again)"
             case _: ""
             }
-        return "\(error["code"] ?? "error"): \(message)\(advice)"
+        return "\(error["code"] ?? "error"): \(message)\(advice)".harmless
     }
 
     /// Says on standard error why there is no answer, and gives the exit code for it.
     static func exit(after failure: ClientFailure) -> ExitCode {
         switch failure {
         case .refused(let reason):
-            StandardError.write("telltale: \(reason)")
+            StandardError.write("telltale: \(reason.harmless)")
             return .failure
         case .unreachable(let reason):
             StandardError.write(
-                "telltale: \(reason). Is telltaled running there? --connect or TELLTALE_CONNECT names it.")
+                "telltale: \(reason.harmless). Is telltaled running there? --connect or TELLTALE_CONNECT names it.")
             return noDaemon
         case .lost, .timedOut:
-            StandardError.write("telltale: \(failure)")
+            StandardError.write("telltale: \(failure.description.harmless)")
             return noDaemon
         }
+    }
+
+    /// The same, for a connection that went before it was of any use.
+    ///
+    /// - Parameter farewell: The daemon's own word about it, if it had one: then it is there, and will not have us.
+    static func exit(afterNoReady reason: String, _ farewell: ServerLine?) -> ExitCode {
+        exit(after: farewell.map { .refused($0.message ?? reason) } ?? .unreachable(reason))
     }
 
     /// EX_UNAVAILABLE of sysexits.h.

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Foundation
+import Glibc
 import Kinds
 
 /// `telltale kinds run`.
@@ -32,18 +32,29 @@ struct KindsRunCommand: ParsableCommand {
             StandardError.write("telltale: \(file): the machine cannot start: \(error)")
             throw ExitCode.failure
         }
-        let input = FileHandle.standardInput
-        var isComplete = false
-        while !isComplete {
+        while true {
             flush(&trial)
-            if let piece = try input.read(upToCount: 1 << 16), !piece.isEmpty {
-                trial.feed(Array(piece)[...])
-            } else {
-                trial.finish()
-                isComplete = true
-            }
+            let piece = try read()
+            guard !piece.isEmpty else { break }
+            trial.feed(piece[...])
         }
+        trial.finish()
         flush(&trial)
+    }
+
+    /// What there is next; empty at the end.
+    private func read() throws -> [UInt8] {
+        var piece = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = unsafe piece.withUnsafeMutableBytes {
+                unsafe Glibc.read(STDIN_FILENO, $0.baseAddress, $0.count)
+            }
+            if count >= 0 { return Array(piece[..<count]) }
+            if errno == EINTR { continue }
+            let cause = unsafe String(cString: strerror(errno))
+            StandardError.write("telltale: standard input cannot be read: \(cause)")
+            throw ExitCode.failure
+        }
     }
 
     /// What is ready goes out before more is waited for, so that a person or a program at the other end of a pipe sees

@@ -12,7 +12,7 @@ private func show(_ line: ServerLine, json: Bool) {
     if json {
         Output.line("{\"key\":\(JSON.string(key)),\"rev\":\(line.integer("rev") ?? 0),\"row\":\(JSON.object(body))}")
     } else {
-        Output.line("\(key) rev=\(line["rev"] ?? "0") \(JSON.object(body))")
+        Output.line("\(key) rev=\(line["rev"] ?? "0")".harmless + " \(JSON.object(body))")
     }
 }
 
@@ -68,7 +68,7 @@ struct HistoryCommand: ParsableCommand {
 
     func run() throws {
         _ = try daemon.ask(.history(key), account: who.account) { line in
-            output.json ? Output.line(Self.object(line)) : Output.line(Self.text(line))
+            output.json ? Output.line(Self.object(line)) : Output.line(Self.text(line).harmless)
         }
     }
 
@@ -123,7 +123,7 @@ struct KindsListCommand: ParsableCommand {
                 ]
                 Output.line(
                     zip(columns, [24, 9, 4, 0]).map { $0 + String(repeating: " ", count: max(0, $1 - $0.count)) }
-                        .joined(separator: " "))
+                        .joined(separator: " ").harmless)
             }
         }
     }

@@ -1,8 +1,7 @@
 import ArgumentParser
+import Cards
 import Client
 import EventLoop
-import Foundation
-import Glibc
 import Model
 import Wire
 
@@ -16,7 +15,7 @@ struct ServeCommand: ParsableCommand {
             A toggle's command may print what the thing is now, on or off, as its last line; without that the value is
             taken for what was asked, and told as assumed. What a failing command prints last on standard error is told
             to whoever tapped. A command that is still at it when its deadline comes, or when the same control is to do
-            something else, is terminated.
+            something else, is terminated. What a command has begun and left behind is not waited for.
 
               telltale serve porch-light --exec 'gpioset 17=$([ $TELLTALE_VALUE = on ] && echo 1 || echo 0)'
               telltale serve porch-light --report front=off --exec true
@@ -66,162 +65,212 @@ private final class Provider {
     private let kind: String
     private let command: String
     private let reports: [(key: Key, value: Bool?)]
+    private let loop: EventLoop
+    private var client: Client?
+    private var clock: ServerClock?
+    private var epoch = ""
     private var serving: RequestID?
     private var hasServed = false
+    /// Why the daemon sent this client away.
+    private var farewell: ServerLine?
     private var outcome: ExitCode?
-    /// The command that is at each control.
-    private var running: [Key: Action] = [:]
 
-    private struct Action {
-        var operation: String
-        var process: Process
+    /// Every command that has not ended, those that are to end among them.
+    private var runs: [Int: Run] = [:]
+    private var lastRun = 0
+    /// The one that is at each control.
+    private var current: [Key: Int] = [:]
+    /// What the last one at each control came to: an operation that comes again has been done.
+    private var answers: [Key: (operation: String, command: Command)] = [:]
+
+    /// One command at its work.
+    private struct Run {
+        let action: ProviderAction
+        var process: ChildProcess?
         var deadline: TimerHandle?
-
-        /// The shell with all that it has begun, which would act on else: the command is a process group.
-        func terminate() {
-            guard process.isRunning else { return }
-            kill(0 - process.processIdentifier, SIGTERM)
-        }
+        var isLate = false
+        var output = LastLine()
+        var error = LastLine()
     }
 
-    /// What a finished command tells the loop.
-    private struct Outcome: Sendable {
-        var operation: String
-        var status: Int32
-        /// The last line that it printed.
-        var said: String?
-        /// Why it could not even be run.
-        var failure: String?
-    }
-
-    init(endpoint: Endpoint, kind: String, command: String, reports: [(key: Key, value: Bool?)]) {
+    init(endpoint: Endpoint, kind: String, command: String, reports: [(key: Key, value: Bool?)]) throws(UVError) {
         self.endpoint = endpoint
         self.kind = kind
         self.command = command
         self.reports = reports
+        loop = try EventLoop()
     }
 
     func run() throws {
-        let loop = try EventLoop()
-        var mailbox: Mailbox<Outcome>?
         let client = try Client(to: endpoint, configuration: DaemonOptions.configuration(), on: loop) {
-            [unowned self] client, event in
-            handle(event, client, loop, mailbox?.sender)
+            [unowned self] client, event in handle(event, client)
         }
-        mailbox = try Mailbox<Outcome>(on: loop) { [unowned self, unowned client] outcomes in
-            for outcome in outcomes {
-                running = running.filter { $0.value.operation != outcome.operation }
-                client.request(
-                    outcome.status == 0
-                        ? .done(
-                            op: outcome.operation,
-                            value: outcome.said == "on" ? true : outcome.said == "off" ? false : nil)
-                        : .fail(
-                            op: outcome.operation, code: "failed",
-                            message: outcome.failure ?? outcome.said ?? "exit status \(outcome.status)"))
-            }
-        }
+        self.client = client
         let signals = try [SignalHandle.Signal.interrupt, .terminate, .hangUp].map { signal in
-            try SignalHandle(signal, on: loop) { [unowned self] in finish(.success, loop) }
+            try SignalHandle(signal, on: loop) { [unowned self] in finish(.success) }
         }
         serving = client.request(.serve(kind: kind))
         client.start()
         loop.run()
-        for action in running.values { action.terminate() }
-        withExtendedLifetime((signals, mailbox)) {}
+        for run in runs.values { run.process?.terminate() }
+        withExtendedLifetime(signals) {}
         if let outcome, outcome != .success { throw outcome }
     }
 
-    private func finish(_ outcome: ExitCode, _ loop: EventLoop) {
+    private func finish(_ outcome: ExitCode) {
         if self.outcome == nil { self.outcome = outcome }
         loop.stop()
     }
 
-    private func handle(
-        _ event: ClientEvent, _ client: Client, _ loop: EventLoop, _ sender: Mailbox<Outcome>.Sender?
-    ) {
+    private var now: Timestamp { Timestamp(milliseconds: loop.monotonicMilliseconds) }
+
+    private func handle(_ event: ClientEvent, _ client: Client) {
+        // Why it ends was told; that the connection goes with it is no news.
+        guard outcome == nil else { return }
         switch event {
+        case .ready(let greeting, _):
+            clock = ServerClock(
+                greeting, at: now, wallClock: Timestamp(milliseconds: EventLoop.wallClockMilliseconds()))
+            if greeting.epoch != epoch { begin(greeting.epoch) }
         case .reply(let id, let reply) where id == serving:
-            guard reply.isOK else { return refused(DaemonOptions.describe(reply.line), loop) }
+            guard reply.isOK else { return refused(DaemonOptions.describe(reply.line)) }
             hasServed = true
             for report in reports { client.request(.report(report.key, value: report.value, at: nil)) }
             StandardError.write("telltale: serving \(kind)")
         case .reply(_, let reply) where !reply.isOK:
             StandardError.write("telltale: \(DaemonOptions.describe(reply.line))")
-        case .refused(let reason, _): refused(reason, loop)
+        case .refused(let reason, _): refused(reason)
+        case .serviceRefused(_, let line): refused(DaemonOptions.describe(line))
+        case .farewell(let line): if line.verb == "ERR" { farewell = line }
         case .disconnected(let reason, _):
-            guard hasServed else { return finish(DaemonOptions.exit(after: .unreachable(reason)), loop) }
-            StandardError.write("telltale: \(reason); trying again")
-        case .action(let action): perform(action, loop, sender)
+            guard hasServed else { return finish(DaemonOptions.exit(afterNoReady: reason, farewell)) }
+            farewell = nil
+            StandardError.write("telltale: \(reason.harmless); trying again")
+        case .action(let action): perform(action, client)
         case .lost: StandardError.write("telltale: an answer was lost with the connection")
-        case .violation(let text): StandardError.write("telltale: the daemon broke a promise: \(text)")
-        case .ready, .item, .reply, .restarted, .subscription, .farewell: break
+        case .violation(let text): StandardError.write("telltale: the daemon broke a promise: \(text.harmless)")
+        case .item, .reply, .restarted, .subscription, .traitsRefused: break
         }
     }
 
-    private func refused(_ reason: String, _ loop: EventLoop) {
-        StandardError.write("telltale: \(reason)")
-        finish(.failure, loop)
+    private func refused(_ reason: String) {
+        StandardError.write("telltale: \(reason.harmless)")
+        finish(.failure)
     }
 
-    private func perform(_ action: ProviderAction, _ loop: EventLoop, _ sender: Mailbox<Outcome>.Sender?) {
-        // An older command would set the thing back, when it comes to its end.
-        running.removeValue(forKey: action.key)?.terminate()
-        let process = Process()
-        process.executableURL = URL(filePath: "/bin/sh")
-        process.arguments = ["-c", command]
-        var environment = ProcessInfo.processInfo.environment
-        environment["TELLTALE_KEY"] = action.key.text
-        environment["TELLTALE_ACTION"] = action.isPress ? "press" : "set"
-        environment["TELLTALE_VALUE"] = action.value.map { $0 ? "on" : "off" } ?? ""
-        environment["TELLTALE_OP"] = action.operation
-        environment["TELLTALE_DEADLINE"] = "\(action.deadline.milliseconds)"
-        process.environment = environment
-        process.standardInput = FileHandle.nullDevice
-        let (output, errors) = (Pipe(), Pipe())
-        process.standardOutput = output
-        process.standardError = errors
-        let operation = action.operation
-        do {
-            try process.run()
-        } catch {
-            _ = sender?.post(Outcome(operation: operation, status: -1, failure: "\(error)"))
+    // MARK: Commands
+
+    /// Another history: nobody there has asked for what is under way, and the same name is another operation's.
+    private func begin(_ epoch: String) {
+        self.epoch = epoch
+        for number in current.values { runs[number]?.process?.terminate() }
+        current = [:]
+        answers = [:]
+    }
+
+    private func perform(_ action: ProviderAction, _ client: Client) {
+        if let number = current[action.key], runs[number]?.action.operation == action.operation {
+            // It comes again with a new connection, and is on its way.
+            return setDeadline(of: number)
+        }
+        if let answer = answers[action.key], answer.operation == action.operation {
+            client.request(answer.command)
             return
         }
-        let (outputEnd, errorEnd) = (output.fileHandleForReading, errors.fileHandleForReading)
-        Thread.detachNewThread {
-            // Both are read, so that a talkative command does not wait for its reader.
-            let complaint = Task.detached { LastLine.read(from: errorEnd, echo: true) }
-            let value = LastLine.read(from: outputEnd, echo: false)
-            process.waitUntilExit()
-            let status = process.terminationStatus
-            Task.detached {
-                let said = status == 0 ? value : await complaint.value
-                _ = sender?.post(Outcome(operation: operation, status: status, said: said))
+        // An older command would set the thing back, when it comes to its end.
+        if let number = current.removeValue(forKey: action.key) { runs[number]?.process?.terminate() }
+        lastRun += 1
+        let number = lastRun
+        do throws(UVError) {
+            let process = try ChildProcess(
+                "/bin/sh", ["-c", command],
+                environment: [
+                    "TELLTALE_KEY": action.key.text, "TELLTALE_ACTION": action.isPress ? "press" : "set",
+                    "TELLTALE_VALUE": action.value.map { $0 ? "on" : "off" } ?? "",
+                    "TELLTALE_OP": action.operation, "TELLTALE_DEADLINE": "\(action.deadline.milliseconds)",
+                ], on: loop
+            ) { [unowned self] _, stream, bytes in
+                heard(bytes, stream, from: number)
+            } onEnd: { [unowned self] _, end in
+                ended(number, end)
             }
+            let deadline = try TimerHandle(on: loop) { [unowned self] _ in
+                runs[number]?.isLate = true
+                runs[number]?.process?.terminate()
+            }
+            runs[number] = Run(action: action, process: process, deadline: deadline)
+            current[action.key] = number
+            setDeadline(of: number)
+        } catch {
+            answer(action, .fail(op: action.operation, code: "failed", message: error.description))
         }
-        let deadline = try? TimerHandle(on: loop) { [unowned self] _ in
-            guard running[action.key]?.operation == operation else { return }
-            running.removeValue(forKey: action.key)?.terminate()
+    }
+
+    private func setDeadline(of number: Int) {
+        guard let run = runs[number], let clock else { return }
+        // On the daemon's clock. That is known but for the time that its greeting took, so nothing is cut off at once.
+        let wait = max(Self.shortestWait, clock.wait(until: run.action.deadline, at: now))
+        run.deadline?.schedule(afterMilliseconds: wait.count)
+    }
+
+    private static let shortestWait = Milliseconds(100)
+
+    private func heard(_ bytes: Span<UInt8>, _ stream: ChildProcess.Stream, from number: Int) {
+        switch stream {
+        case .output: runs[number]?.output.append(bytes)
+        case .error:
+            runs[number]?.error.append(bytes)
+            // Whoever reads this and has stopped does not hold up the commands.
+            StandardStream.error.write(bytes, waits: false)
         }
-        let now = Timestamp(milliseconds: EventLoop.wallClockMilliseconds())
-        deadline?.schedule(afterMilliseconds: max(0, (action.deadline - now).count))
-        running[action.key] = Action(operation: operation, process: process, deadline: deadline)
+    }
+
+    private func ended(_ number: Int, _ end: ChildProcess.End) {
+        guard let run = runs.removeValue(forKey: number) else { return }
+        // One that had to make room for another has nothing to say of the thing.
+        guard current[run.action.key] == number else { return }
+        current[run.action.key] = nil
+        let operation = run.action.operation
+        if end == .exited(status: 0) {
+            let value: Bool? = run.output.text == "on" ? true : run.output.text == "off" ? false : nil
+            return answer(run.action, .done(op: operation, value: value))
+        }
+        let message =
+            switch end {
+            case _ where run.isLate: "it was not done by its deadline"
+            case .exited(let status): run.error.text ?? "exit status \(status)"
+            case .killed(let signal): run.error.text ?? "ended by signal \(signal)"
+            }
+        answer(run.action, .fail(op: operation, code: "failed", message: message))
+    }
+
+    private func answer(_ action: ProviderAction, _ command: Command) {
+        answers[action.key] = (action.operation, command)
+        client?.request(command)
     }
 }
 
 /// The last line of what a command prints.
-private enum LastLine {
-    /// - Parameter echo: Show all of it on standard error too.
-    static func read(from handle: FileHandle, echo: Bool) -> String? {
-        var bytes: [UInt8] = []
-        while true {
-            let data = handle.availableData
-            guard !data.isEmpty else { break }
-            if echo { StandardStream.error.write([UInt8](data).span) }
-            bytes = Array((bytes + data).suffix(4_096))
-        }
-        let line = bytes.split(separator: UInt8(ascii: "\n")).last.map { String(decoding: $0, as: UTF8.self) }
-        return line?.trimmingCharacters(in: .whitespaces)
+private struct LastLine {
+    private var bytes: [UInt8] = []
+    private static let byteCount = 4_096
+
+    mutating func append(_ more: Span<UInt8>) {
+        for index in max(0, more.count - Self.byteCount)..<more.count { bytes.append(more[index]) }
+        if bytes.count > Self.byteCount { bytes.removeFirst(bytes.count - Self.byteCount) }
+    }
+
+    /// Without the blanks around it; `nil` where nothing was printed.
+    var text: String? {
+        let line = bytes.split(separator: UInt8(ascii: "\n")).last
+        return line.map { String(decoding: $0, as: UTF8.self).trimmed }
+    }
+}
+
+extension String {
+    fileprivate var trimmed: String {
+        let text = drop(while: \.isWhitespace)
+        guard let last = text.lastIndex(where: { !$0.isWhitespace }) else { return "" }
+        return String(text[...last])
     }
 }

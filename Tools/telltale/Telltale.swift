@@ -1,5 +1,6 @@
 import ArgumentParser
 import EventLoop
+import Glibc
 
 /// `telltale`: what people and scripts type beside the daemon (protocol.md §8).
 @main
@@ -34,6 +35,8 @@ struct Telltale: ParsableCommand {
 
     static func main() {
         StandardStream.occupyMissing()
+        // Nobody reads any more: that ends every command alike, whether or not it has a loop.
+        signal(SIGPIPE, SIG_IGN)
         do {
             var command = try parseAsRoot()
             try command.run()

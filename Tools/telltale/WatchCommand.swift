@@ -1,4 +1,5 @@
 import ArgumentParser
+import Cards
 import Client
 import EventLoop
 import Model
@@ -59,7 +60,8 @@ struct WatchCommand: ParsableCommand {
     }
 
     private func traits() throws -> [Attribute] {
-        try trait.map { text in
+        var names: Set<TraitName> = []
+        return try trait.map { text in
             guard let equals = text.firstIndex(of: "=") else {
                 throw ValidationError("--trait is to be name=value, as locked=yes, not '\(text)'.")
             }
@@ -70,6 +72,7 @@ struct WatchCommand: ParsableCommand {
             }
             try WireValue.check("--trait \(name)=", value)
             guard known.takes(value) else { throw ValidationError("--trait \(name)= takes \(known.values).") }
+            guard names.insert(known).inserted else { throw ValidationError("--trait \(name)= is given twice.") }
             return Attribute(name: name, value: value)
         }
     }
@@ -81,7 +84,13 @@ protocol WatchDisplay: AnyObject {
     func show(_ event: SubscriptionEvent, watch: Watch)
     func connected(_ greeting: ServerGreeting)
     func disconnected(_ reason: String, retryAfter: Milliseconds?)
+    /// Something that is not as it was asked for, and no end.
+    func complain(_ text: String)
     func end()
+}
+
+extension WatchDisplay {
+    func complain(_ text: String) { StandardError.write("telltale: \(text)") }
 }
 
 /// The client of `telltale watch`.
@@ -96,8 +105,9 @@ final class Watch {
 
     private(set) var client: Client?
     private(set) var subscription: SubscriptionID?
-    private var greeting: ServerGreeting?
-    private var greetedAt: Int64 = 0
+    private var clock: ServerClock?
+    /// Why the daemon sent this client away.
+    private var farewell: ServerLine?
     private var outcome: ExitCode?
 
     init(
@@ -132,10 +142,11 @@ final class Watch {
 
     /// What the server's clock says now: rows hold dates on it, and it may run faster than ours.
     var now: Timestamp {
-        guard let start = greeting?.now else { return Timestamp(milliseconds: EventLoop.wallClockMilliseconds()) }
-        let elapsed = Double(EventLoop.monotonicMilliseconds() - greetedAt) * (greeting?.speed ?? 1)
-        return start + Milliseconds(Int64(exactly: elapsed.rounded()) ?? 0)
+        clock?.time(at: Self.now) ?? Self.wallClock
     }
+
+    private static var now: Timestamp { Timestamp(milliseconds: EventLoop.monotonicMilliseconds()) }
+    private static var wallClock: Timestamp { Timestamp(milliseconds: EventLoop.wallClockMilliseconds()) }
 
     var rows: [Row] {
         guard let client, let subscription else { return [] }
@@ -155,11 +166,12 @@ final class Watch {
     }
 
     private func handle(_ event: ClientEvent, loop: EventLoop) {
+        // Why it ends was told; that the connection goes with it is no news.
+        guard outcome == nil else { return }
         switch event {
         case .ready(let greeting, _):
-            let isFirst = self.greeting == nil
-            self.greeting = greeting
-            greetedAt = EventLoop.monotonicMilliseconds()
+            let isFirst = clock == nil
+            clock = ServerClock(greeting, at: Self.now, wallClock: Self.wallClock)
             do throws(UVError) {
                 if isFirst { try display.start(on: loop, watch: self) }
                 display.connected(greeting)
@@ -169,24 +181,34 @@ final class Watch {
             }
         case .refused(let reason, _):
             display.end()
-            StandardError.write("telltale: \(reason)")
+            StandardError.write("telltale: \(reason.harmless)")
             finish(.failure, loop)
         case .disconnected(let reason, let wait):
-            guard greeting != nil else { return finish(DaemonOptions.exit(after: .unreachable(reason)), loop) }
+            guard clock != nil else { return finish(DaemonOptions.exit(afterNoReady: reason, farewell), loop) }
+            farewell = nil
             display.disconnected(reason, retryAfter: wait)
         case .subscription(_, .refused(let line)):
             display.end()
             StandardError.write("telltale: \(DaemonOptions.describe(line))")
             finish(.failure, loop)
-        case .subscription(_, let event):
-            // One turn may bring more than is wanted.
-            if let countLimit, shownCount >= countLimit { return }
-            display.show(event, watch: self)
-            shownCount += Self.isChange(event) ? 1 : 0
-            if shownCount == countLimit { finish(.success, loop) }
-            if case .live = event, endsWhenLive { finish(.success, loop) }
+        case .subscription(_, let event) where endsWhenLive:
+            // Whoever reads it may pause, and the daemon does not wait for that: first all of it is taken.
+            guard case .live = event else { return }
+            for row in rows where outcome == nil { show(.snapshot(row), loop) }
+            if outcome == nil { show(.live, loop) }
+            finish(.success, loop)
+        case .subscription(_, let event): show(event, loop)
+        case .traitsRefused(let line): display.complain("--trait: \(DaemonOptions.describe(line))")
+        case .farewell(let line): if line.verb == "ERR" { farewell = line }
         case .violation(let text): display.disconnected("the daemon broke a promise: \(text)", retryAfter: nil)
-        case .item, .reply, .restarted, .lost, .action, .farewell: break
+        case .item, .reply, .restarted, .lost, .serviceRefused, .action: break
         }
+    }
+
+    private func show(_ event: SubscriptionEvent, _ loop: EventLoop) {
+        display.show(event, watch: self)
+        shownCount += Self.isChange(event) ? 1 : 0
+        // One turn may bring more than is wanted; what comes now is not looked at.
+        if shownCount == countLimit { finish(.success, loop) }
     }
 }

@@ -65,7 +65,7 @@ final class LineDisplay: WatchDisplay {
     func connected(_ greeting: ServerGreeting) {}
 
     func disconnected(_ reason: String, retryAfter: Milliseconds?) {
-        StandardError.write("telltale: \(reason)\(retryAfter == nil ? "" : "; trying again")")
+        StandardError.write("telltale: \(reason.harmless)\(retryAfter == nil ? "" : "; trying again")")
     }
 
     func show(_ event: SubscriptionEvent, watch: Watch) {
@@ -73,14 +73,17 @@ final class LineDisplay: WatchDisplay {
         case .snapshot(let row), .update(let row):
             let card = Card(key: row.key.text, body: row.body)
             let skipped = row.skip > 0 ? " skip=\(row.skip)" : ""
-            Output.line("\(row.key) rev=\(row.rev)\(skipped) \(card.summary(at: watch.now))")
-        case .deletion(let key, let rev, let why): Output.line("\(key) rev=\(rev) gone: \(why)")
-        case .milestone(let key, let rev, let state, _): Output.line("\(key) rev=\(rev) milestone: \(state)")
+            line("\(row.key) rev=\(row.rev)\(skipped) \(card.summary(at: watch.now))")
+        case .deletion(let key, let rev, let why): line("\(key) rev=\(rev) gone: \(why)")
+        case .milestone(let key, let rev, let state, _): line("\(key) rev=\(rev) milestone: \(state)")
         case .alert(let key, let rev, let body):
-            Output.line("\(key) rev=\(rev) alert: \(body["title"]?.string ?? "") \(body["body"]?.string ?? "")")
+            line("\(key) rev=\(rev) alert: \(body["title"]?.string ?? "") \(body["body"]?.string ?? "")")
         case .live, .reset, .refused: break
         }
     }
+
+    /// One line, whatever somebody wrote into an alert.
+    private func line(_ text: String) { Output.line(text.harmless) }
 }
 
 /// On a terminal: the surface itself, redrawn as rows change and time passes.
@@ -90,6 +93,8 @@ final class TerminalDisplay: WatchDisplay {
     private var painter = Painter()
     private var timer: TimerHandle?
     private var resize: SignalHandle?
+    private var suspension: SignalHandle?
+    private var continuation: SignalHandle?
     private var notices: [(notice: Notice, until: Int64)] = []
     private var status = ""
     private var hasBegun = false
@@ -107,14 +112,26 @@ final class TerminalDisplay: WatchDisplay {
         timer = try TimerHandle(on: loop) { [unowned self, unowned watch] _ in draw(watch) }
         timer?.scheduleRepeating(everyMilliseconds: Self.frameMilliseconds)
         resize = try SignalHandle(.windowChanged, on: loop) { [unowned self] in Output.write(painter.forget()) }
+        suspension = try SignalHandle(.stop, on: loop) { [unowned self] in suspend() }
+        // Of one that was stopped as it stood, too, somebody else has had the screen.
+        continuation = try SignalHandle(.continue, on: loop) { [unowned self] in Output.write(painter.forget()) }
         hasBegun = true
         Output.write(Painter.begin)
+    }
+
+    /// Ctrl-Z: the shell gets its screen, and its cursor, back for the meantime.
+    private func suspend() {
+        Output.write(Painter.end)
+        suspension?.actByDefault()
+        Output.write(Painter.begin + painter.forget())
     }
 
     func end() {
         guard hasBegun else { return }
         hasBegun = false
         timer = nil
+        suspension = nil
+        continuation = nil
         Output.write(Painter.end)
     }
 
@@ -136,13 +153,18 @@ final class TerminalDisplay: WatchDisplay {
         let now = EventLoop.monotonicMilliseconds()
         notices.removeAll { $0.until <= now }
         let size = Output.size
+        // A longer line would go on in the next one, and scroll the picture away. With what is left of a line the painter
+        // wipes its last column too, when that was written to.
+        let width = max(1, size.width - 1)
         let cards = watch.rows.map { Card(key: $0.key.text, body: $0.body) }
         let picture = Screen.draw(
-            cards, view: view, at: watch.now, width: size.width, label: label, notices: notices.suffix(2).map(\.notice))
-        let foot = Block([
-            status.isEmpty ? Line("ctrl-c ends", .dim) : Line("not connected: \(status)", Ink(.red))
-        ])
-        let lines = picture.cut(toHeight: max(1, size.height - 1)).text(color: Output.hasColor)
-        Output.write(painter.paint(lines + foot.text(color: Output.hasColor)))
+            cards, view: view, at: watch.now, width: width, label: label, notices: notices.suffix(2).map(\.notice))
+        let foot = status.isEmpty ? Line("ctrl-c ends", .dim) : Line("not connected: \(status)", Ink(.red))
+        let whole = picture.cut(toHeight: max(1, size.height - 1)).lines + [foot]
+        Output.write(painter.paint(Block(whole.map { $0.cut(toWidth: width) }).text(color: Output.hasColor)))
+    }
+
+    func complain(_ text: String) {
+        notices.append((Notice(title: text, body: ""), EventLoop.monotonicMilliseconds() + Self.noticeMilliseconds))
     }
 }

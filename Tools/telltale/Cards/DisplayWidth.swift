@@ -3,7 +3,7 @@ extension String {
     var displayWidth: Int { reduce(0) { $0 + $1.displayWidth } }
 
     /// Without characters that would move the cursor, change the colours or turn the direction of writing.
-    var harmless: String {
+    public var harmless: String {
         guard unicodeScalars.contains(where: \.isHarmful) else { return self }
         var text = String.UnicodeScalarView()
         for scalar in unicodeScalars { text.append(scalar.isHarmful ? " " : scalar) }

@@ -90,6 +90,9 @@ public struct Line: Hashable, Sendable {
         return line
     }
 
+    /// Its beginning, where it is longer.
+    public func cut(toWidth width: Int) -> Line { self.width > width ? cut(to: width) : self }
+
     /// `self` at the left and `other` at the right; the left one is cut where both do not fit.
     func justified(with other: Line, to width: Int) -> Line {
         guard other.width > 0 else { return fitted(to: width) }

@@ -1,0 +1,89 @@
+import Foundation
+import Glibc
+import TestSupport
+
+/// Says what a test wants said: for what a real daemon does once in a blue moon. Blocking; not for the cooperative pool.
+final class ScriptedDaemon {
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    let port: UInt16
+    private let descriptor: CInt
+
+    var address: String { "127.0.0.1:\(port)" }
+
+    init() throws {
+        descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let descriptor = descriptor
+        let status = unsafe withUnsafeMutablePointer(to: &address) { address in
+            let address = unsafe UnsafeMutableRawPointer(address).assumingMemoryBound(to: sockaddr.self)
+            guard unsafe bind(descriptor, address, length) == 0, listen(descriptor, 8) == 0 else { return CInt(-1) }
+            return unsafe getsockname(descriptor, address, &length)
+        }
+        guard status == 0 else { throw Failure(description: "no port to listen on: errno \(errno)") }
+        port = UInt16(bigEndian: address.sin_port)
+    }
+
+    deinit { close(descriptor) }
+
+    /// The next connection, to which nothing was said yet.
+    func accept() throws -> Peer {
+        var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        guard unsafe poll(&wanted, 1, 20_000) > 0 else { throw Failure(description: "nobody connects") }
+        let accepted = Glibc.accept(descriptor, nil, nil)
+        guard accepted >= 0 else { throw Failure(description: "nobody can connect: errno \(errno)") }
+        return Peer(try RawSocket(accepted: accepted))
+    }
+
+    /// The next connection, greeted and introduced.
+    ///
+    /// - Parameters:
+    ///   - now: What its clock says.
+    ///   - epoch: The lineage of its history.
+    func introduce(now: Int64 = 1_763_719_200_123, epoch: String = "00000000000000aa") throws -> Peer {
+        let peer = try accept()
+        try peer.send("\(Self.greeting.replacing("00000000000000aa", with: epoch)) now=\(now)")
+        try peer.answer("HELLO", "OK conn=c1")
+        return peer
+    }
+
+    static let greeting =
+        "TELLTALE 1 epoch=00000000000000aa seq=1 hb=20000 max_line=65536 auth=none server=0.1.0"
+}
+
+extension Peer {
+    /// The next request, which has to be of this verb. Heartbeats are answered.
+    @discardableResult
+    func request(_ verb: String) throws -> String {
+        while case .line(let line) = next(seconds: 20) {
+            if line.hasPrefix("PING") {
+                try send("PONG\(Self.id(of: line))")
+            } else if line.hasPrefix(verb) {
+                return line
+            } else {
+                throw ScriptedDaemon.Failure(description: "\(verb) was due, not: \(line)")
+            }
+        }
+        throw ScriptedDaemon.Failure(description: "\(verb) was due, and nothing came")
+    }
+
+    /// Waits for a request of this verb, and answers with a line that is given its id.
+    func answer(_ verb: String, _ reply: String) throws {
+        let request = try request(verb)
+        // Behind the verb, and before a tail.
+        let parts = reply.split(separator: " ", maxSplits: 1)
+        try send("\(parts[0])\(Self.id(of: request))\(parts.count > 1 ? " \(parts[1])" : "")")
+    }
+
+    /// Ends the connection, both ways.
+    func close() { shutdown(socket.descriptor, CInt(SHUT_RDWR)) }
+
+    private static func id(of request: String) -> String {
+        request.split(separator: " ").last { $0.hasPrefix("id=") }.map { " \($0)" } ?? ""
+    }
+}
