@@ -87,6 +87,13 @@ internal import Glibc
 
     public static func monotonicMilliseconds() -> Int64 { Int64(uv_hrtime() / 1_000_000) }
 
+    /// The same, and it goes on while the machine sleeps.
+    public static func sleeplessMilliseconds() -> Int64 {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_BOOTTIME, &time)
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    }
+
     /// The clock that ``TimerHandle`` is measured by: ``monotonicMilliseconds`` as of the beginning of this turn.
     var turnMilliseconds: Int64 { unsafe Int64(clamping: uv_now(raw)) }
 

@@ -77,7 +77,7 @@ extension Hub {
         precondition(isDeciding, "the journal still has the last batch")
         while batchHasRoom, batch?.records.count ?? 0 < limit, let id = arrivals.popFirst() {
             guard let session = self[id] else { continue }
-            if session.holdsBack {
+            if session.holdsBack, !session.isClosing, !session.hasSaidBye {
                 batch?.held.append(id)
                 continue
             }

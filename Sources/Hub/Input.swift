@@ -89,8 +89,8 @@ struct StateName: Sendable, CustomStringConvertible {
 extension RecordBody {
     private static let version: UInt8 = 1
 
-    /// The bytes from which ``init(decoding:)`` makes one. It never exists by itself: what it holds is counted, piece by
-    /// piece.
+    /// The bytes that ``init(decoding:)`` reads, of what is at hand: to be put together into one, all of it would be
+    /// copied.
     ///
     /// - Parameter writer: Memory to write in; it is empty before and after.
     static func encode(

@@ -53,8 +53,7 @@ extension Command {
         case .set(let set): set.key
         case .dismiss(let key), .seen(let key, _), .press(let key, _), .report(let key, _, _): key
         case .hello, .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .history, .stats, .traits,
-            .open,
-            .serve, .done, .fail, .refused:
+            .open, .serve, .done, .fail, .refused:
             nil
         }
     }

@@ -12,15 +12,15 @@ public struct SteadyTime: Sendable {
     /// Since when the clock has been further ahead than a clock gets by itself, on the same.
     private var aheadSince: Timestamp?
 
-    /// How far the clock may be set ahead at once, and for how long it must say so when it is set ahead further: a laptop
-    /// that was closed has slept, and a virtual machine that was halted.
+    /// How far the clock may be set ahead at once, and for how long it must say so when it is set ahead further: a virtual
+    /// machine that was halted comes back to another time.
     public static let trustedSpan = Milliseconds.minutes(1)
     /// How far it may be put back for time to wait until it comes here again. Beyond that, time goes on without it.
     public static let patience = Milliseconds.seconds(1)
 
     /// - Parameters:
     ///   - time: Now, or the time of the newest record where that is later.
-    ///   - monotonic: Milliseconds on a clock that never jumps.
+    ///   - monotonic: Milliseconds on a clock that never jumps, and goes on while the machine sleeps.
     public init(_ time: Timestamp, monotonic: Int64) {
         self.time = time
         self.monotonic = Timestamp(milliseconds: monotonic)

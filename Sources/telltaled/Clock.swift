@@ -18,14 +18,15 @@ final class Clock {
         self.speed = speed
         startedAt = max(Timestamp(milliseconds: EventLoop.wallClockMilliseconds()), lastWall)
         origin = speed == 1 ? startedAt : max(startedAt, lastRecord)
-        steady = SteadyTime(startedAt, monotonic: EventLoop.monotonicMilliseconds())
+        steady = SteadyTime(startedAt, monotonic: EventLoop.sleeplessMilliseconds())
     }
 
     var now: HubTime {
-        let monotonic = EventLoop.monotonicMilliseconds()
+        // What a laptop has slept is no jump.
         let wall = steady.reading(
-            wall: Timestamp(milliseconds: EventLoop.wallClockMilliseconds()), monotonic: monotonic)
-        return HubTime(time: kindsTime(at: wall), wall: wall, monotonic: monotonic)
+            wall: Timestamp(milliseconds: EventLoop.wallClockMilliseconds()),
+            monotonic: EventLoop.sleeplessMilliseconds())
+        return HubTime(time: kindsTime(at: wall), wall: wall, monotonic: EventLoop.monotonicMilliseconds())
     }
 
     private func kindsTime(at wall: Timestamp) -> Timestamp {

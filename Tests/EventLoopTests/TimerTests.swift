@@ -133,6 +133,12 @@ struct TimerTests {
         #expect(heard == ["heard", "done", "heard"])
     }
 
+    @Test func `the sleepless clock counts what the other one does, and the machine's sleep`() {
+        let before = EventLoop.monotonicMilliseconds()
+        // Each is cut to whole milliseconds by itself.
+        #expect(EventLoop.sleeplessMilliseconds() >= before - 1)
+    }
+
     @Test func `the wall clock counts from 1970`() {
         #expect(EventLoop.wallClockMilliseconds() > 1_700_000_000_000)
     }

@@ -89,6 +89,19 @@ struct OutputTests {
         #expect(wantsInput)
     }
 
+    @Test func `who is sent away with much unanswered leaves nothing to decide`() throws {
+        let house = try House()
+        let (greedy, other) = (house.connect(), house.connect())
+        for number in 0..<300 { house.send("EVT coffee-order/\(number) type=start", from: other) }
+        for _ in 0..<40 { house.post("SUB *", from: greedy) }
+        house.post("HELLO account=alice", from: greedy)
+        house.commit()
+        house.hub.drain(wait: 1...2)
+        for _ in 0..<50 where house.hub.hasWork(at: house.now) { house.commit() }
+        let isBusy = house.hub.hasWork(at: house.now)
+        #expect(!isBusy)
+    }
+
     @Test func `who asks to look through everything again and again holds up nobody else`() throws {
         let house = try House()
         let (greedy, other) = (house.connect(), house.connect())
