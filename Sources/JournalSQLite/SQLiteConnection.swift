@@ -159,15 +159,24 @@ internal import Journal
     /// - Returns: Whether all of it was copied; a reader can be in the way.
     @discardableResult
     func checkpoint(_ checkpoint: Checkpoint, waiting milliseconds: Int32 = 0) throws(JournalError) -> Bool {
+        guard let (frames, copied) = try frames(after: checkpoint, waiting: milliseconds) else { return false }
+        return frames == copied
+    }
+
+    /// - Returns: How many pages the log has, and how many of them are in the file now; `nil` where somebody was in the way
+    ///   altogether.
+    private func frames(
+        after checkpoint: Checkpoint, waiting milliseconds: Int32
+    ) throws(JournalError) -> (all: CInt, copied: CInt)? {
         var frames: CInt = 0
         var copied: CInt = 0
         unsafe sqlite3_busy_timeout(raw, milliseconds)
         defer { unsafe sqlite3_busy_timeout(raw, Self.busyMilliseconds) }
         let mode = checkpoint == .passive ? SQLITE_CHECKPOINT_PASSIVE : SQLITE_CHECKPOINT_TRUNCATE
         let code = unsafe sqlite3_wal_checkpoint_v2(raw, nil, mode, &frames, &copied)
-        if code & 0xFF == SQLITE_BUSY { return false }
+        if code & 0xFF == SQLITE_BUSY { return nil }
         guard code == SQLITE_OK else { throw error(code, "could not copy the write-ahead log into \(path)") }
-        return frames == copied
+        return (frames, copied)
     }
 
     /// Reads on where a file does not fit its own header or schema, and changes nothing.
@@ -189,6 +198,16 @@ internal import Journal
         let isWhole = try self.checkpoint(checkpoint, waiting: milliseconds)
         try witness.databaseSettled(FileIdentity(of: folder.database).changeTime)
         return isWhole
+    }
+
+    /// Copies of the log what is committed, while others may write to it; the witness is told, before and after.
+    ///
+    /// - Returns: How many pages of the log are in the file now, from its beginning on.
+    func copyLog(of folder: JournalFolder, _ witness: Witness) throws(JournalError) -> Int {
+        try witness.databaseChanges()
+        let frames = try frames(after: .passive, waiting: 0)
+        try witness.databaseSettled(FileIdentity(of: folder.database).changeTime)
+        return Int(frames?.copied ?? 0)
     }
 
     /// What SQLite's code means for a journal.

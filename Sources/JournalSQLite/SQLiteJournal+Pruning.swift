@@ -33,7 +33,7 @@ extension SQLiteJournal {
         } catch {
             throw fail(error)
         }
-        hasChores = false
+        hasChores = copyCount > 0
         return false
     }
 
@@ -41,12 +41,36 @@ extension SQLiteJournal {
     private func copyLog() throws(JournalError) -> Bool {
         let length = connection.logLength
         if length < copiedLogLength { copiedLogLength = 0 }
-        guard isLogLong else { return false }
+        guard copyCount > 0 || isLogLong else { return false }
+        if let copier, try isCopiedAside(by: copier, length) { return false }
+        copyCount = 0
         try checkpoint(.passive)
         copiedLogLength = length
         options.observer?(.logCopied)
         return false
     }
+
+    /// Whether the rest of a log of `length` pages is for the copier.
+    ///
+    /// While it copies, the log grows; then it copies what has come meanwhile, until little is left. A disk that takes
+    /// less than is written would never get there: then batches wait, as they do for a copier that is not let run.
+    private func isCopiedAside(by copier: LogCopier, _ length: Int) throws(JournalError) -> Bool {
+        let isLong = length > Self.lengthLimit * options.logByteCount / options.pageByteCount
+        guard !copier.isAtWork else { return !isLong }
+        let copied = try copier.takeOutcome() ?? 0
+        guard !isLong, copyCount < Self.copyLimit, copyCount == 0 || length - copied > Self.restLength else {
+            return false
+        }
+        copyCount += 1
+        copier.begin()
+        return true
+    }
+
+    /// Pages that a batch may wait for.
+    private static let restLength = 64
+    private static let copyLimit = 4
+    /// How many times ``SQLiteJournal/Options/logByteCount`` a log may be long while it is copied.
+    private static let lengthLimit = 8
 
     // A reader, a backup say, keeps the log from beginning anew: then it is copied when it has grown again.
     var isLogLong: Bool {

@@ -28,6 +28,9 @@ public final class SQLiteJournal: Journal {
         /// commit that makes a file longer has the file system sync its own books too, which takes about as long again.
         /// In bytes; 0 for a log as long as its content.
         public var logReserveByteCount = 1 << 20
+        /// Most of the log is copied beside the writing, by a thread of its own, so that a batch does not wait for that.
+        /// Where nothing is synced there is nothing to wait for.
+        public var copiesLogAside = false
         /// Called at each step, by the thread that writes: for tests that kill the process there.
         public var observer: (@Sendable (Step) -> Void)?
         /// Makes the first epoch, and another one where history may have been lost. Never 0.
@@ -74,8 +77,11 @@ public final class SQLiteJournal: Journal {
     var draft: (id: Int64, sequence: Int64, chunkCount: Int64, byteCount: Int64, checksum: UInt64)?
     /// Whether ``tidy()`` may find something.
     var hasChores = true
-    /// Pages of the log that were copied since it began anew.
+    /// Pages of the log that were copied since it began anew, as far as they ever will be.
     var copiedLogLength = 0
+    let copier: LogCopier?
+    /// How often the ``copier`` was begun since the log was copied whole.
+    var copyCount = 0
     /// How many bytes the log's file was made to have.
     var reservedLogByteCount = 0
     private let lock: FolderLock
@@ -123,6 +129,8 @@ public final class SQLiteJournal: Journal {
         }
         self.lock = lock
         witness = opened.witness
+        copier =
+            options.copiesLogAside && options.sync != .off ? try LogCopier(folder, options, opened.witness) : nil
         needsFreshLog = opened.needsFreshLog
         connection = opened.connection
         statements = opened.statements
@@ -168,7 +176,7 @@ public final class SQLiteJournal: Journal {
         } catch {
             throw fail(error)
         }
-        hasChores = hasChores || isLogLong || isLogTight
+        hasChores = hasChores || copyCount > 0 || isLogLong || isLogTight
         options.observer?(.batchSynced)
     }
 
@@ -245,7 +253,9 @@ public final class SQLiteJournal: Journal {
     func checkpoint(
         _ checkpoint: SQLiteConnection.Checkpoint, waiting milliseconds: Int32 = 0
     ) throws(JournalError) -> Bool {
-        try connection.checkpoint(checkpoint, of: folder, waiting: milliseconds, witness)
+        // Two at once would be in each other's way; and after a sync that failed nothing is copied any more.
+        try copier?.finish()
+        return try connection.checkpoint(checkpoint, of: folder, waiting: milliseconds, witness)
     }
 
     /// Remembers what must stop the journal for good.

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Journal
+internal import Synchronization
 
 /// A small file beside the journal that says how far it was acknowledged, and when the database was changed last.
 ///
@@ -9,9 +10,9 @@ internal import Journal
 ///
 /// What was copied over the database is noticed too, because no copy has the time of change that is noted here. That
 /// note is synced before the database is changed, so that a power failure does not look like a copy.
-final class Witness {
+final class Witness: Sendable {
     /// When the database was changed last, in ns since 1970.
-    struct Note: Hashable {
+    struct Note: Hashable, Sendable {
         /// As of the last change that came to its end.
         var settled: Int64 = 0
         /// Since when it is being changed again, 0 = it is not.
@@ -29,13 +30,13 @@ final class Witness {
     private let descriptor: CInt
     private let path: String
     private let isSynced: Bool
-    private var note: Note
+    private let note: Mutex<Note>
 
     /// - Parameter isSynced: Whether the note must survive a power failure.
     init(_ folder: JournalFolder, isSynced: Bool) throws(JournalError) {
         path = folder.witness
         self.isSynced = isSynced
-        note = Self.readNote(folder) ?? Note()
+        note = Mutex(Self.readNote(folder) ?? Note())
         descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw systemError("could not open \(path)", errno) }
     }
@@ -65,15 +66,22 @@ final class Witness {
     func databaseChanges() throws(JournalError) {
         var now = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &now)
-        note.changingSince = Int64(now.tv_sec) &* 1_000_000_000 &+ Int64(now.tv_nsec)
-        try writeNote()
+        let time = Int64(now.tv_sec) &* 1_000_000_000 &+ Int64(now.tv_nsec)
+        try write(
+            note.withLock { note in
+                note.changingSince = time
+                return note
+            })
         if isSynced { try sync() }
     }
 
     /// Comes after the last change, with the time of it.
     func databaseSettled(_ changeTime: Int64) throws(JournalError) {
-        note = Note(settled: changeTime)
-        try writeNote()
+        try write(
+            note.withLock { note in
+                note = Note(settled: changeTime)
+                return note
+            })
     }
 
     func sync() throws(JournalError) {
@@ -83,7 +91,7 @@ final class Witness {
         }
     }
 
-    private func writeNote() throws(JournalError) {
+    private func write(_ note: Note) throws(JournalError) {
         try write((UInt64(bitPattern: note.settled), UInt64(bitPattern: note.changingSince)), at: 24)
     }
 

@@ -250,6 +250,7 @@ struct Telltaled: ParsableCommand {
             return InMemoryJournal(epoch: .random(in: 1 ... .max))
         }
         var options = SQLiteJournal.Options()
+        options.copiesLogAside = true
         switch configuration.sync {
         case .full: options.sync = .full
         case .normal: options.sync = .normal

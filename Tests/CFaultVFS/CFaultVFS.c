@@ -1,5 +1,6 @@
 #include "CFaultVFS.h"
 
+#include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,8 @@ typedef struct tracked {
 struct cfaultvfs {
     sqlite3_vfs base;
     sqlite3_vfs *real;
+    /* Two connections in two threads may share what follows. */
+    pthread_mutex_t mutex;
     tracked *files;
     long operations, syncs, die_at, fail_at;
     int64_t limit;
@@ -71,7 +74,7 @@ static int fault_read(sqlite3_file *file, void *bytes, int length, sqlite3_int64
     return REAL(file)->pMethods->xRead(REAL(file), bytes, length, offset);
 }
 
-static int fault_write(sqlite3_file *file, const void *bytes, int length, sqlite3_int64 offset) {
+static int locked_write(sqlite3_file *file, const void *bytes, int length, sqlite3_int64 offset) {
     cfaultvfs *vfs = SELF(file)->vfs;
     if (is_dead(vfs)) return SQLITE_IOERR_WRITE;
     if (vfs->limit >= 0 && offset + length > vfs->limit) return SQLITE_FULL;
@@ -81,7 +84,14 @@ static int fault_write(sqlite3_file *file, const void *bytes, int length, sqlite
     return code;
 }
 
-static int fault_truncate(sqlite3_file *file, sqlite3_int64 size) {
+static int fault_write(sqlite3_file *file, const void *bytes, int length, sqlite3_int64 offset) {
+    pthread_mutex_lock(&SELF(file)->vfs->mutex);
+    int code = locked_write(file, bytes, length, offset);
+    pthread_mutex_unlock(&SELF(file)->vfs->mutex);
+    return code;
+}
+
+static int locked_truncate(sqlite3_file *file, sqlite3_int64 size) {
     cfaultvfs *vfs = SELF(file)->vfs;
     if (is_dead(vfs)) return SQLITE_IOERR_TRUNCATE;
     vfs->operations++;
@@ -90,8 +100,14 @@ static int fault_truncate(sqlite3_file *file, sqlite3_int64 size) {
     return code;
 }
 
-static int fault_sync(sqlite3_file *file, int flags) {
-    (void)flags;
+static int fault_truncate(sqlite3_file *file, sqlite3_int64 size) {
+    pthread_mutex_lock(&SELF(file)->vfs->mutex);
+    int code = locked_truncate(file, size);
+    pthread_mutex_unlock(&SELF(file)->vfs->mutex);
+    return code;
+}
+
+static int locked_sync(sqlite3_file *file) {
     cfaultvfs *vfs = SELF(file)->vfs;
     if (is_dead(vfs)) return SQLITE_IOERR_FSYNC;
     if (vfs->fail_at >= 0 && vfs->syncs >= vfs->fail_at) return SQLITE_IOERR_FSYNC;
@@ -107,6 +123,14 @@ static int fault_sync(sqlite3_file *file, int flags) {
     }
     tracked->first = tracked->last = NULL;
     return SQLITE_OK;
+}
+
+static int fault_sync(sqlite3_file *file, int flags) {
+    (void)flags;
+    pthread_mutex_lock(&SELF(file)->vfs->mutex);
+    int code = locked_sync(file);
+    pthread_mutex_unlock(&SELF(file)->vfs->mutex);
+    return code;
 }
 
 static int fault_size(sqlite3_file *file, sqlite3_int64 *size) {
@@ -157,7 +181,7 @@ static tracked *track(cfaultvfs *vfs, const char *path, sqlite3_file *real) {
     return file;
 }
 
-static int fault_open(sqlite3_vfs *base, const char *path, sqlite3_file *file, int flags, int *out) {
+static int locked_open(sqlite3_vfs *base, const char *path, sqlite3_file *file, int flags, int *out) {
     cfaultvfs *vfs = base->pAppData;
     fault_file *self = SELF(file);
     memset(self, 0, sizeof *self);
@@ -171,7 +195,15 @@ static int fault_open(sqlite3_vfs *base, const char *path, sqlite3_file *file, i
     return SQLITE_OK;
 }
 
-static int fault_delete(sqlite3_vfs *base, const char *path, int sync) {
+static int fault_open(sqlite3_vfs *base, const char *path, sqlite3_file *file, int flags, int *out) {
+    cfaultvfs *vfs = base->pAppData;
+    pthread_mutex_lock(&vfs->mutex);
+    int code = locked_open(base, path, file, flags, out);
+    pthread_mutex_unlock(&vfs->mutex);
+    return code;
+}
+
+static int locked_delete(sqlite3_vfs *base, const char *path, int sync) {
     cfaultvfs *vfs = base->pAppData;
     if (is_dead(vfs)) return SQLITE_IOERR_DELETE;
     for (tracked **place = &vfs->files; *place; place = &(*place)->next)
@@ -182,9 +214,18 @@ static int fault_delete(sqlite3_vfs *base, const char *path, int sync) {
     return vfs->real->xDelete(vfs->real, path, sync);
 }
 
+static int fault_delete(sqlite3_vfs *base, const char *path, int sync) {
+    cfaultvfs *vfs = base->pAppData;
+    pthread_mutex_lock(&vfs->mutex);
+    int code = locked_delete(base, path, sync);
+    pthread_mutex_unlock(&vfs->mutex);
+    return code;
+}
+
 cfaultvfs *cfaultvfs_make(const char *name) {
     cfaultvfs *vfs = calloc(1, sizeof *vfs);
     if (!vfs) return NULL;
+    pthread_mutex_init(&vfs->mutex, NULL);
     vfs->real = sqlite3_vfs_find(NULL);
     vfs->base = *vfs->real;
     vfs->base.zName = strdup(name);
@@ -199,12 +240,29 @@ cfaultvfs *cfaultvfs_make(const char *name) {
 }
 
 void cfaultvfs_die_after(cfaultvfs *vfs, long operations) {
+    pthread_mutex_lock(&vfs->mutex);
     vfs->die_at = operations < 0 ? -1 : vfs->operations + operations;
+    pthread_mutex_unlock(&vfs->mutex);
 }
-void cfaultvfs_fail_syncs_after(cfaultvfs *vfs, long syncs) { vfs->fail_at = syncs < 0 ? -1 : vfs->syncs + syncs; }
-void cfaultvfs_limit_size(cfaultvfs *vfs, int64_t bytes) { vfs->limit = bytes; }
-long cfaultvfs_operations(const cfaultvfs *vfs) { return vfs->operations; }
-long cfaultvfs_syncs(const cfaultvfs *vfs) { return vfs->syncs; }
+
+void cfaultvfs_fail_syncs_after(cfaultvfs *vfs, long syncs) {
+    pthread_mutex_lock(&vfs->mutex);
+    vfs->fail_at = syncs < 0 ? -1 : vfs->syncs + syncs;
+    pthread_mutex_unlock(&vfs->mutex);
+}
+
+void cfaultvfs_limit_size(cfaultvfs *vfs, int64_t bytes) {
+    pthread_mutex_lock(&vfs->mutex);
+    vfs->limit = bytes;
+    pthread_mutex_unlock(&vfs->mutex);
+}
+
+long cfaultvfs_operations(cfaultvfs *vfs) {
+    pthread_mutex_lock(&vfs->mutex);
+    long operations = vfs->operations;
+    pthread_mutex_unlock(&vfs->mutex);
+    return operations;
+}
 
 static uint64_t next_random(uint64_t *state) {
     *state += 0x9E3779B97F4A7C15u;
@@ -214,7 +272,7 @@ static uint64_t next_random(uint64_t *state) {
     return z ^ (z >> 31);
 }
 
-int cfaultvfs_crash(cfaultvfs *vfs, const char *folder, int loss, uint64_t seed) {
+static int locked_crash(cfaultvfs *vfs, const char *folder, int loss, uint64_t seed) {
     uint64_t state = seed;
     for (tracked *file = vfs->files; file; file = file->next) {
         const char *name = strrchr(file->path, '/');
@@ -252,4 +310,11 @@ int cfaultvfs_crash(cfaultvfs *vfs, const char *folder, int loss, uint64_t seed)
         if (!written) return -1;
     }
     return 0;
+}
+
+int cfaultvfs_crash(cfaultvfs *vfs, const char *folder, int loss, uint64_t seed) {
+    pthread_mutex_lock(&vfs->mutex);
+    int code = locked_crash(vfs, folder, loss, seed);
+    pthread_mutex_unlock(&vfs->mutex);
+    return code;
 }

@@ -51,14 +51,16 @@ struct FaultTests {
     }
 
     /// Kills the disk at every few operations, and recovers from what it left.
-    private func crashes(_ sync: SQLiteJournal.Sync, step: Int) throws -> Verdict {
+    private func crashes(_ sync: SQLiteJournal.Sync, copyingAside: Bool = false, step: Int) throws -> Verdict {
         var verdict = Verdict()
         var operations = 0
         // Real syncs would take most of the time, and show nothing.
         let recovery = try FaultyDisk().options()
         while true {
             let disk = try FaultyDisk()
-            let journal = try SQLiteJournal(disk.folder.path, disk.options(sync))
+            var options = disk.options(sync)
+            options.copiesLogAside = copyingAside
+            let journal = try SQLiteJournal(disk.folder.path, options)
             disk.dieAfter(operations)
             let seed = UInt64(operations)
             let (acknowledged, sent) = write(to: journal, seed: seed % 5)
@@ -90,6 +92,14 @@ struct FaultTests {
     @Test func `nothing acknowledged is lost when the disk drops, reorders or tears what was not synced`() throws {
         let verdict = try crashes(.full, step: Self.isComplete ? 1 : 23)
         print("power failures: \(verdict.tries), lost: \(verdict.lost), refused: \(verdict.refused)")
+        #expect(verdict.tries > 200)
+        #expect(verdict.lost == 0)
+        #expect(verdict.refused == 0)
+    }
+
+    @Test func `nor while the log is copied beside the writing`() throws {
+        let verdict = try crashes(.full, copyingAside: true, step: Self.isComplete ? 1 : 23)
+        print("power failures with a copier: \(verdict.tries), lost: \(verdict.lost), refused: \(verdict.refused)")
         #expect(verdict.tries > 200)
         #expect(verdict.lost == 0)
         #expect(verdict.refused == 0)
@@ -129,6 +139,28 @@ struct FaultTests {
         let error = try #require(throws: JournalError.self) { try journal.tidy() }
         disk.failSyncsAfter(-1)
         #expect(throws: error) { try journal.append(records(3..<5)) }
+    }
+
+    @Test func `a failed sync while the log is copied beside the writing stops it too`() throws {
+        let disk = try FaultyDisk()
+        var options = disk.options()
+        options.logByteCount = 0
+        options.copiesLogAside = true
+        let journal = try SQLiteJournal(disk.folder.path, options)
+        try journal.append(records(1..<3))
+        // That of the log succeeds, that of the file does not.
+        disk.failSyncsAfter(1)
+        // The copier's time is its own; the suite's limit ends this if nothing is heard of it.
+        let error = try #require(throws: JournalError.self) { while try !journal.tidy() {} }
+        guard case .failed = error else {
+            Issue.record("\(error)")
+            return
+        }
+        disk.failSyncsAfter(-1)
+        #expect(throws: error) { try journal.append(records(3..<5)) }
+        #expect(throws: error) { try journal.close() }
+        let left = try disk.crash(cfaultvfs_drop, seed: 1, keepsWitness: true)
+        #expect(try SQLiteJournal(left.path).readAll() == records(1..<3))
     }
 
     @Test func `a full disk refuses whole batches, and takes them again when there is space`() throws {

@@ -22,8 +22,7 @@ void cfaultvfs_fail_syncs_after(cfaultvfs *_Nonnull vfs, long syncs);
 void cfaultvfs_limit_size(cfaultvfs *_Nonnull vfs, int64_t bytes);
 
 /* Writes and syncs so far. */
-long cfaultvfs_operations(const cfaultvfs *_Nonnull vfs);
-long cfaultvfs_syncs(const cfaultvfs *_Nonnull vfs);
+long cfaultvfs_operations(cfaultvfs *_Nonnull vfs);
 
 enum cfaultvfs_loss {
     /* Nothing unsynced survives. */
