@@ -62,11 +62,18 @@ struct EntityTable: Sendable {
     /// Subscriptions and queues that hold the index, so that it cannot be given to another key.
     private var references: [Int32] = []
     private var free: [EntityIndex] = []
-    private var byKey: [Key: EntityIndex] = [:]
+    private var byKey = ShardedDictionary<Key, EntityIndex>()
 
     var count: Int { byKey.count }
 
     func index(of key: Key) -> EntityIndex? { byKey[key] }
+
+    /// A copy in which no key can be found: what is shared with it need not be copied when a key comes or goes.
+    var withoutLookup: EntityTable {
+        var copy = self
+        copy.byKey = ShardedDictionary()
+        return copy
+    }
 
     /// `nil` when the index is free.
     func key(at index: EntityIndex) -> Key? { isUsed[index] ? keys[index] : nil }

@@ -1,4 +1,3 @@
-internal import DequeModule
 internal import HeapModule
 internal import Model
 
@@ -14,14 +13,26 @@ struct EventIDs: Sendable {
         var rev: Int64
     }
 
-    struct Source: Sendable {
+    /// The ids of one source, as a snapshot holds them.
+    struct Past: Sendable {
+        let source: String
+        let log: IDLog
+    }
+
+    private struct Source: Sendable {
         let name: String
-        var entries: [String: Entry] = [:]
-        var order: Deque<(eid: String, wall: Timestamp)> = []
+        var log = IDLog()
+        /// Where each stands in the log.
+        var numbers = ShardedDictionary<String, Int>()
         /// It stands among the ``EventIDs/oldest``.
         var isWatched = false
         /// It got an id since the last ``EventIDs/forget(at:ageLimit:countLimit:)``.
         var hasGrown = false
+
+        mutating func forgetOldest() {
+            guard let (number, item) = log.popFirst(), numbers[item.eid] == number else { return }
+            numbers[item.eid] = nil
+        }
     }
 
     /// When the oldest id of a source came; it may be gone by now.
@@ -55,15 +66,17 @@ struct EventIDs: Sendable {
         return number
     }
 
-    func entry(source: String, eid: String) -> Entry? { number(of: source).flatMap { sources[$0].entries[eid] } }
+    func entry(source: String, eid: String) -> Entry? {
+        guard let number = number(of: source), let place = sources[number].numbers[eid] else { return nil }
+        return sources[number].log[place].entry
+    }
 
     /// Adds an id. None is forgotten for it before ``forget(at:ageLimit:countLimit:)``: a batch that cannot be written is
     /// taken back, and what had been forgotten would act again.
     mutating func insert(_ entry: Entry, source: String, eid: String, wall: Timestamp) {
         let number = intern(source)
         latest = number
-        sources[number].entries[eid] = entry
-        sources[number].order.append((eid, wall))
+        sources[number].numbers[eid] = sources[number].log.append(.init(eid: eid, wall: wall, entry: entry))
         if !sources[number].hasGrown {
             sources[number].hasGrown = true
             grown.append(number)
@@ -80,14 +93,14 @@ struct EventIDs: Sendable {
     mutating func forget(at wall: Timestamp, ageLimit: Milliseconds, countLimit: Int) {
         for number in grown {
             sources[number].hasGrown = false
-            while sources[number].order.count > countLimit { sources[number].forgetOldest() }
+            while sources[number].log.count > countLimit { sources[number].forgetOldest() }
         }
         grown.removeAll(keepingCapacity: true)
         while let next = oldest.min, wall - next.wall > ageLimit {
             oldest.removeMin()
             let number = next.source
-            while let item = sources[number].order.first, wall - item.wall > ageLimit { sources[number].forgetOldest() }
-            if let item = sources[number].order.first {
+            while let item = sources[number].log.first, wall - item.wall > ageLimit { sources[number].forgetOldest() }
+            if let item = sources[number].log.first {
                 oldest.insert(Oldest(wall: item.wall, source: number))
             } else {
                 // A source for each device that ever came would fill the memory.
@@ -100,42 +113,20 @@ struct EventIDs: Sendable {
 
     /// Takes back the newest insertions of a batch that was not written.
     mutating func removeNewest(source: String, eid: String) {
-        guard let number = number(of: source), sources[number].order.last?.eid == eid else { return }
-        sources[number].order.removeLast()
-        sources[number].entries[eid] = nil
+        guard let number = number(of: source), sources[number].log.last?.eid == eid else { return }
+        sources[number].log.removeLast()
+        sources[number].numbers[eid] = nil
     }
 
-    /// Those that have ids: the others are not there after a recovery.
-    private var sourcesByName: [Source] {
-        sources.filter { !$0.order.isEmpty }.sorted { $0.name.precedesInBytes($1.name) }
-    }
-
-    /// Everything, in an order that depends on nothing but the content.
-    var all: [(source: String, eid: String, entry: Entry, wall: Timestamp)] {
-        sourcesByName.flatMap { source in
-            source.order.compactMap { item in
-                source.entries[item.eid].map { (source.name, item.eid, $0, item.wall) }
-            }
-        }
-    }
-
-    /// How many ids there are of each source, in the order of their names.
-    var counts: [(name: String, count: Int)] { sourcesByName.map { ($0.name, $0.entries.count) } }
+    /// Of each source that has ids, in no order: the others are not there after a recovery.
+    ///
+    /// Later changes here do not touch it, and cost no more for it: what finds an id is not in it.
+    var past: [Past] { sources.lazy.filter { !$0.log.isEmpty }.map { Past(source: $0.name, log: $0.log) } }
 
     /// Makes room for what a snapshot holds.
     mutating func reserve(_ count: Int, source: String) {
-        let count = min(max(0, count), EntityTable.reserveLimit)
-        let number = intern(source)
-        sources[number].entries.reserveCapacity(count)
-        sources[number].order.reserveCapacity(count)
+        sources[intern(source)].numbers.reserveCapacity(min(max(0, count), EntityTable.reserveLimit))
     }
 
-    var count: Int { sources.reduce(0) { $0 + $1.entries.count } }
-}
-
-extension EventIDs.Source {
-    fileprivate mutating func forgetOldest() {
-        guard let oldest = order.popFirst() else { return }
-        entries[oldest.eid] = nil
-    }
+    var count: Int { sources.reduce(0) { $0 + $1.log.count } }
 }

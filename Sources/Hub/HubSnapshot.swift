@@ -16,7 +16,9 @@ public struct HubSnapshot: Sendable {
     let settings: DecisionSettings?
     let kinds: KindTable
     let entities: EntityTable
-    let eventIDs: EventIDs
+    let entityCount: Int
+    /// In no order: what depends on one is for whoever encodes it.
+    let eventIDs: [EventIDs.Past]
     let taps: TapLedger
     let marks: Deque<AgeMark>
 
@@ -42,13 +44,14 @@ public struct HubSnapshot: Sendable {
         }
         try body(writer.bytes)
         writer = begin(.eventIDs)
-        for (source, eid, entry, wall) in eventIDs.all {
-            writer.write(source)
-            writer.write(eid)
-            writer.write(entry.digest)
-            writer.write(entry.rev)
-            writer.write(wall)
-            if writer.count >= Self.chunkByteCount {
+        for past in eventIDs.inOrder {
+            try past.log.forEach { (item) throws(Failure) in
+                writer.write(past.source)
+                writer.write(item.eid)
+                writer.write(item.entry.digest)
+                writer.write(item.entry.rev)
+                writer.write(item.wall)
+                guard writer.count >= Self.chunkByteCount else { return }
                 try body(writer.bytes)
                 writer = begin(.eventIDs)
             }
@@ -79,10 +82,10 @@ public struct HubSnapshot: Sendable {
             writer.write(mark.sequence)
             writer.write(mark.wall)
         }
-        writer.write(entities.count)
-        writer.write(eventIDs.counts) { writer, source in
-            writer.write(source.name)
-            writer.write(source.count)
+        writer.write(entityCount)
+        writer.write(eventIDs.inOrder) { writer, past in
+            writer.write(past.source)
+            writer.write(past.log.count)
         }
         return writer.bytes
     }
@@ -101,12 +104,14 @@ public struct HubSnapshot: Sendable {
             encode(index, to: &writer)
             hash.combine(writer.bytes.span)
         }
-        for (source, eid, entry, wall) in eventIDs.all {
-            hash.combine(source)
-            hash.combine(eid)
-            hash.combine(entry.digest)
-            hash.combine(UInt64(bitPattern: entry.rev))
-            hash.combine(UInt64(bitPattern: wall.milliseconds))
+        for past in eventIDs.inOrder {
+            past.log.forEach { item in
+                hash.combine(past.source)
+                hash.combine(item.eid)
+                hash.combine(item.entry.digest)
+                hash.combine(UInt64(bitPattern: item.entry.rev))
+                hash.combine(UInt64(bitPattern: item.wall.milliseconds))
+            }
         }
         var writer = BinaryWriter()
         taps.encode(to: &writer)
@@ -137,6 +142,11 @@ public struct HubSnapshot: Sendable {
     }
 }
 
+extension [EventIDs.Past] {
+    /// The same for the same ids, in whatever order their sources came.
+    fileprivate var inOrder: [EventIDs.Past] { sorted { $0.source.precedesInBytes($1.source) } }
+}
+
 /// How far the journal was at some moment: what is older than the retention can be found by it.
 struct AgeMark: Hashable, Sendable {
     var sequence: Int64
@@ -151,8 +161,8 @@ extension Hub {
         precondition(batch == nil, "what is not durable must not get into a snapshot")
         return HubSnapshot(
             sequence: durableSequence, time: time, wall: wall, resumeFloor: resumeFloor,
-            settings: hasSettings ? settings : nil, kinds: kinds, entities: entities, eventIDs: eventIDs, taps: taps,
-            marks: ageMarks)
+            settings: hasSettings ? settings : nil, kinds: kinds, entities: entities.withoutLookup,
+            entityCount: entities.count, eventIDs: eventIDs.past, taps: taps, marks: ageMarks)
     }
 
     /// A hash of everything that a recovery rebuilds: the same journal gives the same one, in every process.

@@ -1,0 +1,81 @@
+internal import DequeModule
+internal import Model
+
+/// The ids of one source in the order in which they came.
+///
+/// In chunks, so that it grows, and is copied for a snapshot, without moving what is there: after a copy the next id costs
+/// a copy of the newest chunk alone.
+struct IDLog: Sendable {
+    struct Item: Sendable {
+        var eid: String
+        var wall: Timestamp
+        var entry: EventIDs.Entry
+    }
+
+    private var chunks: Deque<[Item]> = []
+    /// How many there were before the oldest chunk.
+    private var base = 0
+    /// How many of the oldest chunk are forgotten already.
+    private var skipped = 0
+
+    private static let chunkLength = 1_024
+
+    var isEmpty: Bool { count == 0 }
+
+    var count: Int {
+        guard let last = chunks.last else { return 0 }
+        return (chunks.count - 1) * Self.chunkLength + last.count - skipped
+    }
+
+    /// The number of the oldest: the first ever is 0.
+    private var firstNumber: Int { base + skipped }
+
+    var first: Item? { isEmpty ? nil : chunks[0][skipped] }
+    var last: Item? { isEmpty ? nil : chunks.last?.last }
+
+    /// - Precondition: It was appended and has not been forgotten.
+    subscript(number: Int) -> Item {
+        let position = number - base
+        return chunks[position / Self.chunkLength][position % Self.chunkLength]
+    }
+
+    /// - Returns: Its number.
+    mutating func append(_ item: Item) -> Int {
+        let number = firstNumber + count
+        if chunks.last.map({ $0.count == Self.chunkLength }) ?? true { chunks.append([]) }
+        chunks[chunks.count - 1].append(item)
+        return number
+    }
+
+    /// Forgets the oldest.
+    mutating func popFirst() -> (number: Int, item: Item)? {
+        guard let item = first else { return nil }
+        let number = firstNumber
+        skipped += 1
+        if skipped == chunks[0].count {
+            // A short one is the only one; whatever comes next begins another.
+            base += chunks[0].count
+            skipped = 0
+            chunks.removeFirst()
+        }
+        return (number, item)
+    }
+
+    /// Takes the newest back.
+    mutating func removeLast() {
+        guard !isEmpty else { return }
+        chunks[chunks.count - 1].removeLast()
+        if chunks.last?.count ?? 0 <= (chunks.count == 1 ? skipped : 0) {
+            if chunks.count == 1 { base += skipped }
+            chunks.removeLast()
+            if chunks.isEmpty { skipped = 0 }
+        }
+    }
+
+    /// Calls `body` with each, oldest first.
+    func forEach<Failure: Error>(_ body: (Item) throws(Failure) -> Void) throws(Failure) {
+        for (position, chunk) in chunks.enumerated() {
+            for item in chunk[(position == 0 ? skipped : 0)...] { try body(item) }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import Model
+import Testing
+
+@testable import Hub
+
+/// What event ids are kept in.
+struct IDLogTests {
+    private static func item(_ number: Int) -> IDLog.Item {
+        IDLog.Item(
+            eid: "e\(number)", wall: Timestamp(milliseconds: Int64(number)), entry: .init(digest: 0, rev: Int64(number))
+        )
+    }
+
+    private static func numbers(_ log: IDLog) -> [Int64] {
+        var numbers: [Int64] = []
+        log.forEach { numbers.append($0.entry.rev) }
+        return numbers
+    }
+
+    @Test func `a log gives what came, in order, whatever was forgotten at either end`() {
+        var log = IDLog()
+        var model: [Int] = []
+        var next = 0
+        var random = UInt64(7)
+        for step in 0..<40_000 {
+            random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            // Longer and longer, then down to nothing, time and again.
+            switch (random >> 33) % 8 {
+            case step / 5_000 % 2 == 0 ? 0..<6 : 0..<1:
+                #expect(log.append(Self.item(next)) == next)
+                model.append(next)
+                next += 1
+            case 6:
+                // What is taken back was never there: its number comes again.
+                if let last = model.popLast() { next = last }
+                log.removeLast()
+            case _:
+                let popped = log.popFirst()
+                #expect(popped?.number == model.first && popped?.item.entry.rev == model.first.map(Int64.init))
+                if !model.isEmpty { model.removeFirst() }
+            }
+            #expect(log.count == model.count && log.isEmpty == model.isEmpty)
+            #expect(log.first?.entry.rev == model.first.map(Int64.init))
+            #expect(log.last?.entry.rev == model.last.map(Int64.init))
+            if let some = model.randomElement() { #expect(log[some].entry.rev == Int64(some)) }
+        }
+        #expect(Self.numbers(log) == model.map(Int64.init))
+    }
+
+    @Test func `a copy stays as it was`() {
+        var log = IDLog()
+        for number in 0..<3_000 { _ = log.append(Self.item(number)) }
+        let copy = log
+        for number in 3_000..<5_000 { _ = log.append(Self.item(number)) }
+        for _ in 0..<1_500 { _ = log.popFirst() }
+        #expect(Self.numbers(copy) == Array(0..<3_000))
+        #expect(Self.numbers(log) == Array(1_500..<5_000))
+    }
+
+    @Test func `a dictionary of many small ones is one dictionary`() {
+        var sharded = ShardedDictionary<String, Int>()
+        var model: [String: Int] = [:]
+        for number in 0..<5_000 {
+            sharded["k\(number % 3_000)"] = number
+            model["k\(number % 3_000)"] = number
+            if number % 7 == 0 {
+                sharded["k\(number / 2)"] = nil
+                model["k\(number / 2)"] = nil
+            }
+            #expect(sharded.count == model.count)
+        }
+        for number in 0..<3_001 { #expect(sharded["k\(number)"] == model["k\(number)"]) }
+        var reserved = ShardedDictionary<String, Int>()
+        reserved["a"] = 1
+        reserved.reserveCapacity(100_000)
+        #expect(reserved["a"] == 1 && reserved.count == 1)
+    }
+}
