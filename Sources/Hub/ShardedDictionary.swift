@@ -9,8 +9,8 @@ struct ShardedDictionary<Name: StablyHashed, Value: Sendable>: Sendable {
     private var shards: [[Name: Value]] = [[:]]
     private(set) var count = 0
 
-    /// A few thousand entries in each of a million; moving as many takes less than a millisecond.
-    private static var shardCount: Int { 256 }
+    /// Of a million entries each has some 16,000; moving as many takes one or two milliseconds.
+    private static var shardCount: Int { 64 }
     /// Up to so many entries there is one, so that a small dictionary takes little memory.
     private static var loneLimit: Int { 1_024 }
 

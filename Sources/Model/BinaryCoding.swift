@@ -68,12 +68,7 @@ public struct BinaryWriter: ~Copyable, ValueWriter, Sendable {
     public mutating func write(_ value: UInt64) {
         // Nearly every length and count.
         if value < 0x80 { return buffer.append(UInt8(truncatingIfNeeded: value)) }
-        var rest = value
-        while rest >= 0x80 {
-            buffer.append(UInt8(truncatingIfNeeded: rest) | 0x80)
-            rest >>= 7
-        }
-        buffer.append(UInt8(truncatingIfNeeded: rest))
+        buffer.append(leb128: value)
     }
 
     public mutating func write(_ value: UInt8) { buffer.append(value) }

@@ -104,6 +104,20 @@
         }
     }
 
+    /// Seven bits a byte, the lowest first; all but the last have the highest bit set.
+    public mutating func append(leb128 value: UInt64) {
+        // 64 bits are ten bytes at most.
+        if capacity - count < 10 { grow(by: 10) }
+        var rest = value
+        while rest >= 0x80 {
+            unsafe start[count] = UInt8(truncatingIfNeeded: rest) | 0x80
+            count &+= 1
+            rest >>= 7
+        }
+        unsafe start[count] = UInt8(truncatingIfNeeded: rest)
+        count &+= 1
+    }
+
     /// The lowest `digits` digits, in lower case.
     public mutating func append(hexadecimal value: UInt64, digits: Int) {
         for digit in stride(from: digits - 1, through: 0, by: -1) {

@@ -162,6 +162,9 @@ public struct JSONWriter: ~Copyable, Sendable {
     /// How many bytes ``append(quoted:to:)`` would append.
     static func byteCount(quoted text: String) -> Int { escapedByteCount(of: text) + 2 }
 
+    /// As many bytes as ``append(quoted:to:)`` appends at most: six for one that it must escape.
+    static func byteCountBound(quoted text: String) -> Int { 6 * text.utf8.count + 2 }
+
     private static func escapedByteCount(of text: String) -> Int {
         let bytes = text.utf8.span
         var count = bytes.count
@@ -217,6 +220,25 @@ extension JSON: CustomStringConvertible {
     }
 
     public var description: String { String(decoding: text, as: UTF8.self) }
+
+    /// Whether ``text`` is longer than `limit`. What is far from that is told without looking at every byte.
+    public func isText(longerThan limit: Int) -> Bool {
+        textByteCountBound > limit && textByteCount > limit
+    }
+
+    /// At least as much as ``textByteCount``, whatever its texts are made of.
+    private var textByteCountBound: Int {
+        switch self {
+        // A number has no more than 24 characters.
+        case .null, .bool, .integer, .number: return 24
+        case .string(let string): return JSONWriter.byteCountBound(quoted: string)
+        case .array(let elements): return elements.reduce(2) { $0 + $1.textByteCountBound + 1 }
+        case .object(let object):
+            return object.reduce(2) {
+                $0 + JSONWriter.byteCountBound(quoted: $1.name) + $1.value.textByteCountBound + 2
+            }
+        }
+    }
 
     /// How long ``text`` is, without making it.
     public var textByteCount: Int {

@@ -59,7 +59,7 @@ extension MachineInstance {
 
     /// The active states that have no active child, in the order of regions.
     public func leaves(in statechart: Statechart) -> StateList {
-        StateList(configuration.intersection(statechart.tables.leaves), from: 0)
+        StateList(configuration, in: statechart.tables.leaves)
     }
 
     /// The first of ``leaves(in:)``.

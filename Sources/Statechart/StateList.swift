@@ -26,6 +26,19 @@ public struct StateList: Hashable, Sendable, RandomAccessCollection, Expressible
         }
     }
 
+    /// The members of `set` that are in `other` too.
+    init(_ set: StateSet, in other: StateSet) {
+        self.init()
+        guard var rest = set.intersectionWord(other) else {
+            self = StateList(set.intersection(other), from: 0)
+            return
+        }
+        while rest != 0 {
+            append(StateIndex(rawValue: rest.trailingZeroBitCount))
+            rest &= rest &- 1
+        }
+    }
+
     public var startIndex: Int { 0 }
     public var endIndex: Int { Int(packedCount) + more.count }
 

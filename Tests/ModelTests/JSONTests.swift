@@ -60,6 +60,8 @@ struct JSONTests {
     func textByteCount(text: String) throws {
         let json = try JSONParser.parse(text)
         #expect(json.textByteCount == json.text.count)
+        // Around that length, where each byte counts, and far from it.
+        for limit in -1...json.text.count * 8 { #expect(json.isText(longerThan: limit) == (json.text.count > limit)) }
     }
 
     @Test("Nesting is bounded", arguments: [(32, true), (33, false), (100_000, false)])

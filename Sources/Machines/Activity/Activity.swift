@@ -231,10 +231,8 @@ extension Activity {
     static func checkSize(
         _ content: JSON, attributesByteCount: Int, settings: ActivitySettings
     ) throws(ActivityRejection) {
-        let byteCount = content.textByteCount + attributesByteCount
-        guard byteCount <= settings.byteCountLimit else {
-            throw .tooLarge(byteCount: byteCount, limit: settings.byteCountLimit)
-        }
+        guard content.isText(longerThan: settings.byteCountLimit - attributesByteCount) else { return }
+        throw .tooLarge(byteCount: content.textByteCount + attributesByteCount, limit: settings.byteCountLimit)
     }
 
     private static func sortedUnique(_ accounts: [String]) -> [String] {
