@@ -25,6 +25,7 @@ final class LogCopier: Sendable {
         startThread {
             while state.take({ $0.isWanted || $0.isOver }, { !$0.isOver }) {
                 let outcome = Result { () throws(JournalError) in try connection.copyLog(of: folder, witness) }
+                options.observer?(.logCopied)
                 state.change {
                     $0.isWanted = false
                     $0.outcome = outcome

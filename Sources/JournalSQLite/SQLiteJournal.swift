@@ -31,7 +31,7 @@ public final class SQLiteJournal: Journal {
         /// Most of the log is copied beside the writing, by a thread of its own, so that a batch does not wait for that.
         /// Where nothing is synced there is nothing to wait for.
         public var copiesLogAside = false
-        /// Called at each step, by the thread that writes: for tests that kill the process there.
+        /// Called at each step, by the thread that writes or the one that copies: for tests that kill the process there.
         public var observer: (@Sendable (Step) -> Void)?
         /// Makes the first epoch, and another one where history may have been lost. Never 0.
         public var makeEpoch: @Sendable () -> UInt64 = { UInt64.random(in: 1 ... .max) }
@@ -56,6 +56,7 @@ public final class SQLiteJournal: Journal {
         case chunkWritten = "chunk-written"
         case snapshotFinished = "snapshot-finished"
         case pruned
+        /// All of the log is in the file, or what was committed when a copy beside the writing began.
         case logCopied = "log-copied"
     }
 

@@ -103,7 +103,7 @@ struct ConfigurationSources {
         let known = Set(
             Setting.all.map(\.variable) + [
                 "TELLTALE_CONFIG", "TELLTALE_CONNECT", "TELLTALE_FAILPOINT", "TELLTALE_JOURNAL",
-                "TELLTALE_SNAPSHOT_RECORDS", "TELLTALE_PART_RECORDS",
+                "TELLTALE_SNAPSHOT_RECORDS", "TELLTALE_PART_RECORDS", "TELLTALE_LOG_BYTES",
             ])
         for variable in environment.keys.sorted() where variable.hasPrefix("TELLTALE_") && !known.contains(variable) {
             faults.append("environment: \(variable): no such setting")

@@ -14,6 +14,9 @@ final class FailPoint: Sendable {
     /// `TELLTALE_PART_RECORDS=N`: how many records the journal gets at a time, so that a small batch has many parts.
     static var recordsPerPart: Int? { number("TELLTALE_PART_RECORDS").map { max(1, $0) } }
 
+    /// `TELLTALE_LOG_BYTES=N`: how long the journal's log is when it is copied, so that a test meets that.
+    static var logByteCount: Int? { number("TELLTALE_LOG_BYTES") }
+
     private static func number(_ name: String) -> Int? {
         #if DEBUG
             ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
@@ -23,7 +26,7 @@ final class FailPoint: Sendable {
     }
 
     private let name: String
-    // The journal's thread and the loop's both come by.
+    // The journal's threads and the loop's all come by.
     private let rest: Mutex<Int>
 
     private init(_ text: String?) {

@@ -251,6 +251,7 @@ struct Telltaled: ParsableCommand {
         }
         var options = SQLiteJournal.Options()
         options.copiesLogAside = true
+        if let byteCount = FailPoint.logByteCount { options.logByteCount = byteCount }
         switch configuration.sync {
         case .full: options.sync = .full
         case .normal: options.sync = .normal
