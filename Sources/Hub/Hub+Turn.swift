@@ -316,7 +316,7 @@ extension Hub {
     /// Applies one input and, unless it was refused, makes it the batch's next record.
     @discardableResult
     mutating func record(_ input: Input, at now: HubTime) throws(WireError) -> Applied {
-        var applied = try applyRememberingHow(input)
+        let applied = try applyRememberingHow(input)
         sequence += 1
         let record = JournalRecord(
             sequence: sequence, time: time, entity: input.key?.text ?? "", previous: link(applied.entity),
@@ -329,12 +329,10 @@ extension Hub {
             entities.retain(entity)
             endChain(of: entity)
         }
-        if let change = applied.change.take() { batch?.changes.append(change) }
+        if let change = applied.change { batch?.changes.append(change) }
         for performance in applied.performances { batch?.performances.append(performance) }
         statistics.count(applied.verdict)
-        if !applied.raised.isEmpty, let key = input.key {
-            for raised in applied.raised { raise(raised, by: key, at: now) }
-        }
+        if let key = input.key { for raised in applied.raised { raise(raised, by: key, at: now) } }
         return applied
     }
 

@@ -11,24 +11,6 @@ extension Span<UInt8> {
         return UInt64(littleEndian: word)
     }
 
-    /// Calls `body` with each whole word, from the first byte on.
-    ///
-    /// - Returns: How many bytes that were.
-    @inline(__always)
-    func forEachWord(_ body: (UInt64) -> Void) -> Int {
-        unsafe withUnsafeBytes { buffer in
-            guard let start = buffer.baseAddress else { return 0 }
-            let end = count & ~7
-            var offset = 0
-            while offset < end {
-                // In bounds: `end` is at most `count`, and a multiple of eight.
-                body(UInt64(littleEndian: unsafe start.loadUnaligned(fromByteOffset: offset, as: UInt64.self)))
-                offset &+= 8
-            }
-            return end
-        }
-    }
-
     /// Where the first byte from `start` on is that JSON text must escape; `count` = nowhere.
     func firstEscape(from start: Int) -> Int {
         var index = start

@@ -19,7 +19,11 @@ public struct StableHash: Sendable {
     public mutating func combine(_ bytes: Span<UInt8>) {
         let count = bytes.count
         combine(UInt64(count))
-        var offset = bytes.forEachWord { combine($0) }
+        var offset = 0
+        while offset <= count - 8 {
+            combine(bytes.word(at: offset))
+            offset += 8
+        }
         guard offset < count else { return }
         var word: UInt64 = 0
         var shift: UInt64 = 0

@@ -163,6 +163,27 @@ struct FaultTests {
         #expect(try SQLiteJournal(left.path).readAll() == records(1..<3))
     }
 
+    @Test func `a disk that fills up while the log is copied beside the writing refuses, and recovers`() throws {
+        let disk = try FaultyDisk()
+        var options = disk.options()
+        options.logByteCount = 0
+        options.copiesLogAside = true
+        let journal = try SQLiteJournal(disk.folder.path, options)
+        try journal.append(records(1..<41, byteCount: 500))
+        disk.limitSize(10_000)
+        let error = try #require(throws: JournalError.self) { while try !journal.tidy() {} }
+        guard case .full = error else {
+            Issue.record("\(error)")
+            return
+        }
+        #expect(throws: JournalError.self) { try journal.append(records(41..<51)) }
+        #expect(try journal.readAll() == records(1..<41, byteCount: 500))
+        disk.limitSize(-1)
+        try journal.append(records(41..<51, byteCount: 500))
+        let left = try disk.crash(cfaultvfs_tear, seed: 1, keepsWitness: true)
+        #expect(try SQLiteJournal(left.path).readAll() == records(1..<51, byteCount: 500))
+    }
+
     @Test func `a full disk refuses whole batches, and takes them again when there is space`() throws {
         let disk = try FaultyDisk()
         let journal = try SQLiteJournal(disk.folder.path, disk.options())
