@@ -110,19 +110,20 @@ static int fault_truncate(sqlite3_file *file, sqlite3_int64 size) {
 static int locked_sync(sqlite3_file *file) {
     cfaultvfs *vfs = SELF(file)->vfs;
     if (is_dead(vfs)) return SQLITE_IOERR_FSYNC;
-    if (vfs->fail_at >= 0 && vfs->syncs >= vfs->fail_at) return SQLITE_IOERR_FSYNC;
+    int fails = vfs->syncs == vfs->fail_at;
     vfs->operations++;
     vfs->syncs++;
     tracked *tracked = SELF(file)->tracked;
-    if (!tracked) return SQLITE_OK;
-    for (write_op *op = tracked->first; op;) {
-        apply(&tracked->durable, &tracked->size, op);
-        write_op *next = op->next;
-        free(op);
-        op = next;
+    if (tracked) {
+        for (write_op *op = tracked->first; op;) {
+            if (!fails) apply(&tracked->durable, &tracked->size, op);
+            write_op *next = op->next;
+            free(op);
+            op = next;
+        }
+        tracked->first = tracked->last = NULL;
     }
-    tracked->first = tracked->last = NULL;
-    return SQLITE_OK;
+    return fails ? SQLITE_IOERR_FSYNC : SQLITE_OK;
 }
 
 static int fault_sync(sqlite3_file *file, int flags) {
@@ -245,9 +246,9 @@ void cfaultvfs_die_after(cfaultvfs *vfs, long operations) {
     pthread_mutex_unlock(&vfs->mutex);
 }
 
-void cfaultvfs_fail_syncs_after(cfaultvfs *vfs, long syncs) {
+void cfaultvfs_fail_sync_after(cfaultvfs *vfs, long syncs) {
     pthread_mutex_lock(&vfs->mutex);
-    vfs->fail_at = syncs < 0 ? -1 : vfs->syncs + syncs;
+    vfs->fail_at = vfs->syncs + syncs;
     pthread_mutex_unlock(&vfs->mutex);
 }
 

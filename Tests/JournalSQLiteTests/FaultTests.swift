@@ -3,6 +3,7 @@ import Glibc
 import Journal
 import JournalSQLite
 import Model
+import Synchronization
 import Testing
 
 /// What the journal makes of a disk that fails, fills up or loses what was not synced.
@@ -116,13 +117,12 @@ struct FaultTests {
         let disk = try FaultyDisk()
         let journal = try SQLiteJournal(disk.folder.path, disk.options())
         try journal.append(records(1..<3))
-        disk.failSyncsAfter(0)
+        disk.failSyncAfter(0)
         let error = try #require(throws: JournalError.self) { try journal.append(records(3..<5)) }
         guard case .failed = error else {
             Issue.record("\(error)")
             return
         }
-        disk.failSyncsAfter(-1)
         #expect(throws: error) { try journal.append(records(3..<5)) }
         #expect(throws: error) { try journal.prune(Pruning(chains: [1])) }
         #expect(throws: error) { try journal.close() }
@@ -135,53 +135,61 @@ struct FaultTests {
         options.logByteCount = 0
         let journal = try SQLiteJournal(disk.folder.path, options)
         try journal.append(records(1..<3))
-        disk.failSyncsAfter(0)
+        disk.failSyncAfter(0)
         let error = try #require(throws: JournalError.self) { try journal.tidy() }
-        disk.failSyncsAfter(-1)
         #expect(throws: error) { try journal.append(records(3..<5)) }
     }
 
-    @Test func `a failed sync while the log is copied beside the writing stops it too`() throws {
-        let disk = try FaultyDisk()
+    /// Of a journal whose log of 200 records of 500 bytes is long, and not so long that batches wait for it.
+    private static func copiedAside(_ disk: FaultyDisk) -> SQLiteJournal.Options {
         var options = disk.options()
-        options.logByteCount = 0
+        options.logByteCount = 40_000
         options.copiesLogAside = true
+        return options
+    }
+
+    @Test(arguments: [false, true])
+    func `a failed sync while the log is copied beside the writing stops it too`(closes: Bool) throws {
+        let disk = try FaultyDisk()
+        var options = Self.copiedAside(disk)
+        let copies = Atomic(0)
+        options.observer = { if $0 == .logCopied { copies.add(1, ordering: .relaxed) } }
         let journal = try SQLiteJournal(disk.folder.path, options)
-        try journal.append(records(1..<3))
-        // That of the log succeeds, that of the file does not.
-        disk.failSyncsAfter(1)
-        // The copier's time is its own; the suite's limit ends this if nothing is heard of it.
-        let error = try #require(throws: JournalError.self) { while try !journal.tidy() {} }
+        try journal.append(records(1..<201, byteCount: 500))
+        // That of the log succeeds, that of the file does not; whoever writes would find its own to succeed.
+        disk.failSyncAfter(1)
+        let error = try #require(throws: JournalError.self) {
+            _ = try journal.tidy()
+            while copies.load(ordering: .relaxed) == 0 { sched_yield() }
+            guard !closes else { return try journal.close() }
+            while copies.load(ordering: .relaxed) < 2 { _ = try journal.tidy() }
+        }
         guard case .failed = error else {
             Issue.record("\(error)")
             return
         }
-        disk.failSyncsAfter(-1)
-        #expect(throws: error) { try journal.append(records(3..<5)) }
-        #expect(throws: error) { try journal.close() }
+        #expect(copies.load(ordering: .relaxed) == 1)
+        #expect(throws: JournalError.self) { try journal.append(records(201..<203)) }
         let left = try disk.crash(cfaultvfs_drop, seed: 1, keepsWitness: true)
-        #expect(try SQLiteJournal(left.path).readAll() == records(1..<3))
+        #expect(try SQLiteJournal(left.path).readAll() == records(1..<201, byteCount: 500))
     }
 
     @Test func `a disk that fills up while the log is copied beside the writing refuses, and recovers`() throws {
         let disk = try FaultyDisk()
-        var options = disk.options()
-        options.logByteCount = 0
-        options.copiesLogAside = true
-        let journal = try SQLiteJournal(disk.folder.path, options)
-        try journal.append(records(1..<41, byteCount: 500))
+        let journal = try SQLiteJournal(disk.folder.path, Self.copiedAside(disk))
+        try journal.append(records(1..<201, byteCount: 500))
         disk.limitSize(10_000)
         let error = try #require(throws: JournalError.self) { while try !journal.tidy() {} }
         guard case .full = error else {
             Issue.record("\(error)")
             return
         }
-        #expect(throws: JournalError.self) { try journal.append(records(41..<51)) }
-        #expect(try journal.readAll() == records(1..<41, byteCount: 500))
+        #expect(throws: JournalError.self) { try journal.append(records(201..<211)) }
+        #expect(try journal.readAll() == records(1..<201, byteCount: 500))
         disk.limitSize(-1)
-        try journal.append(records(41..<51, byteCount: 500))
+        try journal.append(records(201..<211, byteCount: 500))
         let left = try disk.crash(cfaultvfs_tear, seed: 1, keepsWitness: true)
-        #expect(try SQLiteJournal(left.path).readAll() == records(1..<51, byteCount: 500))
+        #expect(try SQLiteJournal(left.path).readAll() == records(1..<211, byteCount: 500))
     }
 
     @Test func `a full disk refuses whole batches, and takes them again when there is space`() throws {

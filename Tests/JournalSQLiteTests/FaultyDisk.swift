@@ -25,7 +25,7 @@ import Testing
     }
 
     func dieAfter(_ operations: Int) { unsafe cfaultvfs_die_after(vfs, operations) }
-    func failSyncsAfter(_ syncs: Int) { unsafe cfaultvfs_fail_syncs_after(vfs, syncs) }
+    func failSyncAfter(_ syncs: Int) { unsafe cfaultvfs_fail_sync_after(vfs, syncs) }
     func limitSize(_ bytes: Int64) { unsafe cfaultvfs_limit_size(vfs, bytes) }
     var operationCount: Int { unsafe cfaultvfs_operations(vfs) }
 

@@ -15,8 +15,9 @@ cfaultvfs *_Nullable cfaultvfs_make(const char *_Nonnull name);
 /* After this many writes and syncs, counted from now, nothing reaches the files any more; -1 = never. */
 void cfaultvfs_die_after(cfaultvfs *_Nonnull vfs, long operations);
 
-/* After this many syncs, counted from now, every sync fails; -1 = never. */
-void cfaultvfs_fail_syncs_after(cfaultvfs *_Nonnull vfs, long syncs);
+/* After this many syncs, counted from now, one fails. What it was to make durable never will be, and the next sync says
+ * that all is well: Linux takes pages that it could not write for written. */
+void cfaultvfs_fail_sync_after(cfaultvfs *_Nonnull vfs, long syncs);
 
 /* Files do not grow beyond this, as on a full disk; -1 = no limit. In bytes. */
 void cfaultvfs_limit_size(cfaultvfs *_Nonnull vfs, int64_t bytes);
