@@ -21,7 +21,7 @@ extension Hub {
             self.settings = DecisionSettings(settings)
             hasSettings = true
             // Who is to be forgotten earlier than was said is looked at earlier.
-            for entity in entities.existing where entities.dismissedAt[entity] != nil { arm(entity) }
+            for entity in entities.existing where entities[entity].dismissedAt != nil { arm(entity) }
             return Applied(verdict: .applied)
         case .kinds(let sources):
             undo.append(.kinds(kinds))
@@ -108,7 +108,7 @@ extension Hub {
         }
         remember(entity, in: &undo)
         countActivity(at: entity, by: -1)
-        entities.kinds[entity] = kindIndex
+        entities[entity].kind = kindIndex
         return settle(entity, ActivityBox(started), outcome, sequence: sequence)
     }
 
@@ -137,7 +137,7 @@ extension Hub {
         do throws(ActivityRejection) {
             outcome = try activity.apply(event, settings: settings.activities, at: time)
             // One that is opened again takes up room again.
-            if hadEnded { try checkRoom(for: activity, kind: entities.kinds[entity]) }
+            if hadEnded { try checkRoom(for: activity, kind: entities[entity].kind) }
         } catch {
             throw wireError(error, key: key)
         }
@@ -165,12 +165,12 @@ extension Hub {
     private mutating func settle(
         _ entity: EntityIndex, _ box: ActivityBox, _ outcome: ActivityOutcome, sequence: Int64
     ) -> Applied {
-        entities.states[entity] = .activity(box)
+        entities[entity].state = .activity(box)
         noteFaults(of: outcome, at: entity)
         countActivity(at: entity, by: 1)
         var change: Change?
         if outcome.effects.contains(.publish) || outcome.effects.contains(.retire) {
-            entities.revs[entity] = sequence
+            entities[entity].rev = sequence
             change = Change(entity: entity, commit: sequence, activity: box)
             for milestone in outcome.milestones {
                 change?.milestones.append(.milestone(rev: sequence, state: milestone.state, at: milestone.time))
@@ -178,15 +178,15 @@ extension Hub {
             if outcome.effects.contains(.alert) { change?.alert = outcome.alert }
         }
         if box.lifecycle == .dismissed {
-            if entities.dismissedAt[entity] == nil { entities.dismissedAt[entity] = wall }
+            if entities[entity].dismissedAt == nil { entities[entity].dismissedAt = wall }
         } else {
-            entities.dismissedAt[entity] = nil
+            entities[entity].dismissedAt = nil
         }
         list(entity, isListed: box.lifecycle != .dismissed)
         arm(entity)
         let state = box.statePath
         return Applied(
-            verdict: outcome.verdict, entity: entity, rev: entities.revs[entity], state: state,
+            verdict: outcome.verdict, entity: entity, rev: entities[entity].rev, state: state,
             description: StateName(lifecycle: box.lifecycle.rawValue, state: state),
             stateHash: box.stateHash,
             isOldEnd: outcome.isOldEnd, change: change)
@@ -202,16 +202,16 @@ extension Hub {
         var change: Change?
         if isControl(entity) {
             // Nobody has been told yet that it goes.
-            entities.revs[entity] = sequence
+            entities[entity].rev = sequence
             change = Change(entity: entity, commit: sequence)
             for operation in operations(at: entity) { flights[operation.number] = nil }
         }
-        resumeFloor = max(resumeFloor, entities.revs[entity])
-        let rev = entities.revs[entity]
+        resumeFloor = max(resumeFloor, entities[entity].rev)
+        let rev = entities[entity].rev
         unlist(entity)
-        entities.states[entity] = .none
-        entities.dismissedAt[entity] = nil
-        entities.armed[entity] = nil
+        entities[entity].state = .none
+        entities[entity].dismissedAt = nil
+        entities[entity].armed = nil
         return Applied(verdict: .applied, entity: entity, rev: rev, description: StateName("pruned"), change: change)
     }
 
@@ -232,13 +232,13 @@ extension Hub {
     // MARK: What they share
 
     func activity(at entity: EntityIndex) -> ActivityBox? {
-        if case .activity(let activity) = entities.states[entity] { activity } else { nil }
+        if case .activity(let activity) = entities[entity].state { activity } else { nil }
     }
 
     /// Counts what the state at `entity` takes up of its people's room, `difference` times.
     mutating func countActivity(at entity: EntityIndex, by difference: Int) {
         guard let activity = activity(at: entity), !activity.accounts.isEmpty else { return }
-        let app = kinds.appNumbers[entities.kinds[entity]]
+        let app = kinds.appNumbers[entities[entity].kind]
         for name in activity.value.occupiedAccounts {
             if difference > 0 {
                 activityCounts.add(app: app, account: accounts.retain(name))
@@ -256,22 +256,22 @@ extension Hub {
         guard isListed else { return unlist(entity) }
         guard !audience.contains(entity) else { return }
         let numbers = (activity(at: entity)?.value.accounts ?? []).map { accounts.retain($0) }
-        audience.insert(entity, kind: entities.kindNames[entity], accounts: numbers)
+        audience.insert(entity, kind: entities[entity].kindName, accounts: numbers)
     }
 
     /// Takes what stands at `entity` off that list, before something else is put there.
     mutating func unlist(_ entity: EntityIndex) {
         guard audience.contains(entity) else { return }
         let numbers = (activity(at: entity)?.value.accounts ?? []).compactMap { accounts.known($0) }
-        audience.remove(entity, kind: entities.kindNames[entity], accounts: numbers)
+        audience.remove(entity, kind: entities[entity].kindName, accounts: numbers)
         for number in numbers { accounts.release(number) }
     }
 
     func remember(_ entity: EntityIndex, in undo: inout [Undo]) {
         undo.append(
             .entity(
-                entity, entities.states[entity], kind: entities.kinds[entity], rev: entities.revs[entity],
-                lastRecord: entities.lastRecords[entity], dismissedAt: entities.dismissedAt[entity]))
+                entity, entities[entity].state, kind: entities[entity].kind, rev: entities[entity].rev,
+                lastRecord: entities[entity].lastRecord, dismissedAt: entities[entity].dismissedAt))
     }
 
     private mutating func wireError(_ rejection: ActivityRejection, key: Key) -> WireError {

@@ -66,7 +66,7 @@ extension Hub {
             }
         }
         do throws(ControlRejection) {
-            try ControlRejection.check(seenRev: seenRev, rev: entities.revs[entity])
+            try ControlRejection.check(seenRev: seenRev, rev: entities[entity].rev)
         } catch {
             throw WireError(.staleRev, error.message, details: error.details)
         }
@@ -91,18 +91,18 @@ extension Hub {
         writer.beginOK(id: request.id)
         if let operation { writer.attribute("op", operation.description) }
         if verdict == .duplicate || verdict == .noop { writer.attribute("verdict", verdict.rawValue) }
-        switch entities.states[entity] {
+        switch entities[entity].state {
         case .toggle(let toggle): writer.attribute("phase", toggle.phase.rawValue)
         case .button(let button): writer.attribute("phase", button.phase.rawValue)
         case .none, .activity: break
         }
-        writer.attribute("rev", entities.revs[entity])
+        writer.attribute("rev", entities[entity].rev)
         writer.ignored(request.ignored)
         writer.end()
     }
 
     private func checkAction(_ action: ControlAction, on entity: EntityIndex, key: Key) throws(WireError) {
-        switch (entities.states[entity], action) {
+        switch (entities[entity].state, action) {
         case (.toggle, .set), (.button, .press): return
         case (.toggle, .press): throw WireError(.badAction, "\(key) is a toggle; SET \(key) value=on|off")
         case (.button, .set): throw WireError(.badAction, "\(key) is a button; PRESS \(key)")
@@ -134,7 +134,7 @@ extension Hub {
     mutating func align(_ key: Key, at now: HubTime) {
         let acting = rosters[String(key.kind)]?.acting
         guard let entity = entities.index(of: key) else { return }
-        switch entities.states[entity] {
+        switch entities[entity].state {
         case .toggle(let toggle) where toggle.provider != acting: break
         case .button(let button) where button.provider != acting: break
         case .none, .activity, .toggle, .button: return
@@ -242,13 +242,13 @@ extension Hub {
 
     func controls(of kind: String) -> [Key] {
         entities.existing.compactMap { entity in
-            guard isControl(entity), let key = entities.key(at: entity), key.kind == kind else { return nil }
+            guard isControl(entity), let key = entities[entity].key, key.kind == kind else { return nil }
             return key
         }
     }
 
     func isControl(_ entity: EntityIndex) -> Bool {
-        switch entities.states[entity] {
+        switch entities[entity].state {
         case .toggle, .button: true
         case .none, .activity: false
         }
@@ -256,7 +256,7 @@ extension Hub {
 
     /// The operation that a control's provider is at, and the one that waits for it.
     func operations(at entity: EntityIndex) -> [OperationID] {
-        switch entities.states[entity] {
+        switch entities[entity].state {
         case .toggle(let toggle): [toggle.flight?.operation.id, toggle.queued?.id].compactMap(\.self)
         case .button(let button): [button.flight?.operation].compactMap(\.self)
         case .none, .activity: []
@@ -276,13 +276,13 @@ extension Hub {
             remember(entity, in: &undo)
             if case .created = input { throw WireError(.internal, "\(key) exists") }
             if case .kindChanged = input {
-                entities.kinds[entity] = kinds.current[String(key.kind)] ?? entities.kinds[entity]
+                entities[entity].kind = kinds.current[String(key.kind)] ?? entities[entity].kind
             }
         } else {
             entity = try create(key, provider: provider(reporting: input), undo: &undo)
             isNew = true
         }
-        let kind = kinds.versions[entities.kinds[entity]]
+        let kind = kinds.versions[entities[entity].kind]
         var outcome: ControlOutcome
         do throws(ControlRejection) {
             outcome = try step(input, entity: entity, key: key, kind: kind, sequence: sequence)
@@ -304,7 +304,7 @@ extension Hub {
             }
         }
         if outcome.effects.contains(.publish) || isNew {
-            entities.revs[entity] = sequence
+            entities[entity].rev = sequence
             applied.change = Change(entity: entity, commit: sequence)
         }
         if case .tapped(_, let action, _, let sender, let eid?, _) = input {
@@ -313,7 +313,7 @@ extension Hub {
             undo.append(.tap(identity))
         }
         arm(entity)
-        applied.rev = entities.revs[entity]
+        applied.rev = entities[entity].rev
         (applied.description, applied.stateHash) = controlState(at: entity)
         return applied
     }
@@ -321,20 +321,20 @@ extension Hub {
     private mutating func step(
         _ input: Input, entity: EntityIndex, key: Key, kind: Kind, sequence: Int64
     ) throws(ControlRejection) -> ControlOutcome {
-        switch (entities.states[entity], kind.body) {
+        switch (entities[entity].state, kind.body) {
         case (.toggle(var toggle), .toggle(let toggleKind)):
             guard let event = ToggleEvent(input, operation: OperationID(sequence)) else {
                 return ControlOutcome(.applied)
             }
             let outcome = try toggle.apply(event, kind: toggleKind, at: wall)
-            entities.states[entity] = .toggle(toggle)
+            entities[entity].state = .toggle(toggle)
             return outcome
         case (.button(var button), .button(let buttonKind)):
             guard let event = ButtonEvent(input, operation: OperationID(sequence)) else {
                 return ControlOutcome(.applied)
             }
             let outcome = try button.apply(event, key: key, kind: buttonKind, at: wall)
-            entities.states[entity] = .button(button)
+            entities[entity].state = .button(button)
             return outcome
         default: return ControlOutcome(.ignored)
         }
@@ -351,10 +351,10 @@ extension Hub {
         guard let kindIndex = kinds.current[name] else { throw unknownKey(key) }
         let entity = entities.intern(key)
         remember(entity, in: &undo)
-        entities.kinds[entity] = kindIndex
+        entities[entity].kind = kindIndex
         switch kinds.versions[kindIndex].body {
-        case .toggle: entities.states[entity] = .toggle(Toggle(provider: provider))
-        case .button: entities.states[entity] = .button(Button(provider: provider))
+        case .toggle: entities[entity].state = .toggle(Toggle(provider: provider))
+        case .button: entities[entity].state = .button(Button(provider: provider))
         case .activity: throw WireError(.badAction, "\(name) is a live activity, not a control")
         }
         list(entity)
@@ -364,7 +364,7 @@ extension Hub {
     private func controlState(at entity: EntityIndex) -> (description: StateName, hash: UInt64) {
         var writer = BinaryWriter()
         let description: String
-        switch entities.states[entity] {
+        switch entities[entity].state {
         case .toggle(let toggle):
             toggle.encode(to: &writer)
             description = "\(toggle.phase.rawValue) \(toggle.value.map { $0 ? "on" : "off" } ?? "unknown")"

@@ -25,8 +25,8 @@ extension Hub {
         while let next = deadlines.min, next.time <= time, batchHasRoomForDeadlines {
             _ = deadlines.popMin()
             // Another entry took this one's place.
-            guard entities.armed[next.entity] == next.time else { continue }
-            entities.armed[next.entity] = nil
+            guard entities[next.entity].armed == next.time else { continue }
+            entities[next.entity].armed = nil
             guard activity(at: next.entity)?.deadline == next.time else {
                 arm(next.entity)
                 continue
@@ -35,8 +35,8 @@ extension Hub {
         }
         while let next = wallDeadlines.min, next.time <= wall, batchHasRoomForDeadlines {
             _ = wallDeadlines.popMin()
-            guard entities.wallArmed[next.entity] == next.time else { continue }
-            entities.wallArmed[next.entity] = nil
+            guard entities[next.entity].wallArmed == next.time else { continue }
+            entities[next.entity].wallArmed = nil
             guard wallDeadline(of: next.entity) == next.time else {
                 arm(next.entity)
                 continue
@@ -65,10 +65,10 @@ extension Hub {
     private static let deadlinesOfOneKey = 128
 
     private mutating func fire(_ entity: EntityIndex, due: Timestamp, at now: HubTime) {
-        guard let key = entities.key(at: entity) else { return }
+        guard let key = entities[entity].key else { return }
         statistics.deadlinesFired += 1
         // One that is refused is not armed again before something changes, or it would be due for ever.
-        _ = try? record(entities.dismissedAt[entity] == nil ? .deadline(key, due: due) : .pruned(key), at: now)
+        _ = try? record(entities[entity].dismissedAt == nil ? .deadline(key, due: due) : .pruned(key), at: now)
     }
 
     /// Notes the next moments of an entity, after anything about it changed.
@@ -76,22 +76,22 @@ extension Hub {
     /// A deadline that moved to later keeps its entry, which is looked at again when it comes up; so a clock that every
     /// event winds anew costs one entry and not one an event.
     mutating func arm(_ entity: EntityIndex) {
-        if let time = activity(at: entity)?.deadline, time < entities.armed[entity] ?? .distantFuture {
+        if let time = activity(at: entity)?.deadline, time < entities[entity].armed ?? .distantFuture {
             armedCount += 1
-            entities.armed[entity] = time
+            entities[entity].armed = time
             deadlines.insert(Deadline(time: time, order: armedCount, entity: entity))
         }
-        if let time = wallDeadline(of: entity), time < entities.wallArmed[entity] ?? .distantFuture {
+        if let time = wallDeadline(of: entity), time < entities[entity].wallArmed ?? .distantFuture {
             armedCount += 1
-            entities.wallArmed[entity] = time
+            entities[entity].wallArmed = time
             wallDeadlines.insert(Deadline(time: time, order: armedCount, entity: entity))
         }
     }
 
     private func wallDeadline(of entity: EntityIndex) -> Timestamp? {
-        switch entities.states[entity] {
+        switch entities[entity].state {
         case .none: nil
-        case .activity: entities.dismissedAt[entity].map { $0 + settings.retention }
+        case .activity: entities[entity].dismissedAt.map { $0 + settings.retention }
         case .toggle(let toggle): toggle.deadline
         case .button(let button): button.deadline
         }

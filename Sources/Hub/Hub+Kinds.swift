@@ -25,7 +25,7 @@ extension Hub {
         let names = Set(kinds.map(\.name))
         var inUse: [String: Int] = [:]
         for entity in entities.existing where activity(at: entity) != nil && isListed(entity) {
-            let name = self.kinds.versions[entities.kinds[entity]].name
+            let name = self.kinds.versions[entities[entity].kind].name
             if !names.contains(name) { inUse[name, default: 0] += 1 }
         }
         if let name = inUse.keys.min() { throw .stillInUse(kind: name, count: inUse[name] ?? 0) }
@@ -37,7 +37,7 @@ extension Hub {
         }
         let types = Dictionary(kinds.map { ($0.name, $0.typeName) }, uniquingKeysWith: { first, _ in first })
         for entity in entities.existing {
-            let kind = self.kinds.versions[entities.kinds[entity]]
+            let kind = self.kinds.versions[entities[entity].kind]
             guard let type = types[kind.name], type != kind.typeName else { continue }
             throw .changedType(kind: kind.name, from: kind.typeName, to: type)
         }
@@ -62,8 +62,8 @@ extension Hub {
     public mutating func restart() {
         firstSequence = sequence
         for entity in entities.existing {
-            guard let key = entities.key(at: entity) else { continue }
-            switch entities.states[entity] {
+            guard let key = entities[entity].key else { continue }
+            switch entities[entity].state {
             case .toggle(let toggle):
                 if toggle.provider != nil || toggle.flight != nil { pendingInputs.append(.restarted(key)) }
             case .button(let button):
@@ -101,10 +101,10 @@ extension Hub {
     private func consequencesForControls() -> [Input] {
         var inputs: [Input] = []
         for entity in entities.existing {
-            guard isControl(entity), let key = entities.key(at: entity) else { continue }
+            guard isControl(entity), let key = entities[entity].key else { continue }
             switch kinds.current[String(key.kind)] {
             case nil: inputs.append(.pruned(key))
-            case entities.kinds[entity]?: break
+            case entities[entity].kind?: break
             case _?: inputs.append(.kindChanged(key))
             }
         }
@@ -128,8 +128,8 @@ extension Hub {
 
     /// Notes the operation that a control is at, so that its provider's answer finds it.
     mutating func noteFlight(at entity: EntityIndex) {
-        guard let key = entities.key(at: entity) else { return }
-        switch entities.states[entity] {
+        guard let key = entities[entity].key else { return }
+        switch entities[entity].state {
         case .toggle(let toggle): if let flight = toggle.flight { flights[flight.operation.id.number] = key }
         case .button(let button): if let flight = button.flight { flights[flight.operation.number] = key }
         case .none, .activity: break

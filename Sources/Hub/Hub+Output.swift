@@ -107,14 +107,14 @@ extension Hub {
         var count = count
         var position = next
         let end = Int(next) + Self.keysPerLook
-        while Int(position) < entities.states.count {
+        while Int(position) < entities.indexCount {
             guard writer.count < limit, position < end else { return (position, count) }
             let entity = EntityIndex(position)
             position += 1
-            guard isListed(entity), let key = entities.key(at: entity), pattern.matches(key),
+            guard isListed(entity), let key = entities[entity].key, pattern.matches(key),
                 isVisible(entity, to: account), let body = loneBody(of: entity, view: view, session: id)
             else { continue }
-            writer.snapshot(RowHead(subscription: 0, key: key, rev: entities.revs[entity]), body: body)
+            writer.snapshot(RowHead(subscription: 0, key: key, rev: entities[entity].rev), body: body)
             count += 1
         }
         listCount = count
@@ -154,7 +154,7 @@ extension Hub {
     }
 
     private func hasSeveralFollowers(_ entity: EntityIndex) -> Bool {
-        patterns.hasSeveralFollowers(of: entity, entities.kindNames[entity])
+        patterns.hasSeveralFollowers(of: entity, entities[entity].kindName)
     }
 
     /// Sends a subscription what another one in the same state was sent.
@@ -226,14 +226,14 @@ extension Hub {
     private mutating func write(
         _ entity: EntityIndex, _ entry: DirtyQueue.Entry, of index: SubscriptionIndex, to writer: inout LineWriter
     ) {
-        guard let subscription = subscriptions[index], let key = entities.key(at: entity) else { return }
+        guard let subscription = subscriptions[index], let key = entities[entity].key else { return }
         statistics.rows += 1
         statistics.count(entry.cause)
 
         // Before a deletion too, or where there is no row at all: a milestone is told to each subscription, and on CarPlay
         // an alert is a notification exactly when the dashboard, and so the row, is hidden.
         let isAlerted = announce(entry, of: entity, key: key, subscription, to: &writer)
-        var head = RowHead(subscription: Int(subscription.number), key: key, rev: entities.revs[entity])
+        var head = RowHead(subscription: Int(subscription.number), key: key, rev: entities[entity].rev)
         head.skip = Int(clamping: entry.foldedCount)
         head.why = entry.cause.map { RowHead.Fold($0) }
         head.missed = entry.missed
@@ -282,7 +282,7 @@ extension Hub {
     }
 
     private func deletionReason(of entity: EntityIndex, for terms: SubscriptionTerms) -> DeletionReason {
-        switch entities.states[entity] {
+        switch entities[entity].state {
         case .none: .removed
         case .activity(let activity):
             activity.value.lifecycle == .dismissed

@@ -57,7 +57,7 @@ extension Hub {
         switch command {
         // To follow all of them, and to give each up again.
         case .subscribe(let subscribe):
-            if case .key = subscribe.pattern { 2 } else { 2 * entities.states.count }
+            if case .key = subscribe.pattern { 2 } else { 2 * entities.indexCount }
         case .stats: sessions.count
         case .help, .kinds: 16
         case _: 1
@@ -133,7 +133,7 @@ extension Hub {
         }
         writer.beginOK(id: request.id)
         writer.attribute("key", key)
-        writer.attribute("rev", entities.revs[entity])
+        writer.attribute("rev", entities[entity].rev)
         writer.ignored(request.ignored)
         let isShown = view == .full || isVisible(entity, to: self[id]?.account)
         if isShown, let body = loneBody(of: entity, view: view, session: id) {
@@ -157,7 +157,7 @@ extension Hub {
         }
         writer.beginOK(id: request.id)
         writer.attribute("key", key)
-        writer.attribute("rev", entities.revs[entity])
+        writer.attribute("rev", entities[entity].rev)
         writer.ignored(request.ignored)
         writer.tail(body)
         writer.end()
@@ -201,7 +201,7 @@ extension Hub {
             }
             // What happened to other people's activities under this key is theirs.
             telling.begin(
-                at: entities.lastRecords[entity],
+                at: entities[entity].lastRecord,
                 from: account == nil ? 0 : entities.formerAudiences[entity]?.since ?? 0)
         }
         telling.isAwaited = true

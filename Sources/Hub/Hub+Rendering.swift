@@ -52,7 +52,7 @@ extension Hub {
             guard isControl(entity), terms.placement != nil else { return fullForm(of: entity, session: session.id) }
             return controlForm(of: entity, surface: nil, placement: terms.placement, session: session.id)
         }
-        switch entities.states[entity] {
+        switch entities[entity].state {
         case .none: return nil
         case .activity(let activity):
             let placement =
@@ -82,7 +82,7 @@ extension Hub {
 
     /// The number of the owner app of an entity.
     private func app(at entity: EntityIndex) -> Int32 {
-        kinds.appNumbers[entities.kinds[entity]]
+        kinds.appNumbers[entities[entity].kind]
     }
 
     private func foreground(of traits: Traits) -> Int32? {
@@ -102,7 +102,7 @@ extension Hub {
     /// tapped what is in flight. `nil` = it is shown what everybody is, and can share their row.
     private func tapper(of entity: EntityIndex, _ id: SessionID) -> ConnectionNumber? {
         guard self[id]?.hasTapped == true else { return nil }
-        switch entities.states[entity] {
+        switch entities[entity].state {
         case .toggle(let toggle): return toggle.isTapped(by: id.number) ? id.number : nil
         case .none, .button: return nil
         case .activity:
@@ -160,10 +160,10 @@ extension Hub {
     private func write(
         _ entity: EntityIndex, _ form: RowForm, controls: inout [Key], to writer: inout JSONWriter
     ) -> Bool {
-        let kindIndex = entities.kinds[entity]
+        let kindIndex = entities[entity].kind
         guard kinds.versions.indices.contains(kindIndex) else { return false }
         let kind = kinds.versions[kindIndex]
-        switch (entities.states[entity], form, kind.body) {
+        switch (entities[entity].state, form, kind.body) {
         case (.activity(let activity), .full, _): activity.writeFullRow(to: &writer)
         case (.activity(let activity), .activity(let surface, let placement, let viewer), _):
             var embedded: [Key] = []
@@ -193,10 +193,10 @@ extension Hub {
         _ key: Key, viewer: ControlViewer, isInteractive: Bool, to writer: inout JSONWriter
     ) -> Bool {
         guard let entity = entities.index(of: key) else { return false }
-        let kindIndex = entities.kinds[entity]
+        let kindIndex = entities[entity].kind
         guard kinds.versions.indices.contains(kindIndex) else { return false }
         let kind = kinds.versions[kindIndex]
-        switch (entities.states[entity], kind.body) {
+        switch (entities[entity].state, kind.body) {
         case (.toggle(let toggle), .toggle(let toggleKind)):
             ControlRow.writeEmbedded(
                 toggle, key: key, kind: toggleKind, title: kind.title, for: viewer, isInteractive: isInteractive,
@@ -218,7 +218,7 @@ extension Hub {
     mutating func loneBody(of entity: EntityIndex, view: ViewName, session id: SessionID) -> [UInt8]? {
         guard case .surface(let surface) = view else { return body(of: entity, fullForm(of: entity, session: id)) }
         let traits = self[id]?.traits ?? Traits()
-        switch entities.states[entity] {
+        switch entities[entity].state {
         case .none: return nil
         case .activity(let activity):
             let placement = placementAlone(of: activity, at: entity, surface: surface, traits: traits)
@@ -288,7 +288,7 @@ extension Hub {
         }
         // Controls do not compete.
         for raw in before.keys.sorted() where shown[raw] == nil {
-            guard case .activity = entities.states[EntityIndex(raw)] else { continue }
+            guard case .activity = entities[EntityIndex(raw)].state else { continue }
             oweSurroundings(of: EntityIndex(raw), to: index)
         }
     }

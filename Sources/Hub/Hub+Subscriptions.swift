@@ -190,10 +190,10 @@ extension Hub {
     /// - Complexity: O(1) for one key, else O(what changed): ten thousand screens of one key each come back at once.
     private func changed(after sequence: Int64, by selector: PatternIndex.Selector) -> [EntityIndex] {
         if case .key(let entity) = selector {
-            return changes.contains(entity) && entities.revs[entity] > sequence ? [entity] : []
+            return changes.contains(entity) && entities[entity].rev > sequence ? [entity] : []
         }
-        return changes.suffix(while: { entities.revs[$0] > sequence }).filter {
-            selector.follows($0, kind: entities.kindNames[$0])
+        return changes.suffix(while: { entities[$0].rev > sequence }).filter {
+            selector.follows($0, kind: entities[$0].kindName)
         }
     }
 
@@ -203,8 +203,8 @@ extension Hub {
             return
         }
         var changed: Set<String> = []
-        for entity in changes.suffix(while: { entities.revs[$0] > sequence }) where isControl(entity) {
-            if let key = entities.key(at: entity) { changed.insert(key.text) }
+        for entity in changes.suffix(while: { entities[$0].rev > sequence }) where isControl(entity) {
+            if let key = entities[entity].key { changed.insert(key.text) }
         }
         guard !changed.isEmpty else { return }
         forEachFollowed(by: index) { hub, entity in
@@ -216,7 +216,7 @@ extension Hub {
     /// The controls in the views of an activity, in whatever presentation.
     private func controlKeys(in entity: EntityIndex) -> [String] {
         guard let activity = activity(at: entity) else { return [] }
-        switch kinds.versions[entities.kinds[entity]].body {
+        switch kinds.versions[entities[entity].kind].body {
         case .activity(let kind):
             return kind.views.showsControls ? kind.views.buttonKeys(in: activity.value.templateContext) : []
         case .toggle, .button: return []
@@ -255,10 +255,10 @@ extension Hub {
         case (.key(let entity), _): candidates = [entity]
         case (.all, let account?): candidates = audience.visible(to: accounts.known(account), kind: nil)
         case (.kind(let kind), let account?): candidates = audience.visible(to: accounts.known(account), kind: kind)
-        case (.all, nil), (.kind, nil): candidates = entities.states.indices.map { EntityIndex(Int32($0)) }
+        case (.all, nil), (.kind, nil): candidates = Array(entities.indices)
         }
         return candidates.filter { entity in
-            isListed(entity) && selector.follows(entity, kind: entities.kindNames[entity])
+            isListed(entity) && selector.follows(entity, kind: entities[entity].kindName)
                 && isVisible(entity, to: account)
         }
     }
@@ -287,7 +287,7 @@ extension Hub {
     ///
     /// They are missing since the control's commit: a cursor beyond it would resume without them.
     private mutating func spreadToEmbedders(of entity: EntityIndex, commit: Int64) {
-        guard !embeddings.isEmpty, let key = entities.key(at: entity) else { return }
+        guard !embeddings.isEmpty, let key = entities[entity].key else { return }
         for activity in embeddings.activities(with: key) {
             rows.forget(activity)
             forEachFollower(of: activity) { hub, index in
@@ -311,7 +311,7 @@ extension Hub {
     private mutating func forEachFollower(of entity: EntityIndex, _ body: (inout Hub, SubscriptionIndex) -> Void) {
         var followers: [SubscriptionIndex] = []
         swap(&followers, &followerBuffer)
-        patterns.forEach(following: entity, of: entities.kindNames[entity]) { followers.append($0) }
+        patterns.forEach(following: entity, of: entities[entity].kindName) { followers.append($0) }
         for index in followers { body(&self, index) }
         followers.removeAll(keepingCapacity: true)
         swap(&followers, &followerBuffer)
@@ -381,12 +381,12 @@ extension Hub {
 
     /// There is something behind the key, dismissed or not.
     func exists(_ entity: EntityIndex) -> Bool {
-        if case .none = entities.states[entity] { false } else { true }
+        if case .none = entities[entity].state { false } else { true }
     }
 
     /// It exists, and is in views and lists.
     func isListed(_ entity: EntityIndex) -> Bool {
-        switch entities.states[entity] {
+        switch entities[entity].state {
         case .none: false
         case .activity(let activity): activity.value.lifecycle != .dismissed
         case .toggle, .button: true
@@ -395,13 +395,13 @@ extension Hub {
 
     /// Whether the people of `account` may ask what became of it, dismissed or not.
     func isAddressed(_ entity: EntityIndex, to account: String?) -> Bool {
-        guard let account, case .activity(let activity) = entities.states[entity] else { return true }
+        guard let account, case .activity(let activity) = entities[entity].state else { return true }
         return activity.value.isAddressed(to: account)
     }
 
     /// Whether the devices of `account` may show it; without an account everything is visible.
     func isVisible(_ entity: EntityIndex, to account: String?) -> Bool {
-        guard let account, case .activity(let activity) = entities.states[entity] else { return true }
+        guard let account, case .activity(let activity) = entities[entity].state else { return true }
         return activity.value.isVisible(to: account)
     }
 }

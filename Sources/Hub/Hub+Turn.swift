@@ -260,7 +260,7 @@ extension Hub {
         decideForAccount(request, of: id) { hub, account throws(WireError) in
             let entity = try hub.addressed(key, to: account)
             // Nobody has seen what is yet to come.
-            return try hub.record(.seen(key, account: account, rev: min(rev, hub.entities.revs[entity])), at: now)
+            return try hub.record(.seen(key, account: account, rev: min(rev, hub.entities[entity].rev)), at: now)
         }
     }
 
@@ -353,24 +353,24 @@ extension Hub {
     /// Makes the record being written the newest of its entity, and gives the one before it.
     mutating func link(_ entity: EntityIndex?) -> Int64 {
         guard let entity else { return 0 }
-        let previous = entities.lastRecords[entity]
-        entities.lastRecords[entity] = sequence
+        let previous = entities[entity].lastRecord
+        entities[entity].lastRecord = sequence
         return previous
     }
 
     /// A key that is forgotten has no history either: whatever begins under it begins a new one.
-    mutating func endChain(of entity: EntityIndex) { entities.lastRecords[entity] = 0 }
+    mutating func endChain(of entity: EntityIndex) { entities[entity].lastRecord = 0 }
 
     private mutating func take(back undo: Undo) {
         switch undo {
         case .entity(let entity, let state, let kind, let rev, let lastRecord, let dismissedAt):
             countActivity(at: entity, by: -1)
             unlist(entity)
-            entities.states[entity] = state
-            entities.kinds[entity] = kind
-            entities.revs[entity] = rev
-            entities.lastRecords[entity] = lastRecord
-            entities.dismissedAt[entity] = dismissedAt
+            entities[entity].state = state
+            entities[entity].kind = kind
+            entities[entity].rev = rev
+            entities[entity].lastRecord = lastRecord
+            entities[entity].dismissedAt = dismissedAt
             countActivity(at: entity, by: 1)
             list(entity)
             rows.forget(entity)

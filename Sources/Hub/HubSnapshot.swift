@@ -98,7 +98,7 @@ public struct HubSnapshot: Sendable {
         hash.combine(UInt64(bitPattern: time.milliseconds))
         hash.combine(UInt64(bitPattern: wall.milliseconds))
         for kind in kinds.inForce { hash.combine(json: kind.source) }
-        let keys = entities.existing.compactMap { index in entities.key(at: index).map { (key: $0, index: index) } }
+        let keys = entities.existing.compactMap { index in entities[index].key.map { (key: $0, index: index) } }
         for (_, index) in keys.sorted(by: { $0.key < $1.key }) {
             var writer = BinaryWriter()
             encode(index, to: &writer)
@@ -120,14 +120,14 @@ public struct HubSnapshot: Sendable {
     }
 
     private func encode(_ entity: EntityIndex, to writer: inout BinaryWriter) {
-        guard let key = entities.key(at: entity) else { return }
+        guard let key = entities[entity].key else { return }
         writer.write(key.text)
-        writer.write(entities.kinds[entity])
-        writer.write(entities.revs[entity])
-        writer.write(entities.lastRecords[entity])
+        writer.write(entities[entity].kind)
+        writer.write(entities[entity].rev)
+        writer.write(entities[entity].lastRecord)
         (entities.formerAudiences[entity] ?? FormerAudiences()).encode(to: &writer)
-        writer.write(entities.dismissedAt[entity]) { $0.write($1) }
-        switch entities.states[entity] {
+        writer.write(entities[entity].dismissedAt) { $0.write($1) }
+        switch entities[entity].state {
         case .none: writer.write(UInt8(0))
         case .activity(let activity):
             writer.write(UInt8(1))
@@ -189,7 +189,7 @@ extension Hub {
 
     /// The whole snapshot has been loaded; the records after it follow.
     public mutating func finishLoading() {
-        let existing = entities.existing.sorted { entities.revs[$0] < entities.revs[$1] }
+        let existing = entities.existing.sorted { entities[$0].rev < entities[$1].rev }
         for entity in existing {
             changes.touch(entity)
             countActivity(at: entity, by: 1)
@@ -239,19 +239,19 @@ extension Hub {
         let kind = try reader.readInt()
         guard kinds.versions.indices.contains(kind) else { throw reader.failure("the kind of \(key) is missing") }
         let entity = entities.intern(key)
-        entities.kinds[entity] = kind
-        entities.revs[entity] = try reader.readInt64()
-        entities.lastRecords[entity] = try reader.readInt64()
+        entities[entity].kind = kind
+        entities[entity].rev = try reader.readInt64()
+        entities[entity].lastRecord = try reader.readInt64()
         entities.formerAudiences[entity] = try FormerAudiences(from: &reader)
-        entities.dismissedAt[entity] = try reader.readOptional { (reader) throws(BinaryError) in
+        entities[entity].dismissedAt = try reader.readOptional { (reader) throws(BinaryError) in
             try reader.readTimestamp()
         }
         switch (try reader.readByte(), kinds.versions[kind].body) {
         case (1, .activity(let activityKind)):
-            entities.states[entity] = .activity(
+            entities[entity].state = .activity(
                 ActivityBox(try Activity(from: &reader, key: key, kind: activityKind)))
-        case (2, .toggle): entities.states[entity] = .toggle(try Toggle(from: &reader))
-        case (3, .button): entities.states[entity] = .button(try Button(from: &reader))
+        case (2, .toggle): entities[entity].state = .toggle(try Toggle(from: &reader))
+        case (3, .button): entities[entity].state = .button(try Button(from: &reader))
         default: throw reader.failure("\(key) is not of its kind")
         }
     }

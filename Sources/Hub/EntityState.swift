@@ -1,0 +1,36 @@
+internal import FanOut
+internal import Machines
+internal import Model
+
+/// What stands behind a key.
+enum EntityState: Sendable {
+    /// Nothing: a key that somebody follows before it exists, or one whose past has been pruned.
+    case none
+    case activity(ActivityBox)
+    // Behind references too: most keys are activities, and this is copied with every record.
+    indirect case toggle(Toggle)
+    indirect case button(Button)
+}
+
+/// An activity behind a reference: it is looked at, and remembered, far more often than it changes, and a copy of it
+/// touches the counts of a dozen objects.
+final class ActivityBox: Sendable {
+    let value: Activity
+
+    init(_ value: consuming Activity) {
+        self.value = value
+    }
+
+    // Methods of the box and not of what is in it: the compiler copies the whole activity for `box.value.method()`
+    // wherever it does not see that the box stays.
+
+    var isLive: Bool { value.lifecycle != .dismissed }
+    var lifecycle: Activity.Lifecycle { value.lifecycle }
+    var deadline: Timestamp? { value.deadline }
+    var statePath: String { value.statePath }
+    var stateHash: UInt64 { value.stateHash }
+    var accounts: [String] { value.accounts }
+
+    func isReplaced(by event: ActivityEvent) -> Bool { value.isReplaced(by: event) }
+    func writeFullRow(to writer: inout JSONWriter) { value.writeFullRow(to: &writer) }
+}
