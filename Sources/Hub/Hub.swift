@@ -31,6 +31,7 @@ public struct Hub: ~Copyable {
     /// The hub's time: never before that of its last record.
     var time: Timestamp = .distantPast
     var kinds = KindTable()
+    private let addressOnly = AddressOnly()
     var entities = EntityTable()
     var eventIDs = EventIDs()
     var activityCounts = ActivityCounts()

@@ -93,6 +93,7 @@ public struct Activity: Sendable {
     var newestAt: Timestamp
     /// In the order of accounts.
     var marks: [Mark] = []
+    private let addressOnly = AddressOnly()
 }
 
 extension Activity {
