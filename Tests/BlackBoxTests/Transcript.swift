@@ -13,6 +13,10 @@ struct Transcript: Sendable, CustomTestStringConvertible {
         case expectEnd
         /// The daemon is told to stop.
         case terminate
+        /// The daemon is stopped, and started again with the same data and other options.
+        case restart(options: [String])
+        /// The file of a kind is taken away, and the daemon reads the kinds again.
+        case withdraw(kind: String)
     }
 
     struct Step: Sendable {
@@ -49,7 +53,15 @@ struct Transcript: Sendable, CustomTestStringConvertible {
             throw SyntaxError(description: "\(name):\(number): no \"C: \" or \"S: \"")
         }
         var speaker = line[..<colon]
-        let text = String(line[colon...].dropFirst(2))
+        let text = Self.repeated(String(line[colon...].dropFirst(2)))
+        var count = 1
+        if let star = speaker.firstIndex(of: "*") {
+            guard let number = Int(speaker[star...].dropFirst()) else {
+                throw SyntaxError(description: "\(name):\(number): no number behind \"*\"")
+            }
+            count = number
+            speaker = speaker[..<star]
+        }
         let isWellFormed = !speaker.hasSuffix("!")
         if !isWellFormed { speaker.removeLast() }
         let connection = String(speaker.dropFirst())
@@ -63,21 +75,38 @@ struct Transcript: Sendable, CustomTestStringConvertible {
         case ("C", _): action = .send(text, isWellFormed: isWellFormed)
         case ("S", "<end>"): action = .expectEnd
         case ("S", "<SIGTERM>"): action = .terminate
+        case ("S", _) where text.hasPrefix("<restart"):
+            action = .restart(options: text.dropFirst(8).dropLast().split(separator: " ").map(String.init))
+        case ("S", _) where text.hasPrefix("<without "): action = .withdraw(kind: String(text.dropFirst(9).dropLast()))
         case ("S", _): action = .expect(text)
         case _: throw SyntaxError(description: "\(name):\(number): neither C nor S speaks")
         }
-        steps.append(Step(number: number, connection: connection, action: action))
+        for _ in 0..<count { steps.append(Step(number: number, connection: connection, action: action)) }
+    }
+
+    /// The text with every `<text*N>` written out: so many times `text`.
+    private static func repeated(_ text: String) -> String {
+        text.replacing(/<([^<>*]+)\*([0-9]+)>/) { String(repeating: String($0.output.1), count: Int($0.output.2) ?? 0) }
     }
 
     static let folder = repository.appending(path: "Protocols/Line/transcripts")
 
-    static let all: [Transcript] = {
+    static let all: [Transcript] = files.compactMap { try? $0.get() }
+    /// What is wrong with those that cannot be read: they would not be held, and nobody would notice.
+    static let unreadable: [String] = files.compactMap { file in
+        guard case .failure(let error) = file else { return nil }
+        return "\(error)"
+    }
+
+    private static let files: [Result<Transcript, any Error>] = {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
         // To run one alone: TRANSCRIPT=05 swift test --filter TranscriptTests.
         let wanted = ProcessInfo.processInfo.environment["TRANSCRIPT"] ?? ""
-        return names.filter { $0.hasSuffix(".txt") && $0.hasPrefix(wanted) }.sorted().compactMap { name in
-            guard let text = try? String(contentsOf: folder.appending(path: name), encoding: .utf8) else { return nil }
-            return try? Transcript(name: name, text: text)
+        return names.filter { $0.hasSuffix(".txt") && $0.hasPrefix(wanted) }.sorted().map { name in
+            Result {
+                try Transcript(
+                    name: name, text: String(contentsOf: folder.appending(path: name), encoding: .utf8))
+            }
         }
     }()
 }

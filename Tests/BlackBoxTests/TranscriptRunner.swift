@@ -9,42 +9,67 @@ final class TranscriptRunner {
     }
 
     private let transcript: Transcript
-    private let daemon: DaemonProcess
+    /// Holds the folder, which goes with it.
+    private let firstDaemon: DaemonProcess
+    private var daemon: DaemonProcess
     private var peers: [String: Peer] = [:]
+    /// Connections whose end was read, or that can say nothing more.
+    private var silenced: Set<String> = []
     /// What placeholders have remembered.
     private var names: [String: String] = [:]
 
     init(_ transcript: Transcript) throws {
         self.transcript = transcript
-        daemon = try DaemonProcess(transcript.options)
+        firstDaemon = try DaemonProcess(transcript.options)
+        daemon = firstDaemon
     }
 
     func run() throws {
-        for step in transcript.steps {
+        var steps = transcript.steps[...]
+        while let step = steps.popFirst() {
             do {
-                try perform(step)
+                try perform(step, &steps)
             } catch {
                 let log = daemon.standardError.split(separator: "\n").suffix(5).joined(separator: "\n")
                 throw Difference(description: "\(transcript.name):\(step.number): \(error)\n\(log)")
             }
         }
+        for (connection, peer) in peers.sorted(by: { $0.key < $1.key }) where !silenced.contains(connection) {
+            try peer.send("PING")
+            let received = nextLine(of: peer, expecting: "PONG")
+            guard received == .line("PONG") else {
+                throw Difference(description: "\(transcript.name): nobody expected S\(connection): \(received)")
+            }
+        }
     }
 
-    private func perform(_ step: Transcript.Step) throws {
-        let peer = try peer(of: step)
+    /// - Parameter rest: The steps behind this one; those that are done with it are taken away.
+    private func perform(_ step: Transcript.Step, _ rest: inout ArraySlice<Transcript.Step>) throws {
         switch step.action {
-        case .send(let text, _): try peer.send(fill(text))
-        case .sendBytes(let bytes): try peer.socket.send(bytes)
-        case .halfClose: peer.socket.shutdownWrite()
+        case .send(var text, _):
+            // What one client says without a pause is sent in one piece, and so decided together.
+            while let next = rest.first, next.connection == step.connection, case .send(let more, _) = next.action {
+                text += "\n" + more
+                rest.removeFirst()
+            }
+            // Opened first: its greeting tells what `<now+N>` is.
+            let peer = try peer(of: step)
+            try peer.send(fill(text))
+        case .sendBytes(let bytes): try peer(of: step).socket.send(bytes)
+        case .halfClose:
+            try peer(of: step).socket.shutdownWrite()
+            silenced.insert(step.connection)
         case .close: peers[step.connection] = nil
         case .terminate: daemon.send(SIGTERM)
+        case .restart(let options): try restart(options)
+        case .withdraw(let kind): try withdraw(kind)
         case .expectEnd:
-            switch nextLine(of: peer, expecting: "") {
-            case .end, .reset: break
+            switch nextLine(of: try peer(of: step), expecting: "") {
+            case .end, .reset: silenced.insert(step.connection)
             case let other: throw Difference(description: "expected the end, got \(other)")
             }
         case .expect(let text):
-            let received = nextLine(of: peer, expecting: text)
+            let received = nextLine(of: try peer(of: step), expecting: text)
             guard case .line(let line) = received else {
                 throw Difference(description: "expected \(text), got \(received)")
             }
@@ -52,6 +77,18 @@ final class TranscriptRunner {
                 throw Difference(description: "expected \(text)\n     got \(line)")
             }
         }
+    }
+
+    private func restart(_ options: [String]) throws {
+        daemon.send(SIGTERM)
+        guard daemon.waitForExit() == 0 else { throw Difference(description: "the daemon does not stop") }
+        (peers, silenced) = ([:], [])
+        daemon = try DaemonProcess(transcript.options + options, in: daemon.folder)
+    }
+
+    private func withdraw(_ kind: String) throws {
+        try FileManager.default.removeItem(at: daemon.folder.appending(path: "kinds/\(kind).json"))
+        daemon.send(SIGHUP)
     }
 
     /// Heartbeats come when they come: they are expected by name or passed over.
@@ -67,7 +104,6 @@ final class TranscriptRunner {
     /// read beforehand.
     private func peer(of step: Transcript.Step) throws -> Peer {
         if let peer = peers[step.connection] { return peer }
-        if case .terminate = step.action, let any = peers.values.first { return any }
         let peer = try Peer(port: daemon.port)
         peers[step.connection] = peer
         if case .expect = step.action { return peer }
@@ -94,7 +130,7 @@ struct TranscriptTests {
         try await onOwnThread { try TranscriptRunner(transcript).run() }
     }
 
-    @Test func `the transcripts are there`() {
-        #expect(Transcript.all.count >= 15)
+    @Test func `the transcripts are there, and every one can be read`() {
+        #expect(Transcript.all.count >= 15 && Transcript.unreadable.isEmpty, "\(Transcript.unreadable)")
     }
 }
