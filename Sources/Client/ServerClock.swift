@@ -1,22 +1,27 @@
 public import Model
 
-/// The clock of a server, as far as its greeting tells it: dates in rows and deadlines of actions are on it. It may be
-/// minutes off from this machine's own, and run faster.
+/// The clock of a server, as far as its greeting tells it: dates of activities are on it. It may be minutes off from this
+/// machine's own, and run faster.
 ///
-/// Only spans of this machine's clock that never jumps go into it.
+/// Only spans of this machine's clock that never jumps go into it. Deadlines of actions are in real time, whatever its
+/// speed: a lamp is no quicker because a demo is.
 public struct ServerClock: Hashable, Sendable {
     private let greetedAt: Timestamp
     private let atGreeting: Timestamp
+    /// Real time at the greeting: what the server said where its clock is real, else what this machine's clock did.
+    private let realAtGreeting: Timestamp
     /// How many times as fast as real time it runs.
     public let speed: Double
 
     /// - Parameters:
     ///   - now: When the greeting came, on the clock that never jumps.
-    ///   - wallClock: What stands in for a server that does not tell its time: this machine's idea of it.
+    ///   - wallClock: This machine's idea of the time. It stands in for a server that does not tell its own, or tells one
+    ///     that is not real.
     public init(_ greeting: ServerGreeting, at now: Timestamp, wallClock: Timestamp) {
         greetedAt = now
         atGreeting = greeting.now ?? wallClock
         speed = greeting.speed
+        realAtGreeting = speed == 1 ? atGreeting : wallClock
     }
 
     /// What it says, as far as one knows.
@@ -27,13 +32,10 @@ public struct ServerClock: Hashable, Sendable {
         return atGreeting + Milliseconds(Int64(exactly: elapsed) ?? (elapsed < 0 ? .min : .max))
     }
 
-    /// How long it takes, in real time, until it says `deadline`: 0 when it has.
+    /// How long it is until the `deadline` of an action: 0 when it has passed.
     ///
     /// - Parameter now: A point of the clock that never jumps.
     public func wait(until deadline: Timestamp, at now: Timestamp) -> Milliseconds {
-        let time = time(at: now)
-        guard deadline > time else { return .zero }
-        let wait = (Double((deadline - time).count) / speed).rounded(.up)
-        return Milliseconds(Int64(exactly: wait) ?? .max)
+        max(.zero, deadline - (realAtGreeting + (now - greetedAt)))
     }
 }

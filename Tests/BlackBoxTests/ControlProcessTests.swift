@@ -98,6 +98,28 @@ struct ControlProcessTests {
         }
     }
 
+    @Test func `a command has its kind's real time, however fast the daemon's clock runs`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess(["--clock-speed", "600"])
+            let telltale = DaemonProcess.executable.deletingLastPathComponent().appending(path: "telltale")
+            let program = try RunningProgram(
+                telltale,
+                [
+                    "serve", "porch-light", "--connect", "127.0.0.1:\(daemon.port)", "--report", "front=off", "--exec",
+                    "sleep 0.5; echo on",
+                ])
+            defer { program.kill() }
+            let phone = try Peer(port: daemon.port)
+            _ = try phone.receive()
+            try phone.send("SUB porch-light/front")
+            var row = try phone.receive(seconds: 20)
+            while row.tail?["value"] != false { row = try phone.receive(seconds: 20) }
+            let operation = try #require(try phone.ask("SET porch-light/front value=on")["op"])
+            while row.tail?["last"]?["op"]?.string != operation { row = try phone.receive(seconds: 20) }
+            #expect(row.tail?["last"]?["result"] == "confirmed", "\(row.tail?["last"] ?? .null)")
+        }
+    }
+
     @Test func `what commands leave behind, or take their time for, holds up nobody else`() async throws {
         try await onOwnThread {
             let daemon = try DaemonProcess()

@@ -208,7 +208,7 @@ private final class Provider {
 
     private func setDeadline(of number: Int) {
         guard let run = runs[number], let clock else { return }
-        // On the daemon's clock. That is known but for the time that its greeting took, so nothing is cut off at once.
+        // The daemon's time is known but for what its greeting took, so nothing is cut off at once.
         let wait = max(Self.shortestWait, clock.wait(until: run.action.deadline, at: now))
         run.deadline?.schedule(afterMilliseconds: wait.count)
     }
