@@ -16,7 +16,7 @@ extension ErrorCode {
         case .unknownKey: "there is no such activity or control, or this account does not see it"
         case .unknownSubscription: "this connection has no subscription of that number"
         case .tooLarge: "attributes and content together would be larger than the limit"
-        case .duplicateMismatch: "this source has used that `eid` for another event"
+        case .duplicateMismatch: "this source has used that `eid` for another event, or this person for another tap"
         case .machineError: "the machine ran in circles or broke a limit; nothing changed"
         case .limitActivities: "a person has as many live activities as may be, of this app or in all"
         case .limitSubscriptions: "this connection has as many subscriptions as may be"
