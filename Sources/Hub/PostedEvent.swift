@@ -66,17 +66,3 @@ extension PostedEvent {
         }
     }
 }
-
-extension WireError {
-    /// Why an activity does not take an event, as its sender is told.
-    init(_ rejection: ActivityRejection) {
-        switch rejection {
-        case .badTail(let member, let expected): self = .wrongType(at: member, expected: expected)
-        case .notStarted: self.init(.unknownKey, rejection.description)
-        case .alertMissing: self.init(.badJSON, rejection.description)
-        case .tooLarge: self.init(.tooLarge, rejection.description)
-        case .machine: self.init(.machineError, rejection.description)
-        case .appLimit, .accountLimit, .markLimit: self.init(.limitActivities, rejection.description)
-        }
-    }
-}

@@ -17,48 +17,6 @@ public struct SessionID: Hashable, Sendable {
     }
 }
 
-/// A request that was understood, and waits to be decided.
-enum WaitingRequest: Sendable {
-    /// Most of them. In the form in which it is recorded, so that nothing of it is copied on the way.
-    case event(PostedEvent, id: String?, ignored: [String])
-    indirect case other(Request)
-
-    /// The key that it would change.
-    var key: Key? {
-        switch self {
-        case .event(let event, _, _): event.command.key
-        case .other(let request): request.command.changedKey
-        }
-    }
-
-    /// - Parameter writer: Memory to write in; it is empty before and after.
-    init(_ command: consuming Command, id: String?, ignored: [String], _ writer: inout BinaryWriter) {
-        switch consume command {
-        case .event(let event):
-            do throws(WireError) {
-                self = .event(try PostedEvent(event, &writer), id: id, ignored: ignored)
-            } catch {
-                self = .other(Request(id: id, command: .refused(error)))
-            }
-        case let command: self = .other(Request(id: id, command: command, ignored: ignored))
-        }
-    }
-}
-
-extension Command {
-    /// The key that it would change. Whoever answers an operation names none.
-    fileprivate var changedKey: Key? {
-        switch self {
-        case .event(let event): event.key
-        case .set(let set): set.key
-        case .dismiss(let key), .seen(let key, _), .press(let key, _), .report(let key, _, _): key
-        case .hello, .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .history, .stats, .traits,
-            .open, .serve, .done, .fail, .refused:
-            nil
-        }
-    }
-}
-
 /// What a session's next bytes are made of, in the order in which they leave.
 enum OutboundItem: Sendable {
     case bytes([UInt8])
