@@ -17,7 +17,7 @@ struct JournalFolder {
     var lock: String { path + "/lock" }
     var witness: String { path + "/acknowledged" }
 
-    var repairAdvice: String { "run: telltale journal repair \(quoted(path))" }
+    var repairAdvice: String { "run: telltale journal repair \(shellQuoted(path))" }
 
     static func repairAdvice(file: String) -> String {
         JournalFolder(path: file.lastIndex(of: "/").map { String(file[..<$0]) } ?? ".").repairAdvice
@@ -117,7 +117,7 @@ struct JournalFolder {
     /// Throws where there is no journal to look at.
     func checkIsThere() throws(JournalError) {
         guard try !Self.exists(database) else { return }
-        let what = "could not read \(quoted(path))"
+        let what = "could not read \(shellQuoted(path))"
         throw try leftover(what)
             ?? .unusable(
                 what: what, cause: "there is no journal.sqlite in it",
@@ -185,7 +185,7 @@ func systemError(_ what: String, _ code: CInt) -> JournalError {
 }
 
 /// A path as a shell takes it for one word.
-func quoted(_ path: String) -> String {
+func shellQuoted(_ path: String) -> String {
     let isPlain = path.utf8.allSatisfy { byte in
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -128,7 +128,8 @@ public struct JournalRepair {
     private var nothingToKeep: JournalError {
         .corrupt(
             place: "\(folder.database): no whole snapshot, and the records from 1 on are missing",
-            advice: "put a backup in its place; telltale journal export \(quoted(folder.path)) gives what can be read")
+            advice:
+                "put a backup in its place; telltale journal export \(shellQuoted(folder.path)) gives what can be read")
     }
 
     /// A broken byte in its beginning makes no journal another program's file: its tables tell.

@@ -88,7 +88,7 @@ extension SQLiteJournal {
     /// Makes the file where there is none. It gets its name when it is whole.
     private static func make(_ folder: JournalFolder, _ options: Options) throws(JournalError) -> Bool {
         guard try !JournalFolder.exists(folder.database) else { return false }
-        if let leftover = try folder.leftover("could not start from \(quoted(folder.path))") { throw leftover }
+        if let leftover = try folder.leftover("could not start from \(shellQuoted(folder.path))") { throw leftover }
         let acknowledged = Witness.read(folder, epoch: nil)
         guard acknowledged == 0, JournalFolder.size(of: folder.log) ?? 0 == 0 else {
             throw .corrupt(
@@ -158,7 +158,7 @@ extension SQLiteJournal {
         throw .unusable(
             what: "could not use \(folder.database)",
             cause: "it is \(name), and \(folder.log) is of the journal that was there before",
-            advice: "run: rm \(quoted(folder.log)) \(quoted(folder.sharedMemory)), then try again")
+            advice: "run: rm \(shellQuoted(folder.log)) \(shellQuoted(folder.sharedMemory)), then try again")
     }
 
     static func configure(_ connection: SQLiteConnection, _ options: Options) throws(JournalError) {

@@ -4,8 +4,8 @@ extension MachineDrawing {
     /// Graphviz DOT: `telltale kinds draw FILE --format dot | dot -Tsvg`.
     public func dot() -> String {
         var lines = [
-            "digraph \(Self.quoted(name)) {",
-            "  compound=true; rankdir=LR; fontname=\"Helvetica\"; label=\(Self.quoted(title)); labelloc=t;",
+            "digraph \(Self.dotQuoted(name)) {",
+            "  compound=true; rankdir=LR; fontname=\"Helvetica\"; label=\(Self.dotQuoted(title)); labelloc=t;",
             "  node [shape=box, style=rounded, fontname=\"Helvetica\"];",
             "  edge [fontname=\"Helvetica\", fontsize=10];",
         ]
@@ -25,13 +25,13 @@ extension MachineDrawing {
                 case .history(let deep, _): ", shape=circle, label=\"H\(deep ? "*" : "")\""
                 case .atomic, .compound, .parallel: ""
                 }
-            let label = node.isHistory ? "" : "label=\(Self.quoted(node.title))"
+            let label = node.isHistory ? "" : "label=\(Self.dotQuoted(node.title))"
             lines.append("\(indent)n\(index) [\((label + look).trimmingCommas)];")
             return
         }
         lines.append("\(indent)subgraph cluster_\(index) {")
         let isRegion = node.parent.map { nodes[$0].state.kind == .parallel } ?? false
-        lines.append("\(indent)  label=\(Self.quoted(node.title)); style=\(isRegion ? "dashed" : "rounded");")
+        lines.append("\(indent)  label=\(Self.dotQuoted(node.title)); style=\(isRegion ? "dashed" : "rounded");")
         for child in node.children { append(child, indent: indent + "  ", to: &lines) }
         appendScope(of: index, indent: indent + "  ", to: &lines)
         lines.append("\(indent)}")
@@ -68,7 +68,7 @@ extension MachineDrawing {
 
     private func attributes(head: Int, tail: Int?, label: String) -> String {
         var parts: [String] = []
-        if !label.isEmpty { parts.append("label=\(Self.quoted(label))") }
+        if !label.isEmpty { parts.append("label=\(Self.dotQuoted(label))") }
         // An arrow ends at a cluster's border only where it comes from outside.
         if nodes[head].isComposite, let tail, head != tail, !isInside(tail, head) {
             parts.append("lhead=cluster_\(head)")
@@ -79,7 +79,7 @@ extension MachineDrawing {
         return parts.isEmpty ? "" : " [\(parts.joined(separator: ", "))]"
     }
 
-    private static func quoted(_ text: String) -> String {
+    private static func dotQuoted(_ text: String) -> String {
         let escaped = text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: " ")
         return "\"\(escaped)\""
     }

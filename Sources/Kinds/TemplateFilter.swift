@@ -57,7 +57,7 @@ enum TemplateFilter: Hashable, Sendable {
         case .upper: return Self.text(value).map { .string($0.uppercased()) }
         case .lower: return Self.text(value).map { .string($0.lowercased()) }
         case .capitalize: return Self.text(value).map { .string($0.prefix(1).uppercased() + $0.dropFirst()) }
-        case .trim: return Self.text(value).map { .string(Self.trimmed($0)) }
+        case .trim: return Self.text(value).map { .string($0.trimmed) }
         case .truncate(let count):
             return Self.text(value).map { .string($0.count > count ? $0.prefix(count - 1) + "…" : $0) }
         case .percent:
@@ -113,12 +113,5 @@ enum TemplateFilter: Hashable, Sendable {
         guard decimals > 0 else { return scaled < 0 ? "-" + digits : digits }
         digits = String(repeating: "0", count: max(0, decimals + 1 - digits.utf8.count)) + digits
         return (scaled < 0 ? "-" : "") + digits.dropLast(decimals) + "." + digits.suffix(decimals)
-    }
-
-    private static func trimmed(_ text: String) -> String {
-        var rest = text[...]
-        while rest.first?.isWhitespace == true { rest.removeFirst() }
-        while rest.last?.isWhitespace == true { rest.removeLast() }
-        return String(rest)
     }
 }

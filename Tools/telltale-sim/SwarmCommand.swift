@@ -230,7 +230,8 @@ enum SwarmReport {
                 #"{"seed":\#(result.seed),"hash":"\#(String(result.hash, radix: 16))","inputs":\#(result.inputs)"#
             line += #","crashes":\#(result.recoveries),"rows":\#(result.rows),"resumes":\#(result.resumes)"#
             if let violation = result.violation {
-                line += #","promise":"\#(violation.promise)","at":\#(violation.time),"what":\#(quoted(violation.what))"#
+                line +=
+                    #","promise":"\#(violation.promise)","at":\#(violation.time),"what":\#(jsonQuoted(violation.what))"#
             }
             return line + "}"
         }
@@ -262,7 +263,7 @@ enum SwarmReport {
         return #"{"bugs":[\#(members.joined(separator: ","))]}"#
     }
 
-    private static func quoted(_ text: String) -> String {
+    private static func jsonQuoted(_ text: String) -> String {
         (try? String(decoding: JSONEncoder().encode(text), as: UTF8.self)) ?? "\"\""
     }
 }

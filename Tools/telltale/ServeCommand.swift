@@ -266,11 +266,3 @@ private struct LastLine {
         return line.map { String(decoding: $0, as: UTF8.self).trimmed }
     }
 }
-
-extension String {
-    fileprivate var trimmed: String {
-        let text = drop(while: \.isWhitespace)
-        guard let last = text.lastIndex(where: { !$0.isWhitespace }) else { return "" }
-        return String(text[...last])
-    }
-}
