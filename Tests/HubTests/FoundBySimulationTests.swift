@@ -12,8 +12,7 @@ struct FoundBySimulationTests {
                 house.send("EVT coffee-order/\(id) type=\(event)", from: shop)
             }
         }
-        let before = house.send("SUB * view=carplay", from: house.connect())
-        let cursor = try #require(before.last?.split(separator: " ").last?.dropFirst(4))
+        let cursor = try house.cursor(of: "SUB * view=carplay", from: house.connect())
         let screen = house.connect()
         #expect(house.send("SUB * view=carplay from=\(cursor)", from: screen).last?.hasPrefix("LIVE") == true)
         house.send("EVT coffee-order/1 type=collect", from: shop)
@@ -22,11 +21,9 @@ struct FoundBySimulationTests {
 
     @Test func `after a resume a person's dashboard is told when an order is swiped away`() throws {
         let house = try House()
-        let (shop, phone) = (house.connect(), house.connect())
-        house.send("HELLO account=alice", from: phone)
+        let (shop, phone) = (house.connect(), house.connect(as: "alice"))
         house.send("EVT coffee-order/1 type=start for=alice,bob", from: shop)
-        let cursor = try #require(
-            house.send("SUB * for=alice", from: house.connect()).last?.split(separator: " ").last?.dropFirst(4))
+        let cursor = try house.cursor(of: "SUB * for=alice", from: house.connect())
         let screen = house.connect()
         house.send("SUB * for=alice from=\(cursor)", from: screen)
         house.send("DISMISS coffee-order/1", from: phone)
@@ -106,8 +103,7 @@ struct FoundBySimulationTests {
 
     @Test func `an order whose pruning does not fit on the disk keeps its place`() throws {
         let house = try House()
-        let (shop, phone, screen) = (house.connect(), house.connect(), house.connect())
-        house.send("HELLO account=alice", from: phone)
+        let (shop, phone, screen) = (house.connect(), house.connect(as: "alice"), house.connect())
         house.send("EVT coffee-order/1 type=start for=alice", from: shop)
         house.send("SUB coffee-order/1", from: screen)
         house.send("DISMISS coffee-order/1", from: phone)
@@ -128,11 +124,9 @@ struct FoundBySimulationTests {
 
     @Test func `a resume tells the end of an order whose pruning does not fit on the disk`() throws {
         let house = try House()
-        let (shop, phone, screen) = (house.connect(), house.connect(), house.connect())
-        house.send("HELLO account=alice", from: phone)
+        let (shop, phone, screen) = (house.connect(), house.connect(as: "alice"), house.connect())
         house.send("EVT coffee-order/1 type=start for=alice", from: shop)
-        let cursor = try #require(
-            house.send("SUB coffee-order/*", from: screen).last.flatMap { House.attribute("cur", of: $0) })
+        let cursor = try house.cursor(of: "SUB coffee-order/*", from: screen)
         house.disconnect(screen)
         house.send("DISMISS coffee-order/1", from: phone)
         house.time = house.time + .days(8)

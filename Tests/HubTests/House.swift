@@ -2,6 +2,7 @@ import Hub
 import Journal
 import Kinds
 import Model
+import Testing
 
 /// A hub with a clock that is set by hand, a journal in memory, and clients that are strings in and strings out.
 final class House {
@@ -47,6 +48,18 @@ final class House {
         flush()
         _ = lines(of: client)
         return client
+    }
+
+    /// A device of this person.
+    func connect(as account: String) -> Client {
+        let client = connect()
+        send("HELLO account=\(account)", from: client)
+        return client
+    }
+
+    /// Subscribes, and gives the cursor of `LIVE`.
+    func cursor(of subscription: String, from client: Client) throws -> String {
+        try #require(send(subscription, from: client).last.flatMap { Self.attribute("cur", of: $0) })
     }
 
     /// Sends a line, turns the hub, and gives what the client received since it was last asked.

@@ -8,15 +8,12 @@ struct PrivacyTests {
     @Test("A resume says nothing of other people's activities", arguments: ["full", "phone", "watch"])
     func resume(view: String) throws {
         let house = try House(kinds: House.kindsOfSurfaces)
-        let (shop, alice) = (house.connect(), house.connect())
-        house.send("HELLO account=alice", from: alice)
-        let cursor = try #require(
-            house.send("SUB * view=\(view)", from: alice).last.flatMap { House.attribute("cur", of: $0) })
+        let (shop, alice) = (house.connect(), house.connect(as: "alice"))
+        let cursor = try house.cursor(of: "SUB * view=\(view)", from: alice)
         house.disconnect(alice)
         house.send("EVT errand/bobs type=start for=bob", from: shop)
         house.send("EVT errand/hers type=start for=alice", from: shop)
-        let again = house.connect()
-        house.send("HELLO account=alice", from: again)
+        let again = house.connect(as: "alice")
         let resumed = house.send("SUB * view=\(view) from=\(cursor)", from: again)
         #expect(!resumed.contains { $0.contains("bobs") })
         #expect(resumed.contains { $0.hasPrefix("UPD ") && $0.contains("key=errand/hers") })
@@ -27,15 +24,10 @@ struct PrivacyTests {
         arguments: [false, true])
     func readdressed(restarts: Bool) throws {
         let house = try House(kinds: House.kindsOfSurfaces)
-        let (shop, alice) = (house.connect(), house.connect())
-        house.send("HELLO account=alice", from: alice)
+        let (shop, alice) = (house.connect(), house.connect(as: "alice"))
         house.send("EVT errand/1 type=start for=alice", from: shop)
-        let dave = house.connect()
-        house.send("HELLO account=dave", from: dave)
-        let cursors = try [alice, dave].map { client in
-            try #require(
-                house.send("SUB * view=full", from: client).last.flatMap { House.attribute("cur", of: $0) })
-        }
+        let dave = house.connect(as: "dave")
+        let cursors = try [alice, dave].map { try house.cursor(of: "SUB * view=full", from: $0) }
         for client in [alice, dave] { house.disconnect(client) }
         for next in ["bob", "carol"] {
             house.send(#"EVT errand/1 type=end {"dismissal-date":0}"#, from: shop)
@@ -43,8 +35,7 @@ struct PrivacyTests {
         }
         if restarts { try house.restart(kinds: House.kindsOfSurfaces, fromSnapshot: true) }
         for (account, cursor) in zip(["alice", "dave"], cursors) {
-            let again = house.connect()
-            house.send("HELLO account=\(account)", from: again)
+            let again = house.connect(as: account)
             let resumed = house.send("SUB * view=full from=\(cursor)", from: again)
             #expect(
                 resumed.contains { $0.hasPrefix("DEL ") && $0.contains("key=errand/1 ") } == (account == "alice"))
@@ -53,9 +44,7 @@ struct PrivacyTests {
 
     @Test func `what one batch tells two accounts of one key goes to each its own`() throws {
         let house = try House()
-        let (shop, alice, bob) = (house.connect(), house.connect(), house.connect())
-        house.send("HELLO account=alice", from: alice)
-        house.send("HELLO account=bob", from: bob)
+        let (shop, alice, bob) = (house.connect(), house.connect(as: "alice"), house.connect(as: "bob"))
         house.send("SUB * view=carplay", from: alice)
         house.send("SUB * view=phone", from: bob)
         for number in 1...2 {
@@ -74,8 +63,7 @@ struct PrivacyTests {
         #expect(hers.contains { $0.hasPrefix("MILE ") && $0.contains("state=ready") })
         #expect(hers.contains { $0.hasPrefix("DEL ") && $0.contains("key=coffee-order/1 ") })
         // The other one moves up, as a screen that has just come sees it.
-        let other = house.connect()
-        house.send("HELLO account=alice", from: other)
+        let other = house.connect(as: "alice")
         let fresh = house.send("SUB * view=carplay", from: other).first { $0.contains("key=coffee-order/2 ") }
         let moved = hers.last { $0.contains("key=coffee-order/2 ") }
         #expect(try House.tail(moved) == House.tail(fresh))
@@ -97,8 +85,7 @@ struct PrivacyTests {
     @Test("A batch that is taken back leaves the audience as it was", arguments: [false, true])
     func takenBack(isFull: Bool) throws {
         let house = try House(kinds: House.kindsOfSurfaces)
-        let (shop, alice) = (house.connect(), house.connect())
-        house.send("HELLO account=alice", from: alice)
+        let (shop, alice) = (house.connect(), house.connect(as: "alice"))
         house.send("EVT errand/1 type=start for=alice", from: shop)
         house.send(#"EVT errand/1 type=end {"dismissal-date":0}"#, from: shop)
         house.isFull = isFull
@@ -117,8 +104,7 @@ struct PrivacyTests {
         arguments: ["DISMISS", "SEEN", "GET", "HISTORY", "OPEN"])
     func unknown(verb: String) throws {
         let house = try House(kinds: House.kindsOfSurfaces)
-        let (shop, alice) = (house.connect(), house.connect())
-        house.send("HELLO account=alice", from: alice)
+        let (shop, alice) = (house.connect(), house.connect(as: "alice"))
         house.send("EVT errand/1 type=start for=bob", from: shop)
         let rest = verb == "SEEN" ? " rev=1" : ""
         let records = house.records.count
