@@ -1,5 +1,13 @@
 internal import Journal
 
+/// What a copy of the write-ahead log came to.
+struct LogCopy: Sendable {
+    /// Pages of the log that are in the file now, from its beginning on.
+    var length = 0
+    /// They are all that was committed when it began. Otherwise somebody reads what was before them.
+    var isWhole = false
+}
+
 /// Copies the write-ahead log into the file while batches go on being written: on a thread of its own, with a connection
 /// of its own.
 ///
@@ -10,7 +18,7 @@ final class LogCopier: Sendable {
         var isWanted = false
         var isOver = false
         /// Of the last one, until somebody asks.
-        var outcome: Result<Int, JournalError>?
+        var outcome: Result<LogCopy, JournalError>?
     }
 
     // At no time does more than one wait for it: the thread for work, or the owner for the thread.
@@ -47,8 +55,8 @@ final class LogCopier: Sendable {
 
     var isAtWork: Bool { state.take({ _ in true }, { $0.isWanted }) }
 
-    /// What the last one came to, once: how many pages of the log are in the file, from its beginning on.
-    func takeOutcome() throws(JournalError) -> Int? {
+    /// What the last one came to, once.
+    func takeOutcome() throws(JournalError) -> LogCopy? {
         try state.take({ _ in true }, { $0.outcome.take() })?.get()
     }
 

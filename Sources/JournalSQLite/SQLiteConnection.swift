@@ -201,13 +201,11 @@ internal import Journal
     }
 
     /// Copies of the log what is committed, while others may write to it; the witness is told, before and after.
-    ///
-    /// - Returns: How many pages of the log are in the file now, from its beginning on.
-    func copyLog(of folder: JournalFolder, _ witness: Witness) throws(JournalError) -> Int {
+    func copyLog(of folder: JournalFolder, _ witness: Witness) throws(JournalError) -> LogCopy {
         try witness.databaseChanges()
         let frames = try frames(after: .passive, waiting: 0)
         try witness.databaseSettled(FileIdentity(of: folder.database).changeTime)
-        return Int(frames?.copied ?? 0)
+        return frames.map { LogCopy(length: Int($0.copied), isWhole: $0.copied == $0.all) } ?? LogCopy()
     }
 
     /// What SQLite's code means for a journal.

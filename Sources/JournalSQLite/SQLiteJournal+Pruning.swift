@@ -50,17 +50,26 @@ extension SQLiteJournal {
         return false
     }
 
-    /// Whether the rest of a log of `length` pages is for the copier.
+    /// Whether the rest of a log of `length` pages is for the copier, or for nobody yet.
     ///
     /// While it copies, the log grows; then it copies what has come meanwhile, until little is left. A disk that takes
     /// less than is written would never get there: then batches wait, as they do for a copier that is not let run.
+    ///
+    /// Where somebody reads what lies before them, nobody can copy the newest pages, and a batch that tried would only
+    /// wait. So a reader that stays lets the log grow, and what it leaves behind is copied aside however long it is.
     private func isCopiedAside(by copier: LogCopier, _ length: Int) throws(JournalError) -> Bool {
-        let isLong = length > Self.lengthLimit * options.logByteCount / options.pageByteCount
+        if copyCount == 0 { lengthToCopy = length }
+        let limit = Self.lengthLimit * options.logByteCount / options.pageByteCount
+        let isLong = length > max(limit, Self.growthLimit * lengthToCopy)
         guard !copier.isAtWork else { return !isLong }
-        let copied = try copier.takeOutcome() ?? 0
-        guard !isLong, copyCount < Self.copyLimit, copyCount == 0 || length - copied > Self.restLength else {
-            return false
+        let copy = try copier.takeOutcome()
+        if let copy, !copy.isWhole {
+            copyCount = 0
+            copiedLogLength = length
+            return true
         }
+        let rest = length - (copy?.length ?? 0)
+        guard !isLong, copyCount < Self.copyLimit, copyCount == 0 || rest > Self.restLength else { return false }
         copyCount += 1
         copier.begin()
         return true
@@ -71,6 +80,8 @@ extension SQLiteJournal {
     private static let copyLimit = 4
     /// How many times ``SQLiteJournal/Options/logByteCount`` a log may be long while it is copied.
     private static let lengthLimit = 8
+    /// How many times as long it may become meanwhile, where a reader had let it grow longer than that.
+    private static let growthLimit = 2
 
     // A reader, a backup say, keeps the log from beginning anew: then it is copied when it has grown again.
     var isLogLong: Bool {

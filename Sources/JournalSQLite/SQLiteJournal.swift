@@ -83,6 +83,8 @@ public final class SQLiteJournal: Journal {
     let copier: LogCopier?
     /// How often the ``copier`` was begun since the log was copied whole.
     var copyCount = 0
+    /// How many pages the log had when it was begun first.
+    var lengthToCopy = 0
     /// How many bytes the log's file was made to have.
     var reservedLogByteCount = 0
     private let lock: FolderLock

@@ -1,5 +1,7 @@
+import Glibc
 import Journal
 import JournalSQLite
+import Synchronization
 import Testing
 
 /// The log is copied into the file while batches go on.
@@ -50,5 +52,61 @@ struct LogCopyTests {
             _ = try journal.tidy()
         }
         #expect(try SQLiteJournal(folder.path).readAll().count == 2_000)
+    }
+
+    /// Who has copied the log, since it was last asked: this thread, or another one.
+    private final class Copies: Sendable {
+        private let own = pthread_self()
+        private let seen = Mutex<[Bool]>([])
+
+        func note(_ step: SQLiteJournal.Step) {
+            if step == .logCopied { seen.withLock { $0.append(pthread_self() == own) } }
+        }
+
+        func take() -> [Bool] {
+            seen.withLock { seen in
+                defer { seen = [] }
+                return seen
+            }
+        }
+    }
+
+    @Test func `a log that has grown long under a reader is copied beside the writing when it has gone`() throws {
+        let folder = TemporaryFolder()
+        let copies = Copies()
+        var options = Self.options(aside: true)
+        options.observer = { copies.note($0) }
+        let journal = try SQLiteJournal(folder.path, options)
+        var last: Int64 = 0
+        func write() throws {
+            try journal.append(records(last + 1..<last + 11, byteCount: 4_000))
+            last += 10
+            _ = try journal.tidy()
+        }
+        for _ in 0..<20 { try write() }
+        try JournalInspector(folder.path).recover(chunk: { _ in }) { record in
+            // Within its transaction, in which it reads the journal of that moment.
+            guard record == nil else { return }
+            // What was begun before comes to its end; from there on it is the reader alone.
+            while folder.read(Self.log).count < 9 * Self.limit { try write() }
+            _ = copies.take()
+            while folder.read(Self.log).count < 20 * Self.limit { try write() }
+        }
+        // Nobody can copy what the reader must not see, so no batch waited for that.
+        #expect(!copies.take().contains(true))
+        let longest = folder.read(Self.log).count
+        var seen: [Bool] = []
+        for _ in 0..<400 where seen.last != true {
+            try write()
+            seen += copies.take()
+        }
+        #expect(seen.first == false, "a batch waited while all of the log was copied")
+        #expect(seen.last == true, "the rest is for whoever writes")
+        for _ in 0..<20 { try write() }
+        // It has begun anew, where the file has room.
+        #expect(folder.read(Self.log).count < 2 * longest)
+        #expect(try journal.readAll().count == last)
+        try journal.close()
+        #expect(try JournalInspector(folder.path).summary().recordCount == last)
     }
 }
