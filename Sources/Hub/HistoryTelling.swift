@@ -33,6 +33,8 @@ struct HistoryTelling: Sendable {
     private var firstSequence: Int64 = 0
     /// Records told.
     private var count = 0
+    /// The newest of them, 0 = there is none.
+    private var lastTold: Int64 = 0
     /// The journal is reading a piece.
     var isAwaited = false
 
@@ -49,6 +51,10 @@ struct HistoryTelling: Sendable {
 
     /// Takes a piece, newest record first.
     ///
+    /// What was pruned since the way back is missing from where it begins, which is what a history does. But what is pruned
+    /// behind a piece that was told already would leave a hole, and there is no history that one could call it: it ends
+    /// with a refusal.
+    ///
     /// - Returns: What is to be told now; empty on the way back.
     mutating func take(_ piece: [JournalRecord]) -> (lines: [UInt8], isOver: Bool) {
         isAwaited = false
@@ -60,8 +66,15 @@ struct HistoryTelling: Sendable {
         isTelling = true
         ends.removeLast()
         var writer = LineWriter()
+        guard count == 0 || own.last?.previous == lastTold else {
+            writer.error(
+                WireError(.internal, "a part of \(key)'s history was pruned while it was told; ask again"),
+                id: requestID)
+            return (writer.bytes, true)
+        }
         for record in own.reversed() { Hub.writeHistory(record, key: key, writer: &writer) }
         count += own.count
+        lastTold = own.first?.sequence ?? 0
         if ends.isEmpty {
             writer.beginOK(id: requestID)
             writer.attribute("count", count)

@@ -99,4 +99,33 @@ struct HistoryTests {
         #expect(house.send("HISTORY coffee-order/1", from: shop).last == "OK count=1")
         #expect(try house.recovered().stateHash == house.hub.stateHash)
     }
+
+    @Test("What is pruned while a history is told leaves no hole in it", arguments: 0...6, [1, 200, 300, 556, 600])
+    func pruned(pieces: Int, count: Int64) throws {
+        let house = try House()
+        let shop = house.connect()
+        house.send("EVT coffee-order/1 type=start", from: shop)
+        for number in 1..<600 {
+            house.send(#"EVT coffee-order/1 type=update {"content-state":{"n":\#(number)}}"#, from: shop)
+        }
+        let newest = Int64(house.records.count)
+        house.post("HISTORY coffee-order/1 id=h", from: shop)
+        house.commit()
+        house.flush()
+        // Three pieces back, three forth.
+        for _ in 0..<pieces { house.readHistory() }
+        house.prunedThrough = newest - 600 + count
+        house.turn()
+        let lines = house.lines(of: shop)
+        let told = try lines.dropLast().map { try #require(House.tail($0)["seq"]?.integer) }
+        let last = try #require(lines.last)
+        if last.hasPrefix("OK id=h") {
+            #expect(last == "OK id=h count=\(told.count)")
+            #expect(told == told.indices.map { newest - Int64(told.count - 1 - $0) }, "whole to its newest record")
+        } else {
+            #expect(last.hasPrefix("ERR id=h code=internal retry=later"))
+            #expect(told.last.map { $0 < newest } == true)
+            #expect(told == told.indices.map { told[0] + Int64($0) })
+        }
+    }
 }

@@ -11,6 +11,8 @@ final class House {
     var time = Timestamp(milliseconds: 1_763_719_200_000)
     /// The journal takes nothing: the disk is full.
     var isFull = false
+    /// The journal has pruned everything up to this record.
+    var prunedThrough: Int64 = 0
     private var clients: [SessionID: Client] = [:]
 
     final class Client {
@@ -89,20 +91,28 @@ final class House {
             flush()
         }
         flush()
-        while let request = hub.takeHistoryRequests().first {
-            var chain: [JournalRecord] = []
-            var next = request.lastSequence
-            while next > 0, chain.count < request.limit {
-                chain.append(records[Int(next) - 1])
-                next = records[Int(next) - 1].previous
-            }
-            hub.historyRead(.success(chain), for: request)
-            flush()
-        }
+        while readHistory() {}
         for id in hub.takeEndedSessions() {
             clients[id]?.isFinished = true
             hub.disconnected(id)
         }
+    }
+
+    /// Reads a piece of a history and tells it.
+    ///
+    /// - Returns: Whether one was asked for.
+    @discardableResult
+    func readHistory() -> Bool {
+        guard let request = hub.takeHistoryRequests().first else { return false }
+        var chain: [JournalRecord] = []
+        var next = request.lastSequence
+        while next > prunedThrough, chain.count < request.limit {
+            chain.append(records[Int(next) - 1])
+            next = records[Int(next) - 1].previous
+        }
+        hub.historyRead(.success(chain), for: request)
+        flush()
+        return true
     }
 
     /// Decides and commits once, and nothing else.
