@@ -44,4 +44,14 @@ struct SteadyTimeTests {
         _ = steady.reading(wall: .distantPast, monotonic: .min)
         #expect(steady.reading(wall: .distantFuture, monotonic: .max) > .distantPast)
     }
+
+    @Test(arguments: [(0.5, 1_800_000), (60, 216_000_000), (1_000_000, 3_600_000_000_000)] as [(Double, Int64)])
+    func `a fast clock goes by what has passed, whatever the date is said to be`(speed: Double, told: Int64) {
+        let start = Timestamp(milliseconds: Self.start)
+        let fast = FastTime(start, monotonic: 500, speed: speed)
+        #expect(fast.reading(monotonic: 500) == start)
+        #expect(fast.reading(monotonic: 500 + 3_600_000) == start + Milliseconds(told))
+        #expect(fast.reading(monotonic: 0) == start)
+        #expect(fast.reading(monotonic: .max) > start)
+    }
 }
