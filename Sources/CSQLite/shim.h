@@ -14,6 +14,7 @@ static inline int clibsqlite_bind_empty_text(sqlite3_stmt *statement, int parame
 }
 
 static const int clibsqlite_ioerr_write = SQLITE_IOERR_WRITE;
+static const int clibsqlite_ioerr_shmsize = SQLITE_IOERR_SHMSIZE;
 
 /* The operating system's error of the last failed call on the write-ahead log, or else on the file, or 0.
    sqlite3_system_errno() does not know of those that fail a COMMIT. */
@@ -45,6 +46,16 @@ static inline int clibsqlite_lengthen_log(sqlite3 *connection, sqlite3_int64 len
     }
     if (code != SQLITE_OK) log->pMethods->xTruncate(log, size);
     return code;
+}
+
+/* Cuts the write-ahead log off behind its first `length` bytes. Whoever reads it must need no more of it. */
+static inline int clibsqlite_cut_log(sqlite3 *connection, sqlite3_int64 length) {
+    sqlite3_file *log = 0;
+    sqlite3_int64 size = 0;
+    int code = sqlite3_file_control(connection, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+    if (code != SQLITE_OK || !log || !log->pMethods) return code;
+    code = log->pMethods->xFileSize(log, &size);
+    return code == SQLITE_OK && size > length ? log->pMethods->xTruncate(log, length) : code;
 }
 
 /* When the file was made, in nanoseconds since 1970, or 0 where the file system does not say. */

@@ -26,6 +26,8 @@ internal import Journal
     fileprivate let raw: OpaquePointer
     /// How many pages the write-ahead log holds, told by SQLite after each commit.
     private let logPageCount: UnsafeMutablePointer<CInt>
+    /// Known since ``takeCheckpoints()``.
+    private var pageByteCount: Int64 = 0
 
     /// How long to wait for a lock that another program has. Only those hold one who should not, and not for long.
     private static let busyMilliseconds: CInt = 10_000
@@ -75,6 +77,7 @@ internal import Journal
     /// Takes the checkpoints away from SQLite, whose own would swallow the error of a failed sync.
     func takeCheckpoints() throws(JournalError) {
         try execute("PRAGMA wal_autocheckpoint = 0", "could not open \(path)")
+        pageByteCount = try integer("PRAGMA page_size") ?? 0
         unsafe sqlite3_wal_hook(
             raw,
             { count, _, _, pages in
@@ -89,6 +92,16 @@ internal import Journal
     /// Makes the write-ahead log a file of at least `byteCount` bytes, where there is room for that.
     func lengthenLog(to byteCount: Int) {
         unsafe _ = clibsqlite_lengthen_log(raw, Int64(byteCount))
+    }
+
+    /// Takes away what a transaction that failed has left in the write-ahead log, behind the newest commit.
+    ///
+    /// Nobody reads that. It may be whole, where the failure came after it was written; and beside pieces of other
+    /// failures, that a later commit is too short to overwrite, it looks like damage after a crash.
+    func cutLog() {
+        // It is never less than there is, but at first, when nothing is known of the log that was there before.
+        guard logLength > 0, pageByteCount > 0 else { return }
+        unsafe _ = clibsqlite_cut_log(raw, 32 + Int64(logLength) * (24 + pageByteCount))
     }
 
     func execute(_ sql: String, _ what: @autoclosure () -> String) throws(JournalError) {
@@ -210,6 +223,7 @@ internal import Journal
 
     /// What SQLite's code means for a journal.
     func error(_ code: CInt, _ what: String) -> JournalError {
+        let latest = errno
         let message = unsafe String(cString: sqlite3_errmsg(raw))
         let system = code & 0xFF == SQLITE_IOERR ? unsafe clibsqlite_last_errno(raw) : unsafe sqlite3_system_errno(raw)
         let cause = system == 0 ? "\(message) (SQLite code \(code))" : "\(message): \(systemMessage(system))"
@@ -218,6 +232,9 @@ internal import Journal
             return .full(what: what, cause: message)
         case SQLITE_IOERR where code == clibsqlite_ioerr_write && [ENOSPC, EDQUOT, EFBIG].contains(system):
             return .full(what: what, cause: systemMessage(system))
+        case SQLITE_IOERR where code == clibsqlite_ioerr_shmsize && [ENOSPC, EDQUOT, EFBIG].contains(latest):
+            // The log's index grows with the log, 32 KiB at a time, and SQLite keeps no error number of it.
+            return .full(what: what, cause: systemMessage(latest))
         case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_ERROR, SQLITE_SCHEMA, SQLITE_MISMATCH, SQLITE_CONSTRAINT:
             return .corrupt(place: "\(path): \(message)", advice: JournalFolder.repairAdvice(file: path))
         case SQLITE_BUSY, SQLITE_LOCKED:

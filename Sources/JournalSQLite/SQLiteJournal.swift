@@ -229,6 +229,10 @@ public final class SQLiteJournal: Journal {
         } catch {
             connection.rollBack()
             batch = nil
+            if case .full = error {
+                connection.cutLog()
+                reservedLogByteCount = 0
+            }
             throw fail(error)
         }
     }

@@ -1,5 +1,6 @@
 #include "CFaultVFS.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -29,6 +30,7 @@ struct cfaultvfs {
     tracked *files;
     long operations, syncs, die_at, fail_at;
     int64_t limit;
+    int keeps_index;
 };
 
 typedef struct fault_file {
@@ -150,6 +152,10 @@ static int fault_control(sqlite3_file *file, int op, void *argument) {
 static int fault_sector(sqlite3_file *file) { return REAL(file)->pMethods->xSectorSize(REAL(file)); }
 static int fault_device(sqlite3_file *file) { return REAL(file)->pMethods->xDeviceCharacteristics(REAL(file)); }
 static int fault_shm_map(sqlite3_file *file, int page, int size, int extend, void volatile **out) {
+    if (extend && page > 0 && SELF(file)->vfs->keeps_index) {
+        errno = ENOSPC;
+        return SQLITE_IOERR_SHMSIZE;
+    }
     return REAL(file)->pMethods->xShmMap(REAL(file), page, size, extend, out);
 }
 static int fault_shm_lock(sqlite3_file *file, int offset, int count, int flags) {
@@ -251,6 +257,8 @@ void cfaultvfs_fail_sync_after(cfaultvfs *vfs, long syncs) {
     vfs->fail_at = vfs->syncs + syncs;
     pthread_mutex_unlock(&vfs->mutex);
 }
+
+void cfaultvfs_keep_index(cfaultvfs *vfs, int is_kept) { vfs->keeps_index = is_kept; }
 
 void cfaultvfs_limit_size(cfaultvfs *vfs, int64_t bytes) {
     pthread_mutex_lock(&vfs->mutex);

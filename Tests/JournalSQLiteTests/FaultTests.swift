@@ -221,6 +221,50 @@ struct FaultTests {
         }
     }
 
+    @Test func `a disk that fills up when the index of the log has to grow refuses, and recovers`() throws {
+        let disk = try FaultyDisk()
+        let journal = try SQLiteJournal(disk.folder.path, disk.options())
+        try journal.append(records(1..<11, byteCount: 500))
+        func next(_ count: Int64 = 100) -> [JournalRecord] {
+            records(journal.lastSequence + 1..<journal.lastSequence + 1 + count, byteCount: 500)
+        }
+        // A reader that stays lets the log become as long, and keeps it from beginning anew.
+        try JournalInspector(disk.folder.path).recover(chunk: { _ in }) { record in
+            guard record == nil else { return }
+            disk.keepIndex(true)
+            var refusal: JournalError?
+            for _ in 0..<200 where refusal == nil {
+                do throws(JournalError) { try journal.append(next()) } catch { refusal = error }
+            }
+            guard case .full = try #require(refusal) else {
+                Issue.record("\(String(describing: refusal))")
+                return
+            }
+            // Where even one has no room, none has.
+            #expect(throws: JournalError.self) { while true { try journal.append(next(1)) } }
+            let last = journal.lastSequence
+            #expect(last > 1_000)
+            for count: Int64 in [90, 7, 60, 20] {
+                let batch = next(count)
+                #expect(throws: JournalError.self) { try journal.append(batch) }
+            }
+            #expect(try journal.readAll().count == last)
+            // What a kill leaves: the refused batches were in the log whole, and must not be read as written, or damaged.
+            let killed = TemporaryFolder()
+            for name in ["journal.sqlite", "journal.sqlite-wal", "acknowledged"] {
+                killed.write(name, disk.folder.read(name))
+            }
+            #expect(try SQLiteJournal(killed.path).lastSequence == last)
+            // After a power failure the last of them may be there: the cut is synced with what is written next.
+            let left = try disk.crash(cfaultvfs_drop, seed: 1, keepsWitness: true)
+            #expect([last, last + 20].contains(try SQLiteJournal(left.path).lastSequence))
+        }
+        disk.keepIndex(false)
+        for _ in 0..<3 { try journal.append(next()) }
+        let left = try disk.crash(cfaultvfs_tear, seed: 1, keepsWitness: true)
+        #expect(try SQLiteJournal(left.path).readAll() == records(1..<journal.lastSequence + 1, byteCount: 500))
+    }
+
     @Test func `a disk that fills up between two parts of a batch takes all of it back`() throws {
         let disk = try FaultyDisk()
         let journal = try SQLiteJournal(disk.folder.path, disk.options())

@@ -27,6 +27,7 @@ import Testing
     func dieAfter(_ operations: Int) { unsafe cfaultvfs_die_after(vfs, operations) }
     func failSyncAfter(_ syncs: Int) { unsafe cfaultvfs_fail_sync_after(vfs, syncs) }
     func limitSize(_ bytes: Int64) { unsafe cfaultvfs_limit_size(vfs, bytes) }
+    func keepIndex(_ isKept: Bool) { unsafe cfaultvfs_keep_index(vfs, isKept ? 1 : 0) }
     var operationCount: Int { unsafe cfaultvfs_operations(vfs) }
 
     /// What is left after a power failure, in a folder of its own.

@@ -22,6 +22,9 @@ void cfaultvfs_fail_sync_after(cfaultvfs *_Nonnull vfs, long syncs);
 /* Files do not grow beyond this, as on a full disk; -1 = no limit. In bytes. */
 void cfaultvfs_limit_size(cfaultvfs *_Nonnull vfs, int64_t bytes);
 
+/* The index of a write-ahead log does not grow, as on a disk that is full just then. */
+void cfaultvfs_keep_index(cfaultvfs *_Nonnull vfs, int is_kept);
+
 /* Writes and syncs so far. */
 long cfaultvfs_operations(cfaultvfs *_Nonnull vfs);
 
