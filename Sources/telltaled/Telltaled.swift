@@ -1,6 +1,7 @@
 import ArgumentParser
 import EventLoop
 import FoundationEssentials
+import Glibc
 import Hub
 import Journal
 import JournalSQLite
@@ -120,6 +121,8 @@ struct Telltaled: ParsableCommand {
     /// is wrong with those is, with the same status.
     static func main() {
         StandardStream.occupyMissing()
+        // A file that may not grow is a full disk, and not a death.
+        signal(SIGXFSZ, SIG_IGN)
         do {
             var command = try parseAsRoot()
             try command.run()

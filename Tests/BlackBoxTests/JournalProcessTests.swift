@@ -186,14 +186,50 @@ struct JournalProcessTests {
         }
     }
 
+    @Test func `a limit on the size of files is a full disk for whoever starts, repairs or makes a backup`()
+        async throws
+    {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let peer = try greeted(daemon)
+            for number in 1...300 { _ = try peer.ask("EVT errand/\(number) type=start") }
+            daemon.send(SIGTERM)
+            #expect(daemon.waitForExit() == 0)
+            let (data, copy) = (daemon.folder.path + "/data", daemon.folder.path + "/copy")
+            func limited(_ program: URL, _ arguments: [String]) throws -> RunningProgram {
+                // Who runs the tests may have it ignored already, and that is handed down.
+                try RunningProgram(
+                    URL(filePath: "/usr/bin/env"),
+                    ["--default-signal=XFSZ", "/bin/sh", "-c", "ulimit -f 64; exec \"$0\" \"$@\"", program.path]
+                        + arguments)
+            }
+            let start = try limited(
+                DaemonProcess.executable,
+                [
+                    "--data", daemon.folder.path + "/new", "--kinds", daemon.folder.path + "/kinds",
+                    "--listen", "127.0.0.1:0",
+                ])
+            let backup = try limited(Self.telltale, ["journal", "backup", data, copy])
+            #expect(backup.waitForExit(seconds: 15) == 1)
+            #expect(backup.standardError.contains("free some space, then run it again"))
+            let repair = try limited(Self.telltale, ["journal", "repair", data])
+            #expect(repair.waitForExit(seconds: 15) == 1)
+            #expect(repair.standardError.contains("free some space, then run it again"))
+            #expect(start.waitForExit(seconds: 15) == 1)
+            #expect(start.standardError.contains("free some space, then start again"))
+            #expect(try DaemonProcess(in: daemon.folder).ready["epoch"] == daemon.ready["epoch"])
+        }
+    }
+
+    private static let telltale = DaemonProcess.executable.deletingLastPathComponent().appending(path: "telltale")
+
     private func run(_ command: String) throws {
         let shell = try RunningProgram(URL(filePath: "/bin/sh"), ["-c", command])
         try #require(shell.waitForExit(seconds: 30) == 0, "\(command): \(shell.standardError)")
     }
 
     private func telltale(_ arguments: [String]) throws -> (status: Int32?, output: String, errors: String) {
-        let tool = try RunningProgram(
-            DaemonProcess.executable.deletingLastPathComponent().appending(path: "telltale"), arguments)
+        let tool = try RunningProgram(Self.telltale, arguments)
         let output = tool.readToEnd().joined(separator: "\n")
         return (tool.waitForExit(seconds: 30), output, tool.standardError)
     }

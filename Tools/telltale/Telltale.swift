@@ -37,6 +37,8 @@ struct Telltale: ParsableCommand {
         StandardStream.occupyMissing()
         // Nobody reads any more: that ends every command alike, whether or not it has a loop.
         signal(SIGPIPE, SIG_IGN)
+        // A file that may not grow is a full disk, and not a death.
+        signal(SIGXFSZ, SIG_IGN)
         do {
             var command = try parseAsRoot()
             try command.run()
