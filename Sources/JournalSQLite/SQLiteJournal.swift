@@ -99,6 +99,9 @@ public final class SQLiteJournal: Journal {
     private var isMarkedClean: Bool
     /// Whether the file says that it is being written to, and how its commits are synced.
     private var isMarkedInUse = false
+    /// Everything is synced still, though ``Options/sync`` asks for less.
+    private var needsRelaxing = false
+    private var nextRelaxing = ContinuousClock.now
     /// The newest record that was read, so that the next one's link can be checked.
     private var lastRead: (sequence: Int64, checksum: UInt64)?
 
@@ -225,6 +228,7 @@ public final class SQLiteJournal: Journal {
                 reservedLogByteCount = 0
             }
             if !isMarkedInUse { try markInUse() }
+            if needsRelaxing, batch == nil, ContinuousClock.now >= nextRelaxing { try relaxSync(waiting: 0) }
             try body()
         } catch {
             connection.rollBack()
@@ -247,12 +251,18 @@ public final class SQLiteJournal: Journal {
             try head.write(with: statements.writeHead, what)
         }
         isMarkedClean = false
-        if options.sync != .full {
-            // With --sync off not even a log that begins anew is synced: there the mark must be in the file itself.
-            try checkpoint(.truncating, waiting: options.busyMilliseconds)
-            try connection.setSync(options.sync)
-        }
         isMarkedInUse = true
+        if options.sync != .full { try relaxSync(waiting: options.busyMilliseconds) }
+    }
+
+    /// Syncs no better than was asked for from here on.
+    ///
+    /// With `--sync off` not even a log that begins anew is synced, so the mark must be in the file itself before. A reader
+    /// that stays keeps it out of there; until it has gone everything is synced.
+    private func relaxSync(waiting milliseconds: Int32) throws(JournalError) {
+        nextRelaxing = .now + .seconds(1)
+        needsRelaxing = try !checkpoint(.truncating, waiting: milliseconds)
+        if !needsRelaxing { try connection.setSync(options.sync) }
     }
 
     /// ``SQLiteConnection/checkpoint(_:waiting:)``, and what the witness is to know of it.
@@ -292,6 +302,7 @@ public final class SQLiteJournal: Journal {
         try abandonSnapshot()
         // Whoever finds it stopped in order takes it for whole.
         try connection.setSync(.full)
+        needsRelaxing = false
         let what = "could not close the journal"
         var last = head
         last.isClean = true

@@ -265,6 +265,23 @@ struct FaultTests {
         #expect(try SQLiteJournal(left.path).readAll() == records(1..<journal.lastSequence + 1, byteCount: 500))
     }
 
+    @Test func `without syncs all is synced as long as a reader keeps the file from saying that it is in use`() throws {
+        let disk = try FaultyDisk()
+        do {
+            let journal = try SQLiteJournal(disk.folder.path, disk.options())
+            try journal.append(records(1..<11))
+            try journal.close()
+        }
+        let journal = try SQLiteJournal(disk.folder.path, disk.options(.off))
+        try JournalInspector(disk.folder.path).recover(chunk: { _ in }) { record in
+            guard record == nil else { return }
+            try journal.append(records(11..<21))
+            try journal.append(records(21..<31))
+            let left = try disk.crash(cfaultvfs_drop, seed: 1, keepsWitness: true)
+            #expect(try SQLiteJournal(left.path).readAll() == records(1..<31))
+        }
+    }
+
     @Test func `a disk that fills up between two parts of a batch takes all of it back`() throws {
         let disk = try FaultyDisk()
         let journal = try SQLiteJournal(disk.folder.path, disk.options())
