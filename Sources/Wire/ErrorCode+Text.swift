@@ -21,7 +21,8 @@ extension ErrorCode {
         case .limitActivities: "a person has as many live activities as may be, of this app or in all"
         case .limitSubscriptions: "this connection has as many subscriptions as may be"
         case .limitConnections: "the server has as many connections as may be"
-        case .authenticationRequired: "say who you are first; or the device is locked, and the control wants it unlocked"
+        case .authenticationRequired:
+            "say who you are first; or the device is locked, and the control wants it unlocked"
         case .authenticationFailed: "who you say you are could not be confirmed"
         case .forbidden: "this connection may not do that: it has no account, or does not serve the kind"
         case .staleRev: "the control has changed since the `if=` that was seen"
