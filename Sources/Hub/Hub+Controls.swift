@@ -222,7 +222,7 @@ extension Hub {
         if case .object = raised.attributes { event.tail["attributes"] = raised.attributes }
         let failure: ProviderFailure
         do throws(WireError) {
-            let posted = try withSpareWriter { (writer) throws(WireError) in try PostedEvent(event, &writer) }
+            let posted = try PostedEvent(event)
             let applied = try record(.event(posted, source: "telltaled"), at: now)
             switch applied.verdict {
             case .ignored:

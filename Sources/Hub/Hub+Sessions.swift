@@ -37,17 +37,15 @@ extension Hub {
         let count = session.inbox.count
         let limit = configuration.limits.requestsInFlight - session.inFlightCount + count
         guard count < limit else { return session.unread.append(copying: bytes) }
-        withSpareWriter { [parser] writer in
-            do throws(WireError) {
-                let taken = try session.decoder.decodeSome(bytes) { line in
-                    let (id, command, ignored) = parser.parts(of: line)
-                    session.inbox.append(WaitingRequest(consume command, id: id, ignored: ignored, &writer))
-                    return session.inbox.count < limit
-                }
-                if taken < bytes.count { session.unread.append(copying: bytes.extracting(taken..<bytes.count)) }
-            } catch {
-                session.inbox.append(.other(Request(command: .refused(error))))
+        do throws(WireError) {
+            let taken = try session.decoder.decodeSome(bytes) { line in
+                let (id, command, ignored) = parser.parts(of: line)
+                session.inbox.append(WaitingRequest(consume command, id: id, ignored: ignored))
+                return session.inbox.count < limit
             }
+            if taken < bytes.count { session.unread.append(copying: bytes.extracting(taken..<bytes.count)) }
+        } catch {
+            session.inbox.append(.other(Request(command: .refused(error))))
         }
         for _ in count..<session.inbox.count { arrivals.append(session.id) }
         statistics.requests += session.inbox.count - count

@@ -8,14 +8,11 @@ final class PostedEvent: Sendable {
     let command: EventCommand
     /// What it tells an activity.
     let event: ActivityEvent
-    /// The tail in the journal's form.
-    let tail: [UInt8]
     /// What makes two events with one id the same: key, type and tail (protocol.md §3).
     let digest: UInt64
 
-    /// - Parameter writer: Memory to write in; it is empty before and after.
     /// - Throws: `bad_json` for a tail with a member of the wrong type.
-    init(_ command: consuming EventCommand, _ writer: inout BinaryWriter) throws(WireError) {
+    init(_ command: consuming EventCommand) throws(WireError) {
         do throws(ActivityRejection) {
             event = ActivityEvent(
                 type: command.type, details: try EventDetails(tail: command.tail), version: command.version,
@@ -23,15 +20,11 @@ final class PostedEvent: Sendable {
         } catch {
             throw WireError(error)
         }
-        writer.write(JSON.object(command.tail))
-        let tail = writer.take()
         var hash = StableHash()
         hash.combine(command.key.text)
         hash.combine(command.type)
-        // Equal values have equal bytes, however they were written.
-        hash.combine(tail.span)
+        hash.combine(encoded: command.tail)
         digest = hash.finalize()
-        self.tail = tail
         self.command = command
     }
 }
@@ -45,7 +38,7 @@ extension PostedEvent {
         writer.write(command.happenedAt) { $0.write($1) }
         writer.write(command.version) { $0.write($1) }
         writer.write(command.accounts) { $0.write($1) }
-        writer.write(encoded: tail)
+        writer.write(JSON.object(command.tail))
     }
 
     /// Reads what ``encode(to:source:)`` wrote.
@@ -58,9 +51,8 @@ extension PostedEvent {
         command.accounts = try reader.readArray { (reader) throws(BinaryError) in try reader.readString() }
         guard case .object(let tail) = try reader.readJSON() else { throw reader.failure("a tail that is no object") }
         command.tail = tail
-        var writer = BinaryWriter()
         do throws(WireError) {
-            try self.init(command, &writer)
+            try self.init(command)
         } catch {
             throw reader.failure(error.message)
         }

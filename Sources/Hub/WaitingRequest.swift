@@ -15,12 +15,11 @@ enum WaitingRequest: Sendable {
         }
     }
 
-    /// - Parameter writer: Memory to write in; it is empty before and after.
-    init(_ command: consuming Command, id: String?, ignored: [String], _ writer: inout BinaryWriter) {
+    init(_ command: consuming Command, id: String?, ignored: [String]) {
         switch consume command {
         case .event(let event):
             do throws(WireError) {
-                self = .event(try PostedEvent(event, &writer), id: id, ignored: ignored)
+                self = .event(try PostedEvent(event), id: id, ignored: ignored)
             } catch {
                 self = .other(Request(id: id, command: .refused(error)))
             }

@@ -99,6 +99,15 @@ public struct BinaryWriter: ~Copyable, ValueWriter, Sendable {
     /// What another writer wrote.
     public mutating func write(encoded: [UInt8]) { buffer.append(encoded) }
 
+    /// What was written from `position` on.
+    func bytes(from position: Int) -> [UInt8] { buffer.bytes(from: position) }
+
+    /// Forgets what was written from `position` on.
+    mutating func removeAll(from position: Int = 0) { buffer.removeAll(from: position) }
+
+    /// A part of what another writer wrote.
+    mutating func write(copying encoded: Span<UInt8>) { buffer.append(copying: encoded) }
+
     public mutating func write(_ value: [UInt8]) {
         write(UInt64(value.count))
         buffer.append(value)
@@ -106,28 +115,22 @@ public struct BinaryWriter: ~Copyable, ValueWriter, Sendable {
 
     public mutating func write(_ value: JSON) {
         switch value {
-        case .null: write(UInt8(0))
-        case .bool(let bool): write(UInt8(bool ? 2 : 1))
+        case .null: write(JSONTag.null)
+        case .bool(let bool): write(bool ? JSONTag.true : JSONTag.false)
         case .integer(let integer):
-            write(UInt8(3))
+            write(JSONTag.integer)
             write(integer)
         case .number(let number):
-            write(UInt8(4))
+            write(JSONTag.number)
             write(number)
         case .string(let string):
-            write(UInt8(5))
+            write(JSONTag.string)
             write(string)
         case .array(let elements):
-            write(UInt8(6))
+            write(JSONTag.array)
             write(UInt64(elements.count))
             for element in elements { write(element) }
-        case .object(let object):
-            write(UInt8(7))
-            write(UInt64(object.count))
-            for member in object {
-                write(member.name)
-                write(member.value)
-            }
+        case .object(let object): object.append(form: &buffer)
         }
     }
 }
@@ -166,6 +169,8 @@ public struct BinaryReader: Sendable {
             let byte = try readByte()
             let part = UInt64(byte & 0x7F)
             guard shift < 63 || part <= 1 else { throw failure("number over 64 bits") }
+            // Of two forms of a value one would not be equal to the other.
+            guard byte != 0 || shift == 0 else { throw failure("number longer than it must be") }
             value |= part << shift
             if byte < 0x80 { return value }
         }
@@ -218,28 +223,47 @@ public struct BinaryReader: Sendable {
         return String(copying: text)
     }
 
-    public mutating func readJSON(depth: Int = 0) throws(BinaryError) -> JSON {
+    public mutating func readJSON() throws(BinaryError) -> JSON {
+        let start = offset
+        try passJSON(depth: 0)
+        // Those alone: the rest need not stay in memory for them.
+        let form = Array(bytes[start..<offset])
+        var position = 0
+        return JSON(form: form, at: &position)
+    }
+
+    /// Looks whether a value in the journal's form is here.
+    private mutating func passJSON(depth: Int) throws(BinaryError) {
         guard depth <= JSON.depthLimit else { throw failure("nested deeper than \(JSON.depthLimit)") }
         switch try readByte() {
-        case 0: return .null
-        case 1: return .bool(false)
-        case 2: return .bool(true)
-        case 3: return .integer(try readInt64())
-        case 4: return .number(try readDouble())
-        case 5: return .string(try readString())
-        case 6:
-            var elements: [JSON] = []
-            for _ in 0..<(try readCount()) { elements.append(try readJSON(depth: depth + 1)) }
-            return .array(elements)
-        case 7:
-            var object = JSONObject()
+        case JSONTag.null, JSONTag.false, JSONTag.true: break
+        case JSONTag.integer: _ = try readInt64()
+        case JSONTag.number:
+            let number = try readDouble()
+            guard number.isFinite, case .number = JSON(number) else { throw failure("not a number of JSON's") }
+        case JSONTag.string: _ = try passText()
+        case JSONTag.array: for _ in 0..<(try readCount()) { try passJSON(depth: depth + 1) }
+        case JSONTag.object:
+            var last: Range<Int>?
             for _ in 0..<(try readCount()) {
-                let name = try readString()
-                guard object.append(name, try readJSON(depth: depth + 1)) else { throw failure("names out of order") }
+                let name = try passText()
+                if let last, !bytes.span.extracting(last).precedes(bytes.span.extracting(name)) {
+                    throw failure("names out of order")
+                }
+                last = name
+                try passJSON(depth: depth + 1)
             }
-            return .object(object)
         default: throw failure("not a JSON value")
         }
+    }
+
+    /// Where a text is.
+    private mutating func passText() throws(BinaryError) -> Range<Int> {
+        let count = try readCount()
+        let range = offset..<offset + count
+        guard (try? UTF8Span(validating: bytes.span.extracting(range))) != nil else { throw failure("not UTF-8") }
+        offset += count
+        return range
     }
 
     @inlinable

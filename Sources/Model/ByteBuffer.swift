@@ -126,6 +126,12 @@
         }
     }
 
+    /// Forgets them, or those from `position` on.
+    public mutating func removeAll(from position: Int) {
+        precondition(position >= 0 && position <= count, "out of bounds")
+        count = position
+    }
+
     /// In the same memory, unless that has become much.
     private mutating func beginAnew() {
         count = 0

@@ -11,6 +11,26 @@ extension Span<UInt8> {
         return UInt64(littleEndian: word)
     }
 
+    func hasSameBytes(as other: Span<UInt8>) -> Bool {
+        guard count == other.count else { return false }
+        var index = 0
+        while index <= count - 8 {
+            guard word(at: index) == other.word(at: index) else { return false }
+            index += 8
+        }
+        while index < count {
+            guard self[index] == other[index] else { return false }
+            index += 1
+        }
+        return true
+    }
+
+    /// The text in `range` of a value in the journal's form.
+    func string(in range: Range<Int>) -> String {
+        // Whoever made the form has looked at every byte.
+        unsafe String(validated: extracting(range))
+    }
+
     /// Where the first byte from `start` on is that JSON text must escape; `count` = nowhere.
     func firstEscape(from start: Int) -> Int {
         var index = start

@@ -24,6 +24,8 @@ public enum JSONError: Error, Hashable, Sendable, CustomStringConvertible {
 @safe public final class JSONParser {
     // simdjson owns this memory; it is freed in `deinit` alone, and no pointer into it leaves `parse`.
     private let parser: OpaquePointer
+    /// Memory to write in; `nil` while that is done.
+    private var spare: BinaryWriter?
 
     public init() {
         guard let parser = unsafe csimdjson_create() else { fatalError("no memory for a JSON parser") }
@@ -41,8 +43,17 @@ public enum JSONError: Error, Hashable, Sendable, CustomStringConvertible {
         }
         guard status == 0 else { throw .malformed(unsafe String(cString: csimdjson_message(status))) }
         // The tape is valid until the next parse: as long as this reader.
-        var reader = unsafe TapeReader(tape: document.tape, strings: document.strings)
-        return try unsafe reader.value(path: .root)
+        let reader = unsafe TapeReader(tape: document.tape, strings: document.strings)
+        var writer = spare.take() ?? BinaryWriter()
+        let fault = unsafe reader.fault(writing: &writer)
+        let form = writer.take()
+        spare = consume writer
+        if let fault { throw unsafe reader.error(fault) }
+        guard form.count <= UInt32.max else { throw .malformed("more than 4 GiB") }
+        // All of it, which nobody needs to walk to its end for.
+        if form[0] == JSONTag.object { return .object(JSONObject(form: form, 0..<form.count)) }
+        var offset = 0
+        return JSON(form: form, at: &offset)
     }
 
     public static func parse(_ text: String) throws(JSONError) -> JSON {
@@ -52,24 +63,12 @@ public enum JSONError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Where the reader is, as a chain that costs nothing until an error asks for its text.
-private indirect enum Path {
-    case root
-    case element(Int, of: Path)
-    case member(String, of: Path)
-
-    var text: String {
-        switch self {
-        case .root: ""
-        case .element(let index, let parent): "\(parent.text)[\(index)]"
-        case .member(let name, .root): name
-        case .member(let name, let parent): "\(parent.text).\(name)"
-        }
-    }
+/// Where on the tape something is that JSON allows and I-JSON does not.
+private enum TapeFault: Error {
+    case integerTooLarge(Int)
+    /// The place of the object.
+    case duplicateName(Int)
 }
-
-/// An object of fewer members has each put in its place; of more, all are sorted at the end.
-private let insertionLimit = 16
 
 /// Walks simdjson's tape: a word a value, its type in the top byte, its payload below (simdjson's doc/tape.md).
 ///
@@ -77,74 +76,145 @@ private let insertionLimit = 16
 @unsafe private struct TapeReader {
     let tape: UnsafePointer<UInt64>
     let strings: UnsafePointer<UInt8>
-    var index = 1  // Word 0 is the root.
 
     init(tape: UnsafePointer<UInt64>, strings: UnsafePointer<UInt8>) {
         unsafe self.tape = tape
         unsafe self.strings = strings
     }
 
-    mutating func value(path: @autoclosure () -> Path) throws(JSONError) -> JSON {
+    /// Writes the form of the whole document.
+    ///
+    /// - Returns: What speaks against it; what was written is of no use then.
+    func fault(writing form: inout BinaryWriter) -> TapeFault? {
+        do throws(TapeFault) {
+            var index = 1  // Word 0 is the root.
+            unsafe try passValue(at: &index, to: &form)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Appends the form of the value at `index`, and leaves `index` behind it.
+    func passValue(at index: inout Int, to form: inout BinaryWriter) throws(TapeFault) {
         let word = unsafe tape[index]
-        unsafe index += 1
-        switch UInt8(truncatingIfNeeded: word >> 56) {
-        case UInt8(ascii: "n"): return .null
-        case UInt8(ascii: "t"): return .bool(true)
-        case UInt8(ascii: "f"): return .bool(false)
-        case UInt8(ascii: "\""): return .string(unsafe string(at: word))
+        let start = index
+        index += 1
+        switch unsafe type(at: start) {
+        case UInt8(ascii: "n"): form.write(JSONTag.null)
+        case UInt8(ascii: "t"): form.write(JSONTag.true)
+        case UInt8(ascii: "f"): form.write(JSONTag.false)
+        case UInt8(ascii: "\""):
+            form.write(JSONTag.string)
+            unsafe append(string(at: word).span, to: &form)
         case UInt8(ascii: "l"):
             let integer = unsafe Int64(bitPattern: tape[index])
-            unsafe index += 1
-            guard integer.magnitude <= UInt64(JSON.integerLimit) else { throw .integerTooLarge(path: path().text) }
-            return .integer(integer)
-        case UInt8(ascii: "u"): throw .integerTooLarge(path: path().text)
+            index += 1
+            guard integer.magnitude <= UInt64(JSON.integerLimit) else { throw .integerTooLarge(start) }
+            form.write(JSON.integer(integer))
+        case UInt8(ascii: "u"): throw .integerTooLarge(start)
         case UInt8(ascii: "d"):
-            let number = unsafe Double(bitPattern: tape[index])
-            unsafe index += 1
-            return JSON(number)
+            form.write(JSON(unsafe Double(bitPattern: tape[index])))
+            index += 1
         case UInt8(ascii: "["):
-            var elements: [JSON] = []
-            unsafe elements.reserveCapacity(Self.count(in: word))
-            while unsafe UInt8(truncatingIfNeeded: tape[index] >> 56) != UInt8(ascii: "]") {
-                let position = elements.count
-                elements.append(try unsafe value(path: .element(position, of: path())))
-            }
-            unsafe index += 1
-            return .array(elements)
-        case UInt8(ascii: "{"):
-            return .object(try unsafe object(count: Self.count(in: word), path: path()))
-        default: throw .malformed("unknown type on simdjson's tape")
+            form.write(JSONTag.array)
+            form.write(UInt64(unsafe count(at: start)))
+            while unsafe type(at: index) != UInt8(ascii: "]") { unsafe try passValue(at: &index, to: &form) }
+            index += 1
+        default: unsafe try passObject(at: start, &index, to: &form)
         }
     }
 
-    /// How many elements or members there are; 2^24 − 1 stands for that many or more.
-    private static func count(in word: UInt64) -> Int { Int((word >> 32) & 0xFF_FFFF) }
-
-    private mutating func object(count: Int, path: @autoclosure () -> Path) throws(JSONError) -> JSONObject {
-        var object = JSONObject(capacity: count)
-        var unordered: [JSONObject.Member]?
-        while unsafe UInt8(truncatingIfNeeded: tape[index] >> 56) != UInt8(ascii: "}") {
-            let name = unsafe string(at: tape[index])
-            unsafe index += 1
-            let value = try unsafe value(path: .member(name, of: path()))
-            if unordered != nil {
-                unordered?.append(.init(name: name, value: value))
-            } else if object.count < insertionLimit {
-                guard object.insert(name, value) else { throw .duplicateName(path: path().text) }
-            } else if !object.append(name, value) {
-                unordered = Array(object) + [.init(name: name, value: value)]
-            }
+    private func passObject(at start: Int, _ index: inout Int, to form: inout BinaryWriter) throws(TapeFault) {
+        let count = unsafe count(at: start)
+        form.write(JSONTag.object)
+        form.write(UInt64(count))
+        let members = form.count
+        var isInOrder = true
+        var last: UInt64?
+        while unsafe type(at: index) != UInt8(ascii: "}") {
+            let word = unsafe tape[index]
+            index += 1
+            let name = unsafe string(at: word)
+            if let last, isInOrder { isInOrder = unsafe string(at: last).span.precedes(name.span) }
+            last = word
+            unsafe append(name.span, to: &form)
+            unsafe try passValue(at: &index, to: &form)
         }
-        unsafe index += 1
-        guard let unordered else { return object }
-        guard let sorted = JSONObject(unordered: unordered) else { throw .duplicateName(path: path().text) }
-        return sorted
+        index += 1
+        guard isInOrder || form.sortMembers(count, from: members) else { throw .duplicateName(start) }
     }
 
-    private func string(at word: UInt64) -> String {
+    private func type(at index: Int) -> UInt8 { unsafe UInt8(truncatingIfNeeded: tape[index] >> 56) }
+
+    /// How many elements or members there are. The tape's own count ends at 2^24 - 1.
+    private func count(at start: Int) -> Int {
+        let isObject = unsafe type(at: start) == UInt8(ascii: "{")
+        let end = unsafe end(of: start) - 1
+        var index = start + 1
+        var count = 0
+        while index < end {
+            // Of a member the name is left behind, too.
+            index = unsafe self.end(of: isObject ? index + 1 : index)
+            count += 1
+        }
+        return count
+    }
+
+    /// The place behind the value at `index`.
+    private func end(of index: Int) -> Int {
+        switch unsafe type(at: index) {
+        case UInt8(ascii: "["), UInt8(ascii: "{"): unsafe Int(tape[index] & 0xFFFF_FFFF)
+        case UInt8(ascii: "l"), UInt8(ascii: "u"), UInt8(ascii: "d"): index + 2
+        default: index + 1
+        }
+    }
+
+    private func string(at word: UInt64) -> UnsafeBufferPointer<UInt8> {
         let start = unsafe strings + Int(word & 0x00FF_FFFF_FFFF_FFFF)
         let count = unsafe Int(UnsafeRawPointer(start).loadUnaligned(as: UInt32.self))
-        // simdjson has looked at every byte: it takes nothing but UTF-8.
-        return unsafe String(validated: Span(_unsafeElements: UnsafeBufferPointer(start: start + 4, count: count)))
+        return unsafe UnsafeBufferPointer(start: start + 4, count: count)
+    }
+
+    private func append(_ text: Span<UInt8>, to form: inout BinaryWriter) {
+        form.write(UInt64(text.count))
+        form.write(copying: text)
+    }
+
+    // MARK: Errors
+
+    func error(_ fault: TapeFault) -> JSONError {
+        switch fault {
+        case .integerTooLarge(let index): .integerTooLarge(path: unsafe path(to: index))
+        case .duplicateName(let index): .duplicateName(path: unsafe path(to: index))
+        }
+    }
+
+    /// How somebody finds what is at `target`.
+    private func path(to target: Int) -> String {
+        var path = ""
+        var container = 1
+        while container < target {
+            let isObject = unsafe type(at: container) == UInt8(ascii: "{")
+            var position = 0
+            var index = container + 1
+            while true {
+                var name = "[\(position)]"
+                if isObject {
+                    name = path.isEmpty ? "" : "."
+                    name += unsafe String(validated: string(at: tape[index]).span)
+                    index += 1
+                }
+                let next = unsafe end(of: index)
+                if target < next {
+                    path += name
+                    break
+                }
+                position += 1
+                index = next
+            }
+            container = index
+        }
+        return path
     }
 }

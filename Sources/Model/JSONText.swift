@@ -124,7 +124,11 @@ public struct JSONWriter: ~Copyable, Sendable {
     }
 
     static func append(quoted text: String, to buffer: inout ByteBuffer) {
-        let source = text.utf8.span
+        append(quoted: text.utf8.span, to: &buffer)
+    }
+
+    /// - Parameter source: UTF-8.
+    static func append(quoted source: Span<UInt8>, to buffer: inout ByteBuffer) {
         buffer.append(UInt8(ascii: "\""))
         // Most texts need no escape, and are one piece.
         var plain = source.firstEscape(from: 0)
@@ -160,14 +164,10 @@ public struct JSONWriter: ~Copyable, Sendable {
     }
 
     /// How many bytes ``append(quoted:to:)`` would append.
-    static func byteCount(quoted text: String) -> Int { escapedByteCount(of: text) + 2 }
+    static func byteCount(quoted text: String) -> Int { byteCount(quoted: text.utf8.span) }
 
-    /// As many bytes as ``append(quoted:to:)`` appends at most: six for one that it must escape.
-    static func byteCountBound(quoted text: String) -> Int { 6 * text.utf8.count + 2 }
-
-    private static func escapedByteCount(of text: String) -> Int {
-        let bytes = text.utf8.span
-        var count = bytes.count
+    static func byteCount(quoted bytes: Span<UInt8>) -> Int {
+        var count = bytes.count + 2
         var index = bytes.firstEscape(from: 0)
         while index < bytes.count {
             switch bytes[index] {
@@ -178,6 +178,9 @@ public struct JSONWriter: ~Copyable, Sendable {
         }
         return count
     }
+
+    /// As many bytes as ``append(quoted:to:)`` appends at most: six for one that it must escape.
+    static func byteCountBound(quoted text: String) -> Int { 6 * text.utf8.count + 2 }
 
     private static func hexDigit(_ value: UInt8) -> UInt8 {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
@@ -191,8 +194,7 @@ extension JSON: CustomStringConvertible {
         case .null: buffer.append("null")
         case .bool(let bool): buffer.append(bool ? "true" : "false")
         case .integer(let integer): buffer.append(decimal: integer)
-        // Swift prints the shortest text that reads back as the same number, and its forms are JSON's.
-        case .number(let number): buffer.append(number.description)
+        case .number(let number): Self.append(number, to: &buffer)
         case .string(let string): JSONWriter.append(quoted: string, to: &buffer)
         case .array(let elements):
             buffer.append(UInt8(ascii: "["))
@@ -201,17 +203,12 @@ extension JSON: CustomStringConvertible {
                 element.append(to: &buffer)
             }
             buffer.append(UInt8(ascii: "]"))
-        case .object(let object):
-            buffer.append(UInt8(ascii: "{"))
-            for (index, member) in object.enumerated() {
-                if index > 0 { buffer.append(UInt8(ascii: ",")) }
-                JSONWriter.append(quoted: member.name, to: &buffer)
-                buffer.append(UInt8(ascii: ":"))
-                member.value.append(to: &buffer)
-            }
-            buffer.append(UInt8(ascii: "}"))
+        case .object(let object): object.append(text: &buffer)
         }
     }
+
+    // Swift prints the shortest text that reads back as the same number, and its forms are JSON's.
+    static func append(_ number: Double, to buffer: inout ByteBuffer) { buffer.append(number.description) }
 
     public var text: [UInt8] {
         var buffer = ByteBuffer()
@@ -233,10 +230,7 @@ extension JSON: CustomStringConvertible {
         case .null, .bool, .integer, .number: return 24
         case .string(let string): return JSONWriter.byteCountBound(quoted: string)
         case .array(let elements): return elements.reduce(2) { $0 + $1.textByteCountBound + 1 }
-        case .object(let object):
-            return object.reduce(2) {
-                $0 + JSONWriter.byteCountBound(quoted: $1.name) + $1.value.textByteCountBound + 2
-            }
+        case .object(let object): return object.textByteCountBound
         }
     }
 
@@ -245,23 +239,25 @@ extension JSON: CustomStringConvertible {
         switch self {
         case .null: return 4
         case .bool(let bool): return bool ? 4 : 5
-        case .integer(let integer):
-            var count = integer < 0 ? 2 : 1
-            var rest = integer.magnitude / 10
-            while rest > 0 {
-                count += 1
-                rest /= 10
-            }
-            return count
-        case .number(let number): return number.description.utf8.count
+        case .integer(let integer): return Self.textByteCount(of: integer)
+        case .number(let number): return Self.textByteCount(of: number)
         case .string(let string): return JSONWriter.byteCount(quoted: string)
         case .array(let elements):
             // Brackets, and a comma between two.
             return elements.reduce(Swift.max(elements.count + 1, 2)) { $0 + $1.textByteCount }
-        case .object(let object):
-            return object.reduce(Swift.max(object.count + 1, 2)) {
-                $0 + JSONWriter.byteCount(quoted: $1.name) + 1 + $1.value.textByteCount
-            }
+        case .object(let object): return object.textByteCount
         }
     }
+
+    static func textByteCount(of integer: Int64) -> Int {
+        var count = integer < 0 ? 2 : 1
+        var rest = integer.magnitude / 10
+        while rest > 0 {
+            count += 1
+            rest /= 10
+        }
+        return count
+    }
+
+    static func textByteCount(of number: Double) -> Int { number.description.utf8.count }
 }

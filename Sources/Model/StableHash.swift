@@ -39,31 +39,28 @@ public struct StableHash: Sendable {
         combine(text.utf8.span)
     }
 
-    /// Equal values give equal hashes, however they were written.
+    /// The bytes that the journal has of `object`: equal objects have equal ones, however they were written.
+    public mutating func combine(encoded object: JSONObject) { object.withForm { combine($0) } }
+
+    /// Equal values give equal hashes, however they were written. Another one than that of their bytes.
     public mutating func combine(json: JSON) {
         switch json {
-        case .null: combine(0)
-        case .bool(let bool): combine(bool ? 2 : 1)
+        case .null: combine(UInt64(JSONTag.null))
+        case .bool(let bool): combine(UInt64(bool ? JSONTag.true : JSONTag.false))
         case .integer(let integer):
-            combine(3)
+            combine(UInt64(JSONTag.integer))
             combine(UInt64(bitPattern: integer))
         case .number(let number):
-            combine(4)
+            combine(UInt64(JSONTag.number))
             combine(number.bitPattern)
         case .string(let string):
-            combine(5)
+            combine(UInt64(JSONTag.string))
             combine(string)
         case .array(let elements):
-            combine(6)
+            combine(UInt64(JSONTag.array))
             combine(UInt64(elements.count))
             for element in elements { combine(json: element) }
-        case .object(let object):
-            combine(7)
-            combine(UInt64(object.count))
-            for member in object {
-                combine(member.name)
-                combine(json: member.value)
-            }
+        case .object(let object): object.combine(into: &self)
         }
     }
 

@@ -15,13 +15,20 @@ extension String {
     /// Whether the bytes come before those of `other`, unsigned, the shorter first where one begins the other.
     @inlinable
     public func precedesInBytes(_ other: String) -> Bool {
-        let (left, right) = (utf8.span, other.utf8.span)
-        let count = min(left.count, right.count)
+        utf8.span.precedes(other.utf8.span)
+    }
+}
+
+extension Span<UInt8> {
+    /// Whether they come before `other`, unsigned, the shorter first where one begins the other.
+    @inlinable
+    func precedes(_ other: Span<UInt8>) -> Bool {
+        let count = Swift.min(self.count, other.count)
         var index = 0
         while index < count {
-            if left[index] != right[index] { return left[index] < right[index] }
+            if self[index] != other[index] { return self[index] < other[index] }
             index += 1
         }
-        return left.count < right.count
+        return self.count < other.count
     }
 }

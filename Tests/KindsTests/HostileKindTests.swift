@@ -98,7 +98,7 @@ struct HostileKindTests {
         if Int.random(in: 0..<6, using: &random) == 0 { return other }
         switch value {
         case .object(var object):
-            guard let member = object.randomElement(using: &random) else { return other }
+            guard let member = Array(object).randomElement(using: &random) else { return other }
             object[member.name] = replacing(member.value, with: other, &random)
             return .object(object)
         case .array(var elements):
