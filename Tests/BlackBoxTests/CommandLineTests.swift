@@ -450,6 +450,24 @@ struct CommandLineTests {
         }
     }
 
+    @Test func `on a terminal nothing in an answer's JSON is obeyed, and it stays the same JSON`() async throws {
+        try await onOwnThread {
+            let daemon = try ScriptedDaemon()
+            let terminal = try PseudoTerminal(width: 80, height: 10)
+            let row = "{\"n\":\"\u{9B}2J \u{202E}é\"}"
+            for (isTerminal, text) in [(true, #"{"n":"\u009b2J \u202eé"}"#), (false, row)] {
+                let get = try RunningProgram(
+                    program("telltale"), ["get", "a/b", "--json"], environment: ["TELLTALE_CONNECT": daemon.address],
+                    writingTo: isTerminal ? terminal.end : nil)
+                defer { get.kill() }
+                let peer = try daemon.introduce()
+                try peer.answer("GET", "OK key=a/b rev=2 \(row)")
+                let line = isTerminal ? terminal.read(until: "}}") : get.readToEnd().first
+                #expect(line?.hasSuffix("\"row\":\(text)}") == true)
+            }
+        }
+    }
+
     @Test(
         "A reader who has gone is no failure, of whatever command",
         arguments: [["surfaces"], ["kinds", "draw"], ["kinds", "check"], ["--help"], ["watch", "--help"]])

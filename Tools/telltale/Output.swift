@@ -13,8 +13,9 @@ enum Output {
     /// On a terminal that has colours and whose person wants them (https://no-color.org).
     static let hasColor = canDraw && (environment("NO_COLOR") ?? "").isEmpty
 
+    /// - Parameter text: Made harmless, or JSON, which is made so here where a terminal would obey it.
     static func line(_ text: String) {
-        write(text + "\n")
+        write((isTerminal ? text.harmlessJSON : text) + "\n")
     }
 
     static func json(_ value: JSON) { line(value.description) }
@@ -33,7 +34,7 @@ enum Output {
     }
 
     static func draw(_ block: Block) {
-        for text in block.text(color: hasColor) { line(text) }
+        for text in block.text(color: hasColor) { write(text + "\n") }
     }
 
     /// Columns and lines; 80 × 24 where nobody knows.

@@ -9,6 +9,21 @@ extension String {
         for scalar in unicodeScalars { text.append(scalar.isHarmful ? " " : scalar) }
         return String(text)
     }
+
+    /// The same for JSON text, which stays what it is: they are written as escapes.
+    public var harmlessJSON: String {
+        guard unicodeScalars.contains(where: \.isHarmful) else { return self }
+        var text = ""
+        for scalar in unicodeScalars {
+            if scalar.isHarmful {
+                let digits = String(scalar.value, radix: 16)
+                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            } else {
+                text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
+    }
 }
 
 extension Unicode.Scalar {
