@@ -114,14 +114,15 @@ final class RunningProgram {
     /// - Parameters:
     ///   - input: What it reads; `nil` = nothing.
     ///   - end: Where it writes; `nil` = where ``readLine()`` reads.
+    ///   - terminal: Where it reads and writes.
     init(
         _ executable: URL, _ arguments: [String], input: String? = nil, environment: [String: String] = [:],
-        writingTo end: FileHandle? = nil
+        writingTo end: FileHandle? = nil, at terminal: PseudoTerminal? = nil
     ) throws {
         process.executableURL = executable
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { _, own in own }
-        if let end { process.standardOutput = end } else { process.standardOutput = output }
+        process.standardOutput = end ?? terminal?.end ?? output
         try Data().write(to: errors)
         let errorOutput = try FileHandle(forWritingTo: errors)
         process.standardError = errorOutput
@@ -137,7 +138,7 @@ final class RunningProgram {
             try pipe.fileHandleForWriting.write(contentsOf: Data(input.utf8))
             try pipe.fileHandleForWriting.close()
         } else {
-            process.standardInput = FileHandle.nullDevice
+            process.standardInput = terminal?.end ?? FileHandle.nullDevice
             try process.run()
         }
     }

@@ -55,4 +55,17 @@ final class PseudoTerminal {
     }
 
     private var pending: [UInt8] = []
+
+    /// Whether what is typed is shown, line by line: what a shell leaves its terminal at.
+    var isPlain: Bool {
+        var settings = termios()
+        guard unsafe tcgetattr(descriptor, &settings) == 0 else { return false }
+        let plain = tcflag_t(ICANON | ECHO | ISIG)
+        return settings.c_lflag & plain == plain
+    }
+
+    func press(_ keys: String) {
+        let bytes = Array(keys.utf8)
+        unsafe write(descriptor, bytes, bytes.count)
+    }
 }

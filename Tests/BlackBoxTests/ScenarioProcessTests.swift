@@ -57,6 +57,35 @@ struct ScenarioProcessTests {
         }
     }
 
+    @Test("Ctrl-Z gives the shell its terminal back, and then the run", arguments: [true, false])
+    func suspension(isKey: Bool) async throws {
+        try await onOwnThread {
+            let terminal = try PseudoTerminal(width: 120, height: 40)
+            let run = try RunningProgram(
+                program("telltale-sim"), ["run", "coffee-in-the-car", "--speed", "0.1"],
+                environment: ["TERM": "xterm"], at: terminal)
+            defer { run.kill() }
+            let (begin, end) = ("\u{1B}[?1049h", "\u{1B}[?1049l")
+            #expect(terminal.read(until: begin) != nil)
+            #expect(terminal.read(until: "q quits") != nil)
+            #expect(!terminal.isPlain)
+            if isKey { terminal.press("\u{1A}") } else { run.send(SIGTSTP) }
+            #expect(terminal.read(until: end)?.contains("\u{1B}[?25h") == true)
+            let deadline = Date.now.addingTimeInterval(20)
+            while !run.isStopped, Date.now < deadline {}
+            #expect(run.isStopped)
+            #expect(terminal.isPlain)
+            run.send(SIGCONT)
+            #expect(terminal.read(until: begin) != nil)
+            #expect(terminal.read(until: "q quits") != nil, "the whole picture is drawn again")
+            #expect(!terminal.isPlain)
+            terminal.press("q")
+            #expect(terminal.read(until: end) != nil)
+            #expect(run.waitForExit(seconds: 20) == 130)
+            #expect(terminal.isPlain)
+        }
+    }
+
     @Test func `what cannot be played says why, and with which exit`() async throws {
         try await onOwnThread {
             let daemon = try DaemonProcess()

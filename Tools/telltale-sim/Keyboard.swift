@@ -1,47 +1,82 @@
+import Cards
 import Foundation
 import Glibc
 import Synchronization
 
 /// Keys as they are pressed, from a terminal that shows a picture meanwhile.
 ///
-/// The terminal is given back as it was when this ends, and when the process is told to end.
+/// The terminal is given back as it was when this ends, when the process is told to end, and for as long as it is stopped
+/// (ctrl-Z).
 final class Keyboard {
-    private static let saved = Mutex<termios?>(nil)
-    private var isOpen = false
+    private struct Settings {
+        var before: termios
+        var own: termios
+    }
 
-    /// Whether somebody can press keys.
-    static var isPresent: Bool { isatty(STDIN_FILENO) == 1 }
+    // The handlers of signals know no object.
+    private static let settings = Mutex<Settings?>(nil)
+    private static let hasComeBack = Atomic(false)
+    private static let endings = [SIGTERM, SIGHUP, SIGINT]
+
+    /// Somebody presses keys.
+    private let isOpen: Bool
+    private var isOver = false
 
     init() {
-        var settings = termios()
-        guard unsafe tcgetattr(STDIN_FILENO, &settings) == 0 else { return }
-        Self.saved.withLock { $0 = settings }
-        // Each key at once, unseen; ctrl-c is a key too, so that it ends us in order.
-        settings.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
-        guard unsafe tcsetattr(STDIN_FILENO, TCSANOW, &settings) == 0 else { return }
-        isOpen = true
-        for number in [SIGTERM, SIGHUP, SIGINT] {
+        var before = termios()
+        if unsafe tcgetattr(STDIN_FILENO, &before) == 0 {
+            var own = before
+            // Each key at once, unseen; ctrl-C and ctrl-Z are keys too, so that they are obeyed in order.
+            own.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
+            isOpen = unsafe tcsetattr(STDIN_FILENO, TCSANOW, &own) == 0
+            let settings = Settings(before: before, own: own)
+            if isOpen { Self.settings.withLock { $0 = settings } }
+        } else {
+            isOpen = false
+        }
+        // Whoever started us may have blocked them, and what is blocked stays so in its child.
+        var obeyed = sigset_t()
+        unsafe sigemptyset(&obeyed)
+        for number in Self.endings + [SIGTSTP] { unsafe sigaddset(&obeyed, number) }
+        unsafe pthread_sigmask(SIG_UNBLOCK, &obeyed, nil)
+        for number in Self.endings {
             signal(number) { number in
                 Keyboard.giveBack()
-                Terminal.write("\u{1B}[?25h\u{1B}[?1049l")
+                Terminal.write(Painter.end)
                 _exit(128 + number)
             }
+        }
+        signal(SIGTSTP) { _ in
+            Keyboard.giveBack()
+            Terminal.write(Painter.end)
+            // The process stays here until somebody lets it go on.
+            kill(getpid(), SIGSTOP)
+            Keyboard.apply(\.own)
+            Keyboard.hasComeBack.store(true, ordering: .relaxed)
         }
     }
 
     deinit { close() }
 
     func close() {
-        guard isOpen else { return }
-        isOpen = false
+        guard !isOver else { return }
+        isOver = true
         Self.giveBack()
-        for number in [SIGTERM, SIGHUP, SIGINT] { signal(number, SIG_DFL) }
+        for number in Self.endings + [SIGTSTP] { signal(number, SIG_DFL) }
     }
 
-    private static func giveBack() {
-        guard var settings = saved.withLockIfAvailable({ $0 }) ?? nil else { return }
+    private static func giveBack() { apply(\.before) }
+
+    private static func apply(_ which: KeyPath<Settings, termios>) {
+        guard var settings = settings.withLockIfAvailable({ $0?[keyPath: which] }) ?? nil else { return }
         unsafe tcsetattr(STDIN_FILENO, TCSANOW, &settings)
     }
+
+    /// Stops the process, as the terminal itself does where ctrl-Z is no key.
+    func suspend() { raise(SIGTSTP) }
+
+    /// Whether the process was stopped since the last question: somebody else has had the screen.
+    func takeComeback() -> Bool { Self.hasComeBack.exchange(false, ordering: .relaxed) }
 
     /// The next key, if one is pressed within so many milliseconds.
     func key(within milliseconds: Int64) -> Character? {

@@ -141,6 +141,7 @@ struct RunCommand: ParsableCommand {
 
     /// One frame, and what was asked for since the last one.
     private func show(_ run: LiveRun, on watch: RunWatch) {
+        _ = watch.comesBack()
         while let wish = watch.wish(within: 0) {
             switch wish {
             case .pause: run.crowd.pause(!run.crowd.isPaused, at: LiveRun.instant)

@@ -38,13 +38,26 @@ final class RunWatch {
     /// What is asked for by the next key, if one is pressed within so many milliseconds.
     func wish(within milliseconds: Int64) -> Wish? {
         switch keyboard.key(within: milliseconds) {
-        case " ": .pause
-        case "s", "n", "\n", "\r": .step
-        case "+", "=": .faster
-        case "-", "_": .slower
-        case "q", "\u{3}", "\u{4}": .quit
-        case _: nil
+        case " ": return .pause
+        case "s", "n", "\n", "\r": return .step
+        case "+", "=": return .faster
+        case "-", "_": return .slower
+        case "q", "\u{3}", "\u{4}": return .quit
+        case "\u{1A}":
+            keyboard.suspend()
+            return nil
+        case _: return nil
         }
+    }
+
+    /// After ctrl-Z, and what the shell did meanwhile: the screen is taken again.
+    ///
+    /// - Returns: Whether there was any; once.
+    func comesBack() -> Bool {
+        guard isOpen, keyboard.takeComeback() else { return false }
+        Terminal.write(Painter.begin + painter.forget())
+        drawnAt = 0
+        return true
     }
 
     static func speed(_ speed: Double, after wish: Wish) -> Double {
@@ -106,6 +119,8 @@ final class RunPacer {
     /// - Returns: Whether it may happen.
     func mayGoOn(_ glimpse: Glimpse) -> Bool {
         while !hasQuit {
+            // What did not happen meanwhile is not made up for.
+            if watch.comesBack() { rebase(at: glimpse.time) }
             watch.show(glimpse, speed: speed, isPaused: isPaused)
             let wait = wait(until: glimpse)
             if let wish = watch.wish(within: wait) {
