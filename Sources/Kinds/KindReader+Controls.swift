@@ -62,6 +62,9 @@ extension KindReader {
         }
     }
 
+    /// What an activity holds at most, as compact JSON (apple-domain A2).
+    private static let raisedByteLimit = 4_096
+
     private mutating func raises(_ parent: JSONObject) -> ButtonKind.Raises? {
         guard let json = parent["raises"] else { return nil }
         let path = "raises"
@@ -82,6 +85,14 @@ extension KindReader {
             } else {
                 wrongType(value, at: Self.join(path, name), expected: "an object")
             }
+        }
+        let byteCount = values.values.reduce(0) { $0 + $1.textByteCount }
+        if byteCount > Self.raisedByteLimit {
+            warn(
+                path,
+                "content and attributes are \(byteCount) bytes together: no activity takes more than "
+                    + "\(Self.raisedByteLimit)",
+                advice: "shorten them")
         }
         guard let kind, let event, eventName(event, at: "raises.event") != nil else { return nil }
         let id = template(object, "id", at: path)

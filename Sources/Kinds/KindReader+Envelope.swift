@@ -43,7 +43,7 @@ extension KindReader {
             error("version", "version \(version)", advice: "count versions from 1")
         }
         let app = requiredString(object, "app", at: "", example: "com.example.coffee")
-        if let app { checkLength(of: app, limit: Self.textLimit, at: "app") }
+        if let app { lint(app: app) }
         let title = text(object, "title", at: "") ?? name ?? ""
         _ = string(object, "$schema", at: "")
 
@@ -58,6 +58,16 @@ extension KindReader {
             return nil
         }
         return Kind(name: name, version: version, app: app, title: title, body: body, source: source)
+    }
+
+    /// A device says which app is in front of it, in the words of an attribute's value (protocol.md §1).
+    private mutating func lint(app: String) {
+        checkLength(of: app, limit: Self.textLimit, at: "app")
+        guard app.utf8.contains(where: { !(0x21...0x7E).contains($0) }) || app == "none" else { return }
+        warn(
+            "app", "no device can say that \(quoted(app)) is in front of it",
+            advice:
+                "use an identifier of visible ASCII, without spaces, as com.example.coffee; people read the \"title\"")
     }
 
     private mutating func activity(_ object: JSONObject, title: String) -> ActivityKind? {

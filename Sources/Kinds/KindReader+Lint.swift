@@ -15,9 +15,15 @@ extension KindReader {
             switch path.root {
             case .attributes: lint(path.names, of: "attributes", declared: declared.attributes, at: place)
             case .content: lint(path.names, of: "content", declared: declared.content, at: place)
-            case .event: break
+            case .event: lint(eventPath: path, at: place)
             }
         }
+        for (path, place) in events.timerReads {
+            warn(
+                place, "\(path) is missing here: a timer brings no event",
+                advice: "keep what the event says with an \"assign\", and read content.…")
+        }
+        lintNames(events, accept: accept, startsOn: startsOn)
         let renamed = Set(accept.values)
         for (name, place) in events.named
         where EventName.lifecycle.contains(name) && !events.raised.contains(name) && !renamed.contains(name) {
@@ -49,23 +55,84 @@ extension KindReader {
         }
     }
 
+    /// Names that no event, no transition or no `send` answers to.
+    private mutating func lintNames(_ events: EventUse, accept: [String: String], startsOn: [String]) {
+        for name in accept.keys.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
+            if EventName.lifecycle.contains(name) {
+                warn(
+                    Self.join("accept", name),
+                    "type=\(name) is the activity's own life-cycle, and is taken before anything is renamed",
+                    advice: "rename another event, or take it out")
+            } else if name.utf8.starts(with: Statechart.donePrefix.utf8) {
+                warn(
+                    Self.join("accept", name), "no client may send \(quoted(name))",
+                    advice: "rename another event, or take it out")
+            }
+        }
+        for (index, name) in startsOn.enumerated()
+        where ["update", "end"].contains(name) && !accept.values.contains(name) {
+            warn(
+                "startsOn[\(index)]", "type=\(name) is the activity's own life-cycle, and starts nothing",
+                advice: "name an event of the machine, or take it out")
+        }
+        for (id, place) in events.cancelled where !events.sentIDs.contains(id) {
+            warn(place, "nothing is sent under the id \(quoted(id))", advice: "give the \"send\" that is meant this id")
+        }
+        guard !events.hasWildcard else { return }
+        let heard = Set(events.heard)
+        for (name, place) in events.made where !heard.contains(name) && !name.hasPrefix(Statechart.donePrefix) {
+            warn(place, "nothing handles \(quoted(name))", advice: "add it to an \"on\", or take it out here")
+        }
+        for (name, place) in events.parked where !heard.contains(name) {
+            warn(
+                place, "nothing handles \(quoted(name)): it is parked for ever",
+                advice: "add it to an \"on\", or take it out here")
+        }
+    }
+
+    private mutating func lint(eventPath path: ValuePath, at place: String) {
+        guard let name = path.names.first else { return }
+        if name == "content" || path.names == ["type"] { return }
+        warn(
+            place, "\(path) is always missing: an event has its \"type\" and its \"content\"",
+            advice: name == "type"
+                ? "read event.type, which is a text" : "read event.content.\(path.names.joined(separator: "."))")
+    }
+
     /// Which events a machine hears, which it makes, and which values it reads.
     private struct EventUse {
+        /// Those that a state waits for, with a transition or a `defer`.
         var named: [(name: String, place: String)] = []
-        var raised: Set<String> = []
+        /// Those that a transition takes.
+        var heard: [String] = []
+        var parked: [(name: String, place: String)] = []
+        var made: [(name: String, place: String)] = []
+        var sentIDs: Set<String> = []
+        var cancelled: [(id: String, place: String)] = []
         var hasWildcard = false
         var reads: [(path: ValuePath, place: String)] = []
+        /// What is read where a timer has fired.
+        var timerReads: [(path: ValuePath, place: String)] = []
 
-        mutating func add(_ actions: [ActionDescription]) {
+        var raised: Set<String> { Set(made.map(\.name)) }
+
+        mutating func add(_ actions: [ActionDescription], ofTimer: Bool = false) {
             for description in actions {
+                let place = description.location
                 switch description.action {
-                case .raise(let name): raised.insert(name)
-                case .send(let name, _, _): raised.insert(name)
+                case .raise(let name): made.append((name, place))
+                case .send(let name, _, let id):
+                    made.append((name, place))
+                    if let id { sentIDs.insert(id) }
                 case .assign(let assignments):
-                    for case .path(let path) in assignments.map(\.source) { reads.append((path, description.location)) }
-                case .cancel: break
+                    for case .path(let path) in assignments.map(\.source) { read(path, at: place, ofTimer: ofTimer) }
+                case .cancel(let id): cancelled.append((id, place))
                 }
             }
+        }
+
+        mutating func read(_ path: ValuePath, at place: String, ofTimer: Bool) {
+            if ofTimer, path.root == .event { timerReads.append((path, place)) } else { reads.append((path, place)) }
         }
     }
 
@@ -74,14 +141,19 @@ extension KindReader {
     ) {
         lintTimes(state, notes: notes[state.location], maxLinger: maxLinger)
         events.add(state.entry + state.exit)
-        events.named += state.deferred.map { ($0, Self.join(state.location, "defer")) }
+        let parked = state.deferred.map { (name: $0, place: Self.join(state.location, "defer")) }
+        events.parked += parked
+        events.named += parked
         for transition in state.transitions + state.reopen {
-            events.add(transition.actions)
+            let isTimer = if case .after = transition.trigger { true } else { false }
+            events.add(transition.actions, ofTimer: isTimer)
             for path in transition.condition?.paths ?? [] {
-                events.reads.append((path, Self.join(transition.location, "guard")))
+                events.read(path, at: Self.join(transition.location, "guard"), ofTimer: isTimer)
             }
             switch transition.trigger {
-            case .event(let name): events.named.append((name, transition.location))
+            case .event(let name):
+                events.named.append((name, transition.location))
+                events.heard.append(name)
             case .wildcard: events.hasWildcard = true
             case .always, .after, .done: break
             }

@@ -329,6 +329,12 @@ extension KindReader {
         transition.actions = actions(object, "actions", at: path)
         transition.reenter = bool(object, "reenter", at: path) ?? false
         transition.skip = bool(object, "skip", at: path) ?? false
+        for (name, isSet) in [("reenter", transition.reenter), ("skip", transition.skip)]
+        where isSet && object["target"] == nil {
+            warn(
+                Self.join(path, name), "without a \"target\" it means nothing",
+                advice: "add a \"target\" (the state itself, to enter it again), or take it out")
+        }
         return transition
     }
 

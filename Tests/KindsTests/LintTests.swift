@@ -127,7 +127,9 @@ private func key(_ letter: String) -> String { letter + String(repeating: "k", c
 private func long(_ count: Int) -> String { String(repeating: "é", count: count) }
 
 let schemaCases: [LintCase] = [
-    LintCase(name: "app too long", patch: "{\"app\":\"\(long(257))\"}", path: "app", says: "257 characters"),
+    LintCase(
+        name: "app too long", patch: "{\"app\":\"\(String(repeating: "a", count: 257))\"}", path: "app",
+        says: "257 characters"),
     LintCase(name: "title too long", patch: "{\"title\":\"\(long(257))\"}", path: "title", says: "257 characters"),
     LintCase(name: "symbol too long", patch: "{\"symbol\":\"\(long(257))\"}", path: "symbol", says: "257"),
     LintCase(
@@ -245,7 +247,8 @@ let schemaCases: [LintCase] = [
         name: "two actions in one", patch: #"{"machine":{"states":{"placed":{"entry":[{"raise":"x","cancel":"y"}]}}}}"#,
         path: "\(machine).placed.entry[0]", says: "raise and cancel"),
     LintCase(
-        name: "delay of a raise", patch: #"{"machine":{"states":{"placed":{"entry":[{"raise":"x","delay":"5m"}]}}}}"#,
+        name: "delay of a raise",
+        patch: #"{"machine":{"states":{"placed":{"entry":[{"raise":"ready","delay":"5m"}]}}}}"#,
         path: "\(machine).placed.entry[0].delay", says: "not known"),
     LintCase(
         name: "assignment of a text around a path",
@@ -331,6 +334,63 @@ let warningCases: [LintCase] = [
         name: "accept to the activity's own end", patch: #"{"accept":{"DELIVERED":"end","UPD":"confirm"}}"#,
         severity: .warning, path: "accept.DELIVERED", says: "the machine hears of a renamed event"),
 
+    LintCase(
+        name: "accept of the activity's own end", patch: #"{"accept":{"end":"ready"}}"#, severity: .warning,
+        path: "accept.end", says: "is taken before anything is renamed"),
+    LintCase(
+        name: "accept of what no client may send", patch: #"{"accept":{"done.placed":"ready"}}"#, severity: .warning,
+        path: "accept.done.placed", says: "no client may send"),
+    LintCase(
+        name: "startsOn the activity's own update", patch: #"{"startsOn":["start","update"]}"#, severity: .warning,
+        path: "startsOn[1]", says: "starts nothing"),
+    LintCase(
+        name: "app that no device can name", patch: #"{"app":"com.example.커피"}"#, severity: .warning, path: "app",
+        says: "no device can say"),
+    LintCase(
+        name: "app of the name of no app", base: goodToggle, patch: #"{"app":"none"}"#, severity: .warning,
+        path: "app", says: "no device can say"),
+    LintCase(
+        name: "raises more than an activity takes", base: goodButton,
+        patch: "{\"raises\":{\"content\":{\"x\":\"\(long(4_000))\"},\"attributes\":{\"y\":\"\(long(100))\"}}}",
+        severity: .warning, path: "raises", says: "8216 bytes together"),
+
+    LintCase(
+        name: "event path without content in a guard",
+        patch: #"{"machine":{"states":{"placed":{"on":{"x":{"target":"brewing","guard":"event.shelf == 'B'"}}}}}}"#,
+        severity: .warning, path: "\(machine).placed.on.x.guard", says: "event.shelf is always missing"),
+    LintCase(
+        name: "event path without content in an assignment",
+        patch: #"{"machine":{"states":{"placed":{"on":{"x":{"actions":[{"assign":{"eta":"{{event.eta}}"}}]}}}}}}"#,
+        severity: .warning, path: "\(machine).placed.on.x.actions[0]", says: "event.eta is always missing"),
+    LintCase(
+        name: "member of an event's type",
+        patch: #"{"machine":{"states":{"placed":{"on":{"x":{"target":"brewing","guard":"event.type.a == 'B'"}}}}}}"#,
+        severity: .warning, path: "\(machine).placed.on.x.guard", says: "event.type.a is always missing"),
+    LintCase(
+        name: "event in a timer's guard",
+        patch:
+            #"{"machine":{"states":{"placed":{"after":{"1m":{"target":"brewing","guard":"event.content.x == 1"}}}}}}"#,
+        severity: .warning, path: "\(machine).placed.after.1m.guard", says: "a timer brings no event"),
+    LintCase(
+        name: "raise of nothing",
+        patch: #"{"machine":{"states":{"placed":{"on":{"x":{"actions":[{"raise":"reddy"}]}}}}}}"#, severity: .warning,
+        path: "\(machine).placed.on.x.actions[0]", says: "nothing handles \"reddy\""),
+    LintCase(
+        name: "send of nothing", patch: #"{"machine":{"states":{"placed":{"exit":[{"send":"remind","delay":"5m"}]}}}}"#,
+        severity: .warning, path: "\(machine).placed.exit[0]", says: "nothing handles \"remind\""),
+    LintCase(
+        name: "cancel of nothing", patch: #"{"machine":{"states":{"placed":{"exit":[{"cancel":"remindr"}]}}}}"#,
+        severity: .warning, path: "\(machine).placed.exit[0]", says: "nothing is sent under the id"),
+    LintCase(
+        name: "defer of nothing", patch: #"{"machine":{"states":{"placed":{"defer":["reddy"]}}}}"#, severity: .warning,
+        path: "\(machine).placed.defer", says: "parked for ever"),
+    LintCase(
+        name: "reenter of nothing",
+        patch: #"{"machine":{"states":{"placed":{"on":{"x":{"reenter":true}}}}}}"#, severity: .warning,
+        path: "\(machine).placed.on.x.reenter", says: "without a \"target\""),
+    LintCase(
+        name: "skip to nothing", patch: #"{"machine":{"states":{"placed":{"on":{"x":{"skip":true}}}}}}"#,
+        severity: .warning, path: "\(machine).placed.on.x.skip", says: "without a \"target\""),
     LintCase(
         name: "undeclared content in a guard",
         patch:
