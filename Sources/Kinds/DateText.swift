@@ -58,9 +58,10 @@ enum DateText {
         milliseconds += (hour * 60 + minute) * 60_000
         if take(":") {
             let start = scanner.offset
-            guard let thousandths = scanner.number(), scanner.offset >= start + 2, thousandths < 61_000 else {
-                return nil
-            }
+            // Two digits, which a fraction may follow.
+            guard pair() != nil, scanner.digits(limit: 1) == nil else { return nil }
+            scanner.offset = start
+            guard let thousandths = scanner.number(), thousandths < 61_000 else { return nil }
             milliseconds += thousandths
         }
         guard scanner.offset < bytes.count, !take("Zz") else {

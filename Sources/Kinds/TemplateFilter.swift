@@ -61,15 +61,9 @@ enum TemplateFilter: Hashable, Sendable {
         case .truncate(let count):
             return Self.text(value).map { .string($0.count > count ? $0.prefix(count - 1) + "…" : $0) }
         case .percent:
-            guard let number = Self.number(value), let text = Self.fixed(number * 100, decimals: 0) else {
-                return value
-            }
-            return .string(text + "%")
+            return Self.fixed(value, times: 100, decimals: 0).map { .string($0 + "%") } ?? value
         case .round(let decimals):
-            guard let number = Self.number(value), let text = Self.fixed(number, decimals: decimals) else {
-                return value
-            }
-            return .string(text)
+            return Self.fixed(value, times: 1, decimals: decimals).map { .string($0) } ?? value
         case .default(let text):
             return Self.text(value).flatMap { $0.isEmpty ? nil : value } ?? .string(text)
         case .date(let offset): return Self.fields(value, offset) { $0.date }
@@ -100,6 +94,18 @@ enum TemplateFilter: Hashable, Sendable {
             return value
         }
         return .string(choose(fields))
+    }
+
+    /// `value`, multiplied, with so many decimals; `nil` for what is no number.
+    private static func fixed(_ value: JSON?, times factor: Int64, decimals: Int) -> String? {
+        // A whole number may have more digits than a `Double` of its decimals keeps.
+        if let whole = value?.integer {
+            let (product, overflow) = whole.multipliedReportingOverflow(by: factor)
+            if !overflow {
+                return decimals > 0 ? "\(product)." + String(repeating: "0", count: decimals) : "\(product)"
+            }
+        }
+        return number(value).flatMap { fixed($0 * Double(factor), decimals: decimals) }
     }
 
     /// `number` with exactly so many decimals, rounded half away from zero; one too large to be counted in them as it is,

@@ -49,6 +49,9 @@ struct TemplateTests {
             ("{{content.most | round:9}}", "9.223372036854776e+18"),
             ("{{content.most | date}}", "9.223372036854776e+18"),
             ("{{content.least | datetime}}", "-9.3e+18"), ("{{content.huge | time:\"-23:59\"}}", "1e+307"),
+            ("{{content.whole | round:2}}", "9007199254740991.00"), ("{{content.whole | round}}", "9007199254740991"),
+            ("{{content.whole | percent}}", "900719925474099100%"),
+            ("{{content.below | round:1}}", "-9007199254740991.0"),
             ("{{content.first | date:\"-23:59\"}}", "0000-12-31"),
             ("{{content.last | date:\"+23:59\"}}", "10000-01-01"),
         ])
@@ -57,9 +60,32 @@ struct TemplateTests {
             #"""
             {"huge":1e307,"text":"-1e308","large":1e18,"tiny":5e-324,"endless":"1e999","word":"inf",
              "most":9.223372036854775807e18,"least":-9.3e18,
-             "first":"0001-01-01","last":"9999-12-31T23:59:59.999Z"}
+             "whole":9007199254740991,"below":-9007199254740991,"first":"0001-01-01","last":"9999-12-31T23:59:59.999Z"}
             """#)
         #expect(try Template(text).rendered(in: context(attributes: [:], content: content, progress: nil)) == expected)
+    }
+
+    @Test(
+        "What is no date is shown as it is",
+        arguments: [
+            "2023-02-29", "2100-02-29", "2024-2-29", "2024-02-29T24:00", "2024-02-29T10", "2024-02-29T1:30",
+            "2024-02-29T10:30:5", "2024-02-29T10:30:005Z", "2024-02-29T10:30:005.5Z", "2024-02-29T10:30:00.Z",
+            "2024-02-29T10:30:61Z", "2024-02-29T10:30Z ", "2024-02-29T10:30+24:00", "2024-02-29T10:30 Europe/Berlin",
+        ])
+    func noDate(text: String) throws {
+        let context = context(attributes: [:], content: ["d": .string(text)], progress: nil)
+        #expect(try Template("{{content.d | datetime}}").rendered(in: context) == text)
+    }
+
+    @Test(
+        "A date is told in the zone that is asked for",
+        arguments: [
+            ("2024-02-29", "2024-02-29 09:00"), ("2000-02-29T23:59:60Z", "2000-03-01 09:00"),
+            ("2024-03-31T02:30:00.250+02:00", "2024-03-31 09:30"), ("2024-12-31t23:59:59,9-1130", "2025-01-01 20:29"),
+        ])
+    func date(text: String, expected: String) throws {
+        let context = context(attributes: [:], content: ["d": .string(text)], progress: nil)
+        #expect(try Template("{{content.d | datetime:'+09:00'}}").rendered(in: context) == expected)
     }
 
     @Test func `a text that reads much many times is cut between two letters`() throws {
