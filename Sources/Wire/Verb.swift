@@ -83,6 +83,8 @@ public final class VerbDescription: Sendable {
             let text = "\(attribute.text)=\(attribute.placeholder)"
             parts.append(attribute.isRequired ? text : "[\(text)]")
         }
+        // Its attributes are no fixed ones: HELP lists the situations that there are.
+        if verb == .trait { parts.append("NAME=VALUE ...") }
         if let tail { parts.append(tail) }
         return parts.joined(separator: " ")
     }
