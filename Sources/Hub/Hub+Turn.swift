@@ -264,10 +264,13 @@ extension Hub {
         }
     }
 
-    /// What stands behind a key of which the people of `account` may know.
+    /// The activity behind a key of which the people of `account` may know.
     private func addressed(_ key: Key, to account: String) throws(WireError) -> EntityIndex {
         guard let entity = entities.index(of: key), exists(entity), isAddressed(entity, to: account) else {
             throw unknownKey(key)
+        }
+        guard !isControl(entity) else {
+            throw WireError(.badAction, "\(key) is a control; DISMISS and SEEN are for live activities")
         }
         return entity
     }
