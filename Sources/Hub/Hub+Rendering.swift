@@ -306,9 +306,10 @@ extension Hub {
         guard let style else { return nil }
         var writer = JSONWriter()
         writer.beginObject()
-        writer.member("title", alert.title)
-        writer.member("body", alert.body)
-        if let sound = alert.sound { writer.member("sound", sound) }
+        // An event's own may be as long as a line, and goes to everybody.
+        writer.member("title", Template.bounded(alert.title))
+        writer.member("body", Template.bounded(alert.body))
+        if let sound = alert.sound { writer.member("sound", Template.bounded(sound)) }
         writer.member("style", style.rawValue)
         writer.endObject()
         return writer.bytes

@@ -321,7 +321,7 @@ extension Hub {
         guard let terms = subscriptions.terms(of: index) else { return }
         let entity = change.entity
         // By what the change made of it, and not what the whole batch did.
-        let sees = change.isVisible(to: terms.account)
+        let sees = change.isAnnounced ? change.isTold(to: terms.account) : change.isVisible(to: terms.account)
         let owes = subscriptions.change(index) { subscription in
             guard sees || subscription.knows(entity) else { return false }
             if subscription.needBacklog().queue.mark(entity, commit: change.commit) { entities.retain(entity) }

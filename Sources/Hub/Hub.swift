@@ -223,6 +223,13 @@ struct Change: Sendable {
     /// Whether the devices of `account` could show it then; without an account everything is visible.
     func isVisible(to account: String?) -> Bool { account.map { activity?.value.isVisible(to: $0) ?? true } ?? true }
 
+    /// Whether what goes out before its row is for the devices of `account`. An activity that leaves with this commit
+    /// can be seen no more, and its end may be what is told.
+    func isTold(to account: String?) -> Bool {
+        guard let account, let activity = activity?.value else { return true }
+        return activity.isAddressed(to: account) && !activity.isDismissed(by: account)
+    }
+
     /// Whether it was for `account` then.
     func isAddressed(to account: String?) -> Bool {
         account.map { activity?.value.isAddressed(to: $0) ?? true } ?? true

@@ -50,12 +50,14 @@ public struct Template: Hashable, Sendable {
             case .value(let path, let filters):
                 result += Self.text(of: Self.value(path, filters, in: context))
             }
-            if result.utf8.count > Self.renderedByteLimit { return Self.cut(result) }
+            if result.utf8.count > Self.renderedByteLimit { return Self.bounded(result) }
         }
         return result
     }
 
-    private static func cut(_ text: String) -> String {
+    /// `text`, cut between two Unicode scalars where it is longer than ``renderedByteLimit``.
+    public static func bounded(_ text: String) -> String {
+        guard text.utf8.count > renderedByteLimit else { return text }
         var end = text.utf8.index(text.startIndex, offsetBy: renderedByteLimit)
         while text.utf8[end] & 0xC0 == 0x80 { end = text.utf8.index(before: end) }
         return String(text[..<end])

@@ -376,9 +376,10 @@ extension Activity {
     public func isDismissed(by account: String) -> Bool { mark(of: account)?.isDismissed == true }
 
     /// Whether the alert of the commit `rev` need not go to the devices of `account` any more: it was seen on one of
-    /// them, or the activity was dismissed.
+    /// them, or its person dismissed the activity. That it has gone by itself is no reason: its end may be what the alert
+    /// tells.
     public func isAlertSpent(rev: Int64, for account: String) -> Bool {
-        guard lifecycle != .dismissed, let mark = mark(of: account) else { return lifecycle == .dismissed }
+        guard let mark = mark(of: account) else { return false }
         return mark.isDismissed || mark.seenRev.map { $0 >= rev } ?? false
     }
 
