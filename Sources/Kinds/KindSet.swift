@@ -16,6 +16,11 @@ public struct KindSet: Sendable {
 
     public subscript(name: some StringProtocol) -> Kind? { indices[String(name)].map { kinds[$0] } }
 
+    /// Whether a file of this name in a folder of kinds is one: JSON, but no schema, nor what editors and systems hide.
+    public static func isKindFile(named name: String) -> Bool {
+        name.hasSuffix(".json") && !name.hasSuffix(".schema.json") && !name.hasPrefix(".")
+    }
+
     /// Reads and checks a folder's files.
     ///
     /// - Parameter files: Each with its name, for the diagnostics, and its bytes; in any order.

@@ -360,8 +360,8 @@ final class Daemon {
 
     private func log(_ diagnostic: Diagnostic) {
         switch diagnostic.severity {
-        case .error: logger.error("\(diagnostic)")
-        case .warning: logger.warning("\(diagnostic)")
+        case .error: logger.error("\(diagnostic.logged)")
+        case .warning: logger.warning("\(diagnostic.logged)")
         }
     }
 

@@ -10,7 +10,7 @@ struct KindFolder {
         let description: String
     }
 
-    /// Reads every `*.json` in the folder.
+    /// Reads every kind file in the folder.
     func load() throws(Unreadable) -> (kinds: KindSet?, diagnostics: [Diagnostic]) {
         let names: [String]
         do {
@@ -19,7 +19,7 @@ struct KindFolder {
             throw Unreadable(description: "--kinds \(path): the folder cannot be read; name one that holds kind files")
         }
         var files: [(name: String, bytes: [UInt8])] = []
-        for name in names.sorted() where name.hasSuffix(".json") {
+        for name in names.sorted() where KindSet.isKindFile(named: name) {
             guard let data = FileManager.default.contents(atPath: "\(path)/\(name)") else {
                 throw Unreadable(description: "--kinds \(path): \(name) cannot be read; look at its permissions")
             }
@@ -31,4 +31,9 @@ struct KindFolder {
         }
         return KindSet.load(files: files)
     }
+}
+
+extension Diagnostic {
+    /// For a log, whose line begins with the severity already.
+    var logged: String { String(description.dropFirst("\(severity.rawValue): ".count)) }
 }

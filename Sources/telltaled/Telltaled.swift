@@ -173,7 +173,7 @@ struct Telltaled: ParsableCommand {
             let (loaded, diagnostics) = try KindFolder(path: configuration.kinds).load()
             for diagnostic in diagnostics {
                 if diagnostic.severity == .warning {
-                    logger.warning("\(diagnostic)")
+                    logger.warning("\(diagnostic.logged)")
                 } else {
                     complain("\(diagnostic)")
                 }

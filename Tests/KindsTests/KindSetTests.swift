@@ -16,6 +16,16 @@ struct KindSetTests {
         }
     }
 
+    @Test(
+        "A folder's kind files are told by their names",
+        arguments: [
+            ("coffee.json", true), (".coffee.json", false), (".#coffee.json", false), ("kind.schema.json", false),
+            ("coffee.json~", false), ("coffee.JSON", false), ("notes.txt", false),
+        ])
+    func kindFile(name: String, isOne: Bool) {
+        #expect(KindSet.isKindFile(named: name) == isOne)
+    }
+
     @Test func `one kind in two files is an error that names both`() {
         let (set, diagnostics) = KindSet.load(
             files: [file("a.json", goodToggle), file("b.json", goodToggle.merging(["version": 2]))])

@@ -24,8 +24,7 @@ enum KindFiles {
             throw Unreadable(description: "\(path): the folder cannot be read (\(error.localizedDescription))")
         }
         var files: [(name: String, bytes: [UInt8])] = []
-        for name in names.sorted()
-        where name.hasSuffix(".json") && !name.hasSuffix(".schema.json") && !name.hasPrefix(".") {
+        for name in names.sorted() where KindSet.isKindFile(named: name) {
             files.append((name, try bytes(of: path.hasSuffix("/") ? path + name : "\(path)/\(name)")))
         }
         guard !files.isEmpty else { throw Unreadable(description: "\(path): there is no .json file in it") }
