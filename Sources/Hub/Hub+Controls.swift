@@ -178,14 +178,16 @@ extension Hub {
         guard let index = kinds.current[kind] else {
             throw WireError(.unknownKind, "there is no kind \(kind); KINDS lists them")
         }
+        if case .activity = kinds.versions[index].body {
+            throw WireError(.badAction, "\(kind) is a live activity; post its events with EVT")
+        }
         guard self[id]?.served.contains(kind) == true else {
             throw WireError(.forbidden, "this connection does not serve \(kind); SERVE \(kind) first")
         }
         switch (kinds.versions[index].body, value) {
         case (.toggle, nil): throw WireError(.badAttribute, "a toggle is reported with value=on or value=off")
         case (.button, _?): throw WireError(.badAttribute, "a button has no value; REPORT \(key) alone")
-        case (.activity, _): throw WireError(.badAction, "\(kind) is a live activity; post its events with EVT")
-        case (.toggle, _?), (.button, nil): break
+        case (.activity, _), (.toggle, _?), (.button, nil): break
         }
         let applied = try record(.reported(key, value: value, observedAt: observedAt, by: id.number), at: now)
         // A control that did not exist took the reporter for the one that acts.
