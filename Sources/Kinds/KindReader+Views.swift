@@ -106,6 +106,11 @@ extension KindReader {
                 if let other = filled(member.value, at: place) { parts.append((member.name, .other(other))) }
             }
         }
+        if fallback != nil, object["timer"] == nil {
+            warn(
+                Self.join(path, "else"), "without a \"timer\" it is always shown, in the place of a \"text\"",
+                advice: "add the \"timer\" that it stands in for, or call it \"text\"")
+        }
         return ViewTemplate(parts, fallback: fallback)
     }
 
@@ -130,14 +135,14 @@ extension KindReader {
     private mutating func progress(_ json: JSON, at path: String) -> ProgressTemplate? {
         switch json {
         case .bool(let isShown): return isShown ? ProgressTemplate() : nil
-        case .string(let text): return template(text, at: path).map { ProgressTemplate(value: $0) }
+        case .string(let text): return filledFraction(text, at: path).map { ProgressTemplate(value: $0) }
         case .integer, .number: return fraction(json, at: path).map { ProgressTemplate(value: $0) }
         case .object:
             guard let object = object(json, at: path, knows: ["value", "segments", "points"]) else { return nil }
             var progress = ProgressTemplate()
             switch object["value"] {
             case nil: break
-            case .string(let text)?: progress.value = template(text, at: Self.join(path, "value"))
+            case .string(let text)?: progress.value = filledFraction(text, at: Self.join(path, "value"))
             case let number?: progress.value = fraction(number, at: Self.join(path, "value"))
             }
             if let segments = integer(object, "segments", at: path), !(1...64).contains(segments) {
@@ -154,6 +159,16 @@ extension KindReader {
             wrongType(json, at: path, expected: "true, a fraction's template, or {\"segments\": N}")
             return nil
         }
+    }
+
+    private mutating func filledFraction(_ text: String, at path: String) -> Template? {
+        guard let template = template(text, at: path) else { return nil }
+        if template.parts.allSatisfy(\.isLiteral), !(Double(text).map { (0...1).contains($0) } ?? false) {
+            refuse(
+                path, "\(quoted(text)) is not a fraction",
+                advice: "write a number from 0 to 1, or read it from the content, as in {{content.done}}")
+        }
+        return template
     }
 
     private mutating func fraction(_ json: JSON, at path: String) -> Template? {

@@ -294,6 +294,12 @@ let machineCases: [LintCase] = [
             .replacing("KEYS", with: (0..<65).map { "\"tip/\($0)\"" }.joined(separator: ",")),
         path: "views.lockScreen", says: "texts, 64 are the limit"),
     LintCase(
+        name: "progress that is no fraction", patch: #"{"views":{"lockScreen":{"progress":"half"}}}"#,
+        path: "views.lockScreen.progress", says: "not a fraction"),
+    LintCase(
+        name: "progress of more than all", patch: #"{"views":{"minimal":{"progress":{"segments":4,"value":"4"}}}}"#,
+        path: "views.minimal.progress.value", says: "not a fraction"),
+    LintCase(
         name: "unknown target", patch: #"{"machine":{"states":{"placed":{"on":{"confirm":"nowhere"}}}}}"#,
         path: "machine.states.placed.on.confirm", says: "nowhere"),
     LintCase(
@@ -429,6 +435,9 @@ let warningCases: [LintCase] = [
     LintCase(
         name: "unknown part", patch: #"{"views":{"lockScreen":{"subtitel":"x"}}}"#, severity: .warning,
         path: "views.lockScreen.subtitel", says: "passed through"),
+    LintCase(
+        name: "else of no timer", patch: #"{"views":{"lockScreen":{"text":"On its way","else":"Soon"}}}"#,
+        severity: .warning, path: "views.lockScreen.else", says: "without a \"timer\""),
     LintCase(
         name: "small view of no family", patch: #"{"views":{"small":{"title":"x"}}}"#, severity: .warning,
         path: "views.small", says: "never shown"),
