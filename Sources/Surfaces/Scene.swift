@@ -61,7 +61,7 @@ struct Scene {
             options.insert(.highlighted)
         }
         if activity.hasSmallFamily {
-            if surface == .watch { options.insert(.interactive) }
+            if surface == .watch, !traits.isLocked { options.insert(.interactive) }
             return Placement(.small, order: order, options: options)
         }
         if surface == .carplay, settings.carPlayFallback == .lockScreen {
