@@ -61,7 +61,7 @@ struct LintTests {
         arguments: [
             #"{"small":{"symbol":"a","buttons":["a/1","a/2"]}}"#, #"{"lockScreen":{"fontSize":11}}"#,
             #"{"compact":{"leading":{"text":"Eleven wide"},"trailing":{"text":"{{content.eta}} min"}}}"#,
-            #"{"minimal":{"text":"12345678"}}"#,
+            #"{"minimal":{"text":"12345678"}}"#, #"{"minimal":{"text":"커피 ☕️e\u0301"}}"#,
         ])
     func fits(views: String) throws {
         let kind = goodKind.merging(try json(#"{"supplementalFamilies":["small"],"views":{"small":{"title":"x"}}}"#))
@@ -447,6 +447,12 @@ let warningCases: [LintCase] = [
     LintCase(
         name: "long text in a half", patch: #"{"views":{"compact":{"leading":{"text":"Your coffee order"}}}}"#,
         severity: .warning, path: "views.compact.leading.text", says: "17 letters"),
+    LintCase(
+        name: "wide text in a half", patch: #"{"views":{"compact":{"leading":{"text":"커피 준비중이요"}}}}"#,
+        severity: .warning, path: "views.compact.leading.text", says: "as wide as 15 letters"),
+    LintCase(
+        name: "wide text in a minimal view", patch: #"{"views":{"minimal":{"text":"☕️コーヒー"}}}"#,
+        severity: .warning, path: "views.minimal.text", says: "as wide as 10 letters"),
     LintCase(
         name: "template path that is nothing", patch: #"{"views":{"lockScreen":{"title":"{{order.id}}"}}}"#,
         severity: .warning, path: "views.lockScreen.title", says: "always empty"),
