@@ -69,6 +69,28 @@ struct PrivacyTests {
         #expect(try House.tail(moved) == House.tail(fresh))
     }
 
+    @Test func `what leaves at once alerts those whose it was, but not who swiped it away nor whose the key is next`()
+        throws
+    {
+        let house = try House(kinds: House.kindsOfSurfaces)
+        let shop = house.connect()
+        let accounts = ["alice", "bob", "carol", "dave"]
+        let screens = accounts.map { house.connect(as: $0) }
+        for screen in screens { house.send("SUB * view=watch", from: screen) }
+        house.send("EVT errand/1 type=start for=alice,bob", from: shop)
+        house.send("DISMISS errand/1", from: screens[1])
+        for screen in screens { _ = house.lines(of: screen) }
+
+        house.post(#"EVT errand/1 type=end {"dismissal-date":0,"alert":{"title":"Off"}}"#, from: shop)
+        house.post("EVT errand/1 type=start for=carol", from: shop)
+        house.turn()
+        let told = screens.map { house.lines(of: $0).filter { !$0.hasPrefix("MARK") } }
+        #expect(told[0].map { String($0.prefix(5)) } == ["ALERT", "DEL s"])
+        #expect(told[1] == [])
+        #expect(told[2].map { String($0.prefix(5)) } == ["UPD s"])
+        #expect(told[3] == [])
+    }
+
     @Test func `a key that goes round among many is told of with bounded memory`() {
         var audiences = FormerAudiences()
         for commit in 1...40 {
