@@ -15,6 +15,27 @@ struct AudienceIndexTests {
         #expect(!index.contains(EntityIndex(0)) && !index.contains(EntityIndex(6)) && index.contains(EntityIndex(4)))
     }
 
+    @Test func `keys and followers that are gone leave nothing behind`() {
+        var audience = AudienceIndex()
+        var patterns = PatternIndex()
+        for number in 0..<10 as Range<Int32> {
+            let (entity, follower) = (EntityIndex(0), SubscriptionIndex(number))
+            audience.insert(entity, kind: number, accounts: [])
+            audience.remove(entity, kind: number, accounts: [])
+            audience.insert(entity, kind: 0, accounts: [number])
+            audience.remove(entity, kind: 0, accounts: [number])
+            for selector in [PatternIndex.Selector.all, .kind(number), .key(EntityIndex(number))] {
+                patterns.insert(follower, selector)
+                patterns.remove(follower, selector)
+            }
+        }
+        // One place for the one key that there is; of accounts, kinds and followers none.
+        let left = [Mirror(reflecting: audience), Mirror(reflecting: patterns)].flatMap(\.children).map { part in
+            Mirror(reflecting: part.value).children.count
+        }
+        #expect(left == [1, 0, 0, 0, 0, 0])
+    }
+
     @Test func `whatever comes and goes, it finds what a look at everything finds`() {
         for seed in 0..<50 as Range<UInt64> {
             var random = SeededGenerator(seed: seed)

@@ -178,6 +178,13 @@ struct DirtyQueueTests {
         #expect(order.suffix { revs[$0, default: 0] > 2 } == [a])
         order.remove(c)
         #expect(order.suffix { _ in true } == [b, a])
+        // The newest, and the only one.
+        order.remove(a)
+        #expect(order.suffix { _ in true } == [b])
+        order.touch(c)
+        #expect(order.suffix { _ in true } == [b, c])
+        for entity in [c, b] { order.remove(entity) }
+        #expect(order.suffix { _ in true } == [])
     }
 
     struct Unexpected: Error {}
