@@ -85,6 +85,13 @@ struct LineDecoderTests {
             let code = (try? decoder.decode(Array("x".utf8).span) { _ in }) == nil
             #expect(code)
         }
+        for first in [UInt8(ascii: "x"), 0xC3] {
+            var decoder = LineDecoder(lineLengthLimit: 100)
+            #expect(throws: Never.self) {
+                try decoder.decode(Array("GET \(String(repeating: "x", count: 96))".utf8).span) { _ in }
+            }
+            #expect(throws: WireError.self) { try decoder.decode([first].span) { _ in } }
+        }
         var decoder = LineDecoder(lineLengthLimit: 100)
         #expect(throws: Never.self) {
             try decoder.decode(Array(repeating: UInt8(ascii: "#"), count: 100).span) { _ in }
@@ -101,9 +108,12 @@ struct LineDecoderTests {
         #expect(lines == ["PING id=", "PING id=1234"])
     }
 
-    @Test func `a broken stream stays broken`() {
+    @Test func `a broken stream stays broken, and holds nothing`() throws {
         var decoder = LineDecoder()
+        try decoder.decode(Array("GET a".utf8).span) { _ in }
+        #expect(decoder.hasUnfinishedLine)
         #expect(throws: WireError.self) { try decoder.decode([0x00].span) { _ in } }
+        #expect(!decoder.hasUnfinishedLine)
         #expect(throws: WireError.self) {
             try decoder.decode(Array("PING\n".utf8).span) { _ in Issue.record("a line after the fault") }
         }

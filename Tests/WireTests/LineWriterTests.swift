@@ -40,6 +40,11 @@ struct LineWriterTests {
         #expect(
             written { $0.error(WireError(.staleRev, "say \"when\"", details: details), id: "7") }
                 == #"ERR id=7 code=stale_rev retry=resync {"msg":"say \"when\"","have":1,"want":2}"# + "\n")
+        // A tail has no name twice.
+        details["msg"] = "another"
+        #expect(
+            written { $0.error(WireError(.staleRev, "this", details: details)) }.hasSuffix(
+                #" {"msg":"this","have":1,"want":2}"# + "\n"))
         #expect(
             written { $0.error(WireError(.badUTF8, "x")) } == #"ERR code=bad_utf8 retry=no fatal=1 {"msg":"x"}"# + "\n")
     }

@@ -217,6 +217,15 @@ struct RequestParserTests {
                 == #"EVT: at="+5" is not taken; write at=a whole number: digits alone, at most 9007199254740991"#)
         #expect(message("SUB a").contains("kind/*"))
         #expect(message("GET \(String(repeating: "é", count: 60000))").utf8.count < 200)
+        // Of several the first, which may have led to the others.
+        #expect(message("EVT a/b type=x at=5 at=6 b/c").contains("at= stands twice"))
+    }
+
+    @Test func `what is quoted is cut between characters`() {
+        for start in ["", "a"] {
+            let message = message("GET \(start)\(String(repeating: "é", count: 60))")
+            #expect(message.contains("é…") && !message.contains("\u{FFFD}"))
+        }
     }
 
     @Test func `mutated lines never trap, and a refusal always has something to say`() {
