@@ -27,6 +27,23 @@ struct ControlRowTests {
         #expect(on["shown"] == .null)
     }
 
+    @Test func `what is wanted of a private control is not told to a locked device`() throws {
+        var toggle = try settled(false)
+        let kind = ToggleKind.porchLight("private")
+        _ = try toggle.apply(
+            .tapped(true, operation: OperationID(5), connection: 7, isLocked: false), kind: kind, at: now)
+        var viewer = ControlViewer(placement: .controlCenterMedium, connection: 7)
+        #expect(try row(toggle, kind, viewer)["wanted"] == true)
+        viewer.isLocked = true
+        let locked = try row(toggle, kind, viewer)
+        #expect(!names(locked).contains("wanted") && locked["phase"] == "pending")
+    }
+
+    @Test func `a kind without a symbol has none in its place`() throws {
+        let viewer = ControlViewer(placement: .controlCenterMedium)
+        #expect(try !names(row(settled(true), ToggleKind(), viewer)).contains("symbol"))
+    }
+
     @Test func `a control that must be unlocked says so on a locked device`() throws {
         var viewer = ControlViewer(placement: .lockScreen, isLocked: true)
         #expect(try drawn("toggle on", settings: "auth", for: viewer)["unlock"] == true)
@@ -72,6 +89,7 @@ struct ControlRowTests {
                 ])
         viewer.isLocked = true
         #expect(try row(toggle, kind, viewer)["last"] == ["op": "o5", "result": "reverted", "reason": "failed"])
+        #expect(try !names(row(toggle, kind, viewer)).contains("status"))
         #expect(try !names(row(toggle, kind, ControlViewer(placement: .lockScreen))).contains("status"))
         // Its moment is over with the next tap; how the last operation ended stays.
         _ = try toggle.apply(

@@ -83,6 +83,40 @@ struct ProjectionTableTests {
         #expect(opened(withheld) == nil)
         settings.hidesStaleFromStart = false
         #expect(opened(withheld) == .expanded)
+        var alerting = activities[0]
+        alerting.isAlerting = true
+        func fills() -> Bool {
+            Projection.project(
+                surface: .standby, traits: Traits(), activities: [alerting], settings: settings, competing: true
+            )[0].options.contains(.banner)
+        }
+        #expect(fills())
+        settings.fillsStandBy = false
+        #expect(!fills())
+    }
+
+    @Test func `a cursor of any other setting is of another selection`() {
+        let changes: [(inout SurfaceSettings) -> Void] = [
+            { _ in }, { $0.order = .alert }, { $0.lockScreenOrder = .relevance }, { $0.islandOrder = .relevance },
+            { $0.carPlayFallback = .lockScreen }, { $0.desktopSelection = .expanded }, { $0.opensDesktopPanel = false },
+            { $0.fillsStandBy = false }, { $0.keepsEndedInStandBy = false }, { $0.hidesStaleFromStart = false },
+        ]
+        let hashes = changes.map { change in
+            var settings = SurfaceSettings()
+            change(&settings)
+            var hash = StableHash()
+            settings.combine(into: &hash)
+            return hash.finalize()
+        }
+        #expect(Set(hashes).count == changes.count)
+    }
+
+    @Test func `many activities stand in the order in which few do`() throws {
+        let places = (0..<40).map { $0 * 7 % 40 }
+        let activities = try places.enumerated().map { try Named("a:X active start=\($1)", position: $0).activity }
+        let placements = Projection.project(
+            surface: .carplay, traits: Traits(), activities: activities, competing: true)
+        #expect(placements.map { Int($0.order) } == places.map { $0 + 1 })
     }
 
     private static func describe(_ placement: Placement) -> String {
