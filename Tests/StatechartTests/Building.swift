@@ -79,7 +79,8 @@ private func edge(
 }
 
 func reopen(_ event: String, _ target: String) -> Part {
-    var transition = TransitionDescription(trigger: .event(event), location: "reopen.\(event)")
+    var transition = TransitionDescription(
+        trigger: event == "*" ? .wildcard : .event(event), location: "reopen.\(event)")
     transition.targets = [target]
     return Part { $0.reopen.append(transition) }
 }

@@ -18,6 +18,7 @@ struct GuardTests {
             ("attributes.shop in ['a', 'Café']", true), ("attributes.shop in [1, null]", false),
             ("content.n in [1,2,3]", true), ("content.n in [content.f, content.n]", true),
             ("event.type == 'go'", true), ("event.content.x == 1", true), ("content.quote == 'it\\'s \\u00e9'", true),
+            ("'\\u0041\\ud83d\\ude00' == 'A\u{1F600}'", true),
             ("true or false and false", true), ("(true or false) and false", false), ("not true or true", true),
             ("not (true or true)", false), ("not not true", true),
             ("state == 'inner'", true), ("state == 'outer.inner'", true), ("state == 'outer'", false),
@@ -82,7 +83,10 @@ struct GuardTests {
 
     @Test func `nesting is bounded`() {
         #expect(throws: Never.self) {
-            try Guard(String(repeating: "(", count: 60) + "true" + String(repeating: ")", count: 60))
+            try Guard(String(repeating: "(", count: 63) + "true" + String(repeating: ")", count: 63))
+        }
+        #expect(throws: GuardSyntaxError.self) {
+            try Guard(String(repeating: "(", count: 64) + "true" + String(repeating: ")", count: 64))
         }
         #expect(throws: GuardSyntaxError.self) { try Guard(String(repeating: "(", count: 100_000)) }
         #expect(throws: GuardSyntaxError.self) { try Guard(String(repeating: "not ", count: 100_000)) }

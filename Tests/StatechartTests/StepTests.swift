@@ -23,6 +23,7 @@ struct StepTests {
         try run.take("cancel")
         #expect(run.last.isDone)
         #expect(try run.take("confirm") == .ignored)
+        #expect(run.last.isDone)
         #expect(try run.reopen("ready") == nil)
         #expect(try run.reopen("confirm") == .applied)
         #expect(run.leaves == ["brewing"])
@@ -69,5 +70,147 @@ struct StepTests {
         #expect(run.values.content == before.values.content)
         run.contentLimit = 26
         #expect(try run.take("grow") == .applied)
+    }
+
+    // MARK: Limits
+
+    @Test("A hundred steps may follow each other, and no more", arguments: ["always", "sent", "timers"])
+    func steps(kind: String) throws {
+        for count in [100, 101] {
+            let states = (0...count).map { number in
+                let next = "s\(number + 1)"
+                if number == count { return state("s\(number)") }
+                return switch kind {
+                case "always": state("s\(number)", always(next))
+                case "sent": state("s\(number)", on("next", next), entry(send("next")))
+                default: state("s\(number)", after(0, next))
+                }
+            }
+            var run = try Run(machine("idle", states: [state("idle", on("go", "s0"))] + states))
+            if count == 100 {
+                try run.take("go")
+                try run.wait(0)
+                #expect(run.leaves == ["s100"])
+            } else {
+                #expect(throws: MachineError.alwaysLoop) {
+                    try run.take("go")
+                    try run.wait(0)
+                }
+            }
+        }
+    }
+
+    @Test func `64 events are parked, and 64 timers wait`() throws {
+        var run = try Run(
+            machine("a", states: [state("a", deferring("later"), on("arm", do: send("ring", after: 5)))]))
+        for event in ["later", "arm"] {
+            for _ in 0..<64 { try run.take(event) }
+            #expect(throws: MachineError.tooManyPending(limit: 64)) { try run.take(event) }
+        }
+    }
+
+    // MARK: Parked events
+
+    @Test func `what the machine raises is parked where its state says so`() throws {
+        var run = try Run(
+            machine(
+                "a",
+                states: [
+                    state("a", deferring("x"), on("go", do: .raise("x")), on("next", "b")),
+                    state("b", on("x", "c")), state("c"),
+                ]))
+        try run.take("go")
+        #expect(run.leaves == ["a"])
+        try run.take("next")
+        #expect(run.leaves == ["c"])
+    }
+
+    @Test func `what is parked when the machine is done is not heard when it is opened again`() throws {
+        var run = try Run(
+            machine(
+                "a",
+                states: [
+                    state("a", deferring("x"), on("end", "done")), final("done", reopen("again", "b")),
+                    state("b", on("x", "c")), state("c"),
+                ]))
+        #expect(try run.take("x") == .deferred)
+        try run.take("end")
+        #expect(try run.reopen("again") == .applied)
+        #expect(run.leaves == ["b"])
+    }
+
+    @Test func `a parked event brings its content when it is taken, where that fits, and never else`() throws {
+        func run(_ heard: Bool, contentLimit: Int) throws -> Run {
+            let next = heard ? state("b", on("x", "c")) : state("b")
+            var run = try Run(
+                machine("a", states: [state("a", deferring("x"), on("next", "b")), next, state("c")]),
+                content: ["y": 1])
+            run.contentLimit = contentLimit
+            #expect(try run.take("x", ["v": 2]) == .deferred)
+            try run.take("next")
+            return run
+        }
+        // With empty attributes, {} and {"v":2,"y":1} are 15 bytes.
+        let fitting = try run(true, contentLimit: 15)
+        #expect(fitting.values.content == ["v": 2, "y": 1] && fitting.leaves == ["c"])
+        let large = try run(true, contentLimit: 14)
+        #expect(large.values.content == ["y": 1] && large.leaves == ["c"])
+        let unheard = try run(false, contentLimit: 15)
+        #expect(unheard.values.content == ["y": 1] && unheard.leaves == ["b"])
+    }
+
+    // MARK: Timers and guards
+
+    @Test func `a timer knows of no event`() throws {
+        var run = try Run(
+            machine(
+                "a",
+                states: [state("a", on("go", do: set("x", 1)), after(5, "b", if: "event.type == 'go'")), state("b")]))
+        try run.take("go")
+        try run.wait(5)
+        #expect(run.leaves == ["a"])
+        #expect(run.last.guardErrorCount == 1)
+    }
+
+    @Test func `of guards that cannot be told the first is named`() throws {
+        var run = try Run(
+            machine(
+                "a", states: [state("a", on("go", "b", if: "content.x")), state("b", always("a", if: "content.y"))]),
+            content: ["x": "not a boolean"])
+        #expect(try run.take("go") == .ignored)
+        #expect(run.last.guardErrorCount == 1 && run.last.guardErrorLocation == "event(\"go\")")
+        // The second one is asked behind the first one's step.
+        run = try Run(
+            machine(
+                "a",
+                states: [
+                    state("a", on("go", "b", if: "content.x"), on("go", "b")),
+                    state("b", always("a", if: "content.y")),
+                ]))
+        #expect(try run.take("go") == .applied)
+        #expect(run.last.guardErrorCount == 2 && run.last.guardErrorLocation == "event(\"go\")")
+    }
+
+    @Test func `only a deadline that is due is dropped`() throws {
+        var run = try Run(machine("a", states: [state("a", after(5, "b")), state("b")]))
+        run.statechart.dropDeadline(dueBy: Timestamp(milliseconds: 4), instance: &run.instance)
+        #expect(run.instance.deadline == Timestamp(milliseconds: 5))
+        run.statechart.dropDeadline(dueBy: Timestamp(milliseconds: 5), instance: &run.instance)
+        #expect(run.instance.deadline == nil)
+    }
+
+    @Test func `no client opens a machine again in the machine's own name`() throws {
+        var run = try Run(
+            machine(
+                "a", states: [state("a", on("end", "done")), final("done", reopen("*", "a"))]))
+        try run.take("end")
+        #expect(try run.reopen("done.a") == nil)
+        #expect(try run.reopen("anything") == .applied)
+    }
+
+    @Test func `an assignment of what is there already changes nothing`() throws {
+        var run = try Run(machine("a", states: [state("a", on("go", do: set("x", 1)))]), content: ["x": 1])
+        #expect(try run.take("go") == .applied)
+        #expect(!run.last.contentChanged)
     }
 }
