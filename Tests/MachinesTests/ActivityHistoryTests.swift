@@ -57,6 +57,14 @@ struct ActivityHistoryTests {
         }
     }
 
+    @Test func `of what one passed before its start, the newest 64 milestones are told`() throws {
+        var script = try ActivityScript()
+        _ = try script.run("start start-date=1h alert; ready; confirm")
+        for _ in 0..<70 { _ = try script.run("call") }
+        let outcome = try script.run("until 1h")
+        #expect(outcome.split(separator: " ").count { $0 == "milestone(ready)" } == 64)
+    }
+
     @Test func `who only looks does not keep others from swiping it away`() throws {
         var script = try ActivityScript()
         _ = try script.run("start content=A")
@@ -99,6 +107,9 @@ struct ActivityHistoryTests {
         try counts.check(app: 1, accounts: [1], limits: limits)
         for _ in 0..<3 { counts.remove(app: 1, account: 1) }
         #expect(counts.count(account: 1, app: 1) == 0)
+        // Whoever has none any more takes up no memory either.
+        counts.remove(app: 2, account: 1)
+        #expect(counts == ActivityCounts())
     }
 }
 

@@ -166,6 +166,8 @@ struct ActivityScript {
         }
         switch parts[0] {
         case "same": #expect(isSame, "\(row)")
+        case "alerting": #expect(activity.isAlerting, "\(row)")
+        case "calm": #expect(!activity.isAlerting, "\(row)")
         case "withheld": #expect(activity.isWithheld, "\(row)")
         case "shown": #expect(!activity.isWithheld, "\(row)")
         case "room": #expect(activity.occupiedAccounts.count == Int(value), "\(row)")

@@ -25,6 +25,14 @@ struct ButtonTableTests {
         }
     }
 
+    @Test func `a button that is pressed has cooled down`() throws {
+        var script = ButtonScript()
+        _ = try script.run("with cooldown; serve 1; press; done")
+        #expect(script.button.coolingUntil != nil)
+        _ = try script.run("after 5s; press")
+        #expect(script.button.coolingUntil == nil)
+    }
+
     @Test func `the table has every row of Apple's, or says why not`() throws {
         let table = try TableFile("Machines/button.table")
         let named = Set(table.rows.map { $0[0] }).union(table.skipped.keys)

@@ -27,6 +27,29 @@ struct ToggleTableTests {
         }
     }
 
+    @Test func `a row names the seven ends before the last one, and no more`() throws {
+        var script = ToggleScript()
+        _ = try script.run("serve 1; report off; tap on")
+        for number in 1...12 { _ = try script.run("tap \(number % 2 == 0 ? "on" : "off"); done") }
+        #expect(script.toggle.endedBefore.map(\.operation.number) == [5, 6, 7, 8, 9, 10, 11])
+        #expect(script.toggle.last?.operation.number == 12)
+    }
+
+    @Test func `of those who tapped one operation the newest sixteen are shown what they want`() throws {
+        var script = ToggleScript()
+        _ = try script.run("serve 1; report off; " + (1...17).map { "tap on by \($0)" }.joined(separator: "; "))
+        let shown = (1...17).map { script.toggle.shown(to: $0, kind: script.kind) }
+        #expect(shown == [false] + [Bool?](repeating: true, count: 16))
+    }
+
+    @Test func `a toggle at rest waits for nothing`() throws {
+        var script = ToggleScript()
+        _ = try script.run("serve 1; report off; tap on; done on")
+        #expect(script.toggle.deadline == nil)
+        _ = try script.run("report off")
+        #expect(script.toggle.deadline != nil)
+    }
+
     @Test func `the table has every row of Apple's, or says why not`() throws {
         let table = try TableFile("Machines/toggle.table")
         let expected = (1...48).map { "K\($0)" } + ["V26", "V27", "V28", "V29"]
