@@ -85,7 +85,7 @@ extension Activity {
             return outcome
         }
         machine = stepped
-        let isChanged = !step.entries.isEmpty || values.content != content || step.isDone
+        let isChanged = !step.entries.isEmpty || values.content != content
         let staleAtBefore = staleAt
         content = values.content
         updateProgress()

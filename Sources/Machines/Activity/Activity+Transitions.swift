@@ -237,9 +237,8 @@ extension Activity {
         machine.cancelDeadlines()
         endedAt = now
         staleAt = nil
-        let linger = min(ownDismiss ?? kind.dismiss, kind.maxLinger)
-        let latest = min(now + kind.maxLinger, startedAt + kind.maxActive + kind.maxLinger)
-        let removal = min(requested ?? now + linger, latest)
+        // It ends within its longest time, so the longest linger is counted from here alone.
+        let removal = min(requested ?? now + (ownDismiss ?? kind.dismiss), now + kind.maxLinger)
         outcome.effects.insert(.publish)
         guard removal > now else { return remove(at: now, &outcome) }
         lifecycle = .ended
