@@ -81,6 +81,36 @@ struct EmbeddedControlTests {
         #expect(unlocked.map { $0["interactive"] } == [true, true])
     }
 
+    @Test func `an event of the activity does not take from the tapped screen what it wants of the control`() throws {
+        let (house, lamp, phone) = try house()
+        house.send("REPORT porch-light/front value=off", from: lamp)
+        let other = house.connect()
+        house.send("SUB coffee-order/* view=phone", from: other)
+        house.send("SET porch-light/front value=on", from: phone)
+        for screen in [phone, other] { _ = house.lines(of: screen) }
+        house.send("EVT coffee-order/1 type=brew", from: lamp)
+        #expect(try controls(house.lines(of: phone).last)[1]["shown"] == true)
+        #expect(try controls(house.lines(of: other).last)[1]["shown"] == false)
+    }
+
+    @Test func `a locked watch is shown no private control in an activity any more`() throws {
+        let secret = House.porchLight(#""privacySensitive":true"#)
+        let coffee = House.tippedCoffee.replacing(
+            #""views":{"#,
+            with: #""supplementalFamilies":["small"],"views":{"small":{"buttons":["porch-light/front"]},"#)
+        let house = try House(kinds: [coffee, secret, House.logCoffee()])
+        let (lamp, watch) = (house.connect(), house.connect())
+        house.send("SERVE porch-light", from: lamp)
+        house.send("REPORT porch-light/front value=on", from: lamp)
+        house.send("EVT coffee-order/1 type=start", from: lamp)
+        house.send("SUB coffee-order/* view=watch", from: watch)
+        func shown(_ trait: String) throws -> JSON? {
+            try House.tail(house.send("TRAIT \(trait)", from: watch).last)["view"]?["buttons"]?.array?.first?["shown"]
+        }
+        #expect(try shown("locked=yes") == .null)
+        #expect(try shown("locked=no") == true)
+    }
+
     @Test func `a resume brings the rows of activities whose controls changed meanwhile, and no others`() throws {
         let (house, lamp, phone) = try house()
         house.send("EVT coffee-order/2 type=start", from: lamp)

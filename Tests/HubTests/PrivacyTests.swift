@@ -137,6 +137,21 @@ struct PrivacyTests {
         #expect(house.records.count == records)
     }
 
+    @Test("A list holds what its account may see", arguments: ["full", "watch"])
+    func list(view: String) throws {
+        let house = try House(kinds: House.kindsOfSurfaces)
+        let (shop, alice) = (house.connect(), house.connect(as: "alice"))
+        for (name, people) in [("bobs", " for=bob"), ("hers", " for=alice"), ("theirs", " for=alice,bob"), ("all", "")]
+        {
+            house.send("EVT errand/\(name) type=start\(people)", from: shop)
+        }
+        house.send("DISMISS errand/theirs", from: alice)
+        let lines = house.send("LIST errand/* view=\(view)", from: alice)
+        #expect(lines.compactMap { House.attribute("key", of: $0) } == ["errand/hers", "errand/all"])
+        #expect(lines.last == "OK count=2")
+        #expect(house.send("LIST * view=\(view)", from: shop).last == "OK count=4")
+    }
+
     @Test func `nobody has seen an alert that is yet to come`() throws {
         let house = try House(kinds: House.kindsOfSurfaces)
         let (shop, phone, watch) = (house.connect(), house.connect(), house.connect())
