@@ -56,6 +56,20 @@ struct HistoryTests {
         #expect(lines == ["HIST key=coffee-order/1", "OK id=h", "OK id=g", "UPD sub=1"])
     }
 
+    @Test func `rows leave while the journal looks for a history`() throws {
+        let house = try House()
+        let (shop, screen) = (house.connect(), house.connect())
+        house.send("EVT coffee-order/1 type=start", from: shop)
+        house.send("SUB coffee-order/1", from: screen)
+        house.post("HISTORY coffee-order/1 id=h", from: screen)
+        house.post("EVT coffee-order/1 type=confirm", from: shop)
+        house.commit()
+        house.flush()
+        #expect(house.lines(of: screen).map { $0.prefix(4) } == ["UPD "])
+        house.turn()
+        #expect(house.lines(of: screen).last?.hasPrefix("OK id=h count=") == true)
+    }
+
     @Test func `what a sender calls by our names does not stand for ours`() throws {
         let house = try House()
         let shop = house.connect()

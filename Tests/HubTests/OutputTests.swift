@@ -141,6 +141,165 @@ struct OutputTests {
         #expect(house.lines(of: screen) == ["BYE code=shutting_down wait=100-200"])
     }
 
+    @Test func `what a second HELLO does not name stays as it was`() throws {
+        let house = try House()
+        let (shop, client) = (house.connect(), house.connect())
+        house.send("EVT coffee-order/1 type=start for=alice", from: shop)
+        house.send("HELLO account=bob surface=watch", from: client)
+        house.send("HELLO client=nc hb=1", from: client)
+        #expect(house.send("GET coffee-order/1", from: client).last?.contains("code=unknown_key") == true)
+        house.send("HELLO account=alice", from: client)
+        for line in ["GET coffee-order/1", "LIST *"] {
+            #expect(house.send(line, from: client).first?.contains(#""presentation":"small""#) == true)
+        }
+    }
+
+    @Test("A heartbeat is what can be kept", arguments: [(1, 100), (99, 100), (100, 100), (86_400_000, 3_600_000)])
+    func heartbeat(asked: Int, granted: Int) throws {
+        let house = try House()
+        let client = house.connect()
+        #expect(house.send("HELLO hb=\(asked)", from: client).last?.contains(" hb=\(granted)") == true)
+    }
+
+    @Test func `who only looks is not alerted`() throws {
+        let house = try House()
+        let (shop, car) = (house.connect(), house.connect())
+        for event in ["start", "confirm", "brew"] { house.send("EVT coffee-order/1 type=\(event)", from: shop) }
+        house.send("SUB * view=carplay", from: car)
+        house.send("EVT coffee-order/1 type=ready", from: shop)
+        #expect(house.lines(of: car).last?.contains(#""highlighted":true"#) == true)
+        for line in ["GET coffee-order/1 view=carplay", "LIST * view=carplay", "SUB * view=carplay"] {
+            let row = house.send(line, from: car).first { $0.contains("presentation") }
+            #expect(row?.contains("highlighted") == false)
+        }
+    }
+
+    @Test func `a cursor is told when it advanced, and not before the resume is complete`() throws {
+        let house = try House()
+        let (shop, first) = (house.connect(), house.connect(as: "alice"))
+        for number in 1...3 { house.send("EVT coffee-order/\(number) type=start for=alice", from: shop) }
+        let cursor = try house.cursor(of: "SUB coffee-order/* view=watch", from: first)
+        // A row that comes again without a commit brings nothing that could be resumed from.
+        let turned = house.send("TRAIT wrist=down", from: first).filter { $0.hasPrefix("UPD ") }
+        #expect(turned.count == 3 && turned.allSatisfy { !$0.contains(" cur=") })
+        house.send("EVT coffee-order/1 type=confirm", from: shop)
+        #expect(house.lines(of: first).last?.contains(" cur=") == true)
+        house.send("EVT coffee-order/2 type=confirm", from: shop)
+        let resumed = house.send("SUB coffee-order/* view=watch from=\(cursor)", from: house.connect(as: "alice"))
+        let rows = resumed.filter { $0.hasPrefix("UPD ") }
+        #expect(rows.count == 3 && rows.allSatisfy { !$0.contains(" cur=") })
+        #expect(resumed.last?.hasPrefix("LIVE ") == true)
+    }
+
+    @Test func `a sign of life brings the cursors that others' changes have advanced`() throws {
+        let (house, shop, screen) = try followed()
+        house.send("EVT coffee-order/2 type=start", from: shop)
+        house.advance(by: .seconds(20))
+        let told = house.lines(of: screen)
+        #expect(told.count == 1)
+        #expect(told.first?.hasPrefix("MARK now=\(house.time.milliseconds) sub=1 cur=") == true)
+        // There is nothing new to say of it.
+        house.advance(by: .seconds(20))
+        #expect(house.lines(of: screen) == ["MARK now=\(house.time.milliseconds)"])
+    }
+
+    @Test func `who has shut its side is sent what it asked for, then nothing more is kept open for it`() throws {
+        let (house, shop, screen) = try followed()
+        let asking = house.connect()
+        house.post("GET coffee-order/1\nHISTORY coffee-order/1", from: asking)
+        for client in [asking, screen] { house.hub.inputEnded(client.id) }
+        house.commit()
+        house.flush()
+        // The journal has not been asked yet.
+        #expect(!asking.isFinished)
+        house.turn()
+        #expect(house.lines(of: asking).last == "OK count=1")
+        #expect(asking.isFinished)
+        house.send("EVT coffee-order/1 type=confirm", from: shop)
+        #expect(house.lines(of: screen).count == 1 && !screen.isFinished)
+        // One that says goodbye behind a history waits for that too.
+        let leaving = house.connect()
+        house.post("HISTORY coffee-order/1\nBYE", from: leaving)
+        house.commit()
+        house.flush()
+        #expect(!leaving.isFinished)
+        house.turn()
+        #expect(house.lines(of: leaving).last == "OK count=2" && leaving.isFinished)
+    }
+
+    @Test func `who is sent away is told so once`() throws {
+        let (house, _, screen) = try followed()
+        for _ in 0..<2 { house.hub.drain(wait: 100...200) }
+        house.flush()
+        #expect(house.lines(of: screen) == ["BYE code=shutting_down wait=100-200"])
+    }
+
+    @Test func `a list holds what its pattern names`() throws {
+        let house = try House(kinds: House.kindsOfSurfaces)
+        let client = house.connect()
+        for key in ["errand/1", "errand/2", "taxi/1"] { house.send("EVT \(key) type=start", from: client) }
+        for (pattern, keys) in [
+            ("errand/*", ["errand/1", "errand/2"]), ("taxi/1", ["taxi/1"]), ("taxi/2", []),
+            ("*", ["errand/1", "errand/2", "taxi/1"]),
+        ] {
+            let lines = house.send("LIST \(pattern)", from: client)
+            #expect(lines.compactMap { House.attribute("key", of: $0) } == keys)
+            #expect(lines.last == "OK count=\(keys.count)")
+        }
+    }
+
+    @Test func `a list that takes several writes counts all of its rows`() throws {
+        var configuration = HubConfiguration()
+        configuration.limits.bytesPerFlush = 1_000
+        let house = try House(configuration: configuration)
+        let (shop, reader) = (house.connect(), house.connect())
+        for number in 1...20 { house.send("EVT coffee-order/\(number) type=start", from: shop) }
+        house.post("LIST *", from: reader)
+        house.commit()
+        var (lines, writes, last) = (0, 0, "")
+        while let id = house.hub.nextReady() {
+            var bytes: [UInt8] = []
+            _ = house.hub.appendOutput(for: id, at: house.now, to: &bytes)
+            #expect(bytes.count < 2_000)
+            let text = String(decoding: bytes, as: UTF8.self)
+            lines += text.split(separator: "\n").count
+            writes += 1
+            last = text
+        }
+        #expect(lines == 21 && writes > 2 && last.hasSuffix("OK count=20\n"))
+    }
+
+    @Test func `what was gone before the snapshot was sent is not told to be gone`() throws {
+        let house = try House()
+        let (shop, screen) = (house.connect(), house.connect())
+        for number in 1...2 { house.send("EVT coffee-order/\(number) type=start", from: shop) }
+        house.hub.becameBlocked(screen.id, at: house.now)
+        house.send("SUB * view=full", from: screen)
+        house.send(#"EVT coffee-order/1 type=end {"dismissal-date":1}"#, from: shop)
+        house.hub.becameWritable(screen.id)
+        house.turn()
+        #expect(house.lines(of: screen).compactMap { $0.split(separator: " ").first } == ["OK", "SNAP", "LIVE"])
+    }
+
+    @Test func `a clock that is put back takes no time with it`() throws {
+        let house = try House(kinds: [House.coffee, House.porchLight()])
+        let shop = house.connect()
+        house.send("SERVE porch-light", from: shop)
+        house.send("REPORT porch-light/front value=off", from: shop)
+        house.send("EVT coffee-order/1 type=start", from: shop)
+        let time = house.time
+        house.time = time + .hours(-1)
+        house.send("EVT coffee-order/1 type=confirm", from: shop)
+        let row = try House.tail(house.send("GET coffee-order/1", from: shop).last)
+        #expect(row["updatedAt"] == .integer(time.milliseconds))
+        let asked = house.send("SET porch-light/front value=on", from: shop).first { $0.hasPrefix("DO ") }
+        #expect(asked.flatMap { House.attribute("deadline", of: $0) } == "\(time.milliseconds + 30_000)")
+        let late = house.hub.connected(at: house.now)
+        var bytes: [UInt8] = []
+        _ = house.hub.appendOutput(for: late, at: house.now, to: &bytes)
+        #expect(String(decoding: bytes, as: UTF8.self).contains(" now=\(time.milliseconds) "))
+    }
+
     /// An order, and a screen that is up to date with it.
     private func followed() throws -> (House, shop: House.Client, screen: House.Client) {
         let house = try House()

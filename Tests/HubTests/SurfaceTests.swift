@@ -42,6 +42,33 @@ struct SurfaceTests {
         #expect(try resumes("carplay"))
     }
 
+    @Test("A cursor resumes its own selection alone", arguments: ["view=watch", "placement=menuBar", "for=alice"])
+    func selection(term: String) throws {
+        let house = try House(kinds: House.kindsOfSurfaces)
+        let client = house.connect()
+        let (plain, other) = ("SUB errand/* view=full", "SUB errand/* \(term)")
+        let cursor = try house.cursor(of: plain, from: client)
+        #expect(!house.send("\(plain) from=\(cursor)", from: client).contains { $0.hasPrefix("RESET ") })
+        for line in [other, "SUB errand/1 view=full", "SUB * view=full"] {
+            let told = house.send("\(line) from=\(cursor)", from: client)
+            #expect(told.contains { $0.hasPrefix("RESET ") && $0.hasSuffix(" why=selection") }, "\(line)")
+        }
+    }
+
+    @Test func `rows of another release do not stay on a screen`() throws {
+        var configuration = HubConfiguration()
+        configuration.serverVersion = "0.0.9"
+        let house = try House(kinds: House.kindsOfSurfaces, configuration: configuration)
+        let cursors = try ["watch", "full"].map {
+            try house.cursor(of: "SUB * view=\($0)", from: house.connect())
+        }
+        try house.restart(kinds: House.kindsOfSurfaces)
+        let resets = zip(["watch", "full"], cursors).map { view, cursor in
+            house.send("SUB * view=\(view) from=\(cursor)", from: house.connect()).contains { $0.hasPrefix("RESET ") }
+        }
+        #expect(resets == [true, false])
+    }
+
     @Test func `the whole state resumes whatever the settings of the surfaces`() throws {
         var configuration = HubConfiguration()
         configuration.surfaces.carPlayFallback = .lockScreen
