@@ -1,6 +1,7 @@
-import Hub
 import Model
 import Testing
+
+@testable import Hub
 
 /// Which event ids are remembered, and when one is forgotten (promise P6).
 struct EventIDTests {
@@ -34,6 +35,55 @@ struct EventIDTests {
         #expect(
             house.send("EVT coffee-order/1 type=confirm src=s1 eid=2", from: shop).last?.contains("duplicate") == true)
         #expect(try house.recovered().stateHash == house.hub.stateHash)
+    }
+
+    @Test("Every verdict uses its id up, and a refusal does not", arguments: ["applied", "noop", "ignored", "stale"])
+    func verdicts(verdict: String) throws {
+        let house = try House()
+        let shop = house.connect()
+        house.send("EVT coffee-order/1 type=start", from: shop)
+        let event =
+            switch verdict {
+            case "applied": "type=confirm"
+            case "noop": "type=update"
+            case "ignored": "type=collect"
+            default: "type=confirm at=1"
+            }
+        let line = "EVT coffee-order/1 \(event) src=pos eid=1"
+        #expect(house.send(line, from: shop).last?.hasPrefix("OK verdict=\(verdict) ") == true)
+        #expect(house.send(line, from: shop).last?.hasPrefix("OK verdict=duplicate ") == true)
+        let refused = "EVT coffee-order/2 type=confirm src=pos eid=2"
+        for _ in 0..<2 { #expect(house.send(refused, from: shop).last?.contains("code=unknown_key") == true) }
+        house.send("EVT coffee-order/2 type=start", from: shop)
+        #expect(house.send(refused, from: shop).last?.hasPrefix("OK verdict=applied ") == true)
+    }
+
+    @Test func `sources that come after others were forgotten have nothing in common`() {
+        var ids = EventIDs()
+        func insert(_ source: String, _ eid: String, at seconds: Int64) {
+            ids.insert(
+                EventIDs.Entry(digest: 1, rev: seconds), source: source, eid: eid,
+                wall: Timestamp(milliseconds: seconds * 1_000))
+        }
+        for eid in ["1", "2"] { insert("old", eid, at: 1) }
+        ids.forget(at: Timestamp(milliseconds: 20_000), ageLimit: .seconds(10), countLimit: 100)
+        #expect(ids.count == 0)
+        insert("a", "1", at: 20)
+        insert("b", "2", at: 21)
+        #expect(ids.entry(source: "a", eid: "1")?.rev == 20 && ids.entry(source: "b", eid: "2")?.rev == 21)
+        #expect(ids.entry(source: "a", eid: "2") == nil && ids.entry(source: "b", eid: "1") == nil)
+    }
+
+    @Test func `an id that stands twice is known until its newer one is forgotten`() {
+        // The hub's own events name themselves, and a client may have taken such a name before.
+        var ids = EventIDs()
+        for seconds in [1, 2] as [Int64] {
+            ids.insert(
+                EventIDs.Entry(digest: 1, rev: seconds), source: "telltaled", eid: "o18",
+                wall: Timestamp(milliseconds: seconds * 1_000))
+        }
+        ids.forget(at: Timestamp(milliseconds: 11_500), ageLimit: .seconds(10), countLimit: 100)
+        #expect(ids.count == 1 && ids.entry(source: "telltaled", eid: "o18")?.rev == 2)
     }
 
     private static func configuration(_ change: (inout DecisionSettings) -> Void) -> HubConfiguration {

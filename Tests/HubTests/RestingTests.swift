@@ -93,6 +93,45 @@ struct RestingTests {
         #expect(house.hub.entities.kindNumbers.count == count)
     }
 
+    @Test("A key that is forgotten leaves its place to another, whoever followed it", arguments: [false, true])
+    func places(isTaken: Bool) throws {
+        let house = try house()
+        let (shop, screens) = (house.connect(), (0..<3).map { _ in house.connect() })
+        for screen in screens.dropLast() { house.send("SUB coffee-order/* view=watch", from: screen) }
+        house.send("SUB coffee-order/1 view=full rate=1", from: screens[2])
+        if !isTaken { for screen in screens { house.hub.becameBlocked(screen.id, at: house.now) } }
+        for event in ["start", "confirm", "brew"] { house.send("EVT coffee-order/1 type=\(event)", from: shop) }
+        let places = house.hub.entities.indexCount
+        if isTaken { house.advance(by: .seconds(2)) }
+        for screen in screens { house.disconnect(screen) }
+        house.send(#"EVT coffee-order/1 type=end {"dismissal-date":1}"#, from: shop)
+        house.advance(by: .days(8))
+        house.send("EVT coffee-order/2 type=start", from: shop)
+        #expect(house.hub.entities.indexCount == places && house.hub.entityCount == 1)
+    }
+
+    @Test func `events that move no deadline leave none behind`() throws {
+        let house = try house()
+        let shop = house.connect()
+        house.send("EVT errand/1 type=start", from: shop)
+        for number in 1...100 {
+            house.send(#"EVT errand/1 type=update {"content-state":{"n":\#(number)}}"#, from: shop)
+        }
+        #expect(house.hub.deadlines.count == 1)
+    }
+
+    @Test func `who is gone is counted no more, and leaves its place to the next`() throws {
+        let house = try House(kinds: [House.porchLight()])
+        for _ in 0..<10 {
+            let provider = house.connect()
+            house.send("SERVE porch-light", from: provider)
+            house.disconnect(provider)
+        }
+        #expect(house.hub.sessions.count == 1 && house.hub.providers.isEmpty)
+        let connections = try House.tail(house.send("STATS", from: house.connect()).last)["connections"]
+        #expect(connections == 1)
+    }
+
     @Test
     func `people of whom nothing is shown any more are forgotten, and those who come later are not taken for them`()
         throws

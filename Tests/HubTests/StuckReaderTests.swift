@@ -40,6 +40,58 @@ struct StuckReaderTests {
         #expect(missed == (0..<32).flatMap { _ in ["driving", "there"] as [JSON] })
     }
 
+    @Test func `who takes no byte for thirty seconds is cut, and who takes one is not`() throws {
+        let house = try House()
+        let reader = house.connect()
+        // Its heartbeats would not have it looked at in time.
+        house.send("HELLO hb=3600000", from: reader)
+        house.advance(by: .seconds(20))
+        house.hub.becameBlocked(reader.id, at: house.now)
+        #expect(house.hub.nextSessionDeadline == house.now.monotonic + 30_000)
+        house.time = house.time + Milliseconds(29_999)
+        house.hub.progressed(reader.id, at: house.now)
+        house.advance(by: Milliseconds(29_999))
+        #expect(!reader.isFinished)
+        #expect(house.hub.nextSessionDeadline == house.now.monotonic + 1)
+        house.advance(by: Milliseconds(1))
+        #expect(reader.isFinished)
+        #expect(house.hub.statistics.stuckReadersCut == 1)
+    }
+
+    @Test func `who asks for heartbeats and is silent for two of them is cut, and who says anything is not`() throws {
+        let house = try House()
+        let (silent, talking, modest) = (house.connect(), house.connect(), house.connect())
+        for client in [silent, talking] { house.send("HELLO hb=1000", from: client) }
+        house.advance(by: Milliseconds(1_999))
+        house.send("PING", from: talking)
+        #expect(!silent.isFinished)
+        house.advance(by: Milliseconds(1))
+        #expect(silent.isFinished && !talking.isFinished)
+        house.advance(by: Milliseconds(1_999))
+        #expect(talking.isFinished)
+        house.advance(by: .hours(1))
+        #expect(!modest.isFinished)
+    }
+
+    @Test("No more is read from who has too much unanswered", arguments: ["requests", "bytes"])
+    func unread(of what: String) throws {
+        var configuration = HubConfiguration()
+        if what == "requests" { configuration.limits.requestsInFlight = 3 }
+        if what == "bytes" { configuration.limits.requestBytesInFlight = 4_000 }
+        let house = try House(configuration: configuration)
+        let reader = house.connect()
+        house.hub.becameBlocked(reader.id, at: house.now)
+        for _ in 0..<2 { house.send("HELP", from: reader) }
+        func wantsInput() -> Bool { house.hub.wantsInput(reader.id) }
+        #expect(wantsInput())
+        house.send("HELP", from: reader)
+        #expect(!wantsInput())
+        house.hub.becameWritable(reader.id)
+        house.turn()
+        #expect(wantsInput())
+        #expect(house.lines(of: reader).count { $0 == "OK" } == 3)
+    }
+
     /// What a screen, a slow one and the shop are sent in each of the turns in which something happens.
     private func turns(withStuckReader isThere: Bool) throws -> [[String]] {
         let house = try House()
