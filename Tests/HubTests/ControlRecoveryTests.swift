@@ -92,6 +92,21 @@ struct ControlRecoveryTests {
         #expect(try row(house)["value"] == true)
     }
 
+    @Test("Nobody serves what was served before a restart", arguments: Restart.allCases)
+    func unserved(_ how: Restart) throws {
+        let house = try House(kinds: [House.porchLight(), House.logCoffee()])
+        let provider = house.connect()
+        for kind in ["porch-light", "log-coffee"] { house.send("SERVE \(kind)", from: provider) }
+        house.send("REPORT porch-light/front value=off", from: provider)
+        house.send("REPORT log-coffee/desk", from: provider)
+        try restart(house, how)
+        let client = house.connect()
+        for key in ["porch-light/front", "log-coffee/desk"] {
+            #expect(try House.tail(house.send("GET \(key)", from: client).last)["available"] == false)
+        }
+        #expect(house.send("PRESS log-coffee/desk", from: client).last?.contains("code=unavailable") == true)
+    }
+
     @Test("A press is never asked for again: it may have been done", arguments: Restart.allCases)
     func press(_ how: Restart) throws {
         let house = try House(kinds: [House.logCoffee()])

@@ -1,6 +1,8 @@
-import Hub
+import Machines
 import Model
 import Testing
+
+@testable import Hub
 
 /// Toggles and buttons as connections see them; what their machines do is in `Protocols/Machines`.
 struct ControlTests {
@@ -143,6 +145,41 @@ struct ControlTests {
         #expect(house.lines(of: phone).map { House.attribute("key", of: $0) } == ["coffee-order/1"])
     }
 
+    @Test func `a person's device is shown the controls that there are`() throws {
+        let house = try House(kinds: [House.porchLight()])
+        let lamp = house.connect()
+        house.send("SERVE porch-light", from: lamp)
+        house.send("REPORT porch-light/front value=off", from: lamp)
+        for pattern in ["*", "porch-light/*", "porch-light/front"] {
+            let told = house.send("SUB \(pattern) view=watch", from: house.connect(as: "alice"))
+            #expect(told.contains { $0.hasPrefix("SNAP sub=1 key=porch-light/front ") })
+        }
+    }
+
+    @Test func `one connection is shown a control in two places`() throws {
+        let house = try House(kinds: [House.porchLight()])
+        let (lamp, screen) = (house.connect(), house.connect())
+        house.send("SERVE porch-light", from: lamp)
+        house.send("REPORT porch-light/front value=off", from: lamp)
+        for place in ["menuBar", "smartStack"] {
+            let told = house.send("SUB * placement=\(place)", from: screen).first { $0.hasPrefix("SNAP ") }
+            #expect(try House.tail(told)["placement"] == .string(place))
+        }
+    }
+
+    @Test func `a history tells who came to act, who left, and when a report was true`() throws {
+        let house = try House(kinds: [House.porchLight()])
+        let (lamp, screen) = (house.connect(), house.connect())
+        house.send("SERVE porch-light", from: lamp)
+        house.send("REPORT porch-light/front value=off at=1700000000000", from: lamp)
+        house.disconnect(lamp)
+        house.send("SERVE porch-light", from: screen)
+        let lines = house.send("HISTORY porch-light/front", from: screen).dropLast()
+        #expect(
+            lines.map { House.attribute("type", of: $0) } == ["reported", "provider-left", "provider-came"])
+        #expect(lines.first.flatMap { House.attribute("at", of: $0) } == "1700000000000")
+    }
+
     // MARK: Ids of taps
 
     @Test func `an id of a tap acts once for an account, on whichever of its devices`() throws {
@@ -166,6 +203,40 @@ struct ControlTests {
         #expect(
             house.send("SET porch-light/front value=on eid=u if=1", from: phone).first?.contains("stale_rev") == true)
         #expect(house.send("SET porch-light/front value=on eid=u", from: phone).first?.hasPrefix("OK op=") == true)
+    }
+
+    @Test func `an id of a tap acts once for a client, on whichever of its connections`() throws {
+        let house = try House(kinds: [House.porchLight()])
+        let lamp = house.connect()
+        house.send("SERVE porch-light", from: lamp)
+        house.send("REPORT porch-light/front value=off", from: lamp)
+        let answers = ["remote/1", "remote/1", "remote/2"].map { name in
+            let client = house.connect()
+            house.send("HELLO client=\(name)", from: client)
+            return house.send("SET porch-light/front value=on eid=t", from: client).first ?? ""
+        }
+        #expect(answers.map { House.attribute("verdict", of: $0) } == [nil, "duplicate", nil])
+    }
+
+    @Test func `an id of a tap is forgotten by the real clock, however fast the kinds' clock runs`() throws {
+        let house = try House(kinds: [House.porchLight()])
+        let client = house.connect()
+        house.send("SERVE porch-light", from: client)
+        house.send("REPORT porch-light/front value=off", from: client)
+        let start = house.now
+        func send(_ line: String, timeAfter: Milliseconds, wallAfter: Milliseconds) {
+            house.post(line, from: client)
+            let now = HubTime(
+                time: start.time + timeAfter, wall: start.wall + wallAfter, monotonic: start.monotonic)
+            _ = house.hub.decide(at: now)
+            house.hub.committed(at: now)
+        }
+        send("SET porch-light/front value=on eid=t", timeAfter: .days(30), wallAfter: .zero)
+        let known = house.hub.taps.count
+        #expect(known == 1)
+        send("REPORT porch-light/front value=off", timeAfter: .days(40), wallAfter: .days(8))
+        let left = house.hub.taps.count
+        #expect(left == 0)
     }
 
     @Test func `the id of a nameless connection means nothing to one of the same number after a restart`() throws {
@@ -206,6 +277,22 @@ struct ControlTests {
         house.disconnect(second)
         #expect(try row(house)["available"] == false)
         #expect(house.send("SET porch-light/front value=off", from: screen).first?.contains("unavailable") == true)
+    }
+
+    @Test func `what a provider said before it shut its side counts, however much that was`() throws {
+        var configuration = HubConfiguration()
+        configuration.limits.requestsInFlight = 2
+        let house = try House(kinds: [House.porchLight()], configuration: configuration)
+        let (lamp, screen) = (house.connect(), house.connect())
+        house.send("SERVE porch-light", from: lamp)
+        house.send("REPORT porch-light/front value=off", from: lamp)
+        house.send("SET porch-light/front value=on", from: screen)
+        let operation = try #require(house.operation(askedOf: lamp))
+        house.post("PING\nPING\nPING\nDONE op=\(operation) value=on", from: lamp)
+        house.hub.inputEnded(lamp.id)
+        house.turn()
+        #expect(try row(house)["value"] == true)
+        #expect(try row(house)["available"] == false)
     }
 
     @Test func `a control that a provider in waiting reports first is acted on by the one that acts`() throws {

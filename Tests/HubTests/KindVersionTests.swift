@@ -5,6 +5,54 @@ import Testing
 
 /// Instances and the versions of their kinds (definitions.md: "An instance keeps the definition version it began with").
 struct KindVersionTests {
+    @Test func `a control that goes with its kind is told to be gone, and nothing of it is waited for`() throws {
+        let house = try House(kinds: [House.coffee, House.porchLight()])
+        let (lamp, screen) = (house.connect(), house.connect())
+        house.send("EVT coffee-order/1 type=start", from: lamp)
+        house.send(#"EVT coffee-order/1 type=end {"dismissal-date":1}"#, from: lamp)
+        house.send("SERVE porch-light", from: lamp)
+        house.send("REPORT porch-light/front value=off", from: lamp)
+        let cursor = try house.cursor(of: "SUB porch-light/*", from: screen)
+        let tapped = house.send("SET porch-light/front value=on", from: screen)
+        let operation = try #require(house.operation(askedOf: lamp))
+        let shown = try #require(tapped.last.flatMap { House.attribute("rev", of: $0) })
+        try house.hub.adopt([try House.kind(House.coffee)])
+        house.turn()
+        let deletion = try #require(house.lines(of: screen).last)
+        #expect(deletion.hasPrefix("DEL sub=1 key=porch-light/front ") && deletion.hasSuffix(" why=removed"))
+        let rev = try #require(House.attribute("rev", of: deletion))
+        #expect(try #require(Int64(rev)) > #require(Int64(shown)))
+        #expect(house.send("DONE op=\(operation) value=on", from: lamp) == ["OK verdict=ignored"])
+        // What changed last before that is forgotten later, and must not make its end look told.
+        house.advance(by: .days(8))
+        #expect(house.hub.entityCount == 0)
+        let resumed = house.send("SUB porch-light/* from=\(cursor)", from: house.connect())
+        #expect(resumed.contains { $0.hasPrefix("RESET ") && $0.hasSuffix(" why=expired") })
+    }
+
+    @Test func `what begins again under a dismissed key is not forgotten with what was dismissed`() throws {
+        let house = try House()
+        let shop = house.connect()
+        house.send("EVT coffee-order/1 type=start for=alice", from: shop)
+        house.send(#"EVT coffee-order/1 type=end {"dismissal-date":1}"#, from: shop)
+        house.advance(by: .hours(1))
+        house.send("EVT coffee-order/1 type=start for=alice", from: shop)
+        house.advance(by: .minutes(5))
+        #expect(house.send("GET coffee-order/1", from: shop).last?.contains(#""lifecycle":"stale""#) == true)
+        // The people are the same: all of it is theirs to read.
+        let told = house.send("HISTORY coffee-order/1", from: house.connect(as: "alice"))
+        #expect(told.count { $0.contains(" type=start ") } == 2)
+        // Dismissed eight hours and a quarter after its second start, and kept for seven days.
+        house.advance(by: .hours(9))
+        let dismissed = house.send("GET coffee-order/1", from: shop).last
+        #expect(dismissed?.contains(#""lifecycle":"dismissed""#) == true)
+        // What is said of it meanwhile keeps it no longer.
+        house.advance(by: .days(6))
+        #expect(house.send("EVT coffee-order/1 type=confirm", from: shop).last?.contains("ignored") == true)
+        house.advance(by: .days(1))
+        #expect(house.send("GET coffee-order/1", from: shop).last?.contains("code=unknown_key") == true)
+    }
+
     private static let second = House.coffee
         .replacing("\"version\":1", with: "\"version\":2")
         .replacing(#""on":{"confirm":"queued"}"#, with: #""on":{"confirm":"brewing"}"#)

@@ -42,6 +42,14 @@ struct ReloadTests {
         for _ in 0..<6 { #expect(house.send("PING", from: client) == ["PONG"]) }
     }
 
+    @Test func `settings that are those in force already are not journaled again`() throws {
+        let house = try House(kinds: [House.coffee])
+        let count = house.records.count
+        try house.hub.adopt(HubConfiguration().decisions)
+        house.turn()
+        #expect(house.records.count == count)
+    }
+
     @Test("The kinds in force, read again, take back a reload that still waits", arguments: [false, true])
     func takenBack(isFull: Bool) throws {
         let house = try House(kinds: [House.coffee, Self.light])
