@@ -144,7 +144,6 @@ struct FoundBySimulationTests {
         house.send("REPORT log-coffee/1", from: shop)
         var told = house.send("SUB coffee-order/* view=phone rate=1", from: phone)
         // The row has used up its rate when the control changes; the cursor must wait for it.
-        house.send("EVT coffee-order/1 type=brew", from: shop)
         house.disconnect(shop)
         house.turn()
         house.advance(by: Milliseconds(100))

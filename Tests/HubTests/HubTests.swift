@@ -55,7 +55,7 @@ struct HubTests {
         let rev = try #require(first.first?.split(separator: " ").first { $0.hasPrefix("rev=") })
         #expect(
             house.send("EVT coffee-order/1 type=start src=pos eid=e1", from: shop).first?.contains(
-                "verdict=duplicate \(rev)") == true)
+                "verdict=duplicate \(rev) state=placed") == true)
         #expect(
             house.send("EVT coffee-order/1 type=confirm src=pos eid=e1", from: shop).first?.contains(
                 "code=dup_mismatch") == true)
@@ -314,6 +314,18 @@ struct HubTests {
         #expect(house.send("GET coffee-order/1", from: screen).first?.contains(#""lifecycle":"dismissed""#) == true)
         house.advance(by: .days(8))
         #expect(house.send("GET coffee-order/1", from: screen).contains { $0.contains("code=unknown_key") })
+    }
+
+    @Test func `a milestone that a timer reaches is told at the timer's time`() throws {
+        let kind = House.coffee.replacing(#""unattended":{"#, with: #""unattended":{"milestone":true,"#)
+        let house = try House(kinds: [kind])
+        let (shop, screen) = (house.connect(), house.connect())
+        house.send("SUB *", from: screen)
+        house.send("EVT coffee-order/1 type=start", from: shop)
+        let due = house.time.milliseconds + 5 * 60_000
+        house.advance(by: .minutes(7))
+        let told = house.lines(of: screen).first { $0.hasPrefix("MILE ") }
+        #expect(told?.hasSuffix(" state=unattended at=\(due)") == true)
     }
 
     @Test func `history tells every event with its verdict`() throws {
