@@ -212,8 +212,8 @@ extension Hub {
         guard let subscription = subscriptions[index], let interval = subscription.terms.rateInterval else {
             return false
         }
-        // The rows of a snapshot or a resume all leave at once, and count.
-        if subscription.isLive, let last = backlog.lastSent[entity.rawValue], now.monotonic - last < interval {
+        // The rows of a snapshot or a resume all leave at once, because each is its key's first; and they count.
+        if let last = backlog.lastSent[entity.rawValue], now.monotonic - last < interval {
             backlog.queue.delay(entity, entry, until: last + interval)
             if let session = session(of: subscription) { watch(session.id, at: last + interval) }
             return true
@@ -248,7 +248,7 @@ extension Hub {
             return writer.deletion(head, why: deletionReason(of: entity, for: subscription.terms))
         }
         if tracksRows { subscriptions.change(index) { $0.show(entity, form.placement) } }
-        if entry.isSnapshot, !subscription.isLive { return writer.snapshot(head, body: body) }
+        if entry.isSnapshot { return writer.snapshot(head, body: body) }
         head.cursor = advancedCursor(of: index)
         writer.update(head, body: body)
     }

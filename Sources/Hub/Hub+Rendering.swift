@@ -173,8 +173,8 @@ extension Hub {
                     guard let key = Key(text) else { return false }
                     embedded.append(key)
                     return writeEmbedded(
-                        key, viewer: viewer ?? ControlViewer(placement: nil),
-                        isInteractive: isInteractive && surface != .carplay, to: &writer)
+                        key, viewer: viewer ?? ControlViewer(placement: nil), isInteractive: isInteractive,
+                        to: &writer)
                 }, to: &writer)
             controls = embedded
         case (.toggle(let toggle), .control(let viewer), .toggle(let toggleKind)):

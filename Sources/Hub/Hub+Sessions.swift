@@ -131,7 +131,6 @@ extension Hub {
     ///
     /// - Parameter wait: Milliseconds from which clients pick a random point before they reconnect.
     public mutating func drain(wait: ClosedRange<Int>) {
-        isDraining = true
         for position in sessions.indices {
             guard let session = sessions[position], !session.isClosing else { continue }
             var writer = LineWriter()

@@ -278,7 +278,7 @@ extension Hub {
         let entity = change.entity
         rows.forget(entity)
         embeddings.forget(entity)
-        if exists(entity) { changes.touch(entity) }
+        changes.touch(entity)
         forEachFollower(of: entity) { hub, index in hub.owe(change, to: index) }
         spreadToEmbedders(of: entity, commit: change.commit)
     }

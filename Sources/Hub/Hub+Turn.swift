@@ -376,7 +376,6 @@ extension Hub {
             entities[entity].dismissedAt = dismissedAt
             countActivity(at: entity, by: 1)
             list(entity)
-            rows.forget(entity)
             noteFlight(at: entity)
             arm(entity)
             entities.freeIfUnused(entity)

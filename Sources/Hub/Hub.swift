@@ -72,7 +72,6 @@ public struct Hub: ~Copyable {
     var ready: Deque<SessionID> = []
     /// Sessions that ended by a decision of the hub; the shell closes their connections.
     var ended: [SessionID] = []
-    var isDraining = false
     /// Who serves each kind of control, by its name.
     var rosters: [String: ProviderRoster] = [:]
     /// The session of each connection that serves a kind.
