@@ -167,6 +167,18 @@ struct ControlTests {
         }
     }
 
+    @Test func `an event that a button sends is named after its press`() throws {
+        let raises = #""raises":{"kind":"coffee-order","event":"brew","id":"{{id}}"},"instances":["1"]"#
+        let house = try House(kinds: [House.tippedCoffee, House.porchLight(), House.logCoffee(raises)])
+        let client = house.connect()
+        house.send("EVT coffee-order/1 type=start", from: client)
+        let pressed = house.send("PRESS log-coffee/1", from: client).first
+        let told = house.send("HISTORY coffee-order/1", from: client).first { $0.contains(" type=brew ") }
+        let event = try House.tail(told)
+        #expect(event["src"] == "telltaled")
+        #expect(event["eid"]?.string == pressed.flatMap { House.attribute("op", of: $0) })
+    }
+
     @Test func `a history tells who came to act, who left, and when a report was true`() throws {
         let house = try House(kinds: [House.porchLight()])
         let (lamp, screen) = (house.connect(), house.connect())

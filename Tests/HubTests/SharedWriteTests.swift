@@ -23,6 +23,17 @@ struct SharedWriteTests {
         }
     }
 
+    @Test func `who was sent what another was sent has been told its cursor`() throws {
+        let house = try House()
+        let (shop, screens) = (house.connect(), [house.connect(), house.connect()])
+        for screen in screens { house.send("SUB coffee-order/* view=watch", from: screen) }
+        house.send("EVT coffee-order/1 type=start", from: shop)
+        house.send("EVT coffee-order/1 type=confirm", from: shop)
+        for screen in screens { #expect(house.lines(of: screen).allSatisfy { $0.contains(" cur=") }) }
+        house.advance(by: .seconds(20))
+        for screen in screens { #expect(house.lines(of: screen) == ["MARK now=\(house.time.milliseconds)"]) }
+    }
+
     /// What a client asks for, and when it is stuck.
     private struct Habit {
         var subscriptions: [String]

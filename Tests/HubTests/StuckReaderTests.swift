@@ -73,6 +73,18 @@ struct StuckReaderTests {
         #expect(!modest.isFinished)
     }
 
+    @Test func `a connection has so many subscriptions and no more, until it gives one up`() throws {
+        var configuration = HubConfiguration()
+        configuration.limits.subscriptionsPerConnection = 3
+        let house = try House(configuration: configuration)
+        let client = house.connect()
+        for _ in 1...3 { #expect(house.send("SUB *", from: client).first?.hasPrefix("OK sub=") == true) }
+        #expect(house.send("SUB *", from: client).first?.contains("code=limit_subs retry=no") == true)
+        house.send("UNSUB sub=2", from: client)
+        // Its number is not used again.
+        #expect(house.send("SUB *", from: client).first?.hasPrefix("OK sub=4 ") == true)
+    }
+
     @Test("No more is read from who has too much unanswered", arguments: ["requests", "bytes"])
     func unread(of what: String) throws {
         var configuration = HubConfiguration()

@@ -55,6 +55,14 @@ struct SurfaceTests {
         }
     }
 
+    @Test func `a cursor of one surface does not resume another`() throws {
+        let house = try House(kinds: House.kindsOfSurfaces)
+        let client = house.connect()
+        let cursor = try house.cursor(of: "SUB * view=watch", from: client)
+        let told = house.send("SUB * view=carplay from=\(cursor)", from: client)
+        #expect(told.contains { $0.hasPrefix("RESET ") && $0.hasSuffix(" why=selection") })
+    }
+
     @Test func `rows of another release do not stay on a screen`() throws {
         var configuration = HubConfiguration()
         configuration.serverVersion = "0.0.9"
