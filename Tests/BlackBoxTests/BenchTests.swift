@@ -15,8 +15,12 @@ struct BenchTests {
         #expect(round["cut"] == 0)
         let deliveries = try #require(round["deliveries_per_second"]?.integer)
         let events = try #require(round["events_per_second"]?.integer)
-        // Ten followers a key; a few events may be on their way at either end.
-        #expect(abs(deliveries - 10 * events) <= 60)
+        // Ten followers a key. Events may be on their way at either end, more of them where the machine is busy, and what is
+        // late is folded.
+        let slowest = try #require(round["max_us"]?.double) / 1_000_000
+        let folded = try #require(round["folded_share"]?.double)
+        let missing = Int(2 * 10 * 100 * slowest + 10 * Double(events) * folded)
+        #expect(abs(deliveries - 10 * events) <= 60 + missing)
         #expect(try #require(round["server_cpu_ns_per_delivery"]?.integer) > 0)
         #expect(try #require(round["p99_us"]).description != "0")
         #expect(status == 0 || round["folded_share"] != 0)
