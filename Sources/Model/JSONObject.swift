@@ -57,6 +57,15 @@ public struct JSONObject: Sendable {
     /// Calls `body` with its form.
     func withForm<Result>(_ body: (Span<UInt8>) -> Result) -> Result { body(form.span.extracting(range)) }
 
+    /// How much memory it keeps, in bytes: all that it lies in.
+    var keptByteCount: Int { form.count }
+
+    /// The same in bytes of its own, where it lies in many more: what is kept for long must not keep a whole line.
+    public var compacted: JSONObject {
+        guard keptByteCount > 2 * range.count + 64 else { return self }
+        return JSONObject(form: Array(form[range]), 0..<range.count)
+    }
+
     public var isEmpty: Bool { count == 0 }
 
     public var count: Int {

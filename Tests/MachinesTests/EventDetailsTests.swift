@@ -1,6 +1,7 @@
 import Machines
-import Model
 import Testing
+
+@testable import Model
 
 struct EventDetailsTests {
     @Test func `the tail is what Apple's push payload calls it`() throws {
@@ -37,6 +38,19 @@ struct EventDetailsTests {
         } catch ActivityRejection.badTail(let member, _) {
             #expect(member == path)
         }
+    }
+
+    @Test func `what an activity keeps of a tail does not keep the rest of it`() throws {
+        let tail = try Self.tail(
+            #"{"attributes":{"a":1},"content-state":{"n":2},"junk":"\#(String(repeating: "x", count: 60_000))"}"#)
+        let details = try EventDetails(tail: tail)
+        #expect(details.attributes == ["a": 1])
+        #expect(details.content == ["n": 2])
+        for kept in [details.attributes, details.content] { #expect(try #require(kept?.object).keptByteCount < 100) }
+        // Where it is nearly all of the tail, nothing is copied.
+        let large = try EventDetails(
+            tail: Self.tail(#"{"content-state":{"n":"\#(String(repeating: "x", count: 200))"}}"#))
+        #expect(try #require(large.content?.object).keptByteCount > 210)
     }
 
     private static func tail(_ text: String) throws -> JSONObject { try #require(try JSONParser.parse(text).object) }

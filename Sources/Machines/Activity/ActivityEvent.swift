@@ -90,8 +90,11 @@ public struct EventDetails: Hashable, Sendable {
     }
 
     private static func object(_ member: JSONObject.Member) throws(ActivityRejection) -> JSON {
-        guard case .object = member.value else { throw .badTail(member: member.name, expected: "an object") }
-        return member.value
+        guard case .object(let object) = member.value else {
+            throw .badTail(member: member.name, expected: "an object")
+        }
+        // An activity keeps it, and the limit of its size says nothing of what else was in the tail.
+        return .object(object.compacted)
     }
 
     private static func date(_ member: JSONObject.Member) throws(ActivityRejection) -> Timestamp {
