@@ -54,25 +54,13 @@ extension KindReader {
             // author's, and is told as a plain one already.
             guard templates.contains(where: { $0.path == Self.join(path, name) }) else { continue }
             let count = template.parts.reduce(0) { count, part in
-                if case .literal(let text) = part { count + text.reduce(0) { $0 + Self.width(of: $1) } } else { count }
+                if case .literal(let text) = part { count + text.reduce(0) { $0 + $1.displayWidth } } else { count }
             }
             if count > letters {
                 warn(
                     Self.join(path, name), "it is as wide as \(count) letters, which do not fit at 11 pt",
                     advice: "write at most \(letters) (one of Korean, Chinese or Japanese is two), or show a symbol")
             }
-        }
-    }
-
-    /// In narrow letters: those of East Asia and emoji are as wide as high (UAX #11).
-    private static func width(of character: Character) -> Int {
-        let scalars = character.unicodeScalars
-        if scalars.contains(where: { $0.properties.isEmojiPresentation || $0.value == 0xFE0F }) { return 2 }
-        return switch scalars.first?.value ?? 0 {
-        case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF,
-            0xFE30...0xFE6F, 0xFF01...0xFF60, 0xFFE0...0xFFE6, 0x20000...0x3FFFD:
-            2
-        default: 1
         }
     }
 

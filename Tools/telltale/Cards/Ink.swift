@@ -1,3 +1,5 @@
+internal import Model
+
 /// How a piece of text looks.
 public struct Ink: Hashable, Sendable {
     public enum Color: UInt8, Hashable, Sendable {
