@@ -96,14 +96,11 @@ public struct BinaryWriter: ~Copyable, ValueWriter, Sendable {
         buffer.append(copying: second)
     }
 
-    /// What another writer wrote.
-    public mutating func write(encoded: [UInt8]) { buffer.append(encoded) }
-
     /// What was written from `position` on.
     func bytes(from position: Int) -> [UInt8] { buffer.bytes(from: position) }
 
     /// Forgets what was written from `position` on.
-    mutating func removeAll(from position: Int = 0) { buffer.removeAll(from: position) }
+    mutating func removeAll(from position: Int) { buffer.removeAll(from: position) }
 
     /// A part of what another writer wrote.
     mutating func write(copying encoded: Span<UInt8>) { buffer.append(copying: encoded) }
@@ -211,16 +208,8 @@ public struct BinaryReader: Sendable {
     }
 
     public mutating func readString() throws(BinaryError) -> String {
-        let count = try readCount()
-        guard let text = text(in: offset..<offset + count) else { throw failure("not UTF-8") }
-        offset += count
-        return text
-    }
-
-    /// Not by `String(validating:as:)`, which asks for generic metadata each time.
-    private func text(in range: Range<Int>) -> String? {
-        guard let text = try? UTF8Span(validating: bytes.span.extracting(range)) else { return nil }
-        return String(copying: text)
+        let range = try passText()
+        return bytes.span.string(in: range)
     }
 
     public mutating func readJSON() throws(BinaryError) -> JSON {
@@ -257,7 +246,7 @@ public struct BinaryReader: Sendable {
         }
     }
 
-    /// Where a text is.
+    /// Where a text is. Not by `String(validating:as:)`, which asks for generic metadata each time.
     private mutating func passText() throws(BinaryError) -> Range<Int> {
         let count = try readCount()
         let range = offset..<offset + count

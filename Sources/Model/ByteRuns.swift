@@ -25,9 +25,9 @@ extension Span<UInt8> {
         return true
     }
 
-    /// The text in `range` of a value in the journal's form.
+    /// The text in `range` of what is in the journal's form.
     func string(in range: Range<Int>) -> String {
-        // Whoever made the form has looked at every byte.
+        // Whoever made the form, or was asked to read it, has looked at every byte.
         unsafe String(validated: extracting(range))
     }
 
