@@ -51,7 +51,7 @@ final class Keyboard {
             Terminal.write(Painter.end)
             // The process stays here until somebody lets it go on.
             kill(getpid(), SIGSTOP)
-            Keyboard.apply(\.own)
+            Keyboard.apply { $0.own }
             Keyboard.hasComeBack.store(true, ordering: .relaxed)
         }
     }
@@ -65,11 +65,12 @@ final class Keyboard {
         for number in Self.endings + [SIGTSTP] { signal(number, SIG_DFL) }
     }
 
-    private static func giveBack() { apply(\.before) }
+    private static func giveBack() { apply { $0.before } }
 
-    private static func apply(_ which: KeyPath<Settings, termios>) {
-        guard var settings = settings.withLockIfAvailable({ $0?[keyPath: which] }) ?? nil else { return }
-        unsafe tcsetattr(STDIN_FILENO, TCSANOW, &settings)
+    private static func apply(_ choose: (Settings) -> termios) {
+        guard let settings = settings.withLockIfAvailable({ $0 }) ?? nil else { return }
+        var chosen = choose(settings)
+        unsafe tcsetattr(STDIN_FILENO, TCSANOW, &chosen)
     }
 
     /// Stops the process, as the terminal itself does where ctrl-Z is no key.
