@@ -167,13 +167,19 @@ struct JournalProcessTests {
         }
     }
 
+    /// A daemon that has ended in order, and left a journal of 300 activities.
+    private func stoppedWithErrands() throws -> DaemonProcess {
+        let daemon = try DaemonProcess()
+        let peer = try greeted(daemon)
+        for number in 1...300 { _ = try peer.ask("EVT errand/\(number) type=start") }
+        daemon.send(SIGTERM)
+        #expect(daemon.waitForExit() == 0)
+        return daemon
+    }
+
     @Test func `an export of a damaged journal writes what is whole, and says what is not`() async throws {
         try await onOwnThread {
-            let daemon = try DaemonProcess()
-            let peer = try greeted(daemon)
-            for number in 1...300 { _ = try peer.ask("EVT errand/\(number) type=start") }
-            daemon.send(SIGTERM)
-            #expect(daemon.waitForExit() == 0)
+            let daemon = try stoppedWithErrands()
             let data = daemon.folder.path + "/data"
             let whole = try telltale(["journal", "export", data])
             #expect(whole.status == 0)
@@ -190,11 +196,7 @@ struct JournalProcessTests {
         async throws
     {
         try await onOwnThread {
-            let daemon = try DaemonProcess()
-            let peer = try greeted(daemon)
-            for number in 1...300 { _ = try peer.ask("EVT errand/\(number) type=start") }
-            daemon.send(SIGTERM)
-            #expect(daemon.waitForExit() == 0)
+            let daemon = try stoppedWithErrands()
             let (data, copy) = (daemon.folder.path + "/data", daemon.folder.path + "/copy")
             func limited(_ program: URL, _ arguments: [String]) throws -> RunningProgram {
                 // Who runs the tests may have it ignored already, and that is handed down.
