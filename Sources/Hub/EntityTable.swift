@@ -36,7 +36,7 @@ struct EntityTable: Sendable {
     /// For whom the key was before, where that were others; most keys are nobody else's ever.
     var formerAudiences: [EntityIndex: FormerAudiences] = [:]
     private var free: [EntityIndex] = []
-    private var byKey = ShardedDictionary<Key, EntityIndex>()
+    private var byKey = HashIndex()
 
     /// What is shared with a snapshot is copied on the next change: a page, and once the references to all of them. A
     /// million keys make 8,000 pages of some 14 KB.
@@ -67,22 +67,27 @@ struct EntityTable: Sendable {
         }
     }
 
-    func index(of key: Key) -> EntityIndex? { byKey[key] }
+    func index(of key: Key) -> EntityIndex? { index(of: key, hash: byKey.hash(of: key.text)) }
+
+    private func index(of key: Key, hash: UInt64) -> EntityIndex? {
+        byKey.number(hash: hash) { self[EntityIndex(Int32($0))].key == key }.map { EntityIndex(Int32($0)) }
+    }
 
     /// A copy in which no key can be found: what is shared with it need not be copied when a key comes or goes.
     var withoutLookup: EntityTable {
         var copy = self
         copy.free = []
-        copy.byKey = ShardedDictionary()
+        copy.byKey = HashIndex()
         return copy
     }
 
     /// The index of `key`, which gets one when it has none.
     mutating func intern(_ key: Key) -> EntityIndex {
-        if let index = byKey[key] { return index }
+        let hash = byKey.hash(of: key.text)
+        if let index = index(of: key, hash: hash) { return index }
         let index = free.popLast() ?? append()
         self[index] = Entity(key: key, kindName: kindNumbers.retain(String(key.kind)))
-        byKey[key] = index
+        byKey.insert(Int(index.rawValue), hash: hash)
         return index
     }
 
@@ -112,7 +117,7 @@ struct EntityTable: Sendable {
     /// Frees the index of a key behind which there is nothing any more and which nobody holds.
     mutating func freeIfUnused(_ index: EntityIndex) {
         guard self[index].references == 0, case .none = self[index].state, let key = self[index].key else { return }
-        byKey[key] = nil
+        byKey.remove(Int(index.rawValue), hash: byKey.hash(of: key.text))
         kindNumbers.release(self[index].kindName)
         formerAudiences[index] = nil
         self[index] = Entity()

@@ -21,18 +21,44 @@ struct EventIDs: Sendable {
 
     private struct Source: Sendable {
         let name: String
-        var log = IDLog()
+        private(set) var log = IDLog()
         /// Where each stands in the log.
-        var numbers = ShardedDictionary<String, Int>()
+        private var index = HashIndex()
         /// It stands among the ``EventIDs/oldest``.
         var isWatched = false
         /// It got an id since the last ``EventIDs/forget(at:ageLimit:countLimit:)``.
         var hasGrown = false
 
-        mutating func forgetOldest() {
-            guard let (number, item) = log.popFirst(), numbers[item.eid] == number else { return }
-            numbers[item.eid] = nil
+        init(name: String) {
+            self.name = name
         }
+
+        func entry(of eid: String) -> Entry? {
+            number(of: eid, hash: index.hash(of: eid)).map { log[$0].entry }
+        }
+
+        private func number(of eid: String, hash: UInt64) -> Int? {
+            index.number(hash: hash) { log[$0].eid == eid }
+        }
+
+        /// An id that it has already stands for the newer event from now on.
+        mutating func append(_ item: IDLog.Item) {
+            let hash = index.hash(of: item.eid)
+            let known = number(of: item.eid, hash: hash)
+            index.insert(log.append(item), hash: hash) { $0 == known }
+        }
+
+        mutating func forgetOldest() {
+            guard let (number, item) = log.popFirst() else { return }
+            index.remove(number, hash: index.hash(of: item.eid))
+        }
+
+        mutating func removeNewest() {
+            guard let (number, item) = log.popLast() else { return }
+            index.remove(number, hash: index.hash(of: item.eid))
+        }
+
+        mutating func reserveCapacity(_ capacity: Int) { index.reserveCapacity(capacity) }
     }
 
     /// When the oldest id of a source came; it may be gone by now.
@@ -67,16 +93,18 @@ struct EventIDs: Sendable {
     }
 
     func entry(source: String, eid: String) -> Entry? {
-        guard let number = number(of: source), let place = sources[number].numbers[eid] else { return nil }
-        return sources[number].log[place].entry
+        number(of: source).flatMap { sources[$0].entry(of: eid) }
     }
 
     /// Adds an id. None is forgotten for it before ``forget(at:ageLimit:countLimit:)``: a batch that cannot be written is
     /// taken back, and what had been forgotten would act again.
-    mutating func insert(_ entry: Entry, source: String, eid: String, wall: Timestamp) {
+    ///
+    /// - Returns: The number of the source, as long as it has ids.
+    @discardableResult
+    mutating func insert(_ entry: Entry, source: String, eid: String, wall: Timestamp) -> Int {
         let number = intern(source)
         latest = number
-        sources[number].numbers[eid] = sources[number].log.append(.init(eid: eid, wall: wall, entry: entry))
+        sources[number].append(.init(eid: eid, wall: wall, entry: entry))
         if !sources[number].hasGrown {
             sources[number].hasGrown = true
             grown.append(number)
@@ -85,6 +113,7 @@ struct EventIDs: Sendable {
             sources[number].isWatched = true
             oldest.insert(Oldest(wall: wall, source: number))
         }
+        return number
     }
 
     /// Forgets what is older than `ageLimit` at `wall`, and of each source what is beyond its newest `countLimit`.
@@ -111,12 +140,8 @@ struct EventIDs: Sendable {
         }
     }
 
-    /// Takes back the newest insertions of a batch that was not written.
-    mutating func removeNewest(source: String, eid: String) {
-        guard let number = number(of: source), sources[number].log.last?.eid == eid else { return }
-        sources[number].log.removeLast()
-        sources[number].numbers[eid] = nil
-    }
+    /// Takes back the newest insertion into a source, of a batch that was not written.
+    mutating func removeNewest(of source: Int) { sources[source].removeNewest() }
 
     /// Of each source that has ids, in no order: the others are not there after a recovery.
     ///
@@ -125,7 +150,7 @@ struct EventIDs: Sendable {
 
     /// Makes room for what a snapshot holds.
     mutating func reserve(_ count: Int, source: String) {
-        sources[intern(source)].numbers.reserveCapacity(min(max(0, count), EntityTable.reserveLimit))
+        sources[intern(source)].reserveCapacity(min(max(0, count), EntityTable.reserveLimit))
     }
 
     var count: Int { sources.reduce(0) { $0 + $1.log.count } }

@@ -64,9 +64,9 @@ extension Hub {
             }
         }
         if let eid = posted.command.eid {
-            eventIDs.insert(
+            let number = eventIDs.insert(
                 EventIDs.Entry(digest: posted.digest, rev: applied.rev), source: source, eid: eid, wall: wall)
-            undo.append(.eventID(source: source, eid: eid))
+            undo.append(.eventID(source: number))
         }
         return applied
     }

@@ -379,7 +379,7 @@ extension Hub {
             noteFlight(at: entity)
             arm(entity)
             entities.freeIfUnused(entity)
-        case .eventID(let source, let eid): eventIDs.removeNewest(source: source, eid: eid)
+        case .eventID(let source): eventIDs.removeNewest(of: source)
         case .tap(let identity): taps.forgetNewest(identity)
         case .kinds(let table): kinds = table
         case .settings(let settings, let hadSettings):

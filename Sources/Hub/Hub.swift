@@ -238,7 +238,8 @@ struct Change: Sendable {
 /// How to take back one part of a batch that could not be written.
 enum Undo: Sendable {
     case entity(EntityIndex, EntityState, kind: Int, rev: Int64, lastRecord: Int64, dismissedAt: Timestamp?)
-    case eventID(source: String, eid: String)
+    /// The newest id of a source.
+    case eventID(source: Int)
     // What is rare stands behind a reference: an event with an id notes two ways back.
     indirect case tap(TapLedger.Identity)
     indirect case kinds(KindTable)

@@ -31,7 +31,6 @@ struct IDLog: Sendable {
     private var firstNumber: Int { base + skipped }
 
     var first: Item? { isEmpty ? nil : chunks[0][skipped] }
-    var last: Item? { isEmpty ? nil : chunks.last?.last }
 
     /// - Precondition: It was appended and has not been forgotten.
     subscript(number: Int) -> Item {
@@ -62,14 +61,16 @@ struct IDLog: Sendable {
     }
 
     /// Takes the newest back.
-    mutating func removeLast() {
-        guard !isEmpty else { return }
-        chunks[chunks.count - 1].removeLast()
+    mutating func popLast() -> (number: Int, item: Item)? {
+        guard !isEmpty else { return nil }
+        let number = firstNumber + count - 1
+        let item = chunks[chunks.count - 1].removeLast()
         if chunks.last?.count ?? 0 <= (chunks.count == 1 ? skipped : 0) {
             if chunks.count == 1 { base += skipped }
             chunks.removeLast()
             if chunks.isEmpty { skipped = 0 }
         }
+        return (number, item)
     }
 
     /// Calls `body` with each, oldest first.

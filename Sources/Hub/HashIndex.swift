@@ -1,0 +1,150 @@
+internal import Model
+
+/// Finds the numbers of things by the hashes of their names. The names are not in it: whoever owns the things has them.
+///
+/// A miss, which is what every new event id is, looks at one line of memory where a `Dictionary` of a million strings
+/// takes three, and a name stands in memory once. And it does not stop to grow: a `Dictionary` that is full moves every
+/// entry at once; with 800,000 ids that took a quarter of a second, in which nobody was served.
+struct HashIndex: Sendable {
+    private struct Slot: Sendable {
+        var hash: UInt64 = 0
+        /// Less than 0 where the slot is free.
+        var number = -1
+
+        var isFree: Bool { number < 0 }
+    }
+
+    /// One, or ``partCount``; each as long as a power of two, or empty. What is looked for stands in the slot that its hash
+    /// names or behind it, before the next free one.
+    private var parts: [[Slot]] = [[]]
+    /// How many slots of each part are taken.
+    private var counts = [0]
+    /// Another one in every process, so that nobody can choose names that meet. Only speed depends on it.
+    private let seed = UInt64(truncatingIfNeeded: Hasher().finalize())
+
+    /// Of a million entries each has some 16,000; moving as many takes a fraction of a millisecond.
+    private static let partCount = 64
+    /// Up to so many entries there is one part, so that few of them take little memory.
+    private static let loneLimit = 1_024
+    private static let shortestLength = 8
+
+    var count: Int { counts.reduce(0, +) }
+
+    /// The hash under which the thing of this name is found.
+    func hash(of name: String) -> UInt64 {
+        var hash = StableHash(seed: seed)
+        hash.combine(name)
+        return hash.finalize()
+    }
+
+    /// The number of the thing with this hash that `isMeant`.
+    func number(hash: UInt64, where isMeant: (Int) -> Bool) -> Int? {
+        let part = part(of: hash)
+        guard !parts[part].isEmpty else { return nil }
+        let slot = slot(hash: hash, in: part, where: isMeant)
+        return parts[part][slot].isFree ? nil : parts[part][slot].number
+    }
+
+    /// Adds `number`, in the place of the one that `isMeant` where there is such.
+    ///
+    /// - Precondition: `number` is not negative.
+    mutating func insert(_ number: Int, hash: UInt64, inPlaceOf isMeant: (Int) -> Bool = { _ in false }) {
+        precondition(number >= 0)
+        var part = part(of: hash)
+        if isFull(part) {
+            if parts.count == 1, counts[0] >= Self.loneLimit { split() } else { grow(part) }
+            part = self.part(of: hash)
+        }
+        let slot = slot(hash: hash, in: part, where: isMeant)
+        if parts[part][slot].isFree { counts[part] += 1 }
+        parts[part][slot] = Slot(hash: hash, number: number)
+    }
+
+    /// Removes `number`, if it is there.
+    mutating func remove(_ number: Int, hash: UInt64) {
+        let part = part(of: hash)
+        guard !parts[part].isEmpty else { return }
+        var hole = slot(hash: hash, in: part) { $0 == number }
+        guard !parts[part][hole].isFree else { return }
+        counts[part] -= 1
+        // What stands behind the hole moves up, unless it would come to stand before its own place.
+        let mask = parts[part].count - 1
+        var next = hole
+        while true {
+            next = (next + 1) & mask
+            let candidate = parts[part][next]
+            guard !candidate.isFree else { break }
+            let distance = (next - Int(truncatingIfNeeded: candidate.hash)) & mask
+            guard distance >= (next - hole) & mask else { continue }
+            parts[part][hole] = candidate
+            hole = next
+        }
+        parts[part][hole] = Slot()
+    }
+
+    /// Makes room for so many entries in all.
+    mutating func reserveCapacity(_ capacity: Int) {
+        if capacity > Self.loneLimit, parts.count == 1 { split() }
+        // They do not fill evenly.
+        let share = capacity / parts.count
+        for part in parts.indices {
+            move(part, to: max(parts[part].count, Self.length(for: share + share / 8)))
+        }
+    }
+
+    // MARK: Slots
+
+    /// The parts go by the upper bits, and the slots of each by the lower ones.
+    private func part(of hash: UInt64) -> Int {
+        parts.count == 1 ? 0 : Int(truncatingIfNeeded: hash >> 58)
+    }
+
+    /// The slot of the entry that `isMeant`, or the free one where it would be.
+    private func slot(hash: UInt64, in part: Int, where isMeant: (Int) -> Bool) -> Int {
+        let mask = parts[part].count - 1
+        var slot = Int(truncatingIfNeeded: hash) & mask
+        while true {
+            let entry = parts[part][slot]
+            if entry.isFree || entry.hash == hash && isMeant(entry.number) { return slot }
+            slot = (slot + 1) & mask
+        }
+    }
+
+    /// The least length with room for `count` entries: at most five eighths are taken, so that a row of neighbours is short.
+    private static func length(for count: Int) -> Int {
+        var length = shortestLength
+        while length * 5 / 8 < count { length *= 2 }
+        return length
+    }
+
+    private func isFull(_ part: Int) -> Bool { counts[part] >= parts[part].count * 5 / 8 }
+
+    private mutating func grow(_ part: Int) {
+        move(part, to: max(Self.shortestLength, 2 * parts[part].count))
+    }
+
+    private mutating func move(_ part: Int, to length: Int) {
+        guard length != parts[part].count else { return }
+        let entries = parts[part]
+        parts[part] = Array(repeating: Slot(), count: length)
+        for entry in entries where !entry.isFree { put(entry, in: part) }
+    }
+
+    private mutating func split() {
+        let entries = parts[0]
+        let length = Self.length(for: counts[0] / Self.partCount * 2)
+        parts = (0..<Self.partCount).map { _ in Array(repeating: Slot(), count: length) }
+        counts = Array(repeating: 0, count: Self.partCount)
+        for entry in entries where !entry.isFree {
+            let part = part(of: entry.hash)
+            if isFull(part) { grow(part) }
+            put(entry, in: part)
+            counts[part] += 1
+        }
+    }
+
+    /// Where there is room for it, and it is not yet.
+    private mutating func put(_ entry: Slot, in part: Int) {
+        parts[part][slot(hash: entry.hash, in: part) { _ in false }] = entry
+    }
+}
