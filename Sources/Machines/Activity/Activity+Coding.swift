@@ -74,12 +74,11 @@ extension Activity {
         guard let lifecycle = Lifecycle.allCases.first(where: { $0.code == code }) else {
             throw reader.failure("no life-cycle state \(code)")
         }
-        self.key = key
-        self.kind = kind
         self.lifecycle = lifecycle
-        accounts = try reader.readArray { reader throws(BinaryError) in try reader.readString() }
-        attributes = try reader.readJSON()
-        attributesByteCount = attributes.textByteCount
+        origin = Origin(
+            key: key, kind: kind,
+            accounts: try reader.readArray { reader throws(BinaryError) in try reader.readString() },
+            attributes: try reader.readJSON())
         content = try reader.readJSON()
         score = try reader.readOptional { reader throws(BinaryError) in try reader.readDouble() }
         progress = try reader.readOptional { reader throws(BinaryError) in try reader.readDouble() }

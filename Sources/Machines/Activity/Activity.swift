@@ -47,14 +47,33 @@ public struct Activity: Sendable {
         }
     }
 
-    public let key: Key
-    public let kind: ActivityKind
+    /// What it was started with, and keeps. Behind one reference: an activity is copied with every event.
+    final class Origin: Sendable {
+        let key: Key
+        let kind: ActivityKind
+        let accounts: [String]
+        let attributes: JSON
+        /// As compact JSON.
+        let attributesByteCount: Int
+
+        init(key: Key, kind: ActivityKind, accounts: [String], attributes: JSON) {
+            self.key = key
+            self.kind = kind
+            self.accounts = accounts
+            self.attributes = attributes
+            attributesByteCount = attributes.textByteCount
+        }
+    }
+
+    let origin: Origin
+
+    public var key: Key { origin.key }
+    public var kind: ActivityKind { origin.kind }
     /// `for=`: whose devices may show it, sorted; empty = everybody's.
-    public let accounts: [String]
+    public var accounts: [String] { origin.accounts }
     /// The static data, an object.
-    public let attributes: JSON
-    /// As compact JSON. It never changes, and every event asks for it.
-    let attributesByteCount: Int
+    public var attributes: JSON { origin.attributes }
+    var attributesByteCount: Int { origin.attributesByteCount }
 
     public internal(set) var lifecycle: Lifecycle
     /// The content state, an object.
@@ -152,8 +171,8 @@ extension Activity {
         }
 
         var activity = Activity(
-            key: key, kind: kind, accounts: sortedUnique(accounts), attributes: values.attributes,
-            attributesByteCount: values.attributes.textByteCount, lifecycle: isScheduled ? .pending : .active,
+            origin: Origin(key: key, kind: kind, accounts: sortedUnique(accounts), attributes: values.attributes),
+            lifecycle: isScheduled ? .pending : .active,
             content: values.content, score: details.score,
             startedAt: isScheduled ? details.startDate ?? now : now, updatedAt: now, machine: machine,
             scheduledAt: isScheduled ? now : nil,
