@@ -274,13 +274,20 @@ extension Hub {
     // MARK: Changes
 
     /// Tells everybody who follows a key that a commit changed it.
-    mutating func spread(_ change: Change) {
-        let entity = change.entity
-        rows.forget(entity)
-        embeddings.forget(entity)
-        changes.touch(entity)
-        forEachFollower(of: entity) { hub, index in hub.owe(change, to: index) }
-        spreadToEmbedders(of: entity, commit: change.commit)
+    mutating func spread(_ changes: Span<Change>) {
+        for position in changes.indices {
+            let (entity, commit) = (changes[position].entity, changes[position].commit)
+            rows.forget(entity)
+            embeddings.forget(entity)
+            self.changes.touch(entity)
+            withFollowers(of: entity) { hub, followers in
+                // Without any, not even looked at: it holds an activity, which is long out of the cache.
+                guard !followers.isEmpty else { return }
+                let change = changes[position]
+                for index in followers { hub.owe(change, to: index) }
+            }
+            spreadToEmbedders(of: entity, commit: commit)
+        }
     }
 
     /// Rows of activities in whose views a control stands come again when it changes.
@@ -290,12 +297,14 @@ extension Hub {
         guard !embeddings.isEmpty, let key = entities[entity].key else { return }
         for activity in embeddings.activities(with: key) {
             rows.forget(activity)
-            forEachFollower(of: activity) { hub, index in
-                guard let subscription = hub.subscriptions[index], case .surface = subscription.terms.view,
-                    subscription.shown(activity) != nil
-                else { return }
-                hub.oweSurroundings(of: activity, to: index, since: commit)
-                hub.makeReady(slot: subscription.session)
+            withFollowers(of: activity) { hub, followers in
+                for index in followers {
+                    guard let subscription = hub.subscriptions[index], case .surface = subscription.terms.view,
+                        subscription.shown(activity) != nil
+                    else { continue }
+                    hub.oweSurroundings(of: activity, to: index, since: commit)
+                    hub.makeReady(slot: subscription.session)
+                }
             }
         }
     }
@@ -308,11 +317,11 @@ extension Hub {
         enqueue(entity, in: index) { $0.markChangedSurroundings(entity, firstCommit: firstCommit) }
     }
 
-    private mutating func forEachFollower(of entity: EntityIndex, _ body: (inout Hub, SubscriptionIndex) -> Void) {
+    private mutating func withFollowers(of entity: EntityIndex, _ body: (inout Hub, [SubscriptionIndex]) -> Void) {
         var followers: [SubscriptionIndex] = []
         swap(&followers, &followerBuffer)
         patterns.forEach(following: entity, of: entities[entity].kindName) { followers.append($0) }
-        for index in followers { body(&self, index) }
+        body(&self, followers)
         followers.removeAll(keepingCapacity: true)
         swap(&followers, &followerBuffer)
     }

@@ -93,6 +93,8 @@ public struct Hub: ~Copyable {
 
     /// The batch that the journal is writing, or `nil` between commits.
     var batch: Batch?
+    /// The one before, until there is time to free what it held.
+    var settledBatch: Batch?
     /// How many records the one before had.
     var lastBatchCount = 0
     var deadlines = Heap<Deadline>()

@@ -179,6 +179,8 @@ final class Daemon {
         writeSnapshotIfDue()
         goOnStopping()
         armTimer(at: now)
+        // Nobody could be served sooner now.
+        if hub.isCommitting || !hub.hasWork(at: now) { hub.freeSettledBatch() }
     }
 
     private static let decisionsPerTurn = 4
