@@ -86,7 +86,7 @@ final class Courier: SimulatedClient, Poster {
         while underWay.count < 200, !todo.isEmpty {
             let place = todo.removeFirst()
             underWay.append(place)
-            world.ledger.sent.insert("\(source)/\(parcels[place].eid)")
+            world.ledger.willSend("\(source)/\(parcels[place].eid)", parcels[place].line)
             text += parcels[place].line.withID("c\(place)") + "\n"
         }
         if !text.isEmpty { world.send(text, on: link) }

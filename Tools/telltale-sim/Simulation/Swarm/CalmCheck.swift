@@ -67,20 +67,29 @@ struct CalmCheck {
 
     /// Who was there all the time has been told of every milestone, and of every alert that its surface draws.
     private func checkAnnouncements() {
-        for case let screen as Screen in world.clients where screen.account == nil {
+        for case let screen as Screen in world.clients {
             guard let since = screen.liveSince else { continue }
+            func due(_ all: [Chronicle.Announcement]) -> [Ledger.KeyRev] {
+                all.filter { announcement in
+                    announcement.place.rev > since && screen.follows(announcement.place.key)
+                        && world.records.isDue(announcement, to: screen.account)
+                }.map(\.place)
+            }
             if screen.view == "full" {
-                let due = world.records.milestones.filter { $0.rev > since && screen.follows($0.key) }
+                let due = due(world.records.milestones)
                 for (index, place) in due.enumerated() where !screen.milestones.contains(place) {
                     if screen.missedKeys.contains(place.key) { continue }
-                    // More than 64 do not wait.
-                    if screen.foldedDeletions.contains(place.key), due.count - index > 64 { continue }
+                    // More than 64 do not wait. A person's device is not even told that something goes which it never had.
+                    let hasGone =
+                        screen.foldedDeletions.contains(place.key)
+                        || screen.account != nil && screen.table[place.key] == nil
+                    if hasGone, due.count - index > 64 { continue }
                     return world.violated(
                         "milestones", "\(screen.name) was not told the milestone of \(place.key) at \(place.rev)")
                 }
             }
             if screen.drawsEveryAlert {
-                let due = world.records.alerts.filter { $0.rev > since && screen.follows($0.key) }
+                let due = due(world.records.alerts)
                 // More than 64 do not wait for a reader that takes nothing; the oldest make room.
                 let kept = screen.link?.wasBlocked == true ? Array(due.suffix(64)) : due
                 for place in kept where !screen.alerts.contains(place) {

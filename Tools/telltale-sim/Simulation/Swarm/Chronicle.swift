@@ -15,6 +15,16 @@ final class Chronicle {
         var lines: [(heard: Int64, bytes: [UInt8])] = []
         /// How many of them may be gone because the key was forgotten.
         var forgottenCount = 0
+        /// Whose its newest life is: empty = everybody's, `nil` = not known.
+        var audience: [String]?
+        /// Somebody has seen it, or swiped it away.
+        var wasHandled = false
+    }
+
+    /// What goes out before a row.
+    struct Announcement {
+        var place: Ledger.KeyRev
+        var audience: [String]?
     }
 
     /// What an event did.
@@ -31,8 +41,8 @@ final class Chronicle {
     private(set) var effects: [String: Effect] = [:]
     /// Every tap that was taken, by its operation.
     private(set) var operations: Set<String> = []
-    private(set) var milestones: [Ledger.KeyRev] = []
-    private(set) var alerts: [Ledger.KeyRev] = []
+    private(set) var milestones: [Announcement] = []
+    private(set) var alerts: [Announcement] = []
     /// Resumes from before it cannot be complete.
     private(set) var resumeFloor: Int64 = 0
     private var lastSequence: Int64 = 0
@@ -74,10 +84,15 @@ final class Chronicle {
         var story =
             stories.removeValue(forKey: key)
             ?? Story(reference: Reference(key: key, retention: hasOneClock ? retention : nil))
+        let wasListed = story.reference.isListed == true
         if let fault = story.reference.take(record) {
             world.violated("reference", "\(key) at record \(record.sequence): \(fault)")
         }
         story.lines.append((record.heard, bytes))
+        if !wasListed, story.reference.isListed == true {
+            story.audience = record.id.map { world.ledger.audiences[$0] ?? [] }
+        }
+        if record.type == "seen" || record.type == "dismissed" { story.wasHandled = true }
         if record.type == "set" || record.type == "press" { operations.insert("o\(record.sequence)") }
         if record.type == "pruned" {
             story.forgottenCount = story.lines.count
@@ -88,8 +103,18 @@ final class Chronicle {
         let place = Ledger.KeyRev(key: key, rev: record.rev)
         states[place] = record.state
         guard case .order(let order) = story.reference else { return }
-        if order.newestMilestone == record.rev { milestones.append(place) }
-        if order.newestAlert == record.rev { alerts.append(place) }
+        let announcement = Announcement(place: place, audience: story.audience)
+        if order.newestMilestone == record.rev { milestones.append(announcement) }
+        if order.newestAlert == record.rev { alerts.append(announcement) }
+    }
+
+    /// Whether a device of `account` has to be told. What any person handled may be nothing for their devices any more.
+    func isDue(_ announcement: Announcement, to account: String?) -> Bool {
+        guard let account else { return true }
+        guard stories[announcement.place.key]?.wasHandled == false, let audience = announcement.audience else {
+            return false
+        }
+        return audience.isEmpty || audience.contains(account)
     }
 
     /// Only what was sent is recorded, and each of it once (P1, P6).

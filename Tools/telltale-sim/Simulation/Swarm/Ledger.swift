@@ -15,7 +15,9 @@ final class Ledger {
     /// What each `src/eid` did, as it was first acknowledged (P6).
     var effects: [String: Effect] = [:]
     /// Every `src/eid` that was ever sent.
-    var sent: Set<String> = []
+    private(set) var sent: Set<String> = []
+    /// For whom its line says that it is (`for=`), where it says so.
+    private(set) var audiences: [String: [String]] = [:]
     /// Operations that a provider has said are done.
     var doneOperations: Set<String> = []
     /// What a provider reported of a control, and after which operation was asked for.
@@ -42,6 +44,13 @@ final class Ledger {
     /// Of every byte that any client was given, with its time (P10).
     private(set) var hash = StableHash()
     private(set) var byteCount = 0
+
+    func willSend(_ id: String, _ line: String) {
+        guard sent.insert(id).inserted else { return }
+        for word in line.prefix(while: { $0 != "{" }).split(separator: " ") where word.hasPrefix("for=") {
+            audiences[id] = word.dropFirst(4).split(separator: ",").map(String.init)
+        }
+    }
 
     func heard(_ bytes: [UInt8], client: Int, at time: Int64) {
         hash.combine(UInt64(truncatingIfNeeded: time) &* 31 &+ UInt64(client))

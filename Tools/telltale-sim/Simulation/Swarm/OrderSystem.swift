@@ -239,7 +239,7 @@ final class OrderSystem: SimulatedClient, Poster {
             underWay.append(place)
             if let eid = posts[place].eid {
                 posts[place].wasSent = true
-                world.ledger.sent.insert("\(name)/\(eid)")
+                world.ledger.willSend("\(name)/\(eid)", posts[place].line)
             }
             text += posts[place].line.withID("r\(place)") + "\n"
         }

@@ -154,6 +154,7 @@ struct ReferenceOrder {
     }
 
     private mutating func end(at time: Int64, linger: Int64) {
+        if linger == 0 { return dismiss(at: time) }
         lifecycle = "ended"
         machineDue = nil
         staleDue = nil

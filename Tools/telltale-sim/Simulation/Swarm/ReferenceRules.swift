@@ -14,7 +14,7 @@ struct ReferenceRules {
     var milestones: Set<String>
     /// States that alert whoever enters them.
     var alerts: Set<String> = []
-    /// States in which it has ended, and for how long it lingers then.
+    /// States in which it has ended, and for how long it lingers then; for 0, it leaves at once.
     var ends: [String: Int64]
     var linger: Int64
     var staleAfter: Int64?
@@ -48,7 +48,8 @@ struct ReferenceRules {
                 edges: [
                     "called": ["ride": "riding"], "riding": ["pause": "paused", "arrive": "arrived"],
                     "paused": ["ride": "riding"],
-                ], timers: ["paused": (25_000, "riding")], milestones: ["riding"], ends: ["arrived": 20_000],
+                ], everywhere: ["cancel": "declined"], timers: ["paused": (25_000, "riding")],
+                milestones: ["riding", "declined"], alerts: ["declined"], ends: ["arrived": 20_000, "declined": 0],
                 linger: 20_000)
         case "flight": flight
         case "parcel": parcel

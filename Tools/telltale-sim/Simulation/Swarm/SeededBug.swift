@@ -12,7 +12,7 @@ public enum SeededBug: String, CaseIterable, Sendable {
     // What is told.
     case deletionDropped, rowDropped, rowRepeated, milestoneDropped, replyDropped, repliesSwapped, liveDropped
     case bodyChanged, revTooHigh, cursorAhead, cursorBehind, duplicateAppliedAgain, snapshotRowDropped, verdictWrong
-    case alertConflated, alertRepeated, cursorIsRev, rowsQueued
+    case alertConflated, alertRepeated, cursorIsRev, rowsQueued, farewellUntold
     // What is heard.
     case eventIDForgotten, resumeFromNewest, oldAnswerAccepted, byteLost, accountForgotten
 
@@ -41,6 +41,7 @@ public enum SeededBug: String, CaseIterable, Sendable {
         case .alertRepeated: "an alert is told again"
         case .cursorIsRev: "a row's own rev is given as the cursor"
         case .rowsQueued: "rows are queued, and not their keys"
+        case .farewellUntold: "what happens to an order as it leaves is not told to its own people"
         case .accountForgotten: "a device is shown what is another person's"
         case .deletionDropped: "a deletion is not told"
         case .rowDropped: "a row is not told"

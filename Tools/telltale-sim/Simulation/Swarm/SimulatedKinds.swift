@@ -23,11 +23,13 @@ enum SimulatedKinds {
         """
     static let ride = """
         {"kind":"ride","type":"activity","version":1,"app":"com.example.ride","title":"Ride","dismiss":"20s",
-         "machine":{"initial":"called","states":{
+         "machine":{"initial":"called","on":{"cancel":"declined"},"states":{
            "called":{"on":{"ride":"riding"}},
            "riding":{"milestone":true,"on":{"pause":"paused","arrive":"arrived"}},
            "paused":{"on":{"ride":"riding"},"after":{"25s":"riding"}},
-           "arrived":{"type":"final"}}}}
+           "arrived":{"type":"final"},
+           "declined":{"type":"final","milestone":true,"dismiss":"0s",
+                       "alert":{"title":"No driver","body":"{{id}} is called off"}}}}}
         """
     static let lamp = """
         {"kind":"lamp","type":"toggle","version":1,"app":"com.example.home","title":"Lamp","timeout":"10s","settle":"1s",

@@ -14,11 +14,11 @@ struct Tampering {
     private static let outgoing: Set<SeededBug> = [
         .deletionDropped, .rowDropped, .rowRepeated, .milestoneDropped, .replyDropped, .repliesSwapped, .liveDropped,
         .bodyChanged, .revTooHigh, .cursorAhead, .cursorBehind, .duplicateAppliedAgain, .snapshotRowDropped,
-        .verdictWrong, .oldAnswerAccepted, .alertConflated, .alertRepeated, .cursorIsRev, .rowsQueued,
+        .verdictWrong, .oldAnswerAccepted, .alertConflated, .alertRepeated, .cursorIsRev, .rowsQueued, .farewellUntold,
     ]
 
-    /// Of what the daemon says.
-    mutating func change(_ bytes: inout [UInt8]) {
+    /// Of what the daemon says to a client, which acts for a person or does not.
+    mutating func change(_ bytes: inout [UInt8], toPerson: Bool) {
         guard Self.outgoing.contains(bug) else { return }
         var lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
         switch bug {
@@ -33,6 +33,13 @@ struct Tampering {
         case .rowsQueued:
             // A row of the same key that has not left yet leaves too.
             if let row = lines.last(where: { $0.hasPrefix("UPD ") }), random.chance(20) { lines.append(row) }
+        case .farewellUntold:
+            func key(_ line: String) -> Substring? { line.split(separator: " ").first { $0.hasPrefix("key=") } }
+            let gone = Set(lines.filter { $0.hasPrefix("DEL ") }.compactMap(key))
+            lines.removeAll { line in
+                toPerson && (line.hasPrefix("MILE ") || line.hasPrefix("ALERT "))
+                    && key(line).map(gone.contains) == true
+            }
         case .rowRepeated:
             let row = lines.first { $0.hasPrefix("UPD ") }
             if row != nil, let oldRow, random.chance(50) { lines.append(oldRow) }

@@ -328,7 +328,7 @@ final class World: Surroundings {
     /// - Returns: Whether the socket took all of it.
     func send(_ bytes: [UInt8], to link: Link) -> Bool {
         var bytes = bytes
-        tampering?.change(&bytes)
+        tampering?.change(&bytes, toPerson: (clients[link.client] as? Screen)?.account != nil)
         EmissionCheck.check(bytes, limit: daemon.configuration.limits.bytesPerFlush + (1 << 16), world: self)
         link.unsent.append(bytes)
         push(link)
