@@ -5,7 +5,8 @@ public import Statechart
 ///
 /// Feed bytes of lines as they come; take ``output`` whenever it is worth writing. A line is an event's name, with or
 /// without the content that comes with it (`ready {"shelf":"B"}`), or `after 5m`, which moves the clock and fires what
-/// falls due, in order. Empty lines and those that begin with `#` give no output.
+/// falls due, in order. Empty lines and those that begin with `#` give no output. A line that is none of these has the
+/// verdict `bad_line`.
 public struct MachineTrial: Sendable {
     public enum Format: Sendable {
         /// The event, its verdict and the active states' paths, separated by spaces; at first the paths alone.
@@ -18,6 +19,8 @@ public struct MachineTrial: Sendable {
     public var output: [UInt8] = []
     /// What could not be understood or carried out, for people: a sentence each. The caller empties it.
     public var complaints: [String] = []
+    /// Lines that were none.
+    public private(set) var malformedLineCount = 0
 
     private let kind: ActivityKind
     private let format: Format
@@ -107,8 +110,9 @@ public struct MachineTrial: Sendable {
     private mutating func take(event word: ArraySlice<UInt8>, tail: ArraySlice<UInt8>, line: ArraySlice<UInt8>) {
         let bytes = Array(tail)
         guard let content = try? JSONParser().parse(bytes.span), content.object != nil else {
-            complain("\"\(Self.text(line))\" is neither an event's name, nor one with a JSON object behind it")
-            return append(KnownEvent(name: nil, head: head(of: line)), verdict: Verdict.ignored.rawValue)
+            return refuse(
+                KnownEvent(name: nil, head: head(of: line)),
+                "\"\(Self.text(line))\" is neither an event's name, nor one with a JSON object behind it")
         }
         take(event: word, content: content)
     }
@@ -116,8 +120,7 @@ public struct MachineTrial: Sendable {
     private mutating func take(event word: ArraySlice<UInt8>, content: JSON) {
         let event = known(word)
         guard let name = event.name else {
-            complain("\"\(Self.text(word))\" is not an event's name: use 1 to 64 of A-Z a-z 0-9 _ . : -")
-            return append(event, verdict: Verdict.ignored.rawValue)
+            return refuse(event, "\"\(Self.text(word))\" is not an event's name: use 1 to 64 of A-Z a-z 0-9 _ . : -")
         }
         do throws(MachineError) {
             append(event, verdict: try handle(name, content: content).rawValue)
@@ -172,8 +175,7 @@ public struct MachineTrial: Sendable {
     private mutating func take(delay: ArraySlice<UInt8>, line: ArraySlice<UInt8>) {
         let event = KnownEvent(name: nil, head: head(of: line))
         guard let span = Milliseconds(duration: Self.text(delay)) else {
-            complain("\"\(Self.text(delay))\" is not a duration: write for example after 5m")
-            return append(event, verdict: Verdict.ignored.rawValue)
+            return refuse(event, "\"\(Self.text(delay))\" is not a duration: write for example after 5m")
         }
         now = now + span
         do throws(MachineError) {
@@ -212,6 +214,7 @@ public struct MachineTrial: Sendable {
     // MARK: - Lines
 
     private static let machineError = "machine_error"
+    private static let badLine = "bad_line"
 
     private mutating func known(_ word: ArraySlice<UInt8>) -> KnownEvent {
         let bytes = Array(word)
@@ -266,6 +269,12 @@ public struct MachineTrial: Sendable {
         if tails.count >= Limit.cache { tails = [:] }
         tails[configuration] = tail
         output.append(contentsOf: tail)
+    }
+
+    private mutating func refuse(_ line: KnownEvent, _ message: String) {
+        malformedLineCount += 1
+        complain(message)
+        append(line, verdict: Self.badLine)
     }
 
     private mutating func complain(_ message: String) { complaints.append("line \(lineNumber): \(message)") }

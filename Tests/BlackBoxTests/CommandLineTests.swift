@@ -499,6 +499,26 @@ struct CommandLineTests {
         }
     }
 
+    @Test func `a line that a machine cannot be tried with is told with its number, and is a failure`() async throws {
+        try await onOwnThread {
+            let kind = repository.appending(path: "Protocols/Kinds/examples/coffee-order.json").path
+            func tried(_ input: String) throws -> (lines: [String], error: String, status: Int32?) {
+                let program = try RunningProgram(program("telltale"), ["kinds", "run", kind], input: input)
+                let lines = program.readToEnd()
+                return (lines, program.standardError, program.waitForExit(seconds: 20))
+            }
+            let good = try tried("confirm\nno-such-event\n")
+            #expect(good.status == 0 && good.error.isEmpty)
+            let bad = try tried("# one\nconfirm now\nconfirm\n")
+            #expect(bad.lines == ["placed", "confirm now bad_line placed", "confirm applied queued"])
+            #expect(
+                bad.error
+                    == "telltale: line 2: \"confirm now\" is neither an event's name, nor one with a JSON object behind it\n"
+            )
+            #expect(bad.status == 1)
+        }
+    }
+
     @Test func `a reader that has enough ends the program quietly`() async throws {
         try await onOwnThread {
             let daemon = try DaemonProcess()

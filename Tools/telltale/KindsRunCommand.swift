@@ -13,7 +13,8 @@ struct KindsRunCommand: ParsableCommand {
                 ready {"shelf":"B"}
                 after 5m
 
-            and prints the initial configuration, then for each line the event, its verdict, and the active states.
+            and prints the initial configuration, then for each line the event, its verdict, and the active states. A line
+            that is none of these is `bad_line`, is told on standard error with its number, and makes the exit status 1.
             """)
 
     @Argument(help: "A kind file of type activity.") var file: String
@@ -40,6 +41,7 @@ struct KindsRunCommand: ParsableCommand {
         }
         trial.finish()
         flush(&trial)
+        if trial.malformedLineCount > 0 { throw ExitCode.failure }
     }
 
     /// What there is next; empty at the end.
