@@ -206,6 +206,10 @@ extension Hub {
         makeReady(id)
     }
 
+    /// Whose events those of buttons are. Its blank keeps it from being a client's `src=`: the one's event ids would be taken
+    /// for the other's. Journals of earlier releases have `telltaled` here.
+    public static let buttonSource = "a button"
+
     /// An event that a button sends to an activity, in the same commit as what made it. Where it is not taken, the press
     /// came to nothing, and its result says so.
     mutating func raise(_ raised: RaisedEvent, by button: Key, at now: HubTime) {
@@ -225,7 +229,7 @@ extension Hub {
         let failure: ProviderFailure
         do throws(WireError) {
             let posted = try PostedEvent(event)
-            let applied = try record(.event(posted, source: "telltaled"), at: now)
+            let applied = try record(.event(posted, source: Self.buttonSource), at: now)
             switch applied.verdict {
             case .ignored:
                 let state = applied.state.isEmpty ? "" : " while it is \(applied.state)"

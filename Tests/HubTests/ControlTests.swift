@@ -175,8 +175,24 @@ struct ControlTests {
         let pressed = house.send("PRESS log-coffee/1", from: client).first
         let told = house.send("HISTORY coffee-order/1", from: client).first { $0.contains(" type=brew ") }
         let event = try House.tail(told)
-        #expect(event["src"] == "telltaled")
+        #expect(event["src"] == "a button")
         #expect(event["eid"]?.string == pressed.flatMap { House.attribute("op", of: $0) })
+    }
+
+    @Test func `an event that a button sends has an id that no client can have`() throws {
+        let raises = #""raises":{"kind":"coffee-order","event":"brew","id":"{{id}}"},"instances":["1"]"#
+        let house = try House(kinds: [House.tippedCoffee, House.porchLight(), House.logCoffee(raises)])
+        let client = house.connect()
+        house.send("EVT coffee-order/1 type=start", from: client)
+        // The id that the press will have, by the source that earlier releases gave to such events.
+        let update = "EVT coffee-order/1 type=update src=telltaled eid=o\(house.records.count + 2)"
+        house.send(update, from: client)
+        house.send("PRESS log-coffee/1", from: client)
+        #expect(house.send(update, from: client).first?.hasPrefix("OK verdict=duplicate ") == true)
+        let told = house.send("HISTORY coffee-order/1", from: client).dropLast().map { try? House.tail($0) }
+        #expect(told.map { $0?["src"] } == ["-", "telltaled", "a button"])
+        #expect(told.count == 3 && told[1]?["eid"] == told[2]?["eid"])
+        #expect(try house.recovered().stateHash == house.hub.stateHash)
     }
 
     @Test func `a history tells who came to act, who left, and when a report was true`() throws {

@@ -27,6 +27,7 @@ struct RecordingTests {
                 #"HIST key=flight/1 rev=5 at=\#(now + 7_000) heard=\#(now + 7_000) type=deadline verdict=applied {"seq":5,"state":"stale delayed"}"#,
                 #"HIST key=flight/1 rev=6 at=\#(now + 8_000) heard=\#(now + 8_000) type=dismissed verdict=applied {"seq":6,"state":"dismissed delayed","account":"bob"}"#,
                 #"HIST key=flight/2 rev=7 at=\#(now + 8_000) heard=\#(now + 8_000) type=confirm verdict=applied {"seq":7,"state":"active queued","src":"telltaled","eid":"o9"}"#,
+                #"HIST key=flight/2 rev=8 at=\#(now + 8_000) heard=\#(now + 8_000) type=confirm verdict=applied {"seq":8,"state":"active queued","src":"a button","eid":"o10"}"#,
             ]),
             rows: try history([
                 #"SNAP sub=0 key=lamp/1 rev=4 {"control":"toggle","value":true,"available":true,"last":{"op":"o2","result":"confirmed"},"ended":[{"op":"o1","result":"superseded"}]}"#,

@@ -1,3 +1,4 @@
+internal import Hub
 public import Model
 public import Wire
 
@@ -125,8 +126,8 @@ extension Recording {
             return nil
         case _:
             let source = tail["src"]?.string
-            // A button raised it, and will again.
-            if source == "telltaled" { return nil }
+            // A button raised it, and will again; `telltaled` is what earlier releases called it.
+            if source == Hub.buttonSource || source == "telltaled" { return nil }
             var rest = tail
             for name in ["seq", "state", "src", "eid", "ver"] { rest[name] = nil }
             let at = line.integer("at") ?? heard
