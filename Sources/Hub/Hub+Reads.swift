@@ -253,7 +253,9 @@ extension Hub {
         var tail = JSONWriter()
         tail.beginObject()
         tail.member("seq", record.sequence)
-        tail.member("state", body.state.description)
+        // Phase and value of a toggle; journals have one word for each, and so `unknown` twice.
+        let state = body.state.description
+        tail.member("state", state == "unknown unknown" ? "unknown" : state)
         switch body.input {
         case .event(let posted, let source):
             let event = posted.command

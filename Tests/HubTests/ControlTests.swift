@@ -208,6 +208,17 @@ struct ControlTests {
         #expect(lines.first.flatMap { House.attribute("at", of: $0) } == "1700000000000")
     }
 
+    @Test func `a history has one word for a control that nobody has reported`() throws {
+        let house = try House(kinds: [House.porchLight(#""instances":["front"]"#)])
+        let (lamp, screen) = (house.connect(), house.connect())
+        house.send("SERVE porch-light", from: lamp)
+        house.send("SET porch-light/front value=on", from: screen)
+        house.send("DONE op=\(try #require(house.operation(askedOf: lamp))) value=on", from: lamp)
+        let told = house.send("HISTORY porch-light/front", from: lamp).dropLast()
+        #expect(
+            try told.map { try House.tail($0)["state"] } == ["unknown", "unknown", "pending unknown", "settled on"])
+    }
+
     // MARK: Ids of taps
 
     @Test func `an id of a tap acts once for an account, on whichever of its devices`() throws {

@@ -13,8 +13,8 @@ struct ReferenceToggle: CustomStringConvertible {
     private static let settling: Int64 = 1_000
 
     var description: String {
-        let phase = flight != nil ? "pending" : value != nil ? "settled" : "unknown"
-        return "\(phase) \(value.map { $0 ? "on" : "off" } ?? "unknown")"
+        guard flight != nil || value != nil else { return "unknown" }
+        return "\(flight != nil ? "pending" : "settled") \(value.map { $0 ? "on" : "off" } ?? "unknown")"
     }
 
     /// What is in flight must be settled, and who served is gone; a report that is held goes on waiting.

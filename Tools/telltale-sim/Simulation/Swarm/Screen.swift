@@ -461,7 +461,7 @@ final class Screen: SimulatedClient {
     static func state(in body: JSONObject) -> String? {
         if let lifecycle = body["lifecycle"]?.string { return body["state"]?.string.map { "\(lifecycle) \($0)" } }
         guard let phase = body["phase"]?.string else { return nil }
-        guard body["control"]?.string == "toggle" else { return phase }
+        guard body["control"]?.string == "toggle", phase != "unknown" else { return phase }
         return "\(phase) \(body["value"]?.bool.map { $0 ? "on" : "off" } ?? "unknown")"
     }
 
