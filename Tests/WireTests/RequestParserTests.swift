@@ -65,6 +65,7 @@ struct RequestParserTests {
             ("EVT a/b type=x [1]", "bad_attr"),
             ("EVT a/b type=x {", "bad_json"),
             ("EVT a/b type=x {} y=1", "bad_json"),
+            ("EVT a/b type=x {}  ", "event a/b x {}"),
             (#"EVT a/b type=x {"a":1,"a":2}"#, "bad_json"),
             (#"EVT a/b type=x {"n":9007199254740992}"#, "bad_json"),
             (
