@@ -4,7 +4,8 @@ extension Cursor: CustomStringConvertible {
     private static let epochLength = 16
     private static let selectionLength = 4
 
-    /// `EPOCH:SEQ:SELECTION`: 16 lower-case hexadecimal digits, a decimal number, 4 hexadecimal digits.
+    /// `EPOCH:SEQ:SELECTION`: 16 lower-case hexadecimal digits, a decimal number without zeros in front, 4
+    /// hexadecimal digits.
     ///
     /// `nil` for anything else: a cursor is to be sent back as it came (protocol.md §4).
     public init?(_ text: some StringProtocol) {
@@ -19,6 +20,7 @@ extension Cursor: CustomStringConvertible {
         guard firstColon + 1 < lastColon, bytes[firstColon] == UInt8(ascii: ":"), bytes[lastColon] == UInt8(ascii: ":"),
             let epoch = bytes.hexadecimal(range.lowerBound..<firstColon),
             let sequence = bytes.decimal(firstColon + 1..<lastColon),
+            bytes[firstColon + 1] != UInt8(ascii: "0") || lastColon == firstColon + 2,
             let selection = bytes.hexadecimal(lastColon + 1..<range.upperBound)
         else { return nil }
         self.init(epoch: epoch, sequence: sequence, selection: UInt16(truncatingIfNeeded: selection))
