@@ -68,6 +68,16 @@ final class DaemonProcess {
 
     func send(_ signal: CInt) { program.send(signal) }
 
+    /// Takes away all room for its files, or gives it back: a limit on their size is a full disk to it.
+    func setDiskFull(_ isFull: Bool) throws {
+        let limit = isFull ? "0" : "unlimited"
+        let prlimit = try RunningProgram(
+            URL(filePath: "/usr/bin/env"), ["prlimit", "--pid", "\(program.identifier)", "--fsize=\(limit):"])
+        guard prlimit.waitForExit(seconds: 15) == 0 else {
+            throw StartFailure(description: "prlimit: \(prlimit.standardError)")
+        }
+    }
+
     /// Bytes of memory that it holds.
     var residentByteCount: Int {
         let text = (try? String(contentsOfFile: "/proc/\(program.identifier)/statm", encoding: .utf8)) ?? ""

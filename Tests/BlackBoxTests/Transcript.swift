@@ -15,6 +15,8 @@ struct Transcript: Sendable, CustomTestStringConvertible {
         case terminate
         /// The daemon is stopped, and started again with the same data and other options.
         case restart(options: [String])
+        /// From now on the disk has no room for the daemon, or has room again.
+        case fill(Bool)
         /// The file of a kind is taken away, and the daemon reads the kinds again.
         case withdraw(kind: String)
     }
@@ -75,6 +77,8 @@ struct Transcript: Sendable, CustomTestStringConvertible {
         case ("C", _): action = .send(text, isWellFormed: isWellFormed)
         case ("S", "<end>"): action = .expectEnd
         case ("S", "<SIGTERM>"): action = .terminate
+        case ("S", "<full disk>"): action = .fill(true)
+        case ("S", "<room again>"): action = .fill(false)
         case ("S", _) where text.hasPrefix("<restart"):
             action = .restart(options: text.dropFirst(8).dropLast().split(separator: " ").map(String.init))
         case ("S", _) where text.hasPrefix("<without "): action = .withdraw(kind: String(text.dropFirst(9).dropLast()))

@@ -62,6 +62,7 @@ final class TranscriptRunner {
         case .close: peers[step.connection] = nil
         case .terminate: daemon.send(SIGTERM)
         case .restart(let options): try restart(options)
+        case .fill(let isFull): try daemon.setDiskFull(isFull)
         case .withdraw(let kind): try withdraw(kind)
         case .expectEnd:
             switch nextLine(of: try peer(of: step), expecting: "") {
