@@ -77,21 +77,14 @@ public final class JournalWriter: Sendable {
                 completion(
                     Result { () throws(JournalError) in
                         switch step {
-                        case .begin(let sequence): try journal.beginSnapshot(at: sequence)
+                        case .begin(let sequence, let pruning):
+                            if pruning != Pruning() { try journal.prune(pruning) }
+                            try journal.beginSnapshot(at: sequence)
                         case .chunk(let bytes): try journal.appendToSnapshot(bytes)
                         case .finish: try journal.finishSnapshot()
                         case .abandon: try journal.abandonSnapshot()
                         }
                     })
-            }
-        }
-    }
-
-    /// Notes what nobody needs any more; it is taken away bit by bit while nothing else is to be done.
-    public func prune(_ pruning: Pruning, completion: @escaping Completion<Void>) {
-        inbox.post {
-            $0.chores.append { journal in
-                completion(Result { () throws(JournalError) in try journal.prune(pruning) })
             }
         }
     }
@@ -119,7 +112,9 @@ public struct JournalReceipt: Hashable, Sendable {
 
 /// A step of writing a snapshot; see ``Journal/beginSnapshot(at:)`` and what follows it.
 public enum SnapshotStep: Hashable, Sendable {
-    case begin(at: Int64)
+    /// Notes first what nobody needs any more once the snapshot is whole: it is taken away bit by bit then, while nothing
+    /// else is to be done. What is not noted would not be asked for again, so then there is no snapshot either.
+    case begin(at: Int64, pruning: Pruning = Pruning())
     case chunk([UInt8])
     case finish
     case abandon

@@ -10,10 +10,7 @@ enum SnapshotWriter {
     ) {
         startThread {
             do throws(JournalError) {
-                // Noted first: the journal takes nothing away before this snapshot is whole, and a crash in between
-                // must not forget it.
-                if pruning != Pruning() { journal.prune(pruning) { _ in } }
-                try perform(.begin(at: snapshot.sequence), on: journal)
+                try perform(.begin(at: snapshot.sequence, pruning: pruning), on: journal)
                 do throws(JournalError) {
                     try snapshot.forEachChunk { (chunk) throws(JournalError) in try perform(.chunk(chunk), on: journal)
                     }

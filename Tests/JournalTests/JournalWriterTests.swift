@@ -90,7 +90,18 @@ struct JournalWriterTests {
         try await result { writer.writeSnapshot(.chunk([1, 2, 3]), completion: $0) }
         _ = try await result { writer.append(records(11..<21), completion: $0) }
         try await result { writer.writeSnapshot(.finish, completion: $0) }
-        try await result { writer.prune(Pruning(chains: [3]), completion: $0) }
+        try await result { writer.writeSnapshot(.begin(at: 5, pruning: Pruning(chains: [3])), completion: $0) }
+        try await result { writer.close(completion: $0) }
+    }
+
+    @Test func `a snapshot is not begun where what it makes superfluous could not be noted`() async throws {
+        let writer = JournalWriter(ObservedJournal(refusesPruning: true) { _ in }) { Issue.record("\($0)") }
+        _ = try await result { writer.append(records(1..<11), completion: $0) }
+        let pruning = Pruning(through: 2, chains: [3])
+        let answer = await outcome { writer.writeSnapshot(.begin(at: 5, pruning: pruning), completion: $0) }
+        #expect(throws: JournalError.full(what: "could not note what to prune", cause: "test")) { try answer.get() }
+        try await result { writer.writeSnapshot(.begin(at: 5), completion: $0) }
+        try await result { writer.writeSnapshot(.finish, completion: $0) }
         try await result { writer.close(completion: $0) }
     }
 

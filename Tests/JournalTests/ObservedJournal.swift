@@ -1,11 +1,18 @@
 import Journal
 
-/// A journal in memory that tells of each part it is given, before it takes it; who is told can refuse it.
+/// A journal in memory that tells of each part it is given, before it takes it; who is told can refuse it. It may have no
+/// room to note what is to be pruned.
 final class ObservedJournal: Journal {
     private let journal = InMemoryJournal(epoch: 1)
     private let onWrite: @Sendable (_ part: [JournalRecord]) throws(JournalError) -> Void
 
-    init(onWrite: @escaping @Sendable (_ part: [JournalRecord]) throws(JournalError) -> Void) {
+    private let refusesPruning: Bool
+
+    init(
+        refusesPruning: Bool = false,
+        onWrite: @escaping @Sendable (_ part: [JournalRecord]) throws(JournalError) -> Void
+    ) {
+        self.refusesPruning = refusesPruning
         self.onWrite = onWrite
     }
 
@@ -31,7 +38,10 @@ final class ObservedJournal: Journal {
     func appendToSnapshot(_ chunk: [UInt8]) throws(JournalError) { try journal.appendToSnapshot(chunk) }
     func finishSnapshot() throws(JournalError) { try journal.finishSnapshot() }
     func abandonSnapshot() throws(JournalError) { try journal.abandonSnapshot() }
-    func prune(_ pruning: Pruning) throws(JournalError) { try journal.prune(pruning) }
+    func prune(_ pruning: Pruning) throws(JournalError) {
+        guard !refusesPruning else { throw .full(what: "could not note what to prune", cause: "test") }
+        try journal.prune(pruning)
+    }
     func tidy() throws(JournalError) -> Bool { try journal.tidy() }
     func close() throws(JournalError) { try journal.close() }
 }
