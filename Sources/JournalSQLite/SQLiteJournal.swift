@@ -261,6 +261,7 @@ public final class SQLiteJournal: Journal {
     /// that stays keeps it out of there; until it has gone everything is synced.
     private func relaxSync(waiting milliseconds: Int32) throws(JournalError) {
         nextRelaxing = .now + .seconds(1)
+        needsRelaxing = true  // And stays so where the disk is full.
         needsRelaxing = try !checkpoint(.truncating, waiting: milliseconds)
         if !needsRelaxing { try connection.setSync(options.sync) }
     }
@@ -280,6 +281,7 @@ public final class SQLiteJournal: Journal {
         if case .full = error {
             needsFreshLog = true
             nextFreshLog = .now
+            nextRelaxing = .now
         } else {
             failure = failure ?? error
         }

@@ -282,6 +282,50 @@ struct FaultTests {
         }
     }
 
+    @Test(arguments: [SQLiteJournal.Sync.off, .normal])
+    func `a disk that is full when syncs are to be relaxed keeps them until the file says that it is in use`(
+        sync: SQLiteJournal.Sync
+    ) throws {
+        let began = try FaultyDisk()
+        do {
+            let journal = try SQLiteJournal(began.folder.path, began.options())
+            try journal.append(records(1..<11))
+            try journal.close()
+        }
+        let recovery = try FaultyDisk().options()
+        var refusals = 0
+        for limit in stride(from: Int64(0), to: 16_000, by: 1_000) {
+            let disk = try FaultyDisk()
+            disk.folder.restore(began.folder.image)
+            let journal = try SQLiteJournal(disk.folder.path, disk.options(sync))
+            func append(_ count: Int64) throws(JournalError) {
+                let next = journal.lastSequence + 1
+                try journal.append(records(next..<next + count, byteCount: 500))
+            }
+            func checkMark() throws {
+                for seed in UInt64(0)..<4 {
+                    let left = try disk.crash(cfaultvfs_reorder, seed: seed, keepsWitness: false)
+                    guard let found = try? SQLiteJournal(left.path, recovery) else { continue }
+                    #expect(found.lastSequence == journal.lastSequence || found.opening.ending == .unclean)
+                }
+            }
+            disk.limitSize(limit)
+            for count: Int64 in [10, 1] {
+                do throws(JournalError) { try append(count) } catch { refusals += 1 }
+                try checkMark()
+            }
+            disk.limitSize(-1)
+            for _ in 0..<2 {
+                try append(2)
+                try checkMark()
+            }
+            // They are relaxed when there is space again: nothing is synced that could fail.
+            disk.failSyncAfter(0)
+            for _ in 0..<2 { try append(2) }
+        }
+        #expect(refusals > 10)
+    }
+
     @Test func `a disk that fills up between two parts of a batch takes all of it back`() throws {
         let disk = try FaultyDisk()
         let journal = try SQLiteJournal(disk.folder.path, disk.options())
