@@ -99,6 +99,8 @@ public enum MachineError: Error, Hashable, Sendable {
     case alwaysLoop
     /// An assignment would break the limit of the content's size.
     case contentTooLarge(byteCount: Int, limit: Int)
+    /// An event that is to be parked brings more than the content may hold.
+    case parkedTooLarge(byteCount: Int, limit: Int)
     /// More parked or delayed events than an instance may hold.
     case tooManyPending(limit: Int)
 }

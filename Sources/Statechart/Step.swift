@@ -131,6 +131,11 @@ struct Step {
         guard instance.parked.count < MachineInstance.pendingLimit else {
             throw .tooManyPending(limit: MachineInstance.pendingLimit)
         }
+        // The members that it takes away are in no content that was measured, and are kept with it.
+        let byteCount = content.textByteCount
+        guard byteCount <= contentLimit else {
+            throw .parkedTooLarge(byteCount: byteCount, limit: contentLimit)
+        }
         instance.parked.append(.init(event: event, content: content))
     }
 

@@ -152,6 +152,7 @@ struct CaseRun {
             switch error {
             case .alwaysLoop: outcome.verdict = "refused alwaysLoop"
             case .contentTooLarge: outcome.verdict = "refused contentTooLarge"
+            case .parkedTooLarge: outcome.verdict = "refused parkedTooLarge"
             case .tooManyPending: outcome.verdict = "refused tooManyPending"
             }
             return outcome

@@ -159,6 +159,22 @@ struct StepTests {
         #expect(unheard.values.content == ["y": 1] && unheard.leaves == ["b"])
     }
 
+    @Test func `a parked event brings no more than an activity holds, members that it takes away included`() throws {
+        var run = try Run(
+            machine("a", states: [state("a", deferring("x"), on("next", "b")), state("b", on("x", "a"))]))
+        run.contentLimit = 40
+        func patch(_ count: Int) -> JSON {
+            .object((0..<count).reduce(into: JSONObject()) { $0["member\($1)"] = .null })
+        }
+        #expect(throws: MachineError.parkedTooLarge(byteCount: 46, limit: 40)) { try run.take("x", patch(3)) }
+        #expect(try run.take("x", patch(2)) == .deferred)
+        try run.take("next")
+        #expect(run.leaves == ["a"])
+        // Taken at once, nothing of it is kept.
+        #expect(try run.take("next") == .applied)
+        #expect(try run.take("x", patch(3)) == .applied)
+    }
+
     // MARK: Timers and guards
 
     @Test func `a timer knows of no event`() throws {

@@ -84,6 +84,8 @@ public enum ActivityRejection: Error, Hashable, Sendable, CustomStringConvertibl
             "the kind's machine does not settle: its always transitions, or its after of no time, go in a circle"
         case .machine(.contentTooLarge(let byteCount, let limit)):
             "an assignment of the kind's machine makes the content \(byteCount) bytes, \(limit) is the limit"
+        case .machine(.parkedTooLarge(let byteCount, let limit)):
+            "the content-state of an event that has to wait is \(byteCount) bytes, \(limit) is the limit"
         case .machine(.tooManyPending(let limit)):
             "more than \(limit) events are parked or under way in the kind's machine"
         case .appLimit(let limit):
