@@ -97,7 +97,13 @@ struct JournalFolder {
             }
             if name.hasPrefix("damaged-") { names.append(name) }
         }
-        return names.sorted { ($0.utf8.count, $0) < ($1.utf8.count, $1) }
+        return names.sorted { Self.stamp(ofDamaged: $0) < Self.stamp(ofDamaged: $1) }
+    }
+
+    /// When a folder of damaged files was made, in seconds since 1970, and its number among those of that second.
+    static func stamp(ofDamaged name: String) -> (time: Int, number: Int) {
+        let parts = name.split(separator: "-").dropFirst()
+        return (parts.first.flatMap { Int($0) } ?? 0, parts.dropFirst().first.flatMap { Int($0) } ?? 1)
     }
 
     /// Why a folder without a journal is not an empty one: a repair or a backup into it was not finished.

@@ -39,6 +39,7 @@ public struct JournalRepair {
             let lock = try FolderLock(folder)
             defer { withExtendedLifetime(lock) {} }
             let replacement = DamagedFiles(folder)
+            try replacement.removeEmptyFolders()
             if try !JournalFolder.exists(folder.database) {
                 if try JournalFolder.exists(folder.repaired) { return try finish(folder, replacement) }
                 try replacement.putBack()
@@ -63,12 +64,16 @@ public struct JournalRepair {
         _ folder: JournalFolder, _ replacement: DamagedFiles
     ) throws(JournalError) -> Report {
         var repair = JournalRepair(folder: folder)
-        repair.report.damagedFolder = try replacement.replace()
+        let damaged = try replacement.replace()
+        repair.report.damagedFolder = damaged
         let connection = try SQLiteConnection(folder.database, .withoutLog)
         repair.report.lastSequence = try Head(reading: connection, folder: folder).sequence
-        repair.report.lastSequenceBefore = repair.report.lastSequence
+        repair.report.lastSequenceBefore = max(
+            repair.report.lastSequence, Witness.read(JournalFolder(path: damaged), epoch: nil))
         repair.report.keptRecordCount = try connection.integer("SELECT count(*) FROM record") ?? 0
-        repair.report.findings = ["an earlier repair was interrupted; it is finished now"]
+        repair.report.findings = [
+            "an earlier repair was interrupted; it is finished now, and what it found is not known"
+        ]
         return repair.report
     }
 
@@ -349,18 +354,19 @@ private struct DamagedFiles {
         return nil
     }
 
-    /// A folder that nothing else was ever put in.
+    /// Takes away what a repair has left that was killed before it moved anything.
+    func removeEmptyFolders() throws(JournalError) {
+        for name in try folder.damagedFolders() { _ = unsafe rmdir("\(folder.path)/\(name)") }
+    }
+
+    /// A folder that nothing else was ever put in, and the newest by its name, whatever the clock says.
     private func makeFolder() throws(JournalError) -> JournalFolder {
-        let name = "\(folder.path)/damaged-\(time(nil))"
-        var path = name
-        var number = 1
-        while unsafe mkdir(path, 0o700) != 0 {
-            guard errno == EEXIST, number < 10_000 else {
-                throw systemError("could not make the folder \(path)", errno)
-            }
-            number += 1
-            path = "\(name)-\(number)"
+        var stamp = (time: time(nil), number: 1)
+        if let newest = try folder.damagedFolders().last.map(JournalFolder.stamp(ofDamaged:)), newest >= stamp {
+            stamp = (newest.time, newest.number + 1)
         }
+        let path = "\(folder.path)/damaged-\(stamp.time)" + (stamp.number == 1 ? "" : "-\(stamp.number)")
+        guard unsafe mkdir(path, 0o700) == 0 else { throw systemError("could not make the folder \(path)", errno) }
         try folder.sync()
         return JournalFolder(path: path)
     }

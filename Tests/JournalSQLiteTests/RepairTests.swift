@@ -179,25 +179,59 @@ struct RepairTests {
         let repaired = folder.read("journal.sqlite")
         let name = String(report.damagedFolder.dropFirst(folder.path.utf8.count + 1))
 
-        let killed = TemporaryFolder()
-        killed.restore(before.filter { !$0.key.hasPrefix("damaged-") })
-        killed.write("journal.sqlite-repaired", repaired)
-        _ = unsafe mkdir("\(killed.path)/\(name)", 0o700)
-        for file in ["journal.sqlite", "journal.sqlite-wal", "journal.sqlite-shm", "acknowledged"]
-            .prefix(
-                movedFileCount)
-        {
-            _ = unsafe rename("\(killed.path)/\(file)", "\(killed.path)/\(name)/\(file)")
-        }
+        let killed = killed(before, repaired: repaired, name, movedFileCount: movedFileCount)
+        // Of two repairs in one second, long ago.
+        _ = unsafe mkdir("\(killed.path)/damaged-1000000000-2", 0o700)
+        killed.write("damaged-1000000000-2/journal.sqlite", [1])
         let error = try #require(throws: JournalError.self) { try SQLiteJournal(killed.path) }
         #expect("\(error)".contains("run: telltale journal repair \(killed.path)"))
         #expect(try repair(killed).lastSequence == 250)
         #expect(try SQLiteJournal(killed.path).readAll(after: 120) == records(121..<251))
-        let kept = killed.files.filter { $0.hasPrefix("damaged-") }.flatMap { folder in
+        let folders = killed.files.filter { $0.hasPrefix("damaged-") }
+        #expect(folders.count == 2, "an empty one would only puzzle")
+        let kept = folders.map { folder in
             ["journal.sqlite", "acknowledged"].filter { !killed.read("\(folder)/\($0)").isEmpty }
         }
-        #expect(kept == ["journal.sqlite", "acknowledged"])
+        #expect(kept == [["journal.sqlite"], ["journal.sqlite", "acknowledged"]])
         #expect(!killed.files.contains("journal.sqlite-repaired"))
+    }
+
+    private func killed(
+        _ before: [String: [UInt8]], repaired: [UInt8], _ name: String, movedFileCount: Int
+    ) -> TemporaryFolder {
+        let killed = TemporaryFolder()
+        killed.restore(before.filter { !$0.key.hasPrefix("damaged-") })
+        killed.write("journal.sqlite-repaired", repaired)
+        _ = unsafe mkdir("\(killed.path)/\(name)", 0o700)
+        let files = ["journal.sqlite", "journal.sqlite-wal", "journal.sqlite-shm", "acknowledged"]
+        for file in files.prefix(movedFileCount) {
+            _ = unsafe rename("\(killed.path)/\(file)", "\(killed.path)/\(name)/\(file)")
+        }
+        return killed
+    }
+
+    @Test(arguments: 1...4)
+    func `who finishes an interrupted repair is told what was lost`(movedFileCount: Int) throws {
+        let folder = try stopped(snapshot: nil)
+        folder.write("journal.sqlite", folder.read("journal.sqlite").dropLast(Self.pageByteCount))
+        let before = folder.image
+        let report = try repair(folder)
+        #expect(report.lastSequence < 250)
+        let killed = killed(
+            before, repaired: folder.read("journal.sqlite"), "damaged-1", movedFileCount: movedFileCount)
+        let finished = try repair(killed)
+        #expect(finished.lastSequence == report.lastSequence)
+        #expect(finished.lastSequenceBefore == 250)
+        #expect(finished.findings.first?.hasPrefix("an earlier repair was interrupted") == true)
+    }
+
+    @Test func `the damaged files of the newest repair have the newest name, whatever the clock says`() throws {
+        let folder = try stopped()
+        for name in ["damaged-9999999999", "damaged-9999999999-3"] {
+            _ = unsafe mkdir("\(folder.path)/\(name)", 0o700)
+            folder.write("\(name)/journal.sqlite", [1])
+        }
+        #expect(try repair(folder).damagedFolder == folder.path + "/damaged-9999999999-4")
     }
 
     @Test
