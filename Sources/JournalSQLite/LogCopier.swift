@@ -16,6 +16,7 @@ struct LogCopy: Sendable {
 final class LogCopier: Sendable {
     private struct State {
         var isWanted = false
+        var sync = SQLiteJournal.Sync.full
         var isOver = false
         /// Of the last one, until somebody asks.
         var outcome: Result<LogCopy, JournalError>?
@@ -28,11 +29,13 @@ final class LogCopier: Sendable {
     init(_ folder: JournalFolder, _ options: SQLiteJournal.Options, _ witness: Witness) throws(JournalError) {
         let connection = try SQLiteConnection(folder.database, .readWrite, fileSystem: options.fileSystem)
         try SQLiteJournal.configure(connection, options)
-        try connection.setSync(options.sync)
         let state = state
         startThread {
-            while state.take({ $0.isWanted || $0.isOver }, { !$0.isOver }) {
-                let outcome = Result { () throws(JournalError) in try connection.copyLog(of: folder, witness) }
+            while let sync = state.take({ $0.isWanted || $0.isOver }, { $0.isOver ? nil : $0.sync }) {
+                let outcome = Result { () throws(JournalError) in
+                    try connection.setSync(sync)
+                    return try connection.copyLog(of: folder, witness)
+                }
                 options.observer?(.logCopied)
                 state.change {
                     $0.isWanted = false
@@ -48,9 +51,13 @@ final class LogCopier: Sendable {
         state.change { $0.isOver = true }
     }
 
+    /// - Parameter sync: As sure as the commits are.
     /// - Precondition: It is not ``isAtWork``.
-    func begin() {
-        state.change { $0.isWanted = true }
+    func begin(_ sync: SQLiteJournal.Sync) {
+        state.change {
+            $0.isWanted = true
+            $0.sync = sync
+        }
     }
 
     var isAtWork: Bool { state.take({ _ in true }, { $0.isWanted }) }

@@ -29,7 +29,6 @@ public final class SQLiteJournal: Journal {
         /// In bytes; 0 for a log as long as its content.
         public var logReserveByteCount = 1 << 20
         /// Most of the log is copied beside the writing, by a thread of its own, so that a batch does not wait for that.
-        /// Where nothing is synced there is nothing to wait for.
         public var copiesLogAside = false
         /// Called at each step, by the thread that writes or the one that copies: for tests that kill the process there.
         public var observer: (@Sendable (Step) -> Void)?
@@ -100,7 +99,7 @@ public final class SQLiteJournal: Journal {
     /// Whether the file says that it is being written to, and how its commits are synced.
     private var isMarkedInUse = false
     /// Everything is synced still, though ``Options/sync`` asks for less.
-    private var needsRelaxing = false
+    private(set) var needsRelaxing = false
     private var nextRelaxing = ContinuousClock.now
     /// The newest record that was read, so that the next one's link can be checked.
     private var lastRead: (sequence: Int64, checksum: UInt64)?
@@ -135,8 +134,7 @@ public final class SQLiteJournal: Journal {
         }
         self.lock = lock
         witness = opened.witness
-        copier =
-            options.copiesLogAside && options.sync != .off ? try LogCopier(folder, options, opened.witness) : nil
+        copier = options.copiesLogAside ? try LogCopier(folder, options, opened.witness) : nil
         needsFreshLog = opened.needsFreshLog
         connection = opened.connection
         statements = opened.statements

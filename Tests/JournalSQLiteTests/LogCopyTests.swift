@@ -71,10 +71,14 @@ struct LogCopyTests {
         }
     }
 
-    @Test func `a log that has grown long under a reader is copied beside the writing when it has gone`() throws {
+    @Test(arguments: [SQLiteJournal.Sync.full, .off])
+    func `a log that has grown long under a reader is copied beside the writing when it has gone`(
+        sync: SQLiteJournal.Sync
+    ) throws {
         let folder = TemporaryFolder()
         let copies = Copies()
         var options = Self.options(aside: true)
+        options.sync = sync
         options.observer = { copies.note($0) }
         let journal = try SQLiteJournal(folder.path, options)
         var last: Int64 = 0
