@@ -6,6 +6,8 @@ import Model
 import Synchronization
 import Testing
 
+import struct TestSupport.SeededGenerator
+
 /// What the journal makes of a disk that fails, fills up or loses what was not synced.
 @Suite(.timeLimit(.minutes(5)))
 struct FaultTests {
@@ -190,6 +192,47 @@ struct FaultTests {
         try journal.append(records(201..<211, byteCount: 500))
         let left = try disk.crash(cfaultvfs_tear, seed: 1, keepsWitness: true)
         #expect(try SQLiteJournal(left.path).readAll() == records(1..<211, byteCount: 500))
+    }
+
+    @Test func `nothing of what is refused while the log is copied beside the writing is ever found`() throws {
+        let disk = try FaultyDisk()
+        let recovery = try FaultyDisk().options()
+        var options = Self.copiedAside(disk)
+        options.logByteCount = 20_000
+        let copies = Atomic(0)
+        options.observer = { if $0 == .logCopied { copies.add(1, ordering: .relaxed) } }
+        let journal = try SQLiteJournal(disk.folder.path, options)
+        var random = SeededGenerator(seed: 1)
+        var refusals = 0
+        for round in 0..<60 {
+            let next = journal.lastSequence + 1
+            let batch = records(next..<next + 1 + Int64(random.below(40)), byteCount: 500)
+            // The log finds no room, or the file.
+            if random.chance(40) { disk.limitSize(Int64(random.below(60_000))) }
+            do throws(JournalError) {
+                try journal.append(batch)
+            } catch {
+                guard case .full = error else { throw error }
+                refusals += 1
+                // As a kill leaves it: the file first, because the log has all that is being copied into it.
+                let killed = TemporaryFolder()
+                for name in ["journal.sqlite", "journal.sqlite-wal", "acknowledged"] {
+                    killed.write(name, disk.folder.read(name))
+                }
+                #expect(try SQLiteJournal(killed.path, recovery).readAll().count == journal.lastSequence)
+            }
+            disk.limitSize(-1)
+            // Begins a copy, or hears of one; that may have found no room either.
+            do throws(JournalError) { _ = try journal.tidy() } catch { guard case .full = error else { throw error } }
+            guard round % 10 == 0 else { continue }
+            let left = try disk.crash(cfaultvfs_tear, seed: UInt64(round), keepsWitness: true)
+            let found = try SQLiteJournal(left.path, recovery)
+            #expect(try found.readAll().count == found.lastSequence)
+            #expect(found.lastSequence >= journal.lastSequence)
+        }
+        #expect(refusals > 5)
+        #expect(copies.load(ordering: .relaxed) > 5)
+        #expect(try journal.readAll() == records(1..<journal.lastSequence + 1, byteCount: 500))
     }
 
     @Test func `a full disk refuses whole batches, and takes them again when there is space`() throws {
