@@ -40,6 +40,32 @@ struct StuckReaderTests {
         #expect(missed == (0..<32).flatMap { _ in ["driving", "there"] as [JSON] })
     }
 
+    @Test func `of alerts that nobody took, the newest wait, and the memory for them is bounded and told`() throws {
+        let house = try House()
+        let (shop, reader) = (house.connect(), house.connect())
+        for number in 0..<10 { house.send("EVT coffee-order/\(number) type=start", from: shop) }
+        house.send("SUB coffee-order/* view=phone", from: reader)
+        house.hub.becameBlocked(reader.id, at: house.now)
+        let text = String(repeating: "x", count: 3_000)
+        var bytes: [Int64] = []
+        for round in 0..<4 {
+            bytes.append(try #require(try House.tail(house.send("STATS", from: shop).last)["sessionBytes"]?.integer))
+            for number in 0..<70 {
+                let tail = #"{"alert":{"title":"\#(round * 70 + number)","body":"\#(text)","sound":"\#(text)"}}"#
+                house.send("EVT coffee-order/\(number % 10) type=update \(tail)", from: shop)
+            }
+        }
+        #expect((64 * 4_096..<64 * 4_300).contains(bytes[1] - bytes[0]))
+        #expect(abs(bytes[3] - bytes[1]) < 1_000)
+
+        house.hub.becameWritable(reader.id)
+        house.turn()
+        let lines = house.lines(of: reader)
+        let titles = try lines.filter { $0.hasPrefix("ALERT ") }.map { try House.tail($0)["title"]?.string }
+        #expect(Set(titles) == Set((216..<280).map { "\($0)" }))
+        #expect(lines.count == 64 + 10)
+    }
+
     @Test func `who takes no byte for thirty seconds is cut, and who takes one is not`() throws {
         let house = try House()
         let reader = house.connect()
