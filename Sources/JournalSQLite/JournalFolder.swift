@@ -100,10 +100,14 @@ struct JournalFolder {
         return names.sorted { Self.stamp(ofDamaged: $0) < Self.stamp(ofDamaged: $1) }
     }
 
-    /// When a folder of damaged files was made, in seconds since 1970, and its number among those of that second.
+    /// When a folder of damaged files was made, in seconds since 1970, and its number among those of that second. A name
+    /// that no repair gave is older than all.
     static func stamp(ofDamaged name: String) -> (time: Int, number: Int) {
-        let parts = name.split(separator: "-").dropFirst()
-        return (parts.first.flatMap { Int($0) } ?? 0, parts.dropFirst().first.flatMap { Int($0) } ?? 1)
+        let parts = name.split(separator: "-").dropFirst().map { Int($0) }
+        guard let time = parts.first ?? nil, let number = parts.count > 1 ? parts[1] : 1, number <= 1_000_000 else {
+            return (0, 1)
+        }
+        return (time, number)
     }
 
     /// Why a folder without a journal is not an empty one: a repair or a backup into it was not finished.

@@ -231,6 +231,11 @@ struct RepairTests {
             _ = unsafe mkdir("\(folder.path)/\(name)", 0o700)
             folder.write("\(name)/journal.sqlite", [1])
         }
+        // And these are nobody's.
+        for name in ["damaged-9999999999-\(Int.max)", "damaged-\(Int.max)0-7", "damaged-by-cat"] {
+            _ = unsafe mkdir("\(folder.path)/\(name)", 0o700)
+            folder.write("\(name)/journal.sqlite", [1])
+        }
         #expect(try repair(folder).damagedFolder == folder.path + "/damaged-9999999999-4")
     }
 
