@@ -67,10 +67,15 @@ struct EntityTable: Sendable {
         }
     }
 
+    /// Changes several things at once: who may do so is asked once.
+    ///
+    /// - Precondition: As of the subscript.
+    mutating func update(_ index: EntityIndex, _ body: (inout Entity) -> Void) { body(&self[index]) }
+
     func index(of key: Key) -> EntityIndex? { index(of: key, hash: byKey.hash(of: key.text)) }
 
     private func index(of key: Key, hash: UInt64) -> EntityIndex? {
-        byKey.number(hash: hash) { self[EntityIndex(Int32($0))].key == key }.map { EntityIndex(Int32($0)) }
+        byKey.number(hash: hash) { self[EntityIndex(found: $0)].key == key }.map { EntityIndex(found: $0) }
     }
 
     /// A copy in which no key can be found: what is shared with it need not be copied when a key comes or goes.
@@ -87,7 +92,7 @@ struct EntityTable: Sendable {
         if let index = index(of: key, hash: hash) { return index }
         let index = free.popLast() ?? append()
         self[index] = Entity(key: key, kindName: kindNumbers.retain(String(key.kind)))
-        byKey.insert(Int(index.rawValue), hash: hash)
+        byKey.insert(index.found, hash: hash)
         return index
     }
 
@@ -117,7 +122,7 @@ struct EntityTable: Sendable {
     /// Frees the index of a key behind which there is nothing any more and which nobody holds.
     mutating func freeIfUnused(_ index: EntityIndex) {
         guard self[index].references == 0, case .none = self[index].state, let key = self[index].key else { return }
-        byKey.remove(Int(index.rawValue), hash: byKey.hash(of: key.text))
+        byKey.remove(index.found, hash: byKey.hash(of: key.text))
         kindNumbers.release(self[index].kindName)
         formerAudiences[index] = nil
         self[index] = Entity()
@@ -130,4 +135,10 @@ struct EntityTable: Sendable {
             if case .none = self[index].state { false } else { true }
         }
     }
+}
+
+/// As a ``HashIndex`` has it.
+extension EntityIndex {
+    fileprivate init(found number: UInt32) { self.init(Int32(bitPattern: number)) }
+    fileprivate var found: UInt32 { UInt32(bitPattern: rawValue) }
 }

@@ -22,8 +22,8 @@ struct EventIDs: Sendable {
     private struct Source: Sendable {
         let name: String
         private(set) var log = IDLog()
-        /// Where each stands in the log.
-        private var index = HashIndex()
+        /// Where each stands in the log, modulo 2^32.
+        private(set) var index = HashIndex()
         /// It stands among the ``EventIDs/oldest``.
         var isWatched = false
         /// It got an id since the last ``EventIDs/forget(at:ageLimit:countLimit:)``.
@@ -33,29 +33,20 @@ struct EventIDs: Sendable {
             self.name = name
         }
 
-        func entry(of eid: String) -> Entry? {
-            number(of: eid, hash: index.hash(of: eid)).map { log[$0].entry }
-        }
-
-        private func number(of eid: String, hash: UInt64) -> Int? {
-            index.number(hash: hash) { log[$0].eid == eid }
-        }
-
         /// An id that it has already stands for the newer event from now on.
         mutating func append(_ item: IDLog.Item) {
-            let hash = index.hash(of: item.eid)
-            let known = number(of: item.eid, hash: hash)
-            index.insert(log.append(item), hash: hash) { $0 == known }
+            let number = UInt32(truncatingIfNeeded: log.append(item))
+            index.insert(number, hash: index.hash(of: item.eid)) { [log] in log[$0].eid == item.eid }
         }
 
         mutating func forgetOldest() {
             guard let (number, item) = log.popFirst() else { return }
-            index.remove(number, hash: index.hash(of: item.eid))
+            index.remove(UInt32(truncatingIfNeeded: number), hash: index.hash(of: item.eid))
         }
 
         mutating func removeNewest() {
             guard let (number, item) = log.popLast() else { return }
-            index.remove(number, hash: index.hash(of: item.eid))
+            index.remove(UInt32(truncatingIfNeeded: number), hash: index.hash(of: item.eid))
         }
 
         mutating func reserveCapacity(_ capacity: Int) { index.reserveCapacity(capacity) }
@@ -93,7 +84,11 @@ struct EventIDs: Sendable {
     }
 
     func entry(source: String, eid: String) -> Entry? {
-        number(of: source).flatMap { sources[$0].entry(of: eid) }
+        guard let source = number(of: source) else { return nil }
+        // Part by part: a whole source would be copied to be asked.
+        let hash = sources[source].index.hash(of: eid)
+        let number = sources[source].index.number(hash: hash) { sources[source].log[$0].eid == eid }
+        return number.map { sources[source].log[$0].entry }
     }
 
     /// Adds an id. None is forgotten for it before ``forget(at:ageLimit:countLimit:)``: a batch that cannot be written is

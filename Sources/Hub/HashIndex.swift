@@ -5,13 +5,19 @@ internal import Model
 /// A miss, which is what every new event id is, looks at one line of memory where a `Dictionary` of a million strings
 /// takes three, and a name stands in memory once. And it does not stop to grow: a `Dictionary` that is full moves every
 /// entry at once; with 800,000 ids that took a quarter of a second, in which nobody was served.
+///
+/// Numbers are those of things that are there at once, modulo 2^32: whoever counts further tells which one is meant.
 struct HashIndex: Sendable {
+    /// Eight bytes, of which a million entries take 13 to 26 MB: what is looked up at random is to stay near the processor.
     private struct Slot: Sendable {
-        var hash: UInt64 = 0
-        /// Less than 0 where the slot is free.
-        var number = -1
+        /// The lower half of the hash, 0 where the slot is free. It says where the entry belongs, however long its part is.
+        var mark: UInt32 = 0
+        var number: UInt32 = 0
 
-        var isFree: Bool { number < 0 }
+        var isFree: Bool { mark == 0 }
+
+        /// Its highest bit is always set, and says nothing.
+        static func mark(of hash: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: hash) | 1 << 31 }
     }
 
     /// One, or ``partCount``; each as long as a power of two, or empty. What is looked for stands in the slot that its hash
@@ -37,8 +43,8 @@ struct HashIndex: Sendable {
         return hash.finalize()
     }
 
-    /// The number of the thing with this hash that `isMeant`.
-    func number(hash: UInt64, where isMeant: (Int) -> Bool) -> Int? {
+    /// The number of the thing with this hash that `isMeant`, which is asked of all whose hashes look alike.
+    func number(hash: UInt64, where isMeant: (UInt32) -> Bool) -> UInt32? {
         let part = part(of: hash)
         guard !parts[part].isEmpty else { return nil }
         let slot = slot(hash: hash, in: part, where: isMeant)
@@ -46,10 +52,7 @@ struct HashIndex: Sendable {
     }
 
     /// Adds `number`, in the place of the one that `isMeant` where there is such.
-    ///
-    /// - Precondition: `number` is not negative.
-    mutating func insert(_ number: Int, hash: UInt64, inPlaceOf isMeant: (Int) -> Bool = { _ in false }) {
-        precondition(number >= 0)
+    mutating func insert(_ number: UInt32, hash: UInt64, inPlaceOf isMeant: (UInt32) -> Bool = { _ in false }) {
         var part = part(of: hash)
         if isFull(part) {
             if parts.count == 1, counts[0] >= Self.loneLimit { split() } else { grow(part) }
@@ -57,11 +60,11 @@ struct HashIndex: Sendable {
         }
         let slot = slot(hash: hash, in: part, where: isMeant)
         if parts[part][slot].isFree { counts[part] += 1 }
-        parts[part][slot] = Slot(hash: hash, number: number)
+        parts[part][slot] = Slot(mark: Slot.mark(of: hash), number: number)
     }
 
     /// Removes `number`, if it is there.
-    mutating func remove(_ number: Int, hash: UInt64) {
+    mutating func remove(_ number: UInt32, hash: UInt64) {
         let part = part(of: hash)
         guard !parts[part].isEmpty else { return }
         var hole = slot(hash: hash, in: part) { $0 == number }
@@ -74,7 +77,7 @@ struct HashIndex: Sendable {
             next = (next + 1) & mask
             let candidate = parts[part][next]
             guard !candidate.isFree else { break }
-            let distance = (next - Int(truncatingIfNeeded: candidate.hash)) & mask
+            let distance = (next - Int(candidate.mark)) & mask
             guard distance >= (next - hole) & mask else { continue }
             parts[part][hole] = candidate
             hole = next
@@ -94,18 +97,25 @@ struct HashIndex: Sendable {
 
     // MARK: Slots
 
-    /// The parts go by the upper bits, and the slots of each by the lower ones.
-    private func part(of hash: UInt64) -> Int {
-        parts.count == 1 ? 0 : Int(truncatingIfNeeded: hash >> 58)
-    }
+    /// The parts go by six bits of the mark, and the slots of each by those below.
+    private func part(of hash: UInt64) -> Int { part(ofMark: Slot.mark(of: hash)) }
+
+    private func part(ofMark mark: UInt32) -> Int { parts.count == 1 ? 0 : Int(mark >> Self.slotBits) % Self.partCount }
+
+    /// A part is never longer: 2^25 slots are far beyond what fits into memory 64 times.
+    private static let slotBits = 25
 
     /// The slot of the entry that `isMeant`, or the free one where it would be.
-    private func slot(hash: UInt64, in part: Int, where isMeant: (Int) -> Bool) -> Int {
+    private func slot(hash: UInt64, in part: Int, where isMeant: (UInt32) -> Bool) -> Int {
+        slot(mark: Slot.mark(of: hash), in: part, where: isMeant)
+    }
+
+    private func slot(mark: UInt32, in part: Int, where isMeant: (UInt32) -> Bool) -> Int {
         let mask = parts[part].count - 1
-        var slot = Int(truncatingIfNeeded: hash) & mask
+        var slot = Int(mark) & mask
         while true {
             let entry = parts[part][slot]
-            if entry.isFree || entry.hash == hash && isMeant(entry.number) { return slot }
+            if entry.isFree || entry.mark == mark && isMeant(entry.number) { return slot }
             slot = (slot + 1) & mask
         }
     }
@@ -136,7 +146,7 @@ struct HashIndex: Sendable {
         parts = (0..<Self.partCount).map { _ in Array(repeating: Slot(), count: length) }
         counts = Array(repeating: 0, count: Self.partCount)
         for entry in entries where !entry.isFree {
-            let part = part(of: entry.hash)
+            let part = part(ofMark: entry.mark)
             if isFull(part) { grow(part) }
             put(entry, in: part)
             counts[part] += 1
@@ -145,6 +155,6 @@ struct HashIndex: Sendable {
 
     /// Where there is room for it, and it is not yet.
     private mutating func put(_ entry: Slot, in part: Int) {
-        parts[part][slot(hash: entry.hash, in: part) { _ in false }] = entry
+        parts[part][slot(mark: entry.mark, in: part) { _ in false }] = entry
     }
 }

@@ -20,6 +20,11 @@ struct IDLog: Sendable {
 
     private static let chunkLength = 1_024
 
+    /// - Parameter firstNumber: That of the first.
+    init(firstNumber: Int = 0) {
+        base = firstNumber
+    }
+
     var isEmpty: Bool { count == 0 }
 
     var count: Int {
@@ -27,14 +32,16 @@ struct IDLog: Sendable {
         return (chunks.count - 1) * Self.chunkLength + last.count - skipped
     }
 
-    /// The number of the oldest: the first ever is 0.
+    /// The number of the oldest.
     private var firstNumber: Int { base + skipped }
 
     var first: Item? { isEmpty ? nil : chunks[0][skipped] }
 
+    /// The one of this number, modulo 2^32: there are never so many at once.
+    ///
     /// - Precondition: It was appended and has not been forgotten.
-    subscript(number: Int) -> Item {
-        let position = number - base
+    subscript(number: UInt32) -> Item {
+        let position = Int(number &- UInt32(truncatingIfNeeded: base))
         return chunks[position / Self.chunkLength][position % Self.chunkLength]
     }
 

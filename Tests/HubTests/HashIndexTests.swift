@@ -9,16 +9,16 @@ struct HashIndexTests {
         var names: [String] = []
 
         func number(of name: String) -> Int? {
-            index.number(hash: index.hash(of: name)) { names[$0] == name }
+            index.number(hash: index.hash(of: name)) { names[Int($0)] == name }.map { Int($0) }
         }
 
         mutating func add(_ name: String) {
             names.append(name)
-            index.insert(names.count - 1, hash: index.hash(of: name)) { [names] in names[$0] == name }
+            index.insert(UInt32(names.count - 1), hash: index.hash(of: name)) { [names] in names[Int($0)] == name }
         }
 
         mutating func remove(_ name: String) {
-            if let number = number(of: name) { index.remove(number, hash: index.hash(of: name)) }
+            if let number = number(of: name) { index.remove(UInt32(number), hash: index.hash(of: name)) }
         }
     }
 
@@ -53,15 +53,15 @@ struct HashIndexTests {
             [0, 2, 4, 6, 7], [3, 3, 3, 3, 3], [2, 2, 3, 2, 3], [6, 7, 6, 7, 0], [7, 7, 7, 1, 0],
         ] as [[UInt64]])
     func `what is removed leaves no hole`(places: [UInt64]) {
-        // Equal lower bits, other upper ones.
+        // Equal lower bits, and other upper ones, which an index does not keep.
         let hashes = places.enumerated().map { $1 | UInt64($0 + 1) << 32 }
         for removed in places.indices {
             var index = HashIndex()
-            for (number, hash) in hashes.enumerated() { index.insert(number, hash: hash) }
-            index.remove(removed, hash: hashes[removed])
+            for (number, hash) in hashes.enumerated() { index.insert(UInt32(number), hash: hash) }
+            index.remove(UInt32(removed), hash: hashes[removed])
             #expect(index.count == places.count - 1)
             for (number, hash) in hashes.enumerated() {
-                #expect(index.number(hash: hash) { $0 == number } == (number == removed ? nil : number))
+                #expect(index.number(hash: hash) { $0 == number } == (number == removed ? nil : UInt32(number)))
             }
         }
     }
@@ -69,8 +69,8 @@ struct HashIndexTests {
     @Test func `things whose names have one hash are told apart`() {
         var index = HashIndex()
         #expect(index.number(hash: 5) { _ in true } == nil)
-        for number in 0..<4 { index.insert(number, hash: 5) }
-        for number in 0..<4 { #expect(index.number(hash: 5) { $0 == number } == number) }
+        for number in 0..<4 as Range<UInt32> { index.insert(number, hash: 5) }
+        for number in 0..<4 as Range<UInt32> { #expect(index.number(hash: 5) { $0 == number } == number) }
         index.remove(9, hash: 5)
         index.remove(1, hash: 6)
         #expect(index.count == 4)

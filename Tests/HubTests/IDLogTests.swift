@@ -17,10 +17,12 @@ struct IDLogTests {
         return numbers
     }
 
-    @Test func `a log gives what came, in order, whatever was forgotten at either end`() {
-        var log = IDLog()
+    /// From the beginning, and from where the numbers that an index holds begin again.
+    @Test(arguments: [0, 1 << 32 - 2_000, 7 << 32 - 1])
+    func `a log gives what came, in order, whatever was forgotten at either end`(first: Int) {
+        var log = IDLog(firstNumber: first)
         var model: [Int] = []
-        var next = 0
+        var next = first
         var random = UInt64(7)
         for step in 0..<40_000 {
             random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
@@ -43,7 +45,9 @@ struct IDLogTests {
             }
             #expect(log.count == model.count && log.isEmpty == model.isEmpty)
             #expect(log.first?.entry.rev == model.first.map(Int64.init))
-            if let some = model.randomElement() { #expect(log[some].entry.rev == Int64(some)) }
+            if let some = model.randomElement() {
+                #expect(log[UInt32(truncatingIfNeeded: some)].entry.rev == Int64(some))
+            }
         }
         #expect(Self.numbers(log) == model.map(Int64.init))
     }
