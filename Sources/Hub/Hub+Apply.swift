@@ -142,7 +142,7 @@ extension Hub {
             throw wireError(error, key: key)
         }
         remember(entity, in: &undo)
-        countActivity(at: entity, by: -1)
+        if !activity.accounts.isEmpty { countActivity(at: entity, by: -1) }
         return settle(entity, ActivityBox(consume activity), outcome, sequence: sequence)
     }
 
@@ -165,31 +165,25 @@ extension Hub {
     private mutating func settle(
         _ entity: EntityIndex, _ box: ActivityBox, _ outcome: ActivityOutcome, sequence: Int64
     ) -> Applied {
-        entities[entity].state = .activity(box)
+        let isChanged = outcome.effects.contains(.publish) || outcome.effects.contains(.retire)
+        let dismissedAt = box.lifecycle == .dismissed ? entities[entity].dismissedAt ?? wall : nil
+        let rev = isChanged ? sequence : entities[entity].rev
+        entities.update(entity) { entity in
+            entity.state = .activity(box)
+            entity.rev = rev
+            entity.dismissedAt = dismissedAt
+        }
         noteFaults(of: outcome, at: entity)
-        countActivity(at: entity, by: 1)
-        var change: Change?
-        if outcome.effects.contains(.publish) || outcome.effects.contains(.retire) {
-            entities[entity].rev = sequence
-            change = Change(entity: entity, commit: sequence, activity: box)
-            for milestone in outcome.milestones {
-                change?.milestones.append(.milestone(rev: sequence, state: milestone.state, at: milestone.time))
-            }
-            if outcome.effects.contains(.alert) { change?.alert = outcome.alert }
-        }
-        if box.lifecycle == .dismissed {
-            if entities[entity].dismissedAt == nil { entities[entity].dismissedAt = wall }
-        } else {
-            entities[entity].dismissedAt = nil
-        }
+        if !box.accounts.isEmpty { countActivity(at: entity, by: 1) }
         list(entity, isListed: box.lifecycle != .dismissed)
         arm(entity)
         let state = box.statePath
-        return Applied(
-            verdict: outcome.verdict, entity: entity, rev: entities[entity].rev, state: state,
+        var applied = Applied(
+            verdict: outcome.verdict, entity: entity, rev: rev, state: state,
             description: StateName(lifecycle: box.lifecycle.rawValue, state: state),
-            stateHash: box.stateHash,
-            isOldEnd: outcome.isOldEnd, change: change)
+            stateHash: box.stateHash, isOldEnd: outcome.isOldEnd)
+        if isChanged { applied.change = Change(entity: entity, commit: sequence, activity: box, outcome) }
+        return applied
     }
 
     // MARK: Forgetting

@@ -8,8 +8,9 @@ internal import Wire
 // MARK: SET, PRESS, SERVE, DONE, FAIL, REPORT
 
 extension Hub {
-    mutating func decideControl(_ request: Request, from id: SessionID, at now: HubTime) -> StagedReply {
-        var writer = LineWriter()
+    mutating func decideControl(
+        _ request: Request, from id: SessionID, at now: HubTime, _ writer: inout LineWriter
+    ) {
         do throws(WireError) {
             switch request.command {
             case .set(let command):
@@ -34,10 +35,9 @@ extension Hub {
             }
         } catch {
             statistics.refusals += 1
-            writer = LineWriter()
+            writer.removeAll()
             writer.error(error, id: request.id)
         }
-        return .committed(writer.bytes, requestID: request.id)
     }
 
     private mutating func tap(

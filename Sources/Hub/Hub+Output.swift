@@ -73,7 +73,7 @@ extension Hub {
             case .history(let telling):
                 guard !telling.isAwaited else { return true }
                 session.outbox[0] = askForHistory(telling, for: session)
-            case .bytes(let bytes):
+            case .bytes(let bytes, _):
                 writer.append(lines: bytes)
                 session.outbox.removeFirst()
             case .read(let request):

@@ -16,27 +16,29 @@ extension Hub {
 
     /// Sends what was decided for one session, and carries out what only reads, as far as the turn's share of that goes.
     mutating func answer(_ id: SessionID, at now: HubTime) {
-        while let reply = self[id]?.staged.first {
-            if case .read(let request) = reply {
+        while let session = self[id], !session.staged.isEmpty {
+            if let request = session.staged.firstRead {
                 let keyCount = keyCount(of: request.command)
                 // What costs next to nothing is answered all the same.
                 guard readingShare > 0 || keyCount <= 16 else {
-                    self[id]?.isPostponed = true
+                    session.isPostponed = true
                     postponed.append(id)
                     break
                 }
                 readingShare -= keyCount
+                session.staged.removeFirst()
+                carryOut(request, for: id, at: now)
+            } else {
+                session.staged.moveReplies(to: &session.outbox, pieceLength: Self.replyPieceLength)
             }
-            self[id]?.staged.removeFirst()
-            switch reply {
-            case .bytes(let bytes), .committed(let bytes, _): append(bytes, to: id)
-            case .read(let request): carryOut(request, for: id, at: now)
-            }
-            guard self[id]?.isClosing == false else { break }
+            guard !session.isClosing else { break }
         }
         retireProvider(id)
         makeReady(id)
     }
+
+    /// Bytes of replies that leave together, a fraction of what leaves in one write.
+    private static let replyPieceLength = 16_384
 
     /// Goes on with what the last turn's share was not enough for.
     mutating func goOnAnswering(at now: HubTime) {

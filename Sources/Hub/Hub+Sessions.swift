@@ -176,7 +176,7 @@ extension Session {
     /// Bytes that are rendered and have not left.
     var outboxByteCount: Int {
         outbox.reduce(0) { count, item in
-            if case .bytes(let bytes) = item { count + bytes.count } else { count }
+            if case .bytes(let bytes, _) = item { count + bytes.count } else { count }
         }
     }
 }

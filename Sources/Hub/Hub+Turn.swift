@@ -24,6 +24,7 @@ struct Applied: Sendable {
     var raised: [RaisedEvent] = []
     /// What followers see, `nil` when nothing changed for them.
     var change: Change?
+    private let addressOnly = AddressOnly()
 }
 
 extension Hub {
@@ -155,17 +156,7 @@ extension Hub {
         pendingSettings = pendingSettings ?? batch.adoptedSettings
         unalignedKinds.formUnion(rosters.keys)
         for id in batch.sessions {
-            guard let staged = self[id]?.staged else { continue }
-            self[id]?.staged = []
-            for reply in staged {
-                if case .committed(_, let requestID) = reply {
-                    var writer = LineWriter()
-                    writer.error(error, id: requestID)
-                    self[id]?.staged.append(.bytes(writer.bytes))
-                } else {
-                    self[id]?.staged.append(reply)
-                }
-            }
+            self[id]?.staged.refuseCommitted(error)
             answer(id, at: now)
             if error.code.isFatal { self[id]?.isClosing = true }
         }
@@ -180,7 +171,9 @@ extension Hub {
         switch request {
         case .event(let event, let requestID, let ignored):
             let source = event.command.source ?? self[id]?.client ?? "-"
-            stage(decideEvent(event, from: source, requestID, ignored: ignored, at: now), for: id)
+            stageCommitted(requestID, for: id) { hub, writer in
+                hub.decideEvent(event, from: source, requestID, ignored: ignored, at: now, &writer)
+            }
         case .other(let request): decide(request, from: id, at: now)
         }
     }
@@ -189,35 +182,43 @@ extension Hub {
         switch request.command {
         case .hello(let hello):
             let traits = self[id]?.traits
-            stage(.bytes(greet(hello, request, from: id, at: now)), for: id)
+            let reply = greet(hello, request, from: id, at: now)
+            stage(for: id) { $0.append(reply) }
             if self[id]?.traits != traits { reproject(id, locked: false) }
-        case .traits(let attributes): stage(.bytes(change(attributes, request, of: id)), for: id)
-        case .dismiss(let key): stage(decideDismissal(of: key, request, from: id, at: now), for: id)
-        case .seen(let key, let rev): stage(decideSeen(key, rev: rev, request, from: id, at: now), for: id)
+        case .traits(let attributes):
+            let reply = change(attributes, request, of: id)
+            stage(for: id) { $0.append(reply) }
+        case .dismiss(let key): decideDismissal(of: key, request, from: id, at: now)
+        case .seen(let key, let rev): decideSeen(key, rev: rev, request, from: id, at: now)
         case .set, .press, .serve, .done, .fail, .report:
-            stage(decideControl(request, from: id, at: now), for: id)
+            stageCommitted(request.id, for: id) { hub, writer in
+                hub.decideControl(request, from: id, at: now, &writer)
+            }
         case .bye:
             self[id]?.hasSaidBye = true
-            stage(.read(request), for: id)
+            stage(for: id) { $0.append(read: request) }
         case .ping, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .history, .stats, .open, .refused:
-            stage(.read(request), for: id)
+            stage(for: id) { $0.append(read: request) }
         case .event: break  // Waits in a form of its own.
         }
     }
 
-    private mutating func stage(_ reply: StagedReply, for id: SessionID) {
-        if self[id]?.staged.isEmpty == true { batch?.sessions.append(id) }
-        self[id]?.staged.append(reply)
+    /// Lets `body` add what a session is to be answered with behind the commit.
+    private mutating func stage(for id: SessionID, _ body: (inout StagedReplies) -> Void) {
+        guard let session = self[id] else { return }
+        if session.staged.isEmpty { batch?.sessions.append(id) }
+        body(&session.staged)
     }
 
-    private mutating func decideEvent(
-        _ posted: PostedEvent, from source: String, _ requestID: String?, ignored: [String], at now: HubTime
-    ) -> StagedReply {
+    /// Lets `body` decide what makes a record, and write what its sender is answered when that is durable.
+    private mutating func stageCommitted(
+        _ requestID: String?, for id: SessionID, _ body: (inout Hub, inout LineWriter) -> Void
+    ) {
         var writer = spare.lines.take() ?? LineWriter()
-        decideEvent(posted, from: source, requestID, ignored: ignored, at: now, &writer)
-        let reply = writer.take()
+        body(&self, &writer)
+        stage(for: id) { $0.append(committed: &writer, requestID: requestID) }
+        writer.removeAll()
         spare.lines = consume writer
-        return .committed(reply, requestID: requestID)
     }
 
     private mutating func decideEvent(
@@ -252,7 +253,7 @@ extension Hub {
 
     private mutating func decideDismissal(
         of key: Key, _ request: Request, from id: SessionID, at now: HubTime
-    ) -> StagedReply {
+    ) {
         decideForAccount(request, of: id) { hub, account throws(WireError) in
             _ = try hub.addressed(key, to: account)
             return try hub.record(.dismissed(key, account: account), at: now)
@@ -261,7 +262,7 @@ extension Hub {
 
     private mutating func decideSeen(
         _ key: Key, rev: Int64, _ request: Request, from id: SessionID, at now: HubTime
-    ) -> StagedReply {
+    ) {
         decideForAccount(request, of: id) { hub, account throws(WireError) in
             let entity = try hub.addressed(key, to: account)
             // Nobody has seen what is yet to come.
@@ -283,23 +284,24 @@ extension Hub {
     private mutating func decideForAccount(
         _ request: Request, of id: SessionID,
         _ body: (inout Hub, String) throws(WireError) -> Applied
-    ) -> StagedReply {
-        var writer = LineWriter()
+    ) {
         guard let account = self[id]?.account else {
+            var writer = LineWriter()
             writer.error(
                 WireError(.forbidden, "this acts for a person; say whose device this is with HELLO account=NAME"),
                 id: request.id)
-            return .bytes(writer.bytes)
+            return stage(for: id) { $0.append(writer.bytes) }
         }
-        do throws(WireError) {
-            let applied = try body(&self, account)
-            writer.ok(
-                id: request.id, verdict: applied.verdict, rev: applied.rev, state: nil, ignored: request.ignored)
-        } catch {
-            statistics.refusals += 1
-            writer.error(error, id: request.id)
+        stageCommitted(request.id, for: id) { hub, writer in
+            do throws(WireError) {
+                let applied = try body(&hub, account)
+                writer.ok(
+                    id: request.id, verdict: applied.verdict, rev: applied.rev, state: nil, ignored: request.ignored)
+            } catch {
+                hub.statistics.refusals += 1
+                writer.error(error, id: request.id)
+            }
         }
-        return .committed(writer.bytes, requestID: request.id)
     }
 
     /// Forgets the ids of events and taps that are too old, or too many. After a commit, and not with what makes room
@@ -324,7 +326,7 @@ extension Hub {
     /// Applies one input and, unless it was refused, makes it the batch's next record.
     @discardableResult
     mutating func record(_ input: Input, at now: HubTime) throws(WireError) -> Applied {
-        let applied = try applyRememberingHow(input)
+        var applied = try applyRememberingHow(input)
         sequence += 1
         let record = JournalRecord(
             sequence: sequence, time: time, entity: input.key?.text ?? "", previous: link(applied.entity),
@@ -337,10 +339,13 @@ extension Hub {
             entities.retain(entity)
             endChain(of: entity)
         }
-        if let change = applied.change { batch?.changes.append(change) }
+        // Moved, because nobody else asks for it.
+        if let change = applied.change.take() { batch?.changes.append(change) }
         for performance in applied.performances { batch?.performances.append(performance) }
         statistics.count(applied.verdict)
-        if let key = input.key { for raised in applied.raised { raise(raised, by: key, at: now) } }
+        if !applied.raised.isEmpty, let key = input.key {
+            for raised in applied.raised { raise(raised, by: key, at: now) }
+        }
         return applied
     }
 

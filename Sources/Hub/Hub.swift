@@ -237,6 +237,17 @@ struct Change: Sendable {
     }
 }
 
+extension Change {
+    /// What `outcome` made of an activity.
+    init(entity: EntityIndex, commit: Int64, activity: ActivityBox, _ outcome: ActivityOutcome) {
+        self.init(entity: entity, commit: commit, activity: activity)
+        for milestone in outcome.milestones {
+            milestones.append(.milestone(rev: commit, state: milestone.state, at: milestone.time))
+        }
+        if outcome.effects.contains(.alert) { alert = outcome.alert }
+    }
+}
+
 /// How to take back one part of a batch that could not be written.
 enum Undo: Sendable {
     case entity(EntityIndex, EntityState, kind: Int, rev: Int64, lastRecord: Int64, dismissedAt: Timestamp?)

@@ -19,23 +19,17 @@ public struct SessionID: Hashable, Sendable {
 
 /// What a session's next bytes are made of, in the order in which they leave.
 enum OutboundItem: Sendable {
-    case bytes([UInt8])
+    /// Lines that answer so many requests.
+    case bytes([UInt8], replyCount: Int = 1)
     /// A `LIST` that goes on at `next`, of which `count` rows have left.
     indirect case list(Request, Pattern, ViewName, next: Int32, count: Int)
     /// A `GET` or an `OPEN` behind a `LIST`.
     indirect case read(Request)
     /// A `HISTORY` that waits for its turn, or for the journal.
     indirect case history(HistoryTelling)
-}
 
-/// What a decided request will be answered with, once the commit that carries it is durable.
-enum StagedReply: Sendable {
-    /// Independent of the commit.
-    case bytes([UInt8])
-    /// Depends on the commit: if that fails, the refusal goes out in its place.
-    case committed([UInt8], requestID: String?)
-    /// Carried out after the commit, on what is durable by then.
-    indirect case read(Request)
+    /// How many requests it answers.
+    var replyCount: Int { if case .bytes(_, let count) = self { count } else { 1 } }
 }
 
 /// One connection. An object, so that looking at a part of it touches nothing else; only its hub holds it.
@@ -51,7 +45,7 @@ final class Session {
     var unread: [UInt8] = []
     /// Requests that wait to be decided.
     var inbox: Deque<WaitingRequest> = []
-    var staged: Deque<StagedReply> = []
+    var staged = StagedReplies()
     var outbox: Deque<OutboundItem> = []
     /// By their numbers, in ascending order.
     var subscriptions: [SubscriptionIndex] = []
@@ -102,7 +96,7 @@ final class Session {
     func trim() {
         if unread.isEmpty { unread = [] }
         if inbox.isEmpty { inbox = [] }
-        if staged.isEmpty { staged = [] }
+        if staged.isEmpty { staged = StagedReplies() }
         if outbox.isEmpty { outbox = [] }
     }
 
@@ -112,7 +106,7 @@ final class Session {
         if isPostponed { return true }
         guard case .other(let request)? = inbox.first else { return false }
         switch request.command {
-        case .hello, .traits: return staged.contains { if case .read = $0 { true } else { false } }
+        case .hello, .traits: return staged.hasReads
         case _: return false
         }
     }
@@ -121,5 +115,5 @@ final class Session {
     var isListing: Bool { outbox.contains { if case .list = $0 { true } else { false } } }
 
     /// Requests that have not been answered yet.
-    var inFlightCount: Int { inbox.count + staged.count + outbox.count }
+    var inFlightCount: Int { inbox.count + staged.count + outbox.reduce(0) { $0 + $1.replyCount } }
 }

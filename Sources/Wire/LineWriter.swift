@@ -21,8 +21,8 @@ public struct LineWriter: ~Copyable, Sendable {
         buffer.bytes(from: position)
     }
 
-    /// Gives ``bytes``, and begins anew.
-    public mutating func take() -> [UInt8] { buffer.take() }
+    /// Forgets what was written.
+    public mutating func removeAll() { buffer.removeAll(from: 0) }
 
     /// Appends what was written to `bytes`, and begins anew.
     public mutating func move(to bytes: inout [UInt8]) {

@@ -111,23 +111,25 @@ struct StuckReaderTests {
         #expect(house.send("SUB *", from: client).first?.hasPrefix("OK sub=4 ") == true)
     }
 
-    @Test("No more is read from who has too much unanswered", arguments: ["requests", "bytes"])
+    @Test("No more is read from who has too much unanswered", arguments: ["requests", "events", "bytes"])
     func unread(of what: String) throws {
         var configuration = HubConfiguration()
-        if what == "requests" { configuration.limits.requestsInFlight = 3 }
+        if what != "bytes" { configuration.limits.requestsInFlight = 3 }
         if what == "bytes" { configuration.limits.requestBytesInFlight = 4_000 }
         let house = try House(configuration: configuration)
         let reader = house.connect()
         house.hub.becameBlocked(reader.id, at: house.now)
-        for _ in 0..<2 { house.send("HELP", from: reader) }
+        // Those that are answered in one piece are no fewer for it.
+        let request = what == "events" ? "EVT coffee-order/1 type=start" : "HELP"
+        house.send("\(request)\n\(request)", from: reader)
         func wantsInput() -> Bool { house.hub.wantsInput(reader.id) }
         #expect(wantsInput())
-        house.send("HELP", from: reader)
+        house.send(request, from: reader)
         #expect(!wantsInput())
         house.hub.becameWritable(reader.id)
         house.turn()
         #expect(wantsInput())
-        #expect(house.lines(of: reader).count { $0 == "OK" } == 3)
+        #expect(house.lines(of: reader).count { $0.hasPrefix("OK") } == 3)
     }
 
     /// What a screen, a slow one and the shop are sent in each of the turns in which something happens.
