@@ -13,19 +13,19 @@ final class PostedEvent: Sendable {
 
     /// - Throws: `bad_json` for a tail with a member of the wrong type.
     init(_ command: consuming EventCommand) throws(WireError) {
+        self.command = command
         do throws(ActivityRejection) {
             event = ActivityEvent(
-                type: command.type, details: try EventDetails(tail: command.tail), version: command.version,
-                happenedAt: command.happenedAt)
+                type: self.command.type, details: try EventDetails(tail: self.command.tail),
+                version: self.command.version, happenedAt: self.command.happenedAt)
         } catch {
             throw WireError(error)
         }
         var hash = StableHash()
-        hash.combine(command.key.text)
-        hash.combine(command.type)
-        hash.combine(encoded: command.tail)
+        hash.combine(self.command.key.text)
+        hash.combine(self.command.type)
+        hash.combine(encoded: self.command.tail)
         digest = hash.finalize()
-        self.command = command
     }
 }
 

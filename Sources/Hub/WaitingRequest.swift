@@ -19,7 +19,7 @@ enum WaitingRequest: Sendable {
         switch consume command {
         case .event(let event):
             do throws(WireError) {
-                self = .event(try PostedEvent(event), id: id, ignored: ignored)
+                self = .event(try PostedEvent(consume event), id: id, ignored: ignored)
             } catch {
                 self = .other(Request(id: id, command: .refused(error)))
             }

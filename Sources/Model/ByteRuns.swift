@@ -11,6 +11,20 @@ extension Span<UInt8> {
         return UInt64(littleEndian: word)
     }
 
+    /// Where the first `byte` from `start` on is; `count` = nowhere.
+    ///
+    /// - Precondition: `start` is not beyond the end.
+    package func firstIndex(of byte: UInt8, from start: Int) -> Int {
+        precondition(start >= 0 && start <= count, "out of bounds")
+        var index = start
+        while index <= count - 8 {
+            if let place = EightBytes(word(at: index)).firstIndex(of: byte) { return index + place }
+            index += 8
+        }
+        while index < count, self[index] != byte { index += 1 }
+        return index
+    }
+
     func hasSameBytes(as other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }
         var index = 0
@@ -23,6 +37,11 @@ extension Span<UInt8> {
             index += 1
         }
         return true
+    }
+
+    /// Whether they are the UTF-8 of `literal`.
+    public func hasSameBytes(as literal: StaticString) -> Bool {
+        literal.withUTF8Buffer { unsafe hasSameBytes(as: $0.span) }
     }
 
     /// The text in `range` of what is in the journal's form.
@@ -72,6 +91,14 @@ private struct EightBytes {
 
     private func has(_ byte: UInt8) -> Bool {
         EightBytes(word ^ Self.ones &* UInt64(byte)).hasByte(below: 1)
+    }
+
+    /// Where the first `byte` is.
+    func firstIndex(of byte: UInt8) -> Int? {
+        let others = word ^ Self.ones &* UInt64(byte)
+        // Bits above the first may be set without cause.
+        let places = (others &- Self.ones) & ~others & Self.highBits
+        return places == 0 ? nil : places.trailingZeroBitCount / 8
     }
 
     var mayNeedEscape: Bool {

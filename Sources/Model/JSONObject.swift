@@ -212,6 +212,18 @@ extension JSONObject: Sequence {
         }
     }
 
+    /// Calls `body` with each member, in their order; a name comes as its bytes, which takes no `String`.
+    public func forEachMember<Failure>(
+        _ body: (_ name: Span<UInt8>, _ value: JSON) throws(Failure) -> Void
+    ) throws(Failure) {
+        let bytes = form.span
+        var offset = Int(start) + 1
+        for _ in 0..<bytes.passCount(at: &offset) {
+            let name = bytes.extracting(bytes.passText(at: &offset))
+            try body(name, JSON(form: form, at: &offset))
+        }
+    }
+
     public func makeIterator() -> Iterator { Iterator(form: form, start: Int(start)) }
     public var underestimatedCount: Int { count }
 }

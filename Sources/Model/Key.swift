@@ -26,9 +26,9 @@ public struct Key: Hashable, Comparable, Sendable, CustomStringConvertible {
         guard let kindLength = Self.segmentLength(bytes, from: 0), kindLength < bytes.count,
             bytes[kindLength] == UInt8(ascii: "/"),
             let idLength = Self.segmentLength(bytes, from: kindLength + 1),
-            kindLength + 1 + idLength == bytes.count, let text = try? UTF8Span(validating: bytes)
+            kindLength + 1 + idLength == bytes.count, let text = String(ascii: bytes)
         else { return nil }
-        self.text = String(copying: text)
+        self.text = text
         self.kindLength = UInt8(kindLength)
     }
 

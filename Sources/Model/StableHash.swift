@@ -25,11 +25,11 @@ public struct StableHash: Sendable {
             offset += 8
         }
         guard offset < count else { return }
+        // The rest as a word of its own, zeros behind it. Most texts have one: it is cut out of what is read at once.
+        if count >= 8 { return combine(bytes.word(at: count - 8) >> UInt64(8 * (8 - (count - offset)))) }
         var word: UInt64 = 0
-        var shift: UInt64 = 0
         while offset < count {
-            word |= UInt64(bytes[offset]) << shift
-            shift += 8
+            word |= UInt64(bytes[offset]) << UInt64(8 * offset)
             offset += 1
         }
         combine(word)

@@ -78,6 +78,7 @@ public struct EventCommand: Hashable, Sendable {
     public var accounts: [String]
     /// The whole tail, an object, as it was sent; empty where there was none.
     public var tail: JSONObject
+    private let addressOnly = AddressOnly()
 
     public init(
         key: Key, type: String, source: String? = nil, eid: String? = nil, happenedAt: Timestamp? = nil,

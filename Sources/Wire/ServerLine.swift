@@ -69,9 +69,7 @@ public struct ServerLine: Hashable, Sendable {
 
 extension Span<UInt8> {
     func wordEnd(from start: Int) -> Int {
-        var end = start
-        while end < count, self[end] != UInt8(ascii: " ") { end += 1 }
-        return end
+        firstIndex(of: UInt8(ascii: " "), from: start)
     }
 
     /// Where the `=` of `name=value` stands; `nil` when the word is no attribute by the grammar of names.

@@ -36,14 +36,9 @@ struct Words {
                 tail = start
                 return
             }
-            var end = start
-            var equals: Int?
-            while end < line.count, line[end] != UInt8(ascii: " ") {
-                if equals == nil, line[end] == UInt8(ascii: "=") { equals = end }
-                end += 1
-            }
+            let end = line.wordEnd(from: start)
             do throws(WireError) {
-                try take(start..<end, equals: equals, of: line)
+                try take(start..<end, of: line)
             } catch {
                 if fault == nil { fault = error }
             }
@@ -51,13 +46,16 @@ struct Words {
         }
     }
 
-    private mutating func take(_ word: Range<Int>, equals: Int?, of line: Span<UInt8>) throws(WireError) {
+    private mutating func take(_ word: Range<Int>, of line: Span<UInt8>) throws(WireError) {
         guard !word.isEmpty else {
             throw .attribute(
                 verb, "an empty word at byte \(word.lowerBound + 1): one space between words, none at the end")
         }
-        guard let equals else { return try takePositional(word, of: line) }
-        guard line.attributeNameEnd(word) == equals else {
+        guard let equals = line.attributeNameEnd(word) else {
+            // In the word alone: the rest of a line of ten thousand words would be searched for each.
+            guard line.extracting(word).firstIndex(of: UInt8(ascii: "="), from: 0) < word.count else {
+                return try takePositional(word, of: line)
+            }
             throw .attribute(
                 verb, "\(line.quoted(word)) has no name before its \"=\"; names are [a-z][a-z0-9_]*, up to 16 bytes")
         }

@@ -15,6 +15,13 @@ struct KeyTests {
         #expect(Key(text)?.text == (isKey ? text : nil))
     }
 
+    @Test func `a segment takes the bytes that the grammar names`() {
+        let named = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._~:@-".utf8)
+        for byte in UInt8.min...UInt8.max {
+            #expect((Key([0x61, 0x2F, byte, 0x62].span) != nil) == named.contains(byte), "\(byte)")
+        }
+    }
+
     @Test(
         "Patterns match what they name",
         arguments: [
