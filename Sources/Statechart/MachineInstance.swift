@@ -59,7 +59,11 @@ extension MachineInstance {
 
     /// The active states that have no active child, in the order of regions.
     public func leaves(in statechart: Statechart) -> StateList {
-        StateList(configuration, in: statechart.tables.leaves)
+        // Asked several times with every event.
+        guard let leaves = statechart.leafWord, let active = configuration.word else {
+            return StateList(configuration.intersection(statechart.tables.leaves), from: 0)
+        }
+        return StateList(word: active & leaves)
     }
 
     /// The first of ``leaves(in:)``.

@@ -26,13 +26,9 @@ public struct StateList: Hashable, Sendable, RandomAccessCollection, Expressible
         }
     }
 
-    /// The members of `set` that are in `other` too.
-    init(_ set: StateSet, in other: StateSet) {
-        self.init()
-        guard var rest = set.intersectionWord(other) else {
-            self = StateList(set.intersection(other), from: 0)
-            return
-        }
+    /// The members of a set of 64 states at most, a bit each.
+    init(word: UInt64) {
+        var rest = word
         while rest != 0 {
             append(StateIndex(rawValue: rest.trailingZeroBitCount))
             rest &= rest &- 1

@@ -62,8 +62,8 @@ struct StateSet: Hashable, Sendable {
         return result
     }
 
-    /// ``intersection(_:)`` as a bit for each state, where there are no more than 64.
-    func intersectionWord(_ other: StateSet) -> UInt64? { high.isEmpty ? low & other.low : nil }
+    /// A bit for each state, where there are no more than 64.
+    var word: UInt64? { high.isEmpty ? low : nil }
 
     func intersects(_ other: StateSet) -> Bool {
         if low & other.low != 0 { return true }

@@ -40,8 +40,11 @@ public final class Statechart: Sendable {
     public let deadEnds: [StateIndex]
 
     let tables: Tables
+    /// ``Tables/leaves`` as a word: who reads it counts no references.
+    let leafWord: UInt64?
 
     init(states: [StateInformation], deadEnds: [StateIndex], tables: Tables) {
+        leafWord = tables.leaves.word
         self.states = states
         self.deadEnds = deadEnds
         self.tables = tables

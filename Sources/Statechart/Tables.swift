@@ -163,10 +163,6 @@ struct EventNames: Sendable {
         return -1
     }
 
-    /// FNV-1a: short names, and nobody gains from collisions in their own kind file.
-    private static func hash(_ name: String) -> Int {
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        return Int(truncatingIfNeeded: hash ^ (hash >> 32))
-    }
+    /// Nobody gains from collisions in their own kind file.
+    private static func hash(_ name: String) -> Int { Int(truncatingIfNeeded: StableHash.of(name)) }
 }

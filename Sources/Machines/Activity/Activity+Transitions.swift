@@ -73,10 +73,9 @@ extension Activity {
     mutating func takeDomainEvent(
         _ name: String, _ event: ActivityEvent, settings: ActivitySettings, at now: Timestamp
     ) throws(ActivityRejection) -> ActivityOutcome {
-        let details = event.details
-        let patch = details.content ?? [:]
+        let patch = event.details.content ?? [:]
         var values = MachineValues(
-            attributes: attributes, content: details.content == nil ? content : content.merging(patch))
+            attributes: attributes, content: event.details.content == nil ? content : content.merging(patch))
         try Self.checkSize(values.content, attributesByteCount: attributesByteCount, settings: settings)
         let limit = settings.byteCountLimit
 
@@ -111,10 +110,10 @@ extension Activity {
         guard step.verdict != .deferred else { return outcome }
 
         let before = (score, lifecycle, staleAt, content)
-        let staleDateChanged = details.staleDate.map { $0 != staleDate } ?? false
+        let staleDateChanged = event.details.staleDate.map { $0 != staleDate } ?? false
         content = values.content
-        score = details.score ?? score
-        staleDate = details.staleDate ?? staleDate
+        score = event.details.score ?? score
+        staleDate = event.details.staleDate ?? staleDate
         updateProgress()
         guard lifecycle != .pending else {
             let passed = milestones(in: step.entries, at: now)
@@ -126,9 +125,9 @@ extension Activity {
             return outcome
         }
         // A stale date that has passed is spent: it does not keep stale what has just been heard of.
-        if details.staleDate == nil, let date = staleDate, date <= now { staleDate = nil }
+        if event.details.staleDate == nil, let date = staleDate, date <= now { staleDate = nil }
         refresh(at: now)
-        announce(entered: step.entries, alert: details.alert ?? stateAlert(of: step.entries), at: now, &outcome)
+        announce(entered: step.entries, alert: event.details.alert ?? stateAlert(of: step.entries), at: now, &outcome)
         outcome.verdict = .noop
         let isChanged =
             step.verdict == .applied || content != before.3 || score != before.0 || lifecycle != before.1
@@ -140,7 +139,7 @@ extension Activity {
             return outcome
         }
         finish(isChanged: isChanged, staleAtChanged: staleAt != before.2, at: now, &outcome)
-        if step.isDone { end(requested: details.dismissalDate, at: now, &outcome) }
+        if step.isDone { end(requested: event.details.dismissalDate, at: now, &outcome) }
         return outcome
     }
 
@@ -214,7 +213,8 @@ extension Activity {
     mutating func announce(
         entered: StateList, alert: ActivityAlert?, at now: Timestamp, _ outcome: inout ActivityOutcome
     ) {
-        outcome.milestones += milestones(in: entered, at: now)
+        let passed = milestones(in: entered, at: now)
+        if !passed.isEmpty { outcome.milestones += passed }
         // What no surface shows calls nobody.
         guard let alert, !isWithheld else { return }
         outcome.effects.insert(.alert)

@@ -71,35 +71,35 @@ public struct EventDetails: Hashable, Sendable {
     ///
     /// - Throws: ``ActivityRejection/badTail(member:expected:)`` for a member of the wrong type.
     public init(tail: JSONObject) throws(ActivityRejection) {
-        for member in tail {
-            switch member.name {
-            case "attributes": attributes = try Self.object(member)
-            case "content-state": content = try Self.object(member)
-            case "stale-date": staleDate = try Self.date(member)
-            case "dismissal-date": dismissalDate = try Self.date(member)
-            case "start-date": startDate = try Self.date(member)
-            case "relevance-score":
-                guard let number = member.value.double else {
-                    throw .badTail(member: member.name, expected: "a number")
-                }
+        try tail.forEachMember { (name, value) throws(ActivityRejection) in
+            if name.hasSameBytes(as: "content-state") {
+                content = try Self.object("content-state", value)
+            } else if name.hasSameBytes(as: "alert") {
+                alert = try ActivityAlert(value)
+            } else if name.hasSameBytes(as: "stale-date") {
+                staleDate = try Self.date("stale-date", value)
+            } else if name.hasSameBytes(as: "relevance-score") {
+                guard let number = value.double else { throw .badTail(member: "relevance-score", expected: "a number") }
                 score = number
-            case "alert": alert = try ActivityAlert(member.value)
-            default: break
+            } else if name.hasSameBytes(as: "attributes") {
+                attributes = try Self.object("attributes", value)
+            } else if name.hasSameBytes(as: "dismissal-date") {
+                dismissalDate = try Self.date("dismissal-date", value)
+            } else if name.hasSameBytes(as: "start-date") {
+                startDate = try Self.date("start-date", value)
             }
         }
     }
 
-    private static func object(_ member: JSONObject.Member) throws(ActivityRejection) -> JSON {
-        guard case .object(let object) = member.value else {
-            throw .badTail(member: member.name, expected: "an object")
-        }
+    private static func object(_ name: String, _ value: JSON) throws(ActivityRejection) -> JSON {
+        guard case .object(let object) = value else { throw .badTail(member: name, expected: "an object") }
         // An activity keeps it, and the limit of its size says nothing of what else was in the tail.
         return .object(object.compacted)
     }
 
-    private static func date(_ member: JSONObject.Member) throws(ActivityRejection) -> Timestamp {
-        guard let seconds = member.value.double, let date = Timestamp(seconds: seconds) else {
-            throw .badTail(member: member.name, expected: "a date in Unix seconds")
+    private static func date(_ name: String, _ value: JSON) throws(ActivityRejection) -> Timestamp {
+        guard let seconds = value.double, let date = Timestamp(seconds: seconds) else {
+            throw .badTail(member: name, expected: "a date in Unix seconds")
         }
         return date
     }
