@@ -240,11 +240,10 @@ struct Change: Sendable {
 extension Change {
     /// What `outcome` made of an activity.
     init(entity: EntityIndex, commit: Int64, activity: ActivityBox, _ outcome: ActivityOutcome) {
-        self.init(entity: entity, commit: commit, activity: activity)
-        for milestone in outcome.milestones {
-            milestones.append(.milestone(rev: commit, state: milestone.state, at: milestone.time))
-        }
-        if outcome.effects.contains(.alert) { alert = outcome.alert }
+        self.init(
+            entity: entity, commit: commit,
+            milestones: outcome.milestones.map { .milestone(rev: commit, state: $0.state, at: $0.time) },
+            alert: outcome.effects.contains(.alert) ? outcome.alert : nil, activity: activity)
     }
 }
 

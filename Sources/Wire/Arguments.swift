@@ -3,7 +3,8 @@ import Model
 /// What stands behind a verb, read as what the verb takes.
 struct Arguments {
     let words: Words
-    let tail: JSONObject?
+    /// The JSON tail, once it was read.
+    var tail: JSONObject?
 
     private var verb: VerbDescription { words.verb }
 

@@ -21,21 +21,15 @@ public final class RequestParser {
         guard let verbEnd = line.verbEnd() else { return (nil, .refused(.noVerb(line)), []) }
         // A line without a known verb is read like PING, for the sake of its id.
         let verb = line.packed(0..<verbEnd, uppercase: true).flatMap(VerbDescription.find)
-        let words = Words(line, behind: verbEnd, of: verb ?? .plain)
-        let id = words[.id].map { line.text($0) }
+        var arguments = Arguments(words: Words(line, behind: verbEnd, of: verb ?? .plain))
+        let id = arguments.words[.id].map { line.text($0) }
         guard verb != nil else { return (id, .refused(.unknownVerb(line.quoted(0..<verbEnd))), []) }
-        let ignored = words.ignored
         do throws(WireError) {
-            return (id, try command(consume words, line), ignored)
+            if let fault = arguments.words.fault { throw fault }
+            if let start = arguments.words.tail { arguments.tail = try json.object(in: line, from: start) }
+            return (id, try arguments.command(line), arguments.words.ignored)
         } catch {
             return (id, .refused(error), [])
         }
-    }
-
-    private func command(_ words: consuming Words, _ line: Span<UInt8>) throws(WireError) -> Command {
-        if let fault = words.fault { throw fault }
-        var tail: JSONObject?
-        if let start = words.tail { tail = try json.object(in: line, from: start) }
-        return try Arguments(words: words, tail: tail).command(line)
     }
 }

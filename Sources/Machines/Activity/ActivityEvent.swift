@@ -64,6 +64,7 @@ public struct EventDetails: Hashable, Sendable {
     public var startDate: Timestamp?
     /// `relevance-score`.
     public var score: Double?
+    private let addressOnly = AddressOnly()
 
     public init() {}
 
