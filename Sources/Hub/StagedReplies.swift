@@ -15,6 +15,9 @@ struct StagedReplies: Sendable {
     private var replies: Deque<Reply> = []
     /// Those that depend on the commit, one behind another: a thousand events are answered from one piece of memory.
     private var lines: [UInt8] = []
+    /// How much of ``lines`` has been moved away: they are not cut, or events among a thousand pings would copy the rest of
+    /// themselves five hundred times.
+    private var movedLength = 0
 
     var isEmpty: Bool { replies.isEmpty }
     var count: Int { replies.count }
@@ -40,7 +43,8 @@ struct StagedReplies: Sendable {
     /// - Parameter pieceLength: In bytes. With the reply that makes it so long a piece ends, so that a slow reader takes
     ///   them one by one.
     mutating func moveReplies(to outbox: inout Deque<OutboundItem>, pieceLength: Int) {
-        var (movedCount, start, end, pieceCount) = (0, 0, 0, 0)
+        var (movedCount, pieceCount) = (0, 0)
+        var (start, end) = (movedLength, movedLength)
         func endPiece() {
             if end > start {
                 // Nearly always all of them, which need not be copied.
@@ -64,7 +68,13 @@ struct StagedReplies: Sendable {
         }
         endPiece()
         replies.removeFirst(movedCount)
-        lines = end == lines.count ? [] : Array(lines[end...])
+        movedLength = end
+        if movedLength == lines.count { forgetLines() }
+    }
+
+    private mutating func forgetLines() {
+        lines = []
+        movedLength = 0
     }
 
     /// Puts `error` in the place of what depended on the commit.
@@ -75,6 +85,6 @@ struct StagedReplies: Sendable {
             writer.error(error, id: requestID)
             replies[position] = .bytes(writer.bytes)
         }
-        lines = []
+        forgetLines()
     }
 }

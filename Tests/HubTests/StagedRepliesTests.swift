@@ -47,6 +47,26 @@ struct StagedRepliesTests {
         #expect(staged.isEmpty && !staged.hasReads)
     }
 
+    @Test func `what is carried out between replies leaves each of them in its place`() {
+        var staged = StagedReplies()
+        for number in 0..<4 {
+            Self.stage("\(number)", in: &staged)
+            staged.append(read: Request(command: .ping))
+        }
+        for number in 0..<4 {
+            var outbox: Deque<OutboundItem> = []
+            staged.moveReplies(to: &outbox, pieceLength: 100)
+            #expect(Self.describe(outbox) == ["1: \(number)|"])
+            staged.removeFirst()
+            // More may come before all of it has left.
+            if number == 2 { Self.stage("late", in: &staged) }
+        }
+        var outbox: Deque<OutboundItem> = []
+        staged.moveReplies(to: &outbox, pieceLength: 100)
+        #expect(Self.describe(outbox) == ["1: late|"])
+        #expect(staged.isEmpty)
+    }
+
     @Test(arguments: [
         (1, ["1: 0|", "1: 1|", "1: 2|", "1: 3|", "1: 4|"]), (3, ["2: 0|1|", "2: 2|3|", "1: 4|"]),
         (4, ["2: 0|1|", "2: 2|3|", "1: 4|"]), (10, ["5: 0|1|2|3|4|"]), (11, ["5: 0|1|2|3|4|"]),
