@@ -74,7 +74,10 @@ extension MachineInstance {
     }
 
     private static func write(_ set: StateSet, to writer: inout some ValueWriter & ~Copyable) {
-        writer.write(set.words) { $0.write($1) }
+        // An array of them would cost memory, and nearly every set is one word.
+        guard let word = set.word else { return writer.write(set.words) { $0.write($1) } }
+        writer.write(UInt64(1))
+        writer.write(word)
     }
 
     private static func readSet(from reader: inout BinaryReader, stateCount: Int) throws(BinaryError) -> StateSet {

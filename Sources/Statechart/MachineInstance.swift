@@ -66,6 +66,14 @@ extension MachineInstance {
         return StateList(word: active & leaves)
     }
 
+    /// The only one of ``leaves(in:)``; `nil` where there are several, or more than 64 states in the machine.
+    public func loneLeaf(in statechart: Statechart) -> StateIndex? {
+        guard let leaves = statechart.leafWord, let active = configuration.word else { return nil }
+        let leaf = active & leaves
+        guard leaf != 0, leaf & (leaf &- 1) == 0 else { return nil }
+        return StateIndex(rawValue: leaf.trailingZeroBitCount)
+    }
+
     /// The first of ``leaves(in:)``.
     public func firstLeaf(in statechart: Statechart) -> StateIndex? {
         configuration.intersection(statechart.tables.leaves).first(from: 0).map { StateIndex(rawValue: $0) }

@@ -3,7 +3,7 @@ public struct StateList: Hashable, Sendable, RandomAccessCollection, Expressible
     CustomStringConvertible
 {
     /// Four indices of 16 bits, the first lowest.
-    private var packed: UInt64 = 0
+    private var packedWord: UInt64 = 0
     private var packedCount: UInt8 = 0
     private var more: [StateIndex] = []
 
@@ -35,19 +35,28 @@ public struct StateList: Hashable, Sendable, RandomAccessCollection, Expressible
         }
     }
 
+    /// What ``packed`` of another list is.
+    init(packed word: UInt64, count: UInt8) {
+        packedWord = word
+        packedCount = count
+    }
+
+    /// All of it, where that is no more than four states.
+    var packed: (word: UInt64, count: UInt8)? { more.isEmpty ? (packedWord, packedCount) : nil }
+
     public var startIndex: Int { 0 }
     public var endIndex: Int { Int(packedCount) + more.count }
 
     public subscript(position: Int) -> StateIndex {
         precondition(position >= 0 && position < endIndex, "out of bounds")
         if position >= 4 { return more[position - 4] }
-        return StateIndex(rawValue: Int(packed >> UInt64(16 * position) & 0xFFFF))
+        return StateIndex(rawValue: Int(packedWord >> UInt64(16 * position) & 0xFFFF))
     }
 
     public mutating func append(_ state: StateIndex) {
         // A machine has at most Statechart.stateLimit states, so its indices fit; others go the long way.
         if packedCount < 4, let word = UInt16(exactly: state.rawValue) {
-            packed |= UInt64(word) << UInt64(16 * packedCount)
+            packedWord |= UInt64(word) << UInt64(16 * packedCount)
             packedCount += 1
         } else {
             precondition(packedCount == 4, "no machine has a state of this index")

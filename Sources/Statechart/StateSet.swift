@@ -65,6 +65,9 @@ struct StateSet: Hashable, Sendable {
     /// A bit for each state, where there are no more than 64.
     var word: UInt64? { high.isEmpty ? low : nil }
 
+    /// Of a machine of no more than 64 states.
+    mutating func replaceAll(by word: UInt64) { low = word }
+
     func intersects(_ other: StateSet) -> Bool {
         if low & other.low != 0 { return true }
         for index in high.indices where high[index] & other.high[index] != 0 { return true }

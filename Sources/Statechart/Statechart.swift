@@ -27,7 +27,10 @@ public final class Statechart: Sendable {
             compiler.diagnostics.filter { $0.severity == .error }
             + compiler.diagnostics.filter { $0.severity == .warning }
         guard let tables, diagnostics.first?.severity != .error else { return (nil, diagnostics) }
-        return (Statechart(states: compiler.states, deadEnds: compiler.deadEnds, tables: tables), diagnostics)
+        let bare = Statechart(states: compiler.states, deadEnds: compiler.deadEnds, tables: tables)
+        let chart = Statechart(
+            states: bare.states, deadEnds: bare.deadEnds, tables: tables, plainSteps: PlainSteps(of: bare))
+        return (chart, diagnostics)
     }
 
     /// The most states a machine may have, history states counted.
@@ -42,8 +45,12 @@ public final class Statechart: Sendable {
     let tables: Tables
     /// ``Tables/leaves`` as a word: who reads it counts no references.
     let leafWord: UInt64?
+    let plainSteps: PlainSteps
 
-    init(states: [StateInformation], deadEnds: [StateIndex], tables: Tables) {
+    init(
+        states: [StateInformation], deadEnds: [StateIndex], tables: Tables, plainSteps: PlainSteps = PlainSteps()
+    ) {
+        self.plainSteps = plainSteps
         leafWord = tables.leaves.word
         self.states = states
         self.deadEnds = deadEnds
@@ -133,10 +140,33 @@ extension Statechart {
 
     /// Takes one event, and everything that it raises, to the end.
     ///
-    /// The owner fires every deadline that is due at or before `time` first. `values.event` is set by this call from
-    /// `name` and `content`. A name that begins with ``donePrefix`` is ignored, and so is everything once the machine
-    /// is done.
+    /// The owner fires every deadline that is due at or before `time` first. What guards and assignments read under
+    /// `event` is made of `name` and `content`. A name that begins with ``donePrefix`` is ignored, and so is everything
+    /// once the machine is done.
     public func handle(
+        event name: String, content: JSON, at time: Timestamp, instance: inout MachineInstance,
+        values: inout MachineValues, contentLimit: Int
+    ) throws(MachineError) -> StepResult {
+        if let result = plainStep(event: name, instance: &instance) { return result }
+        return try wholeStep(
+            event: name, content: content, at: time, instance: &instance, values: &values, contentLimit: contentLimit)
+    }
+
+    /// What ``PlainSteps`` knows of the event; `nil`, and nothing is changed, where a whole step is to be made.
+    package func plainStep(event name: String, instance: inout MachineInstance) -> StepResult? {
+        guard instance.parked.isEmpty, let leaf = instance.loneLeaf(in: self), !Self.isReserved(name),
+            let outcome = plainSteps.outcome(of: tables.events.index(of: name), in: leaf.rawValue)
+        else { return nil }
+        instance.configuration.replaceAll(by: outcome.configuration)
+        if outcome.isDone, !instance.timers.isEmpty { instance.timers.removeAll() }
+        var result = StepResult(verdict: outcome.verdict)
+        result.entries = StateList(packed: outcome.entries, count: outcome.entryCount)
+        result.isDone = outcome.isDone
+        return result
+    }
+
+    /// ``handle(event:content:at:instance:values:contentLimit:)`` by the whole of the algorithm, whatever the event does.
+    package func wholeStep(
         event name: String, content: JSON, at time: Timestamp, instance: inout MachineInstance,
         values: inout MachineValues, contentLimit: Int
     ) throws(MachineError) -> StepResult {
@@ -205,7 +235,7 @@ extension Statechart {
         return event >= 0 && tables.triggers.contains { $0.event == event }
     }
 
-    private static func isReserved(_ name: String) -> Bool {
+    static func isReserved(_ name: String) -> Bool {
         name.utf8.first == UInt8(ascii: "d") && name.utf8.starts(with: donePrefix.utf8)
     }
 

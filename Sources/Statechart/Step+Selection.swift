@@ -138,9 +138,11 @@ extension Step {
     }
 
     private mutating func isEnabled(_ index: Int) -> Bool {
+        if chart.tables.transitions[index].usesHistory { isPlain = false }
         if chart.tables.transitions[index].isSkip, goesBack(index) { return false }
         let condition = chart.tables.transitions[index].condition
         guard condition >= 0 else { return true }
+        isPlain = false
         guard let holds = evaluate(chart.tables.guards[condition]) else {
             result.guardErrorCount += 1
             if result.guardErrorLocation == nil {

@@ -28,6 +28,8 @@ struct Step {
     private var hasAssigned = false
     /// A timer was armed that is due already: an `after` of no time.
     private(set) var hasArmedDueTimer = false
+    /// Nothing but the configuration and the event had a say in it: see ``PlainSteps``.
+    var isPlain = true
 
     /// What may follow one event without settling, and what may follow one call: see ``MachineError/alwaysLoop``.
     static let microstepLimit = 100
@@ -128,6 +130,7 @@ struct Step {
     }
 
     private mutating func park(_ event: Int, content: JSON) throws(MachineError) {
+        isPlain = false
         guard instance.parked.count < MachineInstance.pendingLimit else {
             throw .tooManyPending(limit: MachineInstance.pendingLimit)
         }
@@ -323,16 +326,20 @@ struct Step {
                 rest = state
             }
         }
-        if !instance.timers.isEmpty, chart.tables.hasTimers.intersects(states) {
-            instance.timers.removeAll { timer in
-                guard case .after(let index) = timer.cause else { return false }
-                return states.contains(chart.tables.timers[Int(index)].state)
+        if chart.tables.hasTimers.intersects(states) {
+            isPlain = false
+            if !instance.timers.isEmpty {
+                instance.timers.removeAll { timer in
+                    guard case .after(let index) = timer.cause else { return false }
+                    return states.contains(chart.tables.timers[Int(index)].state)
+                }
             }
         }
         instance.configuration.subtract(states)
     }
 
     private mutating func remember(exiting states: StateSet) {
+        isPlain = false
         if instance.history.isEmpty {
             instance.history = [StateSet](
                 repeating: StateSet(stateCount: chart.tables.stateCount), count: chart.tables.historyStates.count)
@@ -354,6 +361,7 @@ struct Step {
             guard chart.tables.needsEntryWork.contains(state) else { continue }
             try carryOut(chart.tables.entryActions[state])
             for index in chart.tables.stateTimers[state] {
+                isPlain = false
                 let deadline = time + chart.tables.timers[index].delay
                 if deadline <= time { hasArmedDueTimer = true }
                 try instance.arm(.init(deadline: deadline, cause: .after(Int32(index))))
@@ -383,6 +391,7 @@ struct Step {
     private mutating func carryOut(_ range: Range<Int>) throws(MachineError) {
         if range.isEmpty { return }
         hasDoneAnything = true
+        isPlain = false
         for index in range {
             switch chart.tables.actions[index] {
             case .assign(let assignments): try assign(assignments)

@@ -104,6 +104,29 @@ struct PropertyTests {
         #expect(refusedCount > 30)
     }
 
+    @Test func `what is looked up is what a whole step does`() throws {
+        var plainCount = 0
+        var movingCount = 0
+        for seed in Self.seeds {
+            try each(seed) { run, _ in
+                for event in GeneratedMachine.events + ["unheard", "done.s0"] {
+                    var (plain, whole, values) = (run.instance, run.instance, run.values)
+                    guard let result = run.statechart.plainStep(event: event, instance: &plain) else { continue }
+                    plainCount += 1
+                    movingCount += result.entries.isEmpty ? 0 : 1
+                    let expected = try run.statechart.wholeStep(
+                        event: event, content: ["n": 1], at: run.time, instance: &whole, values: &values,
+                        contentLimit: 4_096)
+                    // #expect for each of these would take seconds.
+                    if result != expected || plain != whole || values.content != run.values.content {
+                        Issue.record("seed \(seed): \(event) in \(run.configuration): \(result), not \(expected)")
+                    }
+                }
+            }
+        }
+        #expect(plainCount > 1_000 && movingCount > 40, "\(plainCount) looked up, \(movingCount) moved")
+    }
+
     @Test func `an instance survives a restart, and broken bytes are told, never trapped on`() throws {
         for seed in Self.seeds {
             var random = SeededGenerator(seed: seed)
@@ -157,6 +180,28 @@ struct PropertyTests {
         #expect(writer.bytes.count <= 16)
         try run.take("confirm")
         #expect(run.instance.deadline == nil)
+    }
+
+    @Test func `what an ordinary order does is looked up, and what asks for more is not`() throws {
+        let run = try Run(
+            machine(
+                "placed", on("cancel", "cancelled"), on("note"),
+                states: [
+                    state("placed", on("confirm", "queued"), on("weigh", "queued", if: "content.x == 0")),
+                    state("queued", on("brew", "brewing"), on("wait", "waiting")),
+                    state("waiting", after(300_000, "queued")), state("brewing", on("ready", "ready")), final("ready"),
+                    final("cancelled"),
+                ]))
+        var instance = run.instance
+        func lookUp(_ event: String) -> StepResult? { run.statechart.plainStep(event: event, instance: &instance) }
+        #expect(lookUp("weigh") == nil)
+        #expect(lookUp("note")?.verdict == .noop)
+        #expect(lookUp("ready")?.verdict == .ignored)
+        #expect(lookUp("confirm")?.verdict == .applied)
+        #expect(lookUp("wait") == nil)
+        #expect(lookUp("brew")?.entries.count == 1)
+        #expect(lookUp("cancel")?.isDone == true)
+        #expect(lookUp("note") == nil)
     }
 
     // MARK: Running
