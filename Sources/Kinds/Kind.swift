@@ -101,7 +101,7 @@ public struct StateTraits: Sendable {
     public var isMilestone = false
     /// Fires on every entry.
     public var alert: AlertTemplate?
-    /// Goes before the kind's own.
+    /// Its own, or its nearest ancestor's, as of ``dismiss``; goes before the kind's own.
     public var stale: Milliseconds?
     public var dismiss: Milliseconds?
     public var tags: [String] = []

@@ -165,8 +165,8 @@ extension KindReader {
             own.progress = notes.progress ?? parent?.progress
             own.isMilestone = notes.isMilestone
             own.alert = notes.alert
-            own.stale = notes.stale
-            own.dismiss = notes.dismiss.map { min($0, maxLinger) }
+            own.stale = notes.stale ?? parent?.stale
+            own.dismiss = notes.dismiss.map { min($0, maxLinger) } ?? parent?.dismiss
             own.tags = notes.tags
             traits.append(own)
         }

@@ -24,8 +24,8 @@ public enum JSONError: Error, Hashable, Sendable, CustomStringConvertible {
 @safe public final class JSONParser {
     // simdjson owns this memory; it is freed in `deinit` alone, and no pointer into it leaves `parse`.
     private let parser: OpaquePointer
-    /// Memory to write in; `nil` while that is done.
-    private var spare: BinaryWriter?
+    /// Memory to write in; `nil` while that is done. Nobody holds on to it, which need not be looked at with each event.
+    @exclusivity(unchecked) private var spare: BinaryWriter?
 
     public init() {
         guard let parser = unsafe csimdjson_create() else { fatalError("no memory for a JSON parser") }
@@ -44,10 +44,10 @@ public enum JSONError: Error, Hashable, Sendable, CustomStringConvertible {
         guard status == 0 else { throw .malformed(unsafe String(cString: csimdjson_message(status))) }
         // The tape is valid until the next parse: as long as this reader.
         let reader = unsafe TapeReader(tape: document.tape, strings: document.strings)
-        var writer = spare.take() ?? BinaryWriter()
+        var writer = unsafe spare.take() ?? BinaryWriter()
         let fault = unsafe reader.fault(writing: &writer)
         let form = writer.take()
-        spare = consume writer
+        unsafe spare = consume writer
         if let fault { throw unsafe reader.error(fault) }
         guard form.count <= UInt32.max else { throw .malformed("more than 4 GiB") }
         // All of it, which nobody needs to walk to its end for.

@@ -4,26 +4,24 @@ internal import Statechart
 
 extension Activity {
     /// Every active state's path, outermost first.
-    public var configuration: [String] { machine.configuration(in: kind.statechart).compactMap { path(of: $0) } }
+    public var configuration: [String] { machine.configuration(in: kind.statechart).map { path(of: $0) } }
 
     /// The paths of the innermost active states, in the order of regions.
-    public var statePaths: [String] { machine.leaves(in: kind.statechart).compactMap { path(of: $0) } }
+    public var statePaths: [String] { machine.leaves(in: kind.statechart).map { path(of: $0) } }
 
     /// `state=` of a reply, and of the full row: the innermost active path, several joined by a comma.
     public var statePath: String {
-        let leaves = machine.leaves(in: kind.statechart)
-        guard leaves.count == 1, let path = path(of: leaves[0]) else { return statePaths.joined(separator: ",") }
-        return path
+        if let leaf = machine.loneLeaf(in: kind.statechart) { return path(of: leaf) }
+        return statePaths.joined(separator: ",")
     }
 
     /// What templates can read of it.
     public var templateContext: TemplateContext {
         let leaf = machine.firstLeaf(in: kind.statechart)
-        let states = kind.statechart.states
-        let state = leaf.flatMap { states.indices.contains($0.rawValue) ? states[$0.rawValue].key : nil } ?? ""
+        let state = leaf.map { kind.statechart.states[$0.rawValue].key } ?? ""
         return TemplateContext(
             key: key, attributes: attributes, content: content, stateKey: state,
-            stateTitle: leaf.flatMap { traits(of: $0)?.title } ?? state, progress: progress)
+            stateTitle: leaf.map { traits(of: $0).title } ?? state, progress: progress)
     }
 
     /// Appends the body of a `view=full` row (protocol.md §8): one object.
@@ -35,9 +33,7 @@ extension Activity {
         writer.member("state", statePath)
         writer.name("configuration")
         writer.beginArray()
-        for state in machine.configuration(in: kind.statechart) {
-            if let path = path(of: state) { writer.value(path) }
-        }
+        for state in machine.configuration(in: kind.statechart) { writer.value(path(of: state)) }
         writer.endArray()
         writer.member("lifecycle", lifecycle.rawValue)
         writer.member("attributes", attributes)

@@ -73,74 +73,119 @@ extension Activity {
     mutating func takeDomainEvent(
         _ name: String, _ event: ActivityEvent, settings: ActivitySettings, at now: Timestamp
     ) throws(ActivityRejection) -> ActivityOutcome {
-        let patch = event.details.content ?? [:]
-        var values = MachineValues(
-            attributes: attributes, content: event.details.content == nil ? content : content.merging(patch))
-        try Self.checkSize(values.content, attributesByteCount: attributesByteCount, settings: settings)
-        let limit = settings.byteCountLimit
-
-        let ending =
-            lifecycle == .ended ? (endedAt, removeAt, machine, staleDate, freshAt, isWithheld) : nil
+        if lifecycle == .ended { return try reopen(by: name, event, settings: settings, at: now) }
+        var values = try values(with: event, settings: settings)
         let step: StepResult
         do throws(MachineError) {
-            if lifecycle == .ended {
-                guard now < startedAt + kind.maxActive,
-                    let reopened = try kind.statechart.reopen(
-                        event: name, content: patch, at: machineTime(now), instance: &machine, values: &values,
-                        contentLimit: limit)
-                else { return ActivityOutcome(.ignored) }
-                step = reopened
-                endedAt = nil
-                removeAt = nil
-                lifecycle = .active
-            } else {
-                step = try kind.statechart.handle(
-                    event: name, content: patch, at: machineTime(now), instance: &machine, values: &values,
-                    contentLimit: limit)
-            }
+            step = try kind.statechart.handle(
+                event: name, content: event.details.content ?? [:], at: machineTime(now), instance: &machine,
+                values: &values, contentLimit: settings.byteCountLimit)
         } catch {
             throw .machine(error)
         }
-        var outcome = ActivityOutcome(step.verdict)
-        outcome.guardErrorCount = step.guardErrorCount
-        outcome.guardErrorLocation = step.guardErrorLocation
+        var outcome = ActivityOutcome(step)
         guard step.verdict != .ignored else { return outcome }
         remember(event, at: now)
         // A parked event's content comes with it, when the machine takes it up.
         guard step.verdict != .deferred else { return outcome }
-
-        let before = (score, lifecycle, staleAt, content)
-        let staleDateChanged = event.details.staleDate.map { $0 != staleDate } ?? false
-        content = values.content
-        score = event.details.score ?? score
-        staleDate = event.details.staleDate ?? staleDate
-        updateProgress()
         guard lifecycle != .pending else {
-            let passed = milestones(in: step.entries, at: now)
-            scheduled?.pass(passed)
-            outcome.verdict = .noop
-            let isChanged = step.verdict == .applied || content != before.3 || score != before.0
-            finish(isChanged: isChanged, staleAtChanged: false, at: now, &outcome)
-            if step.isDone { remove(at: now, &outcome) }
+            advance(step, values.content, event, at: now, &outcome)
             return outcome
         }
+        let change = adopt(step, values.content, event, at: now, &outcome)
+        conclude(change, step, event, at: now, &outcome)
+        return outcome
+    }
+
+    /// What an ended one makes of a domain event: an edge of its final state's `reopen` may take it.
+    private mutating func reopen(
+        by name: String, _ event: ActivityEvent, settings: ActivitySettings, at now: Timestamp
+    ) throws(ActivityRejection) -> ActivityOutcome {
+        var values = try values(with: event, settings: settings)
+        let ending = (endedAt, removeAt, machine, staleDate, freshAt, isWithheld)
+        guard now < startedAt + kind.maxActive else { return ActivityOutcome(.ignored) }
+        let step: StepResult
+        do throws(MachineError) {
+            let reopened = try kind.statechart.reopen(
+                event: name, content: event.details.content ?? [:], at: machineTime(now), instance: &machine,
+                values: &values, contentLimit: settings.byteCountLimit)
+            guard let reopened else { return ActivityOutcome(.ignored) }
+            step = reopened
+        } catch {
+            throw .machine(error)
+        }
+        (endedAt, removeAt, lifecycle) = (nil, nil, .active)
+        var outcome = ActivityOutcome(step)
+        remember(event, at: now)
+        let change = adopt(step, values.content, event, at: now, &outcome)
+        guard change.isChanged || !step.isDone else {
+            // Opened, and done again with nothing to show for it: its end is where it was.
+            (endedAt, removeAt, machine, staleDate, freshAt, isWithheld) = ending
+            (lifecycle, staleAt) = (.ended, nil)
+            return outcome
+        }
+        conclude(change, step, event, at: now, &outcome)
+        return outcome
+    }
+
+    /// What the machine may read and change, once the event's content is merged into the activity's.
+    private func values(
+        with event: ActivityEvent, settings: ActivitySettings
+    ) throws(ActivityRejection) -> MachineValues {
+        let merged = event.details.content.map { content.merging($0) } ?? content
+        try Self.checkSize(merged, attributesByteCount: attributesByteCount, settings: settings)
+        return MachineValues(attributes: attributes, content: merged)
+    }
+
+    /// Takes over what a step of one that nobody has seen yet came to.
+    private mutating func advance(
+        _ step: StepResult, _ newContent: JSON, _ event: ActivityEvent, at now: Timestamp,
+        _ outcome: inout ActivityOutcome
+    ) {
+        let isChanged = takeDetails(newContent, event) || step.verdict == .applied
+        let passed = milestones(in: step.entries, at: now)
+        scheduled?.pass(passed)
+        outcome.verdict = .noop
+        finish(isChanged: isChanged, staleAtChanged: false, at: now, &outcome)
+        if step.isDone { remove(at: now, &outcome) }
+    }
+
+    /// Takes over what a step of one that is shown came to, and tells what is to be told.
+    private mutating func adopt(
+        _ step: StepResult, _ newContent: JSON, _ event: ActivityEvent, at now: Timestamp,
+        _ outcome: inout ActivityOutcome
+    ) -> (isChanged: Bool, staleAtChanged: Bool) {
+        let before = (lifecycle, staleAt)
+        let staleDateChanged = event.details.staleDate.map { $0 != staleDate } ?? false
+        let detailsChanged = takeDetails(newContent, event)
         // A stale date that has passed is spent: it does not keep stale what has just been heard of.
         if event.details.staleDate == nil, let date = staleDate, date <= now { staleDate = nil }
         refresh(at: now)
         announce(entered: step.entries, alert: event.details.alert ?? stateAlert(of: step.entries), at: now, &outcome)
         outcome.verdict = .noop
         let isChanged =
-            step.verdict == .applied || content != before.3 || score != before.0 || lifecycle != before.1
-            || staleDateChanged || outcome.alert != nil
-        if !isChanged, step.isDone, let ending {
-            // Opened, and done again with nothing to show for it: its end is where it was.
-            (endedAt, removeAt, machine, staleDate, freshAt, isWithheld) = ending
-            (lifecycle, staleAt) = (.ended, nil)
-            return outcome
-        }
-        finish(isChanged: isChanged, staleAtChanged: staleAt != before.2, at: now, &outcome)
+            step.verdict == .applied || detailsChanged || lifecycle != before.0 || staleDateChanged
+            || outcome.alert != nil
+        return (isChanged, staleAt != before.1)
+    }
+
+    /// - Returns: Whether the row's content or its score is another one.
+    private mutating func takeDetails(_ newContent: JSON, _ event: ActivityEvent) -> Bool {
+        let newScore = event.details.score ?? score
+        let isChanged = newScore != score || newContent != content
+        content = newContent
+        score = newScore
+        staleDate = event.details.staleDate ?? staleDate
+        updateProgress()
+        return isChanged
+    }
+
+    private mutating func conclude(
+        _ change: (isChanged: Bool, staleAtChanged: Bool), _ step: StepResult, _ event: ActivityEvent,
+        at now: Timestamp, _ outcome: inout ActivityOutcome
+    ) {
+        finish(isChanged: change.isChanged, staleAtChanged: change.staleAtChanged, at: now, &outcome)
         if step.isDone { end(requested: event.details.dismissalDate, at: now, &outcome) }
-        return outcome
     }
 
     mutating func dismiss(
@@ -224,10 +269,10 @@ extension Activity {
     }
 
     func milestones(in entered: StateList, at now: Timestamp) -> [ActivityOutcome.Milestone] {
+        if entered.isEmpty { return [] }
         var milestones: [ActivityOutcome.Milestone] = []
-        for state in entered where traits(of: state)?.isMilestone == true {
-            guard let path = path(of: state) else { continue }
-            milestones.append(.init(state: path, time: now))
+        for state in entered where kind.states[state.rawValue].isMilestone {
+            milestones.append(.init(state: path(of: state), time: now))
         }
         return milestones
     }
@@ -259,39 +304,29 @@ extension Activity {
 // MARK: What the current states say
 
 extension Activity {
-    func traits(of state: StateIndex) -> StateTraits? {
-        kind.states.indices.contains(state.rawValue) ? kind.states[state.rawValue] : nil
+    /// What the kind says of a state. Whoever asks for a part of it copies nothing else.
+    func traits(of state: StateIndex) -> StateTraits { kind.states[state.rawValue] }
+
+    func path(of state: StateIndex) -> String { kind.statechart.states[state.rawValue].path }
+
+    /// What the innermost active states say; of several regions, the shortest.
+    private func shortest(_ value: (StateIndex) -> Milliseconds?) -> Milliseconds? {
+        // Nearly every machine has one of them, which takes no list.
+        if let leaf = machine.loneLeaf(in: kind.statechart) { return value(leaf) }
+        return machine.leaves(in: kind.statechart).lazy.compactMap(value).min()
     }
 
-    func path(of state: StateIndex) -> String? {
-        let states = kind.statechart.states
-        return states.indices.contains(state.rawValue) ? states[state.rawValue].path : nil
-    }
-
-    /// The nearest value that an active state gives, from the innermost outwards; of several regions, the shortest.
-    private func nearest(_ value: (StateTraits) -> Milliseconds?) -> Milliseconds? {
-        var shortest: Milliseconds?
-        for leaf in machine.leaves(in: kind.statechart) {
-            var state: StateIndex? = leaf
-            while let index = state {
-                if let found = traits(of: index).flatMap(value) {
-                    shortest = shortest.map { min($0, found) } ?? found
-                    break
-                }
-                let states = kind.statechart.states
-                state = states.indices.contains(index.rawValue) ? states[index.rawValue].parent : nil
-            }
-        }
-        return shortest
-    }
-
-    var ownStale: Milliseconds? { nearest(\.stale) }
-    private var ownDismiss: Milliseconds? { nearest(\.dismiss) }
+    var ownStale: Milliseconds? { shortest { kind.states[$0.rawValue].stale } }
+    private var ownDismiss: Milliseconds? { shortest { kind.states[$0.rawValue].dismiss } }
 
     /// A state that gives no progress leaves the last one as it is.
     mutating func updateProgress() {
+        if let leaf = machine.loneLeaf(in: kind.statechart) {
+            progress = kind.states[leaf.rawValue].progress ?? progress
+            return
+        }
         for leaf in machine.leaves(in: kind.statechart) {
-            guard let fraction = traits(of: leaf)?.progress else { continue }
+            guard let fraction = kind.states[leaf.rawValue].progress else { continue }
             progress = fraction
             return
         }
@@ -299,8 +334,9 @@ extension Activity {
 
     /// The alert of the innermost state that was entered last, filled in.
     func stateAlert(of entered: StateList) -> ActivityAlert? {
+        if entered.isEmpty { return nil }
         for state in entered.reversed() {
-            guard let alert = traits(of: state)?.alert else { continue }
+            guard let alert = traits(of: state).alert else { continue }
             let context = templateContext
             return ActivityAlert(
                 title: alert.title.rendered(in: context), body: alert.body.rendered(in: context), sound: alert.sound)

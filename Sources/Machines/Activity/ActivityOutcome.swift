@@ -34,6 +34,13 @@ public struct ActivityOutcome: Hashable, Sendable {
         self.verdict = verdict
         self.effects = effects
     }
+
+    /// As a step of the machine leaves it, which its activity has yet to make something of.
+    init(_ step: StepResult) {
+        self.init(step.verdict)
+        guardErrorCount = step.guardErrorCount
+        guardErrorLocation = step.guardErrorLocation
+    }
 }
 
 /// What a transition asks its owner to do.
