@@ -22,10 +22,9 @@ extension Hub {
 
     mutating func noteFaults(of outcome: ActivityOutcome, at entity: EntityIndex) {
         guard outcome.guardErrorCount > 0 || outcome.failure != nil, let key = entities[entity].key else { return }
-        if outcome.guardErrorCount > 0 {
-            let place = outcome.guardErrorLocation.map { " at \($0)" } ?? ""
-            note("\(key): the guard\(place) reads what is not there, or compares what cannot be compared; it was false")
-            {
+        if let location = outcome.guardErrorLocation {
+            let place = "the guard at \(location)"
+            note("\(key): \(place) reads what is not there, or compares what cannot be compared; it was false") {
                 $0.guardErrors += outcome.guardErrorCount
             }
         }

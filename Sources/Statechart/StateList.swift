@@ -44,6 +44,7 @@ public struct StateList: Hashable, Sendable, RandomAccessCollection, Expressible
     /// All of it, where that is no more than four states.
     var packed: (word: UInt64, count: UInt8)? { more.isEmpty ? (packedWord, packedCount) : nil }
 
+    public var isEmpty: Bool { packedCount == 0 }
     public var startIndex: Int { 0 }
     public var endIndex: Int { Int(packedCount) + more.count }
 

@@ -92,13 +92,33 @@ public struct StepResult: Hashable, Sendable {
     public var contentChanged = false
     /// The machine is in a top-level final state now, or all regions of a parallel machine are in final ones.
     public var isDone = false
-    /// Guards that failed to evaluate, and were false.
-    public var guardErrorCount = 0
-    /// Where the first of them stands, for the log.
-    public var guardErrorLocation: String?
+    public var guardErrors: GuardErrors?
 
     public init(verdict: Verdict) {
         self.verdict = verdict
+    }
+}
+
+/// Guards that failed to evaluate, and were false. Behind a reference: hardly a step has any.
+public indirect enum GuardErrors: Hashable, Sendable {
+    /// - Parameter location: Where the first of them stands in the kind's file, for the log.
+    case errors(count: Int, location: String)
+
+    public var count: Int {
+        switch self {
+        case .errors(let count, _): count
+        }
+    }
+    public var location: String {
+        switch self {
+        case .errors(_, let location): location
+        }
+    }
+
+    /// Those of one step, then those of the next.
+    public static func joined(_ first: GuardErrors?, _ second: GuardErrors?) -> GuardErrors? {
+        guard let first, let second else { return first ?? second }
+        return .errors(count: first.count + second.count, location: first.location)
     }
 }
 

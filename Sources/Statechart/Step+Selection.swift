@@ -144,10 +144,8 @@ extension Step {
         guard condition >= 0 else { return true }
         isPlain = false
         guard let holds = evaluate(chart.tables.guards[condition]) else {
-            result.guardErrorCount += 1
-            if result.guardErrorLocation == nil {
-                result.guardErrorLocation = chart.tables.transitions[index].location
-            }
+            result.guardErrors = .joined(
+                result.guardErrors, .errors(count: 1, location: chart.tables.transitions[index].location))
             return false
         }
         return holds

@@ -30,7 +30,7 @@ struct GuardTests {
     func evaluates(text: String, isTrue: Bool) throws {
         let run = try runOf(text)
         #expect((run.leaves == ["taken"]) == isTrue)
-        #expect(run.last.guardErrorCount == 0)
+        #expect(run.last.guardErrors == nil)
     }
 
     /// An error is neither true nor false: no `not` makes a truth of it, and it spoils no other side.
@@ -49,8 +49,8 @@ struct GuardTests {
     func fails(text: String) throws {
         let run = try runOf(text)
         #expect(run.leaves == ["outer.inner"])
-        #expect(run.last.guardErrorCount == 1)
-        #expect(run.last.guardErrorLocation != nil)
+        #expect(run.last.guardErrors?.count == 1)
+        #expect(run.last.guardErrors != nil)
     }
 
     @Test(

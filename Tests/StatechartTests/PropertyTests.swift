@@ -20,7 +20,7 @@ struct PropertyTests {
                 case .success(let result):
                     verdicts[result.verdict, default: 0] += 1
                     doneCount += result.isDone ? 1 : 0
-                    guardErrorCount += result.guardErrorCount
+                    guardErrorCount += (result.guardErrors?.count ?? 0)
                 case .failure(let error): errors[error, default: 0] += 1
                 }
                 if run.instance.deadline != nil { timerCount += 1 }
@@ -270,7 +270,8 @@ struct PropertyTests {
         let deadline = run.instance.deadline.map { String($0.milliseconds) } ?? "-"
         let result =
             switch outcome {
-            case .success(let result): "\(result.verdict) \(run.paths(Array(result.entries))) \(result.guardErrorCount)"
+            case .success(let result):
+                "\(result.verdict) \(run.paths(Array(result.entries))) \((result.guardErrors?.count ?? 0))"
             case .failure(let error): "\(error)"
             }
         return "\(result) \(run.configuration) \(run.values.content) \(deadline)"

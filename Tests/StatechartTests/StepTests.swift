@@ -185,7 +185,7 @@ struct StepTests {
         try run.take("go")
         try run.wait(5)
         #expect(run.leaves == ["a"])
-        #expect(run.last.guardErrorCount == 1)
+        #expect(run.last.guardErrors?.count == 1)
     }
 
     @Test func `of guards that cannot be told the first is named`() throws {
@@ -194,7 +194,7 @@ struct StepTests {
                 "a", states: [state("a", on("go", "b", if: "content.x")), state("b", always("a", if: "content.y"))]),
             content: ["x": "not a boolean"])
         #expect(try run.take("go") == .ignored)
-        #expect(run.last.guardErrorCount == 1 && run.last.guardErrorLocation == "event(\"go\")")
+        #expect(run.last.guardErrors?.count == 1 && run.last.guardErrors?.location == "event(\"go\")")
         // The second one is asked behind the first one's step.
         run = try Run(
             machine(
@@ -204,7 +204,7 @@ struct StepTests {
                     state("b", always("a", if: "content.y")),
                 ]))
         #expect(try run.take("go") == .applied)
-        #expect(run.last.guardErrorCount == 2 && run.last.guardErrorLocation == "event(\"go\")")
+        #expect(run.last.guardErrors?.count == 2 && run.last.guardErrors?.location == "event(\"go\")")
     }
 
     @Test func `only a deadline that is due is dropped`() throws {

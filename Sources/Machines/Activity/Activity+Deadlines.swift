@@ -89,8 +89,7 @@ extension Activity {
         let staleAtBefore = staleAt
         content = values.content
         updateProgress()
-        outcome.guardErrorCount = step.guardErrorCount
-        outcome.guardErrorLocation = step.guardErrorLocation
+        outcome.guardErrors = step.guardErrors
         if lifecycle == .active, !step.entries.isEmpty { rearm(at: time) }
         announce(entered: step.entries, alert: stateAlert(of: step.entries), at: time, &outcome)
         finish(isChanged: isChanged, staleAtChanged: staleAt != staleAtBefore, at: time, &outcome)

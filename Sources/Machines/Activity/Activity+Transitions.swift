@@ -161,7 +161,8 @@ extension Activity {
         // A stale date that has passed is spent: it does not keep stale what has just been heard of.
         if event.details.staleDate == nil, let date = staleDate, date <= now { staleDate = nil }
         refresh(at: now)
-        announce(entered: step.entries, alert: event.details.alert ?? stateAlert(of: step.entries), at: now, &outcome)
+        let alert = event.details.alert ?? stateAlert(of: step.entries)
+        announce(entered: step.entries, alert: alert, at: now, &outcome)
         outcome.verdict = .noop
         let isChanged =
             step.verdict == .applied || detailsChanged || lifecycle != before.0 || staleDateChanged
@@ -258,8 +259,7 @@ extension Activity {
     mutating func announce(
         entered: StateList, alert: ActivityAlert?, at now: Timestamp, _ outcome: inout ActivityOutcome
     ) {
-        let passed = milestones(in: entered, at: now)
-        if !passed.isEmpty { outcome.milestones += passed }
+        if !entered.isEmpty { outcome.milestones += milestones(in: entered, at: now) }
         // What no surface shows calls nobody.
         guard let alert, !isWithheld else { return }
         outcome.effects.insert(.alert)
@@ -269,7 +269,6 @@ extension Activity {
     }
 
     func milestones(in entered: StateList, at now: Timestamp) -> [ActivityOutcome.Milestone] {
-        if entered.isEmpty { return [] }
         var milestones: [ActivityOutcome.Milestone] = []
         for state in entered where kind.states[state.rawValue].isMilestone {
             milestones.append(.init(state: path(of: state), time: now))

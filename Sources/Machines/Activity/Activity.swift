@@ -155,16 +155,14 @@ extension Activity {
             machine = start.instance
             isDone = start.result.isDone
             entered = start.result.entries
-            outcome.guardErrorCount = start.result.guardErrorCount
-            outcome.guardErrorLocation = start.result.guardErrorLocation
+            outcome.guardErrors = start.result.guardErrors
             if let domainEvent, !isDone {
                 let step = try kind.statechart.handle(
                     event: domainEvent, content: details.content ?? [:], at: now, instance: &machine, values: &values,
                     contentLimit: limit)
                 isDone = step.isDone
                 for state in step.entries { entered.append(state) }
-                outcome.guardErrorCount += step.guardErrorCount
-                outcome.guardErrorLocation = outcome.guardErrorLocation ?? step.guardErrorLocation
+                outcome.guardErrors = .joined(outcome.guardErrors, step.guardErrors)
             }
         } catch {
             throw .machine(error)

@@ -23,12 +23,14 @@ public struct ActivityOutcome: Hashable, Sendable {
     public var alert: ActivityAlert?
     /// An `end` older than the newest event was taken all the same: `old_end` on its reply.
     public var isOldEnd = false
-    /// Guards that failed to evaluate, and were false.
-    public var guardErrorCount = 0
-    /// Where the first of them stands in the kind's file.
-    public var guardErrorLocation: String?
+    var guardErrors: GuardErrors?
     /// A timer whose step was refused; the timer is gone, nothing else changed.
     public var failure: MachineError?
+
+    /// Guards that failed to evaluate, and were false.
+    public var guardErrorCount: Int { guardErrors?.count ?? 0 }
+    /// Where the first of them stands in the kind's file.
+    public var guardErrorLocation: String? { guardErrors?.location }
 
     public init(_ verdict: Verdict, _ effects: ActivityEffects = []) {
         self.verdict = verdict
@@ -38,8 +40,7 @@ public struct ActivityOutcome: Hashable, Sendable {
     /// As a step of the machine leaves it, which its activity has yet to make something of.
     init(_ step: StepResult) {
         self.init(step.verdict)
-        guardErrorCount = step.guardErrorCount
-        guardErrorLocation = step.guardErrorLocation
+        guardErrors = step.guardErrors
     }
 }
 
