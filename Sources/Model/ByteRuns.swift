@@ -44,6 +44,13 @@ extension Span<UInt8> {
         literal.withUTF8Buffer { unsafe hasSameBytes(as: $0.span) }
     }
 
+    /// Whether they begin with those of `literal`.
+    package func begins(with literal: StaticString) -> Bool {
+        literal.withUTF8Buffer { prefix in
+            unsafe count >= prefix.count && extracting(0..<prefix.count).hasSameBytes(as: prefix.span)
+        }
+    }
+
     /// The text in `range` of what is in the journal's form.
     func string(in range: Range<Int>) -> String {
         // Whoever made the form, or was asked to read it, has looked at every byte.

@@ -8,6 +8,10 @@ struct Arguments {
 
     private var verb: VerbDescription { words.verb }
 
+    init(_ line: Span<UInt8>, behind verbEnd: Int, of verb: VerbDescription) {
+        words = Words(line, behind: verbEnd, of: verb)
+    }
+
     func command(_ line: Span<UInt8>) throws(WireError) -> Command {
         switch verb.verb {
         case .hello: .hello(try hello(line))
@@ -62,7 +66,7 @@ struct Arguments {
             throw value(.type, type, line, "a name of [A-Za-z0-9_.:-], at most \(WireLimits.eventNameLength) bytes")
         }
         let name = line.text(type)
-        guard !name.utf8.starts(with: Self.internalEventPrefix.utf8) else {
+        guard !line.extracting(type).begins(with: Self.internalEventPrefix) else {
             throw .attribute(
                 verb, "type=\(name) is raised by the machine itself when a state is done; post what happened instead")
         }
@@ -120,7 +124,7 @@ struct Arguments {
 
 extension Arguments {
     /// Events that a client may not send (definitions.md, *Transitions*).
-    private static let internalEventPrefix = "done."
+    private static let internalEventPrefix: StaticString = "done."
     /// A day: whoever is silent for longer wants no heartbeat. In milliseconds.
     private static let heartbeatLimit: Int64 = 86_400_000
     /// Lines a second for each key; beyond a million a limit means nothing.

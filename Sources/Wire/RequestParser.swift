@@ -21,7 +21,7 @@ public final class RequestParser {
         guard let verbEnd = line.verbEnd() else { return (nil, .refused(.noVerb(line)), []) }
         // A line without a known verb is read like PING, for the sake of its id.
         let verb = line.packed(0..<verbEnd, uppercase: true).flatMap(VerbDescription.find)
-        var arguments = Arguments(words: Words(line, behind: verbEnd, of: verb ?? .plain))
+        var arguments = Arguments(line, behind: verbEnd, of: verb ?? .plain)
         let id = arguments.words[.id].map { line.text($0) }
         guard verb != nil else { return (id, .refused(.unknownVerb(line.quoted(0..<verbEnd))), []) }
         do throws(WireError) {

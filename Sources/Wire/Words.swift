@@ -17,6 +17,7 @@ struct Words {
     private var ignoredLength = 0
     /// Where each attribute's value is, by ``AttributeName/slot``; empty = not there, because no value is empty.
     private var values = InlineArray<23, Range<UInt32>>(repeating: 0..<0)
+    private let addressOnly = AddressOnly()
 
     subscript(name: AttributeName) -> Range<Int>? {
         let range = values[name.slot]
