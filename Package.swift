@@ -78,7 +78,8 @@ let package = Package(
             name: "CSimdJSON",
             // The C library's mathematics too: nothing else of the pure modules would link it.
             linkerSettings: [.linkedLibrary("simdjson"), .linkedLibrary("m")]),
-        module("Model", ["CSimdJSON"]),
+        .target(name: "CPrefetch"),
+        module("Model", ["CSimdJSON", "CPrefetch"]),
         module("Statechart", ["Model"]),
         module("Kinds", ["Model", "Statechart"]),
         module("Machines", ["Model", "Statechart", "Kinds"]),

@@ -24,6 +24,9 @@ final class ActivityBox: Sendable {
     // Methods of the box and not of what is in it: the compiler copies the whole activity for `box.value.method()`
     // wherever it does not see that the box stays.
 
+    /// About what one takes in memory: Swift does not tell the size of an object.
+    static let byteCount = 16 + MemoryLayout<Activity>.size
+
     var isLive: Bool { value.lifecycle != .dismissed }
     var lifecycle: Activity.Lifecycle { value.lifecycle }
     var deadline: Timestamp? { value.deadline }
@@ -32,5 +35,6 @@ final class ActivityBox: Sendable {
     var accounts: [String] { value.accounts }
 
     func isReplaced(by event: ActivityEvent) -> Bool { value.isReplaced(by: event) }
+    func prefetchParts() { value.prefetchParts() }
     func writeFullRow(to writer: inout JSONWriter) { value.writeFullRow(to: &writer) }
 }

@@ -72,10 +72,25 @@ struct EntityTable: Sendable {
     /// - Precondition: As of the subscript.
     mutating func update(_ index: EntityIndex, _ body: (inout Entity) -> Void) { body(&self[index]) }
 
-    func index(of key: Key) -> EntityIndex? { index(of: key, hash: byKey.hash(of: key.text)) }
+    func index(of key: Key) -> EntityIndex? { index(of: key, hash: HashIndex.hash(of: key.text)) }
 
-    private func index(of key: Key, hash: UInt64) -> EntityIndex? {
+    /// - Parameter hash: That of the key's text, by ``HashIndex/hash(of:)``.
+    func index(of key: Key, hash: UInt64) -> EntityIndex? {
         byKey.number(hash: hash) { self[EntityIndex(found: $0)].key == key }.map { EntityIndex(found: $0) }
+    }
+
+    /// Asks the processor for what finds the key of this hash.
+    func prefetch(hash: UInt64) { byKey.prefetch(hash: hash) }
+
+    /// Asks the processor for what stands at the index of the key of this hash, most likely.
+    ///
+    /// - Returns: That index; `nil` where there is no such key.
+    func prefetchEntity(hash: UInt64) -> EntityIndex? {
+        guard let index = byKey.candidate(hash: hash).map({ EntityIndex(found: $0) }) else { return nil }
+        let position = Int(index.rawValue)
+        let address = pages[position / Self.pageLength].address(at: position % Self.pageLength)
+        address.prefetch(byteCount: MemoryLayout<Entity>.size)
+        return index
     }
 
     /// A copy in which no key can be found: what is shared with it need not be copied when a key comes or goes.
@@ -88,7 +103,7 @@ struct EntityTable: Sendable {
 
     /// The index of `key`, which gets one when it has none.
     mutating func intern(_ key: Key) -> EntityIndex {
-        let hash = byKey.hash(of: key.text)
+        let hash = HashIndex.hash(of: key.text)
         if let index = index(of: key, hash: hash) { return index }
         let index = free.popLast() ?? append()
         self[index] = Entity(key: key, kindName: kindNumbers.retain(String(key.kind)))
@@ -122,7 +137,7 @@ struct EntityTable: Sendable {
     /// Frees the index of a key behind which there is nothing any more and which nobody holds.
     mutating func freeIfUnused(_ index: EntityIndex) {
         guard self[index].references == 0, case .none = self[index].state, let key = self[index].key else { return }
-        byKey.remove(index.found, hash: byKey.hash(of: key.text))
+        byKey.remove(index.found, hash: HashIndex.hash(of: key.text))
         kindNumbers.release(self[index].kindName)
         formerAudiences[index] = nil
         self[index] = Entity()

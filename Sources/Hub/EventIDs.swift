@@ -34,19 +34,19 @@ struct EventIDs: Sendable {
         }
 
         /// An id that it has already stands for the newer event from now on.
-        mutating func append(_ item: IDLog.Item) {
+        mutating func append(_ item: IDLog.Item, hash: UInt64) {
             let number = UInt32(truncatingIfNeeded: log.append(item))
-            index.insert(number, hash: index.hash(of: item.eid)) { [log] in log[$0].eid == item.eid }
+            index.insert(number, hash: hash) { [log] in log[$0].eid == item.eid }
         }
 
         mutating func forgetOldest() {
             guard let (number, item) = log.popFirst() else { return }
-            index.remove(UInt32(truncatingIfNeeded: number), hash: index.hash(of: item.eid))
+            index.remove(UInt32(truncatingIfNeeded: number), hash: HashIndex.hash(of: item.eid))
         }
 
         mutating func removeNewest() {
             guard let (number, item) = log.popLast() else { return }
-            index.remove(UInt32(truncatingIfNeeded: number), hash: index.hash(of: item.eid))
+            index.remove(UInt32(truncatingIfNeeded: number), hash: HashIndex.hash(of: item.eid))
         }
 
         mutating func reserveCapacity(_ capacity: Int) { index.reserveCapacity(capacity) }
@@ -83,10 +83,16 @@ struct EventIDs: Sendable {
         return number
     }
 
-    func entry(source: String, eid: String) -> Entry? {
+    /// Asks the processor for what finds the id of this hash, where it is of the same source as the last one.
+    func prefetch(hash: UInt64) {
+        // Part by part, as below.
+        if latest < sources.count { sources[latest].index.prefetch(hash: hash) }
+    }
+
+    /// - Parameter hash: That of the id, by ``HashIndex/hash(of:)``.
+    func entry(source: String, eid: String, hash: UInt64) -> Entry? {
         guard let source = number(of: source) else { return nil }
         // Part by part: a whole source would be copied to be asked.
-        let hash = sources[source].index.hash(of: eid)
         let number = sources[source].index.number(hash: hash) { sources[source].log[$0].eid == eid }
         return number.map { sources[source].log[$0].entry }
     }
@@ -94,12 +100,13 @@ struct EventIDs: Sendable {
     /// Adds an id. None is forgotten for it before ``forget(at:ageLimit:countLimit:)``: a batch that cannot be written is
     /// taken back, and what had been forgotten would act again.
     ///
+    /// - Parameter hash: That of the id, by ``HashIndex/hash(of:)``.
     /// - Returns: The number of the source, as long as it has ids.
     @discardableResult
-    mutating func insert(_ entry: Entry, source: String, eid: String, wall: Timestamp) -> Int {
+    mutating func insert(_ entry: Entry, source: String, eid: String, hash: UInt64, wall: Timestamp) -> Int {
         let number = intern(source)
         latest = number
-        sources[number].append(.init(eid: eid, wall: wall, entry: entry))
+        sources[number].append(.init(eid: eid, wall: wall, entry: entry), hash: hash)
         if !sources[number].hasGrown {
             sources[number].hasGrown = true
             grown.append(number)

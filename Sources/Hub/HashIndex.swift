@@ -20,13 +20,35 @@ struct HashIndex: Sendable {
         static func mark(of hash: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: hash) | 1 << 31 }
     }
 
-    /// One, or ``partCount``; each as long as a power of two, or empty. What is looked for stands in the slot that its hash
-    /// names or behind it, before the next free one.
-    private var parts: [[Slot]] = [[]]
-    /// How many slots of each part are taken.
-    private var counts = [0]
+    /// What is looked for stands in the slot that its hash names or behind it, before the next free one.
+    private struct Part: Sendable {
+        /// As long as a power of two, or empty.
+        private(set) var slots: [Slot]
+        /// Of the slots; they would have to be looked at to be asked.
+        let length: UInt32
+        /// How many are taken.
+        var count: UInt32 = 0
+
+        init(length: Int) {
+            slots = Array(repeating: Slot(), count: length)
+            self.length = UInt32(length)
+        }
+
+        var isEmpty: Bool { length == 0 }
+        var mask: Int { Int(length) - 1 }
+        /// At most five eighths are taken, so that a row of neighbours is short.
+        var isFull: Bool { count >= length / 8 * 5 }
+
+        subscript(slot: Int) -> Slot {
+            get { slots[slot] }
+            set { slots[slot] = newValue }
+        }
+    }
+
+    /// One, or ``partCount``.
+    private var parts = [Part(length: 0)]
     /// Another one in every process, so that nobody can choose names that meet. Only speed depends on it.
-    private let seed = UInt64(truncatingIfNeeded: Hasher().finalize())
+    private static let seed = UInt64(truncatingIfNeeded: Hasher().finalize())
 
     /// Of a million entries each has some 16,000; moving as many takes a fraction of a millisecond.
     private static let partCount = 64
@@ -34,10 +56,10 @@ struct HashIndex: Sendable {
     private static let loneLimit = 1_024
     private static let shortestLength = 8
 
-    var count: Int { counts.reduce(0, +) }
+    var count: Int { parts.reduce(0) { $0 + Int($1.count) } }
 
     /// The hash under which the thing of this name is found.
-    func hash(of name: String) -> UInt64 {
+    static func hash(of name: String) -> UInt64 {
         var hash = StableHash(seed: seed)
         hash.combine(name)
         return hash.finalize()
@@ -47,19 +69,31 @@ struct HashIndex: Sendable {
     func number(hash: UInt64, where isMeant: (UInt32) -> Bool) -> UInt32? {
         let part = part(of: hash)
         guard !parts[part].isEmpty else { return nil }
-        let slot = slot(hash: hash, in: part, where: isMeant)
-        return parts[part][slot].isFree ? nil : parts[part][slot].number
+        let entry = parts[part][slot(hash: hash, in: part, where: isMeant)]
+        return entry.isFree ? nil : entry.number
+    }
+
+    /// The number that is asked about first: nearly always it is the one that is meant.
+    func candidate(hash: UInt64) -> UInt32? { number(hash: hash) { _ in true } }
+
+    /// Asks the processor for what a lookup will look at.
+    func prefetch(hash: UInt64) {
+        let part = part(of: hash)
+        guard !parts[part].isEmpty else { return }
+        // In front of the first slot stands how many there are.
+        parts[part].slots.address(at: 0).prefetch()
+        parts[part].slots.address(at: Int(Slot.mark(of: hash)) & parts[part].mask).prefetch()
     }
 
     /// Adds `number`, in the place of the one that `isMeant` where there is such.
     mutating func insert(_ number: UInt32, hash: UInt64, inPlaceOf isMeant: (UInt32) -> Bool = { _ in false }) {
         var part = part(of: hash)
-        if isFull(part) {
-            if parts.count == 1, counts[0] >= Self.loneLimit { split() } else { grow(part) }
+        if parts[part].isFull {
+            if parts.count == 1, parts[0].count >= Self.loneLimit { split() } else { grow(part) }
             part = self.part(of: hash)
         }
         let slot = slot(hash: hash, in: part, where: isMeant)
-        if parts[part][slot].isFree { counts[part] += 1 }
+        if parts[part][slot].isFree { parts[part].count += 1 }
         parts[part][slot] = Slot(mark: Slot.mark(of: hash), number: number)
     }
 
@@ -69,9 +103,9 @@ struct HashIndex: Sendable {
         guard !parts[part].isEmpty else { return }
         var hole = slot(hash: hash, in: part) { $0 == number }
         guard !parts[part][hole].isFree else { return }
-        counts[part] -= 1
+        parts[part].count -= 1
         // What stands behind the hole moves up, unless it would come to stand before its own place.
-        let mask = parts[part].count - 1
+        let mask = parts[part].mask
         var next = hole
         while true {
             next = (next + 1) & mask
@@ -91,7 +125,7 @@ struct HashIndex: Sendable {
         // They do not fill evenly.
         let share = capacity / parts.count
         for part in parts.indices {
-            move(part, to: max(parts[part].count, Self.length(for: share + share / 8)))
+            move(part, to: max(Int(parts[part].length), Self.length(for: share + share / 8)))
         }
     }
 
@@ -111,7 +145,7 @@ struct HashIndex: Sendable {
     }
 
     private func slot(mark: UInt32, in part: Int, where isMeant: (UInt32) -> Bool) -> Int {
-        let mask = parts[part].count - 1
+        let mask = parts[part].mask
         var slot = Int(mark) & mask
         while true {
             let entry = parts[part][slot]
@@ -120,41 +154,38 @@ struct HashIndex: Sendable {
         }
     }
 
-    /// The least length with room for `count` entries: at most five eighths are taken, so that a row of neighbours is short.
+    /// The least length with room for `count` entries.
     private static func length(for count: Int) -> Int {
         var length = shortestLength
-        while length * 5 / 8 < count { length *= 2 }
+        while length / 8 * 5 < count { length *= 2 }
         return length
     }
 
-    private func isFull(_ part: Int) -> Bool { counts[part] >= parts[part].count * 5 / 8 }
-
     private mutating func grow(_ part: Int) {
-        move(part, to: max(Self.shortestLength, 2 * parts[part].count))
+        move(part, to: max(Self.shortestLength, 2 * Int(parts[part].length)))
     }
 
     private mutating func move(_ part: Int, to length: Int) {
-        guard length != parts[part].count else { return }
-        let entries = parts[part]
-        parts[part] = Array(repeating: Slot(), count: length)
+        guard length != parts[part].length else { return }
+        let entries = parts[part].slots
+        parts[part] = Part(length: length)
         for entry in entries where !entry.isFree { put(entry, in: part) }
     }
 
     private mutating func split() {
-        let entries = parts[0]
-        let length = Self.length(for: counts[0] / Self.partCount * 2)
-        parts = (0..<Self.partCount).map { _ in Array(repeating: Slot(), count: length) }
-        counts = Array(repeating: 0, count: Self.partCount)
+        let entries = parts[0].slots
+        let length = Self.length(for: Int(parts[0].count) / Self.partCount * 2)
+        parts = (0..<Self.partCount).map { _ in Part(length: length) }
         for entry in entries where !entry.isFree {
             let part = part(ofMark: entry.mark)
-            if isFull(part) { grow(part) }
+            if parts[part].isFull { grow(part) }
             put(entry, in: part)
-            counts[part] += 1
         }
     }
 
     /// Where there is room for it, and it is not yet.
     private mutating func put(_ entry: Slot, in part: Int) {
         parts[part][slot(mark: entry.mark, in: part) { _ in false }] = entry
+        parts[part].count += 1
     }
 }

@@ -50,7 +50,7 @@ extension Hub {
         // What the event holds is asked for where it is needed: a copy of all of it would touch a dozen counts.
         let applied: Applied
         let key = posted.command.key
-        let known = entities.index(of: key)
+        let known = entities.index(of: key, hash: posted.keyHash)
         let current = known.flatMap { activity(at: $0) }
         if let known, current?.isLive == true {
             // Its kind is there: one that something lives by cannot go.
@@ -65,7 +65,8 @@ extension Hub {
         }
         if let eid = posted.command.eid {
             let number = eventIDs.insert(
-                EventIDs.Entry(digest: posted.digest, rev: applied.rev), source: source, eid: eid, wall: wall)
+                EventIDs.Entry(digest: posted.digest, rev: applied.rev), source: source, eid: eid,
+                hash: posted.eidHash, wall: wall)
             undo.append(.eventID(source: number))
         }
         return applied

@@ -40,12 +40,12 @@ extension Hub {
         do throws(WireError) {
             let taken = try session.decoder.decodeSome(bytes) { line in
                 let (id, command, ignored) = parser.parts(of: line)
-                session.inbox.append(WaitingRequest(consume command, id: id, ignored: ignored))
+                session.append(consume command, id: id, ignored: ignored)
                 return session.inbox.count < limit
             }
             if taken < bytes.count { session.unread.append(copying: bytes.extracting(taken..<bytes.count)) }
         } catch {
-            session.inbox.append(.other(Request(command: .refused(error))))
+            session.append(Request(command: .refused(error)))
         }
         for _ in count..<session.inbox.count { arrivals.append(session.id) }
         statistics.requests += session.inbox.count - count

@@ -82,7 +82,8 @@ extension Hub {
                 batch?.held.append(id)
                 continue
             }
-            guard let request = session.inbox.popFirst(), !session.isClosing, !session.hasSaidBye else { continue }
+            fetchAhead(of: session)
+            guard let request = session.popRequest(), !session.isClosing, !session.hasSaidBye else { continue }
             decide(request, from: id, at: now)
         }
         let isComplete = arrivals.isEmpty || !batchHasRoom
@@ -225,7 +226,7 @@ extension Hub {
         _ posted: PostedEvent, from source: String, _ requestID: String?, ignored: [String], at now: HubTime,
         _ writer: inout LineWriter
     ) {
-        if let eid = posted.command.eid, let known = eventIDs.entry(source: source, eid: eid) {
+        if let eid = posted.command.eid, let known = eventIDs.entry(source: source, eid: eid, hash: posted.eidHash) {
             if known.digest == posted.digest {
                 statistics.count(.duplicate)
                 let state = entities.index(of: posted.command.key).flatMap { activity(at: $0)?.value.statePath }

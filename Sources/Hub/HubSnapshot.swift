@@ -259,7 +259,8 @@ extension Hub {
     private mutating func loadEventID(_ reader: inout BinaryReader) throws(BinaryError) {
         let (source, eid) = (try reader.readString(), try reader.readString())
         let entry = EventIDs.Entry(digest: try reader.readUInt64(), rev: try reader.readInt64())
-        eventIDs.insert(entry, source: source, eid: eid, wall: try reader.readTimestamp())
+        eventIDs.insert(
+            entry, source: source, eid: eid, hash: HashIndex.hash(of: eid), wall: try reader.readTimestamp())
     }
 
     // MARK: What nobody needs any more

@@ -10,6 +10,12 @@ final class PostedEvent: Sendable {
     let event: ActivityEvent
     /// What makes two events with one id the same: key, type and tail (protocol.md §3).
     let digest: UInt64
+    /// Of the key, and of its own id where it has one: as a ``HashIndex`` wants them.
+    let keyHash: UInt64
+    let eidHash: UInt64
+
+    /// About what one takes in memory: Swift does not tell the size of an object.
+    static let byteCount = 40 + MemoryLayout<EventCommand>.size + MemoryLayout<ActivityEvent>.size
 
     /// - Throws: `bad_json` for a tail with a member of the wrong type.
     init(_ command: consuming EventCommand) throws(WireError) {
@@ -26,6 +32,8 @@ final class PostedEvent: Sendable {
         hash.combine(self.command.type)
         hash.combine(encoded: self.command.tail)
         digest = hash.finalize()
+        keyHash = HashIndex.hash(of: self.command.key.text)
+        eidHash = self.command.eid.map { HashIndex.hash(of: $0) } ?? 0
     }
 }
 

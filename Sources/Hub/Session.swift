@@ -44,7 +44,9 @@ final class Session {
     /// What came behind as many requests as may wait, as it came.
     var unread: [UInt8] = []
     /// Requests that wait to be decided.
-    var inbox: Deque<WaitingRequest> = []
+    private(set) var inbox: Deque<WaitingRequest> = []
+    /// Of each of them where it will be decided, beside them: to look at one of them would be to count it.
+    var foresight: Deque<Foresight> = []
     var staged = StagedReplies()
     var outbox: Deque<OutboundItem> = []
     /// By their numbers, in ascending order.
@@ -92,10 +94,36 @@ final class Session {
         trimmed = now
     }
 
+    /// Lets what was understood wait to be decided.
+    func append(_ command: consuming Command, id: String?, ignored: [String]) {
+        switch consume command {
+        case .event(let event):
+            do throws(WireError) {
+                let posted = try PostedEvent(consume event)
+                foresight.append(Foresight(posted))
+                inbox.append(.event(posted, id: id, ignored: ignored))
+            } catch {
+                append(Request(id: id, command: .refused(error)))
+            }
+        case let command: append(Request(id: id, command: command, ignored: ignored))
+        }
+    }
+
+    func append(_ request: Request) {
+        foresight.append(Foresight())
+        inbox.append(.other(request))
+    }
+
+    /// The request that is to be decided next.
+    func popRequest() -> WaitingRequest? {
+        _ = foresight.popFirst()
+        return inbox.popFirst()
+    }
+
     /// Gives back the memory of what waited, where nothing does: what once came in a burst would be kept for ever.
     func trim() {
         if unread.isEmpty { unread = [] }
-        if inbox.isEmpty { inbox = [] }
+        if inbox.isEmpty { (inbox, foresight) = ([], []) }
         if staged.isEmpty { staged = StagedReplies() }
         if outbox.isEmpty { outbox = [] }
     }

@@ -14,18 +14,6 @@ enum WaitingRequest: Sendable {
         case .other(let request): request.command.changedKey
         }
     }
-
-    init(_ command: consuming Command, id: String?, ignored: [String]) {
-        switch consume command {
-        case .event(let event):
-            do throws(WireError) {
-                self = .event(try PostedEvent(consume event), id: id, ignored: ignored)
-            } catch {
-                self = .other(Request(id: id, command: .refused(error)))
-            }
-        case let command: self = .other(Request(id: id, command: command, ignored: ignored))
-        }
-    }
 }
 
 extension Command {

@@ -57,6 +57,9 @@ public struct JSONObject: Sendable {
     /// Calls `body` with its form.
     func withForm<Result>(_ body: (Span<UInt8>) -> Result) -> Result { body(form.span.extracting(range)) }
 
+    /// Where its bytes are, and how many there are.
+    package var place: (address: MemoryAddress, byteCount: Int) { (form.address(at: Int(start)), range.count) }
+
     /// How much memory it keeps, in bytes: all that it lies in.
     var keptByteCount: Int { form.count }
 

@@ -9,16 +9,16 @@ struct HashIndexTests {
         var names: [String] = []
 
         func number(of name: String) -> Int? {
-            index.number(hash: index.hash(of: name)) { names[Int($0)] == name }.map { Int($0) }
+            index.number(hash: HashIndex.hash(of: name)) { names[Int($0)] == name }.map { Int($0) }
         }
 
         mutating func add(_ name: String) {
             names.append(name)
-            index.insert(UInt32(names.count - 1), hash: index.hash(of: name)) { [names] in names[Int($0)] == name }
+            index.insert(UInt32(names.count - 1), hash: HashIndex.hash(of: name)) { [names] in names[Int($0)] == name }
         }
 
         mutating func remove(_ name: String) {
-            if let number = number(of: name) { index.remove(UInt32(number), hash: index.hash(of: name)) }
+            if let number = number(of: name) { index.remove(UInt32(number), hash: HashIndex.hash(of: name)) }
         }
     }
 

@@ -227,6 +227,16 @@ extension Activity {
     public func isReplaced(by event: ActivityEvent) -> Bool { lifecycle == .dismissed && event.change == .started }
 }
 
+extension Activity {
+    /// Asks the processor for what every event looks at, and what does not lie in the activity itself.
+    package func prefetchParts() {
+        MemoryAddress(of: origin).prefetch(byteCount: 64)
+        guard case .object(let object) = content else { return }
+        let place = object.place
+        place.address.prefetch(byteCount: place.byteCount)
+    }
+}
+
 // MARK: Ordering and size
 
 extension Activity {
