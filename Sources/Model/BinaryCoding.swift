@@ -82,9 +82,7 @@ public struct BinaryWriter: ~Copyable, ValueWriter, Sendable {
     }
 
     public mutating func write(_ value: String) {
-        let text = value.utf8.span
-        write(UInt64(text.count))
-        buffer.append(copying: text)
+        buffer.append(counted: value.utf8.span)
     }
 
     /// Two words as one text, with a space between.
@@ -104,6 +102,9 @@ public struct BinaryWriter: ~Copyable, ValueWriter, Sendable {
 
     /// A part of what another writer wrote.
     mutating func write(copying encoded: Span<UInt8>) { buffer.append(copying: encoded) }
+
+    /// A text, as its bytes.
+    mutating func write(counted text: Span<UInt8>) { buffer.append(counted: text) }
 
     public mutating func write(_ value: [UInt8]) {
         write(UInt64(value.count))

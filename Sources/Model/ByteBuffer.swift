@@ -74,6 +74,22 @@
         count += bytes.count
     }
 
+    /// How many there are, as ``append(leb128:)`` writes it, and then they themselves.
+    public mutating func append(counted bytes: Span<UInt8>) {
+        // Nearly every text: one byte says its length, and there is one question about room.
+        guard bytes.count < 0x80 else {
+            append(leb128: UInt64(bytes.count))
+            return append(copying: bytes)
+        }
+        if bytes.count >= capacity - count { grow(by: bytes.count + 1) }
+        unsafe start[count] = UInt8(truncatingIfNeeded: bytes.count)
+        unsafe bytes.withUnsafeBufferPointer { source in
+            guard let from = source.baseAddress else { return }
+            unsafe (start + count + 1).initialize(from: from, count: source.count)
+        }
+        count += bytes.count + 1
+    }
+
     public mutating func append(_ bytes: [UInt8]) { append(copying: bytes.span) }
 
     public mutating func append(_ text: String) { append(copying: text.utf8.span) }

@@ -106,7 +106,7 @@ private enum TapeFault: Error {
         case UInt8(ascii: "f"): form.write(JSONTag.false)
         case UInt8(ascii: "\""):
             form.write(JSONTag.string)
-            unsafe append(string(at: word).span, to: &form)
+            unsafe form.write(counted: string(at: word).span)
         case UInt8(ascii: "l"):
             let integer = unsafe Int64(bitPattern: tape[index])
             index += 1
@@ -138,7 +138,7 @@ private enum TapeFault: Error {
             let name = unsafe string(at: word)
             if let last, isInOrder { isInOrder = unsafe string(at: last).span.precedes(name.span) }
             last = word
-            unsafe append(name.span, to: &form)
+            unsafe form.write(counted: name.span)
             unsafe try passValue(at: &index, to: &form)
         }
         index += 1
@@ -174,11 +174,6 @@ private enum TapeFault: Error {
         let start = unsafe strings + Int(word & 0x00FF_FFFF_FFFF_FFFF)
         let count = unsafe Int(UnsafeRawPointer(start).loadUnaligned(as: UInt32.self))
         return unsafe UnsafeBufferPointer(start: start + 4, count: count)
-    }
-
-    private func append(_ text: Span<UInt8>, to form: inout BinaryWriter) {
-        form.write(UInt64(text.count))
-        form.write(copying: text)
     }
 
     // MARK: Errors

@@ -31,6 +31,21 @@ struct ByteBufferTests {
         }
     }
 
+    @Test func `a length goes before its bytes, in one byte where it is short`() {
+        let lengths: [(Int, [UInt8])] = [
+            (0, [0]), (1, [1]), (126, [126]), (127, [127]), (128, [0x80, 1]), (300, [0xAC, 2]),
+        ]
+        for capacity in [1, 2, 126, 127, 128, 129, 512] {
+            for (length, prefix) in lengths {
+                let piece = (0..<length).map { UInt8(truncatingIfNeeded: $0) }
+                var buffer = ByteBuffer(capacity: capacity)
+                buffer.append(counted: piece.span)
+                buffer.append(counted: piece.span)
+                #expect(buffer.array == prefix + piece + prefix + piece, "\(length) bytes, room for \(capacity)")
+            }
+        }
+    }
+
     @Test func `what was much is not kept`() {
         var buffer = ByteBuffer()
         for length in [1_000, ByteBuffer.keptCapacity + 1] {
