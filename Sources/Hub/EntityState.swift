@@ -24,17 +24,22 @@ final class ActivityBox: Sendable {
     // Methods of the box and not of what is in it: the compiler copies the whole activity for `box.value.method()`
     // wherever it does not see that the box stays.
 
-    /// About what one takes in memory: Swift does not tell the size of an object.
-    static let byteCount = 16 + MemoryLayout<Activity>.size
-
     var isLive: Bool { value.lifecycle != .dismissed }
     var lifecycle: Activity.Lifecycle { value.lifecycle }
     var deadline: Timestamp? { value.deadline }
     var statePath: String { value.statePath }
     var stateHash: UInt64 { value.stateHash }
     var accounts: [String] { value.accounts }
+    var isForEverybody: Bool { value.isForEverybody }
 
     func isReplaced(by event: ActivityEvent) -> Bool { value.isReplaced(by: event) }
+    /// Asks the processor for it; who does so need not hold on to it.
+    @inline(__always)
+    func prefetch() {
+        // Swift does not tell the size of an object.
+        MemoryAddress(of: self).prefetch(byteCount: 16 + MemoryLayout<Activity>.size)
+    }
+
     func prefetchParts() { value.prefetchParts() }
     func writeFullRow(to writer: inout JSONWriter) { value.writeFullRow(to: &writer) }
 }

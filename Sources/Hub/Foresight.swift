@@ -54,7 +54,7 @@ extension Hub {
             if event.isEvent { session.foresight[3].entity = entities.prefetchEntity(hash: event.keyHash) }
         }
         if count > 2, let entity = session.foresight[2].entity, case .activity(let box) = entities[entity].state {
-            MemoryAddress(of: box).prefetch(byteCount: ActivityBox.byteCount)
+            box.prefetch()
         }
         if count > 1 {
             let event = session.foresight[1]

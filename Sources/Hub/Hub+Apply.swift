@@ -52,13 +52,13 @@ extension Hub {
         let key = posted.command.key
         let known = entities.index(of: key, hash: posted.keyHash)
         let current = known.flatMap { activity(at: $0) }
-        if let known, current?.isLive == true {
+        if let known, let current, current.isLive {
             // Its kind is there: one that something lives by cannot go.
-            applied = try applyToActivity(at: known, key, posted.event, sequence: sequence, undo: &undo)
+            applied = try applyToActivity(current, at: known, key, posted.event, sequence: sequence, undo: &undo)
         } else {
             let kindIndex = try kindOfActivities(named: String(key.kind))
             if let known, let current, !current.isReplaced(by: posted.event) {
-                applied = try applyToActivity(at: known, key, posted.event, sequence: sequence, undo: &undo)
+                applied = try applyToActivity(current, at: known, key, posted.event, sequence: sequence, undo: &undo)
             } else {
                 applied = try begin(posted, kind: kindIndex, sequence: sequence, undo: &undo)
             }
@@ -125,14 +125,15 @@ extension Hub {
     private mutating func applyToActivity(
         _ key: Key, _ event: ActivityEvent, sequence: Int64, undo: inout [Undo]
     ) throws(WireError) -> Applied {
-        guard let entity = entities.index(of: key) else { throw unknownKey(key) }
-        return try applyToActivity(at: entity, key, event, sequence: sequence, undo: &undo)
+        guard let entity = entities.index(of: key), let current = activity(at: entity) else { throw unknownKey(key) }
+        return try applyToActivity(current, at: entity, key, event, sequence: sequence, undo: &undo)
     }
 
     private mutating func applyToActivity(
-        at entity: EntityIndex, _ key: Key, _ event: ActivityEvent, sequence: Int64, undo: inout [Undo]
+        _ current: ActivityBox, at entity: EntityIndex, _ key: Key, _ event: ActivityEvent, sequence: Int64,
+        undo: inout [Undo]
     ) throws(WireError) -> Applied {
-        guard var activity = activity(at: entity)?.value else { throw unknownKey(key) }
+        var activity = current.value
         let hadEnded = activity.lifecycle == .ended
         let outcome: ActivityOutcome
         do throws(ActivityRejection) {
@@ -143,7 +144,7 @@ extension Hub {
             throw wireError(error, key: key)
         }
         remember(entity, in: &undo)
-        if !activity.accounts.isEmpty { countActivity(at: entity, by: -1) }
+        if !activity.isForEverybody { countActivity(at: entity, by: -1) }
         return settle(entity, ActivityBox(consume activity), outcome, sequence: sequence)
     }
 
@@ -175,7 +176,7 @@ extension Hub {
             entity.dismissedAt = dismissedAt
         }
         noteFaults(of: outcome, at: entity)
-        if !box.accounts.isEmpty { countActivity(at: entity, by: 1) }
+        if !box.isForEverybody { countActivity(at: entity, by: 1) }
         list(entity, isListed: box.lifecycle != .dismissed)
         arm(entity)
         let state = box.statePath

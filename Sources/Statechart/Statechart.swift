@@ -99,26 +99,30 @@ public struct StepResult: Hashable, Sendable {
     }
 }
 
-/// Guards that failed to evaluate, and were false. Behind a reference: hardly a step has any.
-public indirect enum GuardErrors: Hashable, Sendable {
-    /// - Parameter location: Where the first of them stands in the kind's file, for the log.
-    case errors(count: Int, location: String)
+/// Guards that failed to evaluate, and were false. An object, because hardly a step has any.
+public final class GuardErrors: Hashable, Sendable {
+    public let count: Int
+    /// Where the first of them stands in the kind's file, for the log.
+    public let location: String
 
-    public var count: Int {
-        switch self {
-        case .errors(let count, _): count
-        }
-    }
-    public var location: String {
-        switch self {
-        case .errors(_, let location): location
-        }
+    init(count: Int, location: String) {
+        self.count = count
+        self.location = location
     }
 
     /// Those of one step, then those of the next.
     public static func joined(_ first: GuardErrors?, _ second: GuardErrors?) -> GuardErrors? {
         guard let first, let second else { return first ?? second }
-        return .errors(count: first.count + second.count, location: first.location)
+        return GuardErrors(count: first.count + second.count, location: first.location)
+    }
+
+    public static func == (left: GuardErrors, right: GuardErrors) -> Bool {
+        left.count == right.count && left.location == right.location
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(count)
+        hasher.combine(location)
     }
 }
 

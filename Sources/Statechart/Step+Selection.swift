@@ -145,7 +145,7 @@ extension Step {
         isPlain = false
         guard let holds = evaluate(chart.tables.guards[condition]) else {
             result.guardErrors = .joined(
-                result.guardErrors, .errors(count: 1, location: chart.tables.transitions[index].location))
+                result.guardErrors, GuardErrors(count: 1, location: chart.tables.transitions[index].location))
             return false
         }
         return holds

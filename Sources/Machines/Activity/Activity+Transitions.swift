@@ -259,7 +259,8 @@ extension Activity {
     mutating func announce(
         entered: StateList, alert: ActivityAlert?, at now: Timestamp, _ outcome: inout ActivityOutcome
     ) {
-        if !entered.isEmpty { outcome.milestones += milestones(in: entered, at: now) }
+        let passed = milestones(in: entered, at: now)
+        if !passed.isEmpty { outcome.milestones += passed }
         // What no surface shows calls nobody.
         guard let alert, !isWithheld else { return }
         outcome.effects.insert(.alert)
@@ -269,6 +270,7 @@ extension Activity {
     }
 
     func milestones(in entered: StateList, at now: Timestamp) -> [ActivityOutcome.Milestone] {
+        if entered.isEmpty { return [] }
         var milestones: [ActivityOutcome.Milestone] = []
         for state in entered where kind.states[state.rawValue].isMilestone {
             milestones.append(.init(state: path(of: state), time: now))

@@ -71,6 +71,8 @@ public struct Activity: Sendable {
     public var kind: ActivityKind { origin.kind }
     /// `for=`: whose devices may show it, sorted; empty = everybody's.
     public var accounts: [String] { origin.accounts }
+    /// It is meant for every account.
+    public var isForEverybody: Bool { origin.accounts.isEmpty }
     /// The static data, an object.
     public var attributes: JSON { origin.attributes }
     var attributesByteCount: Int { origin.attributesByteCount }
