@@ -178,7 +178,7 @@ extension Hub {
         noteFaults(of: outcome, at: entity)
         if !box.isForEverybody { countActivity(at: entity, by: 1) }
         list(entity, isListed: box.lifecycle != .dismissed)
-        arm(entity)
+        arm(entity, deadline: box.deadline)
         let state = box.statePath
         var applied = Applied(
             verdict: outcome.verdict, entity: entity, rev: rev, state: state,

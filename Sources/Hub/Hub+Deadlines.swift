@@ -75,8 +75,11 @@ extension Hub {
     ///
     /// A deadline that moved to later keeps its entry, which is looked at again when it comes up; so a clock that every
     /// event winds anew costs one entry and not one an event.
-    mutating func arm(_ entity: EntityIndex) {
-        if let time = activity(at: entity)?.deadline, time < entities[entity].armed ?? .distantFuture {
+    mutating func arm(_ entity: EntityIndex) { arm(entity, deadline: activity(at: entity)?.deadline) }
+
+    /// - Parameter deadline: Of the activity behind it, by the hub's own clock; `nil` where it has none.
+    mutating func arm(_ entity: EntityIndex, deadline: Timestamp?) {
+        if let time = deadline, time < entities[entity].armed ?? .distantFuture {
             armedCount += 1
             entities[entity].armed = time
             deadlines.insert(Deadline(time: time, order: armedCount, entity: entity))

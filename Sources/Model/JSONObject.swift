@@ -221,8 +221,14 @@ extension JSONObject: Sequence {
     ) throws(Failure) {
         let bytes = form.span
         var offset = Int(start) + 1
-        for _ in 0..<bytes.passCount(at: &offset) {
+        var left = bytes.passCount(at: &offset)
+        while left > 0 {
+            left -= 1
             let name = bytes.extracting(bytes.passText(at: &offset))
+            if left == 0, bytes[offset] == JSONTag.object {
+                // It ends where this one does: nobody has to walk over it to know.
+                return try body(name, .object(JSONObject(form: form, offset..<Int(end))))
+            }
             try body(name, JSON(form: form, at: &offset))
         }
     }

@@ -27,6 +27,9 @@ public enum JSONError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Memory to write in; `nil` while that is done. Nobody holds on to it, which need not be looked at with each event.
     @exclusivity(unchecked) private var spare: BinaryWriter?
 
+    /// Far more than anybody sends or writes down; a shorter text has fewer values than simdjson counts.
+    private static let byteCountLimit = 1 << 24
+
     public init() {
         guard let parser = unsafe csimdjson_create() else { fatalError("no memory for a JSON parser") }
         unsafe self.parser = parser
@@ -36,7 +39,9 @@ public enum JSONError: Error, Hashable, Sendable, CustomStringConvertible {
         unsafe csimdjson_free(parser)
     }
 
+    /// - Throws: ``JSONError``, ``JSONError/malformed(_:)`` for 16 MiB and more, too.
     public func parse(_ bytes: Span<UInt8>) throws(JSONError) -> JSON {
+        guard bytes.count < Self.byteCountLimit else { throw .malformed("16 MiB or more") }
         var document = unsafe csimdjson_document()
         let status = unsafe bytes.withUnsafeBufferPointer { buffer in
             unsafe csimdjson_parse(parser, buffer.baseAddress, buffer.count, JSON.depthLimit, &document)
@@ -49,7 +54,6 @@ public enum JSONError: Error, Hashable, Sendable, CustomStringConvertible {
         let form = writer.take()
         unsafe spare = consume writer
         if let fault { throw unsafe reader.error(fault) }
-        guard form.count <= UInt32.max else { throw .malformed("more than 4 GiB") }
         // All of it, which nobody needs to walk to its end for.
         if form[0] == JSONTag.object { return .object(JSONObject(form: form, 0..<form.count)) }
         var offset = 0
@@ -147,19 +151,8 @@ private enum TapeFault: Error {
 
     private func type(at index: Int) -> UInt8 { unsafe UInt8(truncatingIfNeeded: tape[index] >> 56) }
 
-    /// How many elements or members there are. The tape's own count ends at 2^24 - 1.
-    private func count(at start: Int) -> Int {
-        let isObject = unsafe type(at: start) == UInt8(ascii: "{")
-        let end = unsafe end(of: start) - 1
-        var index = start + 1
-        var count = 0
-        while index < end {
-            // Of a member the name is left behind, too.
-            index = unsafe self.end(of: isObject ? index + 1 : index)
-            count += 1
-        }
-        return count
-    }
+    /// How many elements or members there are. The tape counts up to 2^24 - 1, and no text is as long.
+    private func count(at start: Int) -> Int { unsafe Int(tape[start] >> 32 & 0xFF_FFFF) }
 
     /// The place behind the value at `index`.
     private func end(of index: Int) -> Int {

@@ -4,6 +4,23 @@ import Testing
 
 struct JSONObjectTests {
     @Test(
+        "Members come one by one, objects among them",
+        arguments: [
+            "{}", #"{"a":1}"#, #"{"a":{}}"#, #"{"a":{"b":{"c":[]}}}"#, #"{"a":{"b":1},"c":{"d":2}}"#,
+            #"{"a":{"b":1},"c":"x","d":[{}]}"#,
+        ])
+    func members(text: String) throws {
+        let object = try #require(try JSONParser.parse(text).object)
+        // Behind it, in the same bytes, another one goes on.
+        let inner = try #require(try JSONParser.parse("{\"i\":\(text),\"z\":{\"y\":0}}").object?["i"]?.object)
+        for object in [object, inner] {
+            var members: [String] = []
+            object.forEachMember { name, value in members.append("\(String(ascii: name) ?? ""): \(value)") }
+            #expect(members == object.map { "\($0.name): \($0.value)" })
+        }
+    }
+
+    @Test(
         "Members come in the order of their names, however they were written",
         arguments: [
             (#"{"b":{"d":1,"c":[{"f":2,"e":3}]},"a":4}"#, #"{"a":4,"b":{"c":[{"e":3,"f":2}],"d":1}}"#),

@@ -32,6 +32,19 @@ struct JSONTests {
         #expect(throws: JSONError.self) { try JSONParser.parse(input) }
     }
 
+    @Test func `a text of 16 MiB is refused, and as many values are counted as there are`() throws {
+        let blank = [UInt8](repeating: UInt8(ascii: " "), count: 1 << 24)
+        #expect(throws: JSONError.malformed("16 MiB or more")) { try JSONParser().parse(blank.span) }
+        for count in [0, 1, 127, 128, 70_000] {
+            let list = "[\(Array(repeating: "0", count: count).joined(separator: ","))]"
+            guard case .array(let elements) = try JSONParser.parse(list) else {
+                Issue.record("no array")
+                continue
+            }
+            #expect(elements.count == count)
+        }
+    }
+
     @Test func `a duplicate name is told with its place`() {
         #expect(throws: JSONError.duplicateName(path: "a[1].b")) {
             try JSONParser.parse(#"{"a":[0,{"b":{"z":1,"x":1,"z":2}}]}"#)
