@@ -19,6 +19,9 @@ struct Foresight: Sendable {
     /// 0 where it has no id.
     private(set) var eidHash: UInt64 = 0
 
+    /// More is not asked for: what is so long is read from its beginning to its end, which the processor sees by itself.
+    private static let tailLimit = 1_024
+
     /// Of a request that is no event, and waits for memory no more than once.
     init() {}
 
@@ -26,7 +29,7 @@ struct Foresight: Sendable {
         event = MemoryAddress(of: posted)
         let place = posted.command.tail.place
         tail = place.address
-        tailByteCount = Int32(clamping: place.byteCount)
+        tailByteCount = Int32(min(place.byteCount, Self.tailLimit))
         keyHash = posted.keyHash
         eidHash = posted.eidHash
     }

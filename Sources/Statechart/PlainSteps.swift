@@ -59,10 +59,10 @@ struct PlainSteps: Sendable {
     private static func outcome(
         of event: Int, named name: String, _ instance: MachineInstance, _ chart: Statechart
     ) -> Outcome? {
-        // Neither time nor values nor limit matter to a step that is plain.
+        // Neither time nor values nor limit matter to a step that is plain; one that is not has room for nothing.
         var step = Step(
             chart: chart, instance: instance, values: MachineValues(), time: Timestamp(milliseconds: 0),
-            contentLimit: .max)
+            contentLimit: 0, isTrial: true)
         do throws(MachineError) {
             try step.take(event: event, name: name, content: [:])
         } catch {

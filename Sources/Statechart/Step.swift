@@ -30,13 +30,17 @@ struct Step {
     private(set) var hasArmedDueTimer = false
     /// Nothing but the configuration and the event had a say in it: see ``PlainSteps``.
     var isPlain = true
+    /// It is made to learn whether it is plain, and ends with an error before it carries out an action.
+    private let isTrial: Bool
 
     /// What may follow one event without settling, and what may follow one call: see ``MachineError/alwaysLoop``.
     static let microstepLimit = 100
 
     init(
-        chart: Statechart, instance: MachineInstance, values: MachineValues, time: Timestamp, contentLimit: Int
+        chart: Statechart, instance: MachineInstance, values: MachineValues, time: Timestamp, contentLimit: Int,
+        isTrial: Bool = false
     ) {
+        self.isTrial = isTrial
         self.chart = chart
         self.instance = instance
         self.values = values
@@ -392,6 +396,8 @@ struct Step {
         if range.isEmpty { return }
         hasDoneAnything = true
         isPlain = false
+        // Actions may go on for as long as their limits let them, and those are not a trial's.
+        guard !isTrial else { throw .alwaysLoop }
         for index in range {
             switch chart.tables.actions[index] {
             case .assign(let assignments): try assign(assignments)

@@ -100,6 +100,19 @@ struct StepTests {
         }
     }
 
+    @Test("What would grow without end is not tried out beforehand", arguments: ["raise", "send"])
+    func trial(kind: String) throws {
+        // Each round has twice the content of the one before.
+        let again: ActionDescription.Action = kind == "raise" ? .raise("go") : send("go")
+        var run = try Run(
+            machine(
+                "a",
+                states: [state("a", on("go", do: copy("x", from: "content"), copy("y", from: "content"), again))]),
+            content: ["x": 1])
+        #expect(throws: MachineError.self) { try run.take("go") }
+        #expect(run.values.content == ["x": 1])
+    }
+
     @Test func `64 events are parked, and 64 timers wait`() throws {
         var run = try Run(
             machine("a", states: [state("a", deferring("later"), on("arm", do: send("ring", after: 5)))]))
