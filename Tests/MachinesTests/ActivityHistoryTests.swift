@@ -39,6 +39,24 @@ struct ActivityHistoryTests {
         }
     }
 
+    @Test func `hashes are those that journals of earlier builds hold`() throws {
+        let table = try TableFile("Machines/activity.table")
+        var hash = StableHash()
+        var lifecycles: Set<Activity.Lifecycle> = []
+        for row in table.rows where row[0].hasPrefix("M") || row[0].hasPrefix("L") {
+            for prefix in ["", "start content=A for=bob,alice alert stale-date=1h; "] {
+                var script = try ActivityScript()
+                _ = try? script.run(prefix + (table.states[row[1]] ?? ""))
+                _ = try? script.run(row[2])
+                guard let activity = script.activity else { continue }
+                lifecycles.insert(activity.lifecycle)
+                hash.combine(activity.stateHash)
+            }
+        }
+        #expect(lifecycles.count == Activity.Lifecycle.allCases.count)
+        #expect(hash.finalize() == 4_720_675_606_765_788_096)
+    }
+
     @Test func `flipped bytes are an error or another activity, and never a trap`() throws {
         var script = try ActivityScript()
         _ = try script.run("start content=A for=alice,bob alert stale-date=1h; ready; dismiss alice")

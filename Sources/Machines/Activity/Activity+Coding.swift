@@ -24,17 +24,35 @@ extension Activity {
 
     /// A hash of everything that it remembers, the same on every machine: the journal's witness of a transition.
     public var stateHash: UInt64 {
-        var hash = StableHash()
-        write(to: &hash)
+        var hash = origin.activeHash
+        if lifecycle != .active { hash = Self.hash(of: lifecycle, accounts: accounts, attributes: attributes) }
+        writeChanging(to: &hash)
         machine.combine(into: &hash)
         return hash.finalize()
     }
 
-    /// Everything but its machine.
-    private func write(to writer: inout some ValueWriter & ~Copyable) {
+    /// How ``stateHash`` begins: with all of it that stays the same for as long as its life-cycle does.
+    static func hash(of lifecycle: Lifecycle, accounts: [String], attributes: JSON) -> StableHash {
+        var hash = StableHash()
+        write(lifecycle, accounts: accounts, attributes: attributes, to: &hash)
+        return hash
+    }
+
+    private static func write(
+        _ lifecycle: Lifecycle, accounts: [String], attributes: JSON, to writer: inout some ValueWriter & ~Copyable
+    ) {
         writer.write(lifecycle.code)
         writer.write(accounts) { $0.write($1) }
         writer.write(attributes)
+    }
+
+    /// Everything but its machine.
+    private func write(to writer: inout some ValueWriter & ~Copyable) {
+        Self.write(lifecycle, accounts: accounts, attributes: attributes, to: &writer)
+        writeChanging(to: &writer)
+    }
+
+    private func writeChanging(to writer: inout some ValueWriter & ~Copyable) {
         writer.write(content)
         writer.write(score) { $0.write($1) }
         writer.write(progress) { $0.write($1) }

@@ -70,76 +70,80 @@ extension Activity {
         return outcome
     }
 
+    /// - Parameter outcome: `ignored` before.
     mutating func takeDomainEvent(
-        _ name: String, _ event: ActivityEvent, settings: ActivitySettings, at now: Timestamp
-    ) throws(ActivityRejection) -> ActivityOutcome {
-        if lifecycle == .ended { return try reopen(by: name, event, settings: settings, at: now) }
-        var values = try values(with: event, settings: settings)
+        _ name: String, _ event: ActivityEvent, settings: ActivitySettings, at now: Timestamp,
+        _ outcome: inout ActivityOutcome
+    ) throws(ActivityRejection) {
+        if lifecycle == .ended { return try reopen(by: name, event, settings: settings, at: now, &outcome) }
+        var newContent = try content(with: event, settings: settings)
         let step: StepResult
         do throws(MachineError) {
-            step = try kind.statechart.handle(
-                event: name, content: event.details.content ?? [:], at: machineTime(now), instance: &machine,
-                values: &values, contentLimit: settings.byteCountLimit)
+            if let plain = kind.statechart.plainStep(event: name, instance: &machine) {
+                step = plain
+            } else {
+                var values = MachineValues(attributes: attributes, content: newContent)
+                step = try kind.statechart.wholeStep(
+                    event: name, content: event.details.content ?? [:], at: machineTime(now), instance: &machine,
+                    values: &values, contentLimit: settings.byteCountLimit)
+                newContent = values.content
+            }
         } catch {
             throw .machine(error)
         }
-        var outcome = ActivityOutcome(step)
-        guard step.verdict != .ignored else { return outcome }
+        outcome.take(step)
+        guard step.verdict != .ignored else { return }
         remember(event, at: now)
         // A parked event's content comes with it, when the machine takes it up.
-        guard step.verdict != .deferred else { return outcome }
-        guard lifecycle != .pending else {
-            advance(step, values.content, event, at: now, &outcome)
-            return outcome
-        }
-        let change = adopt(step, values.content, event, at: now, &outcome)
+        guard step.verdict != .deferred else { return }
+        guard lifecycle != .pending else { return advance(step, newContent, event, at: now, &outcome) }
+        let change = adopt(step, newContent, event, at: now, &outcome)
         conclude(change, step, event, at: now, &outcome)
-        return outcome
     }
 
     /// What an ended one makes of a domain event: an edge of its final state's `reopen` may take it.
     private mutating func reopen(
-        by name: String, _ event: ActivityEvent, settings: ActivitySettings, at now: Timestamp
-    ) throws(ActivityRejection) -> ActivityOutcome {
-        var values = try values(with: event, settings: settings)
+        by name: String, _ event: ActivityEvent, settings: ActivitySettings, at now: Timestamp,
+        _ outcome: inout ActivityOutcome
+    ) throws(ActivityRejection) {
+        var values = MachineValues(attributes: attributes, content: try content(with: event, settings: settings))
         let ending = (endedAt, removeAt, machine, staleDate, freshAt, isWithheld)
-        guard now < startedAt + kind.maxActive else { return ActivityOutcome(.ignored) }
+        guard now < startedAt + kind.maxActive else { return }
         let step: StepResult
         do throws(MachineError) {
             let reopened = try kind.statechart.reopen(
                 event: name, content: event.details.content ?? [:], at: machineTime(now), instance: &machine,
                 values: &values, contentLimit: settings.byteCountLimit)
-            guard let reopened else { return ActivityOutcome(.ignored) }
+            guard let reopened else { return }
             step = reopened
         } catch {
             throw .machine(error)
         }
         (endedAt, removeAt, lifecycle) = (nil, nil, .active)
-        var outcome = ActivityOutcome(step)
+        outcome.take(step)
         remember(event, at: now)
         let change = adopt(step, values.content, event, at: now, &outcome)
         guard change.isChanged || !step.isDone else {
             // Opened, and done again with nothing to show for it: its end is where it was.
             (endedAt, removeAt, machine, staleDate, freshAt, isWithheld) = ending
             (lifecycle, staleAt) = (.ended, nil)
-            return outcome
+            return
         }
         conclude(change, step, event, at: now, &outcome)
-        return outcome
     }
 
-    /// What the machine may read and change, once the event's content is merged into the activity's.
-    private func values(
+    /// The content, once that of the event is merged into it.
+    private func content(
         with event: ActivityEvent, settings: ActivitySettings
-    ) throws(ActivityRejection) -> MachineValues {
+    ) throws(ActivityRejection) -> JSON {
         let merged = event.details.content.map { content.merging($0) } ?? content
         try Self.checkSize(merged, attributesByteCount: attributesByteCount, settings: settings)
-        return MachineValues(attributes: attributes, content: merged)
+        return merged
     }
 
     /// Takes over what a step of one that nobody has seen yet came to.
     private mutating func advance(
-        _ step: StepResult, _ newContent: JSON, _ event: ActivityEvent, at now: Timestamp,
+        _ step: StepResult, _ newContent: consuming JSON, _ event: ActivityEvent, at now: Timestamp,
         _ outcome: inout ActivityOutcome
     ) {
         let isChanged = takeDetails(newContent, event) || step.verdict == .applied
@@ -152,7 +156,7 @@ extension Activity {
 
     /// Takes over what a step of one that is shown came to, and tells what is to be told.
     private mutating func adopt(
-        _ step: StepResult, _ newContent: JSON, _ event: ActivityEvent, at now: Timestamp,
+        _ step: StepResult, _ newContent: consuming JSON, _ event: ActivityEvent, at now: Timestamp,
         _ outcome: inout ActivityOutcome
     ) -> (isChanged: Bool, staleAtChanged: Bool) {
         let before = (lifecycle, staleAt)
@@ -171,7 +175,7 @@ extension Activity {
     }
 
     /// - Returns: Whether the row's content or its score is another one.
-    private mutating func takeDetails(_ newContent: JSON, _ event: ActivityEvent) -> Bool {
+    private mutating func takeDetails(_ newContent: consuming JSON, _ event: ActivityEvent) -> Bool {
         let newScore = event.details.score ?? score
         let isChanged = newScore != score || newContent != content
         content = newContent

@@ -55,6 +55,8 @@ public struct Activity: Sendable {
         let attributes: JSON
         /// As compact JSON.
         let attributesByteCount: Int
+        /// What ``Activity/stateHash`` begins with while it is active: so long a text would else be read with every event.
+        let activeHash: StableHash
 
         init(key: Key, kind: ActivityKind, accounts: [String], attributes: JSON) {
             self.key = key
@@ -62,6 +64,7 @@ public struct Activity: Sendable {
             self.accounts = accounts
             self.attributes = attributes
             attributesByteCount = attributes.textByteCount
+            activeHash = Activity.hash(of: .active, accounts: accounts, attributes: attributes)
         }
     }
 
@@ -213,7 +216,9 @@ extension Activity {
         switch event.change {
         case .happened(let name):
             guard !isOld else { return ActivityOutcome(.stale) }
-            return try takeDomainEvent(kind.accept[name] ?? name, event, settings: settings, at: now)
+            var outcome = ActivityOutcome(.ignored)
+            try takeDomainEvent(kind.accept[name] ?? name, event, settings: settings, at: now, &outcome)
+            return outcome
         case .updated where lifecycle != .ended:
             guard !isOld else { return ActivityOutcome(.stale) }
             return try takeUpdate(event, settings: settings, at: now)

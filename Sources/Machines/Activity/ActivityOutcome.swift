@@ -37,9 +37,9 @@ public struct ActivityOutcome: Hashable, Sendable {
         self.effects = effects
     }
 
-    /// As a step of the machine leaves it, which its activity has yet to make something of.
-    init(_ step: StepResult) {
-        self.init(step.verdict)
+    /// Becomes as a step of the machine leaves it, which its activity has yet to make something of.
+    mutating func take(_ step: StepResult) {
+        verdict = step.verdict
         guardErrors = step.guardErrors
     }
 }
