@@ -48,9 +48,16 @@ struct IDLog: Sendable {
     /// - Returns: Its number.
     mutating func append(_ item: Item) -> Int {
         let number = firstNumber + count
-        if chunks.last.map({ $0.count == Self.chunkLength }) ?? true { chunks.append([]) }
+        if chunks.last.map({ $0.count == Self.chunkLength }) ?? true { beginChunk() }
         chunks[chunks.count - 1].append(item)
         return number
+    }
+
+    private mutating func beginChunk() {
+        var chunk: [Item] = []
+        // Most sources never fill one; whoever does has a second before long, which need not grow step by step.
+        if !chunks.isEmpty { chunk.reserveCapacity(Self.chunkLength) }
+        chunks.append(chunk)
     }
 
     /// Forgets the oldest.
