@@ -27,9 +27,8 @@ struct Foresight: Sendable {
 
     init(_ posted: PostedEvent) {
         event = MemoryAddress(of: posted)
-        let place = posted.command.tail.place
-        tail = place.address
-        tailByteCount = Int32(min(place.byteCount, Self.tailLimit))
+        tail = posted.tailPlace.address
+        tailByteCount = Int32(min(posted.tailPlace.byteCount, Self.tailLimit))
         keyHash = posted.keyHash
         eidHash = posted.eidHash
     }

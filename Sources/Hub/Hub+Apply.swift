@@ -10,10 +10,11 @@ extension Hub {
     /// Does what `input` says, at the hub's `time`. Live and in a recovery it is the same code, so that the same records
     /// give the same state.
     ///
-    /// - Parameter undo: How to take it back, for a batch that cannot be written.
+    /// How to take it back is noted in ``undo``, for a batch that cannot be written.
+    ///
     /// - Throws: What the sender is answered; nothing has changed then.
     mutating func apply(
-        _ input: Input, sequence: Int64, undo: inout [Undo]
+        _ input: Input, sequence: Int64
     ) throws(WireError) -> Applied {
         switch input {
         case .settings(let settings):
@@ -27,41 +28,35 @@ extension Hub {
             undo.append(.kinds(kinds))
             return try adopt(sources)
         case .event(let posted, let source):
-            return try apply(posted, from: source, sequence: sequence, undo: &undo)
+            return try apply(posted, from: source, sequence: sequence)
         case .dismissed(let key, let account):
             return try applyToActivity(
-                key, ActivityEvent(.dismissed(account: account)), sequence: sequence, undo: &undo)
+                key, ActivityEvent(.dismissed(account: account)), sequence: sequence)
         case .seen(let key, let account, let rev):
             return try applyToActivity(
-                key, ActivityEvent(.seen(account: account, rev: rev)), sequence: sequence, undo: &undo)
+                key, ActivityEvent(.seen(account: account, rev: rev)), sequence: sequence)
         case .created, .tapped, .reported, .done, .failed, .providerChanged, .raiseRefused, .restarted, .kindChanged:
-            return try applyToControl(input, sequence: sequence, undo: &undo)
+            return try applyToControl(input, sequence: sequence)
         case .deadline(let key, _):
-            return try fireDeadline(input, of: key, sequence: sequence, undo: &undo)
-        case .pruned(let key): return try forget(key, sequence: sequence, undo: &undo)
+            return try fireDeadline(input, of: key, sequence: sequence)
+        case .pruned(let key): return try forget(key, sequence: sequence)
         }
     }
 
     // MARK: Events
 
-    private mutating func apply(
-        _ posted: PostedEvent, from source: String, sequence: Int64, undo: inout [Undo]
+    mutating func apply(
+        _ posted: PostedEvent, from source: String, sequence: Int64
     ) throws(WireError) -> Applied {
         // What the event holds is asked for where it is needed: a copy of all of it would touch a dozen counts.
         let applied: Applied
-        let key = posted.command.key
-        let known = entities.index(of: key, hash: posted.keyHash)
-        let current = known.flatMap { activity(at: $0) }
-        if let known, let current, current.isLive {
+        if let known = entities.index(of: posted.command.key, hash: posted.keyHash), let current = activity(at: known),
+            current.isLive
+        {
             // Its kind is there: one that something lives by cannot go.
-            applied = try applyToActivity(current, at: known, key, posted.event, sequence: sequence, undo: &undo)
+            applied = try applyToActivity(current, at: known, posted.command.key, posted.event, sequence: sequence)
         } else {
-            let kindIndex = try kindOfActivities(named: String(key.kind))
-            if let known, let current, !current.isReplaced(by: posted.event) {
-                applied = try applyToActivity(current, at: known, key, posted.event, sequence: sequence, undo: &undo)
-            } else {
-                applied = try begin(posted, kind: kindIndex, sequence: sequence, undo: &undo)
-            }
+            applied = try applyWhereNoneLives(posted, sequence: sequence)
         }
         if let eid = posted.command.eid {
             let number = eventIDs.insert(
@@ -70,6 +65,17 @@ extension Hub {
             undo.append(.eventID(source: number))
         }
         return applied
+    }
+
+    private mutating func applyWhereNoneLives(
+        _ posted: PostedEvent, sequence: Int64
+    ) throws(WireError) -> Applied {
+        let key = posted.command.key
+        let kindIndex = try kindOfActivities(named: String(key.kind))
+        guard let known = entities.index(of: key, hash: posted.keyHash), let current = activity(at: known),
+            !current.isReplaced(by: posted.event)
+        else { return try begin(posted, kind: kindIndex, sequence: sequence) }
+        return try applyToActivity(current, at: known, key, posted.event, sequence: sequence)
     }
 
     /// The index of the version in force.
@@ -86,7 +92,7 @@ extension Hub {
 
     /// Starts an activity under a key that has none, or whose last one is dismissed.
     private mutating func begin(
-        _ posted: PostedEvent, kind kindIndex: Int, sequence: Int64, undo: inout [Undo]
+        _ posted: PostedEvent, kind kindIndex: Int, sequence: Int64
     ) throws(WireError) -> Applied {
         let command = posted.command
         let kind = kinds.versions[kindIndex]
@@ -107,7 +113,7 @@ extension Hub {
             entities.formerAudiences[entity, default: FormerAudiences()]
                 .append(FormerAudiences.Change(commit: sequence, accounts: previous.accounts))
         }
-        remember(entity, in: &undo)
+        remember(entity)
         countActivity(at: entity, by: -1)
         entities[entity].kind = kindIndex
         return settle(entity, ActivityBox(started), outcome, sequence: sequence)
@@ -123,15 +129,14 @@ extension Hub {
 
     /// Lets an activity that exists take an event.
     private mutating func applyToActivity(
-        _ key: Key, _ event: ActivityEvent, sequence: Int64, undo: inout [Undo]
+        _ key: Key, _ event: ActivityEvent, sequence: Int64
     ) throws(WireError) -> Applied {
         guard let entity = entities.index(of: key), let current = activity(at: entity) else { throw unknownKey(key) }
-        return try applyToActivity(current, at: entity, key, event, sequence: sequence, undo: &undo)
+        return try applyToActivity(current, at: entity, key, event, sequence: sequence)
     }
 
     private mutating func applyToActivity(
-        _ current: ActivityBox, at entity: EntityIndex, _ key: Key, _ event: ActivityEvent, sequence: Int64,
-        undo: inout [Undo]
+        _ current: ActivityBox, at entity: EntityIndex, _ key: Key, _ event: ActivityEvent, sequence: Int64
     ) throws(WireError) -> Applied {
         var activity = current.value
         let hadEnded = activity.lifecycle == .ended
@@ -143,22 +148,22 @@ extension Hub {
         } catch {
             throw wireError(error, key: key)
         }
-        remember(entity, in: &undo)
+        remember(entity)
         if !activity.isForEverybody { countActivity(at: entity, by: -1) }
         return settle(entity, ActivityBox(consume activity), outcome, sequence: sequence)
     }
 
     private mutating func fireDeadline(
-        _ input: Input, of key: Key, sequence: Int64, undo: inout [Undo]
+        _ input: Input, of key: Key, sequence: Int64
     ) throws(WireError) -> Applied {
         guard let entity = entities.index(of: key) else { throw unknownKey(key) }
         guard var activity = activity(at: entity)?.value else {
-            return try applyToControl(input, sequence: sequence, undo: &undo)
+            return try applyToControl(input, sequence: sequence)
         }
         guard let outcome = activity.deadlineReached(by: time, settings: settings.activities) else {
             throw WireError(.internal, "no deadline of \(key) is due")
         }
-        remember(entity, in: &undo)
+        remember(entity)
         countActivity(at: entity, by: -1)
         return settle(entity, ActivityBox(consume activity), outcome, sequence: sequence)
     }
@@ -190,10 +195,10 @@ extension Hub {
 
     // MARK: Forgetting
 
-    private mutating func forget(_ key: Key, sequence: Int64, undo: inout [Undo]) throws(WireError) -> Applied {
+    private mutating func forget(_ key: Key, sequence: Int64) throws(WireError) -> Applied {
         // Forgotten twice in one batch, it would be refused by a replay, which gives its place away at once.
         guard let entity = entities.index(of: key), exists(entity) else { throw unknownKey(key) }
-        remember(entity, in: &undo)
+        remember(entity)
         undo.append(.resumeFloor(resumeFloor))
         var change: Change?
         if isControl(entity) {
@@ -263,7 +268,7 @@ extension Hub {
         for number in numbers { accounts.release(number) }
     }
 
-    func remember(_ entity: EntityIndex, in undo: inout [Undo]) {
+    mutating func remember(_ entity: EntityIndex) {
         undo.append(
             .entity(
                 entity, entities[entity].state, kind: entities[entity].kind, rev: entities[entity].rev,

@@ -122,7 +122,7 @@ extension Hub {
         providers[id.number] = id
         if self[id]?.served.contains(kind) == false {
             self[id]?.served.append(kind)
-            batch?.undo.append(.serving(kind, id))
+            undo.append(.serving(kind, id))
         }
         if rosters[kind, default: ProviderRoster()].serve(id.number) {
             for key in controls(of: kind) { align(key, at: now) }
@@ -273,19 +273,19 @@ extension Hub {
 // MARK: What they do to their controls
 
 extension Hub {
-    mutating func applyToControl(_ input: Input, sequence: Int64, undo: inout [Undo]) throws(WireError) -> Applied {
+    mutating func applyToControl(_ input: Input, sequence: Int64) throws(WireError) -> Applied {
         guard let key = input.key else { throw WireError(.internal, "no control is named") }
         let entity: EntityIndex
         var isNew = false
         if let known = entities.index(of: key), exists(known) {
             entity = known
-            remember(entity, in: &undo)
+            remember(entity)
             if case .created = input { throw WireError(.internal, "\(key) exists") }
             if case .kindChanged = input {
                 entities[entity].kind = kinds.current[String(key.kind)] ?? entities[entity].kind
             }
         } else {
-            entity = try create(key, provider: provider(reporting: input), undo: &undo)
+            entity = try create(key, provider: provider(reporting: input))
             isNew = true
         }
         let kind = kinds.versions[entities[entity].kind]
@@ -351,12 +351,12 @@ extension Hub {
     }
 
     private mutating func create(
-        _ key: Key, provider: ConnectionNumber?, undo: inout [Undo]
+        _ key: Key, provider: ConnectionNumber?
     ) throws(WireError) -> EntityIndex {
         let name = String(key.kind)
         guard let kindIndex = kinds.current[name] else { throw unknownKey(key) }
         let entity = entities.intern(key)
-        remember(entity, in: &undo)
+        remember(entity)
         entities[entity].kind = kindIndex
         switch kinds.versions[kindIndex].body {
         case .toggle: entities[entity].state = .toggle(Toggle(provider: provider))

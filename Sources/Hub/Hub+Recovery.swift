@@ -32,10 +32,11 @@ extension Hub {
         }
         time = max(time, record.time)
         wall = max(wall, body.wall)
-        var undo: [Undo] = []
+        // What is replayed is durable.
+        defer { undo.removeAll(keepingCapacity: true) }
         let applied: Applied
         do {
-            applied = try apply(body.input, sequence: record.sequence, undo: &undo)
+            applied = try apply(body.input, sequence: record.sequence)
         } catch {
             throw .diverged(
                 sequence: record.sequence, entity: record.entity, expected: body.verdict.rawValue,

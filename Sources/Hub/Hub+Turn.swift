@@ -69,6 +69,7 @@ extension Hub {
         if batch == nil {
             goOnAnswering(at: now)
             batch = Batch(expecting: lastBatchCount, limit: limit)
+            undo.reserveCapacity(2 * lastBatchCount)
             time = max(time, now.time)
             wall = max(wall, now.wall)
             takeEffect(at: now)
@@ -84,7 +85,7 @@ extension Hub {
             }
             fetchAhead(of: session)
             guard let request = session.popRequest(), !session.isClosing, !session.hasSaidBye else { continue }
-            decide(request, from: id, at: now)
+            decide(request, from: session, at: now)
         }
         let isComplete = arrivals.isEmpty || !batchHasRoom
         batch?.isComplete = isComplete
@@ -93,9 +94,10 @@ extension Hub {
 
     /// The batch is durable: its replies leave, and those who follow its keys are owed their rows.
     public mutating func committed(at now: HubTime) {
-        guard let batch else { return }
+        guard var batch else { return }
         precondition(batch.isComplete, "its end is not decided yet")
         self.batch = nil
+        swap(&batch.undo, &undo)
         arrivals.prepend(contentsOf: batch.held)
         lastBatchCount = batch.recordCount
         durableSequence = sequence
@@ -148,7 +150,9 @@ extension Hub {
         self.batch = nil
         arrivals.prepend(contentsOf: batch.held)
         storageRetryAt = now.monotonic + 1_000
-        for undo in batch.undo.reversed() { take(back: undo) }
+        var undo: [Undo] = []
+        swap(&undo, &self.undo)
+        for undo in undo.reversed() { take(back: undo) }
         for entity in batch.forgotten { entities.release(entity) }
         sequence = durableSequence
         flights = flights.filter { $0.key <= durableSequence }
@@ -165,17 +169,16 @@ extension Hub {
 
     // MARK: Deciding
 
-    private mutating func decide(_ request: WaitingRequest, from id: SessionID, at now: HubTime) {
+    private mutating func decide(_ request: WaitingRequest, from session: Session, at now: HubTime) {
         // A timer that is due by now comes before an event of now (definitions.md).
         fireDeadlines(at: now)
         if !batchHasRoomForDeadlines, let key = request.key { fireDeadlines(of: key, at: now) }
         switch request {
-        case .event(let event, let requestID, let ignored):
-            let source = event.command.source ?? self[id]?.client ?? "-"
-            stageCommitted(requestID, for: id) { hub, writer in
-                hub.decideEvent(event, from: source, requestID, ignored: ignored, at: now, &writer)
+        case .event(let event):
+            stageCommitted(event.requestID, for: session) { hub, writer in
+                hub.decideEvent(event, from: session, at: now, &writer)
             }
-        case .other(let request): decide(request, from: id, at: now)
+        case .other(let request): decide(request, from: session.id, at: now)
         }
     }
 
@@ -206,8 +209,11 @@ extension Hub {
 
     /// Lets `body` add what a session is to be answered with behind the commit.
     private mutating func stage(for id: SessionID, _ body: (inout StagedReplies) -> Void) {
-        guard let session = self[id] else { return }
-        if session.staged.isEmpty { batch?.sessions.append(id) }
+        if let session = self[id] { stage(for: session, body) }
+    }
+
+    private mutating func stage(for session: Session, _ body: (inout StagedReplies) -> Void) {
+        if session.staged.isEmpty { batch?.sessions.append(session.id) }
         body(&session.staged)
     }
 
@@ -215,40 +221,47 @@ extension Hub {
     private mutating func stageCommitted(
         _ requestID: String?, for id: SessionID, _ body: (inout Hub, inout LineWriter) -> Void
     ) {
+        if let session = self[id] { stageCommitted(requestID, for: session, body) }
+    }
+
+    private mutating func stageCommitted(
+        _ requestID: String?, for session: Session, _ body: (inout Hub, inout LineWriter) -> Void
+    ) {
         var writer = spare.lines.take() ?? LineWriter()
         body(&self, &writer)
-        stage(for: id) { $0.append(committed: &writer, requestID: requestID) }
+        stage(for: session) { $0.append(committed: &writer, requestID: requestID) }
         writer.removeAll()
         spare.lines = consume writer
     }
 
     private mutating func decideEvent(
-        _ posted: PostedEvent, from source: String, _ requestID: String?, ignored: [String], at now: HubTime,
-        _ writer: inout LineWriter
+        _ posted: PostedEvent, from session: Session, at now: HubTime, _ writer: inout LineWriter
     ) {
+        let source = posted.command.source ?? session.client ?? "-"
         if let eid = posted.command.eid, let known = eventIDs.entry(source: source, eid: eid, hash: posted.eidHash) {
             if known.digest == posted.digest {
                 statistics.count(.duplicate)
                 let state = entities.index(of: posted.command.key).flatMap { activity(at: $0)?.value.statePath }
-                writer.ok(id: requestID, verdict: .duplicate, rev: known.rev, state: state, ignored: ignored)
+                writer.ok(
+                    id: posted.requestID, verdict: .duplicate, rev: known.rev, state: state, ignored: posted.ignored)
             } else {
                 statistics.refusals += 1
                 writer.error(
                     WireError(
                         .duplicateMismatch,
                         "eid \(eid) of \(source) was used for another event; give every event an id of its own"),
-                    id: requestID)
+                    id: posted.requestID)
             }
             return
         }
         do throws(WireError) {
-            let applied = try record(.event(posted, source: source), at: now)
+            let applied = try record(posted, from: source, at: now)
             writer.ok(
-                id: requestID, verdict: applied.verdict, rev: applied.rev, state: applied.state,
-                isOldEnd: applied.isOldEnd, ignored: ignored)
+                id: posted.requestID, verdict: applied.verdict, rev: applied.rev, state: applied.state,
+                isOldEnd: applied.isOldEnd, ignored: posted.ignored)
         } catch {
             statistics.refusals += 1
-            writer.error(error, id: requestID)
+            writer.error(error, id: posted.requestID)
         }
     }
 
@@ -314,25 +327,15 @@ extension Hub {
 
     // MARK: Recording
 
-    /// Lets `body` write what goes into the journal, in memory that is there already.
-    mutating func withSpareWriter<Value, Failure>(
-        _ body: (inout BinaryWriter) throws(Failure) -> Value
-    ) throws(Failure) -> Value {
-        var writer = spare.records.take() ?? BinaryWriter()
-        let value = try body(&writer)
-        spare.records = consume writer
-        return value
-    }
-
     /// Applies one input and, unless it was refused, makes it the batch's next record.
     @discardableResult
     mutating func record(_ input: Input, at now: HubTime) throws(WireError) -> Applied {
-        var applied = try applyRememberingHow(input)
-        sequence += 1
-        let record = JournalRecord(
-            sequence: sequence, time: time, entity: input.key?.text ?? "", previous: link(applied.entity),
-            body: withSpareWriter { [wall] writer in RecordBody.encode(input, applied, wall: wall, &writer) })
-        batch?.append(record)
+        if case .event(let posted, let source) = input { return try record(posted, from: source, at: now) }
+        var applied = try rememberingHow { hub throws(WireError) in
+            try hub.apply(input, sequence: hub.sequence + 1)
+        }
+        note(applied, of: input.key?.text ?? "") { $0.write(input) }
+        noteChange(of: &applied)
         if case .pruned = input, let entity = applied.entity {
             batch?.prunedChains.append(sequence)
             batch?.forgotten.append(entity)
@@ -340,24 +343,52 @@ extension Hub {
             entities.retain(entity)
             endChain(of: entity)
         }
-        // Moved, because nobody else asks for it.
-        if let change = applied.change.take() { batch?.changes.append(change) }
-        for performance in applied.performances { batch?.performances.append(performance) }
-        statistics.count(applied.verdict)
         if !applied.raised.isEmpty, let key = input.key {
             for raised in applied.raised { raise(raised, by: key, at: now) }
         }
         return applied
     }
 
-    /// Applies an input, with the way back noted in the batch; when it is refused there is nothing to note.
-    private mutating func applyRememberingHow(_ input: Input) throws(WireError) -> Applied {
-        // Moved out and in again, because the batch is a part of what is changed meanwhile.
-        var undo = batch?.takeUndo() ?? []
+    /// The same for an event, which is not made an ``Input`` on the way: nearly every input is one, and it would be taken
+    /// apart again.
+    private mutating func record(
+        _ posted: PostedEvent, from source: String, at now: HubTime
+    ) throws(WireError) -> Applied {
+        var applied = try rememberingHow { hub throws(WireError) in
+            try hub.apply(posted, from: source, sequence: hub.sequence + 1)
+        }
+        note(applied, of: posted.command.key.text) { $0.write(posted, from: source) }
+        noteChange(of: &applied)
+        return applied
+    }
+
+    /// Makes what was applied the batch's next record, and notes what is to be done for it.
+    private mutating func note(
+        _ applied: borrowing Applied, of entity: consuming String, _ writeInput: (inout BinaryWriter) -> Void
+    ) {
+        sequence += 1
+        let previous = link(applied.entity)
+        var writer = spare.records.take() ?? BinaryWriter()
+        let body = RecordBody.encode(applied, wall: wall, &writer, writeInput)
+        spare.records = consume writer
+        batch?.append(
+            JournalRecord(sequence: sequence, time: time, entity: entity, previous: previous, body: body))
+        for performance in applied.performances { batch?.performances.append(performance) }
+        statistics.count(applied.verdict)
+    }
+
+    private mutating func noteChange(of applied: inout Applied) {
+        // Moved, because nobody else asks for it.
+        if let change = applied.change.take() { batch?.changes.append(change) }
+    }
+
+    /// Lets `body` apply an input; where that is refused there is nothing to take back.
+    private mutating func rememberingHow(
+        _ body: (inout Hub) throws(WireError) -> Applied
+    ) throws(WireError) -> Applied {
         let count = undo.count
-        defer { batch?.undo = undo }
         do {
-            return try apply(input, sequence: sequence + 1, undo: &undo)
+            return try body(&self)
         } catch {
             undo.removeLast(undo.count - count)
             throw error

@@ -93,6 +93,8 @@ public struct Hub: ~Copyable {
 
     /// The batch that the journal is writing, or `nil` between commits.
     var batch: Batch?
+    /// How to take it all back, newest last.
+    var undo: [Undo] = []
     /// The one before, until there is time to free what it held.
     var settledBatch: Batch?
     /// How many records the one before had.
@@ -164,7 +166,7 @@ struct Batch: Sendable {
     var adoptedSettings: DecisionSettings?
     /// What each record changed for those who follow its key.
     var changes: [Change] = []
-    /// How to take it all back, newest last.
+    /// What was noted for taking it back, once it is settled.
     var undo: [Undo] = []
     /// What providers are asked to do.
     var performances: [(key: Key, ControlPerformance)] = []
@@ -182,7 +184,6 @@ struct Batch: Sendable {
     init(expecting count: Int, limit: Int) {
         records.reserveCapacity(min(count, limit))
         changes.reserveCapacity(count)
-        undo.reserveCapacity(2 * count)
     }
 
     mutating func append(_ record: JournalRecord) {
@@ -198,13 +199,6 @@ struct Batch: Sendable {
         var taken: [JournalRecord] = []
         swap(&taken, &records)
         if !isComplete { records.reserveCapacity(taken.count) }
-        return taken
-    }
-
-    /// Leaves none: whoever adds to it holds it alone.
-    mutating func takeUndo() -> [Undo] {
-        var taken: [Undo] = []
-        swap(&taken, &undo)
         return taken
     }
 }

@@ -92,89 +92,20 @@ extension RecordBody {
     /// The bytes that ``init(decoding:)`` reads, of what is at hand: to be put together into one, all of it would be
     /// copied.
     ///
-    /// - Parameter writer: Memory to write in; it is empty before and after.
+    /// - Parameters:
+    ///   - writer: Memory to write in; it is empty before and after.
+    ///   - writeInput: Writes what was decided on.
     static func encode(
-        _ input: Input, _ applied: Applied, wall: Timestamp, _ writer: inout BinaryWriter
+        _ applied: borrowing Applied, wall: Timestamp, _ writer: inout BinaryWriter,
+        _ writeInput: (inout BinaryWriter) -> Void
     ) -> [UInt8] {
-        writer.write(Self.version)
+        writer.write(version)
         writer.write(wall)
         writer.write(UInt8(truncatingIfNeeded: Verdict.allCases.firstIndex(of: applied.verdict) ?? 0))
         writer.write(applied.rev)
         applied.description.encode(to: &writer)
         writer.write(applied.stateHash)
-        switch input {
-        case .settings(let settings):
-            writer.write(UInt8(1))
-            writer.write(settings)
-        case .kinds(let kinds):
-            writer.write(UInt8(2))
-            writer.write(kinds) { $0.write($1) }
-        case .event(let event, let source):
-            writer.write(UInt8(3))
-            event.encode(to: &writer, source: source)
-        case .dismissed(let key, let account):
-            writer.write(UInt8(4))
-            writer.write(key.text)
-            writer.write(account)
-        case .seen(let key, let account, let rev):
-            writer.write(UInt8(5))
-            writer.write(key.text)
-            writer.write(account)
-            writer.write(rev)
-        case .deadline(let key, let due):
-            writer.write(UInt8(6))
-            writer.write(key.text)
-            writer.write(due)
-        case .pruned(let key):
-            writer.write(UInt8(7))
-            writer.write(key.text)
-        case .created(let key):
-            writer.write(UInt8(8))
-            writer.write(key.text)
-        case .tapped(let key, let action, let connection, let sender, let eid, let isLocked):
-            writer.write(UInt8(9))
-            writer.write(key.text)
-            writer.write(action.value) { $0.write($1) }
-            writer.write(connection)
-            writer.write(sender)
-            writer.write(eid) { $0.write($1) }
-            writer.write(isLocked)
-        case .reported(let key, let value, let observedAt, let connection):
-            writer.write(UInt8(10))
-            writer.write(key.text)
-            writer.write(value) { $0.write($1) }
-            writer.write(observedAt) { $0.write($1) }
-            writer.write(connection)
-        case .done(let key, let operation, let value, let connection):
-            writer.write(UInt8(11))
-            writer.write(key.text)
-            writer.write(operation.number)
-            writer.write(value) { $0.write($1) }
-            writer.write(connection)
-        case .failed(let key, let operation, let failure, let connection):
-            writer.write(UInt8(12))
-            writer.write(key.text)
-            writer.write(operation.number)
-            writer.write(failure?.code) { $0.write($1) }
-            writer.write(failure?.message) { $0.write($1) }
-            writer.write(connection)
-        case .providerChanged(let key, let connection):
-            writer.write(UInt8(13))
-            writer.write(key.text)
-            writer.write(connection) { $0.write($1) }
-        case .restarted(let key):
-            writer.write(UInt8(14))
-            writer.write(key.text)
-        case .kindChanged(let key):
-            writer.write(UInt8(15))
-            writer.write(key.text)
-        case .raiseRefused(let key, let operation, let failure):
-            writer.write(UInt8(16))
-            writer.write(key.text)
-            writer.write(operation.number)
-            writer.write(failure.code) { $0.write($1) }
-            writer.write(failure.message) { $0.write($1) }
-        }
+        writeInput(&writer)
         return writer.take()
     }
 
@@ -231,6 +162,88 @@ extension RecordBody {
         default: throw reader.failure("unknown input")
         }
         guard reader.isAtEnd else { throw reader.failure("more than a record") }
+    }
+}
+
+extension BinaryWriter {
+    mutating func write(_ input: Input) {
+        switch input {
+        case .settings(let settings):
+            write(UInt8(1))
+            write(settings)
+        case .kinds(let kinds):
+            write(UInt8(2))
+            write(kinds) { $0.write($1) }
+        case .event(let event, let source):
+            write(event, from: source)
+        case .dismissed(let key, let account):
+            write(UInt8(4))
+            write(key.text)
+            write(account)
+        case .seen(let key, let account, let rev):
+            write(UInt8(5))
+            write(key.text)
+            write(account)
+            write(rev)
+        case .deadline(let key, let due):
+            write(UInt8(6))
+            write(key.text)
+            write(due)
+        case .pruned(let key):
+            write(UInt8(7))
+            write(key.text)
+        case .created(let key):
+            write(UInt8(8))
+            write(key.text)
+        case .tapped(let key, let action, let connection, let sender, let eid, let isLocked):
+            write(UInt8(9))
+            write(key.text)
+            write(action.value) { $0.write($1) }
+            write(connection)
+            write(sender)
+            write(eid) { $0.write($1) }
+            write(isLocked)
+        case .reported(let key, let value, let observedAt, let connection):
+            write(UInt8(10))
+            write(key.text)
+            write(value) { $0.write($1) }
+            write(observedAt) { $0.write($1) }
+            write(connection)
+        case .done(let key, let operation, let value, let connection):
+            write(UInt8(11))
+            write(key.text)
+            write(operation.number)
+            write(value) { $0.write($1) }
+            write(connection)
+        case .failed(let key, let operation, let failure, let connection):
+            write(UInt8(12))
+            write(key.text)
+            write(operation.number)
+            write(failure?.code) { $0.write($1) }
+            write(failure?.message) { $0.write($1) }
+            write(connection)
+        case .providerChanged(let key, let connection):
+            write(UInt8(13))
+            write(key.text)
+            write(connection) { $0.write($1) }
+        case .restarted(let key):
+            write(UInt8(14))
+            write(key.text)
+        case .kindChanged(let key):
+            write(UInt8(15))
+            write(key.text)
+        case .raiseRefused(let key, let operation, let failure):
+            write(UInt8(16))
+            write(key.text)
+            write(operation.number)
+            write(failure.code) { $0.write($1) }
+            write(failure.message) { $0.write($1) }
+        }
+    }
+
+    mutating func write(_ event: PostedEvent, from source: String) {
+        write(UInt8(3))
+        event.encode(to: &self, source: source)
     }
 }
 

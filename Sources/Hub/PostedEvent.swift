@@ -13,27 +13,48 @@ final class PostedEvent: Sendable {
     /// Of the key, and of its own id where it has one: as a ``HashIndex`` wants them.
     let keyHash: UInt64
     let eidHash: UInt64
+    /// Where its tail lies, and how many bytes it has there.
+    let tailPlace: (address: MemoryAddress, byteCount: Int)
+    /// What its sender wants to read in the reply, and names that nobody knew. No record has them.
+    let requestID: String?
+    let ignored: [String]
 
     /// About what one takes in memory: Swift does not tell the size of an object.
     static let byteCount = 40 + MemoryLayout<EventCommand>.size + MemoryLayout<ActivityEvent>.size
 
     /// - Throws: `bad_json` for a tail with a member of the wrong type.
-    init(_ command: consuming EventCommand) throws(WireError) {
+    convenience init(_ command: consuming EventCommand) throws(WireError) {
+        let details = try Self.details(of: command)
+        self.init(command, details, requestID: nil, ignored: [])
+    }
+
+    /// - Parameter details: Those of its tail.
+    init(
+        _ command: consuming EventCommand, _ details: consuming EventDetails, requestID: consuming String?,
+        ignored: consuming [String]
+    ) {
+        event = ActivityEvent(
+            type: command.type, details: consume details, version: command.version, happenedAt: command.happenedAt)
+        var hash = StableHash()
+        hash.combine(command.key.text)
+        hash.combine(command.type)
+        hash.combine(encoded: command.tail)
+        digest = hash.finalize()
+        keyHash = HashIndex.hash(of: command.key.text)
+        eidHash = command.eid.map { HashIndex.hash(of: $0) } ?? 0
+        tailPlace = command.tail.place
+        self.requestID = requestID
+        self.ignored = ignored
         self.command = command
+    }
+
+    /// - Throws: `bad_json` for a tail with a member of the wrong type.
+    static func details(of command: borrowing EventCommand) throws(WireError) -> EventDetails {
         do throws(ActivityRejection) {
-            event = ActivityEvent(
-                type: self.command.type, details: try EventDetails(tail: self.command.tail),
-                version: self.command.version, happenedAt: self.command.happenedAt)
+            return try EventDetails(tail: command.tail)
         } catch {
             throw WireError(error)
         }
-        var hash = StableHash()
-        hash.combine(self.command.key.text)
-        hash.combine(self.command.type)
-        hash.combine(encoded: self.command.tail)
-        digest = hash.finalize()
-        keyHash = HashIndex.hash(of: self.command.key.text)
-        eidHash = self.command.eid.map { HashIndex.hash(of: $0) } ?? 0
     }
 }
 

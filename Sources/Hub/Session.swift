@@ -1,5 +1,6 @@
 internal import DequeModule
 internal import FanOut
+internal import Machines
 internal import Model
 internal import Surfaces
 internal import Wire
@@ -95,16 +96,18 @@ final class Session {
     }
 
     /// Lets what was understood wait to be decided.
-    func append(_ command: consuming Command, id: String?, ignored: [String]) {
+    func append(_ command: consuming Command, id: consuming String?, ignored: consuming [String]) {
         switch consume command {
         case .event(let event):
+            let details: EventDetails
             do throws(WireError) {
-                let posted = try PostedEvent(consume event)
-                foresight.append(Foresight(posted))
-                inbox.append(.event(posted, id: id, ignored: ignored))
+                details = try PostedEvent.details(of: event)
             } catch {
-                append(Request(id: id, command: .refused(error)))
+                return append(Request(id: id, command: .refused(error)))
             }
+            let posted = PostedEvent(consume event, details, requestID: id, ignored: ignored)
+            foresight.append(Foresight(posted))
+            inbox.append(.event(consume posted))
         case let command: append(Request(id: id, command: command, ignored: ignored))
         }
     }

@@ -4,13 +4,13 @@ internal import Wire
 /// A request that was understood, and waits to be decided.
 enum WaitingRequest: Sendable {
     /// Most of them. In the form in which it is recorded, so that nothing of it is copied on the way.
-    case event(PostedEvent, id: String?, ignored: [String])
+    case event(PostedEvent)
     indirect case other(Request)
 
     /// The key that it would change.
     var key: Key? {
         switch self {
-        case .event(let event, _, _): event.command.key
+        case .event(let event): event.command.key
         case .other(let request): request.command.changedKey
         }
     }
