@@ -57,6 +57,12 @@ extension Hub {
     /// Whether the end of the batch is yet to be decided: ``decide(at:limit:)`` goes on with it.
     public var isDeciding: Bool { batch?.isComplete == false }
 
+    /// How many records are worth giving to the journal at once, by how many the last batch had: 32 to 64, or 256.
+    ///
+    /// Everybody waits for the last part of a batch, so of a short one it is to be a small share. Each part wakes the
+    /// journal's thread, which in a long one costs more than it gains.
+    public var partLength: Int { lastBatchCount > 512 ? 256 : max(32, lastBatchCount / 8) }
+
     /// Decides what is waiting, in the order of arrival; deadlines that are due come first.
     ///
     /// A long batch comes in parts, so that the journal can write one while the next is decided: call this again for as

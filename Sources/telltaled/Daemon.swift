@@ -205,7 +205,7 @@ final class Daemon {
     ///
     /// What makes no records is shown at once; otherwise the journal tells what became of them.
     private func decide(at now: HubTime) {
-        let limit = journal.isImmediate ? .max : Self.recordsPerPart
+        let limit = journal.isImmediate ? .max : FailPoint.recordsPerPart ?? hub.partLength
         var hasRecords = false
         while true {
             let part = hub.decide(at: now, limit: limit)
@@ -220,9 +220,6 @@ final class Daemon {
             return flush(at: now)
         }
     }
-
-    /// As many as are worth waking the journal's thread for.
-    private static let recordsPerPart = FailPoint.recordsPerPart ?? 256
 
     private func commit(_ lastPart: [JournalRecord]) {
         if journal.isImmediate { return take(Message(journal.appendAtOnce(lastPart))) }

@@ -365,6 +365,21 @@ struct HubTests {
         #expect(whole.hub.durableSequence == records.last?.sequence)
     }
 
+    @Test(
+        "the parts of a short batch are an eighth of the last one",
+        arguments: [(0, 32), (1, 32), (320, 40), (512, 64), (513, 256), (5_000, 256)])
+    func partLength(lastBatch: Int, length: Int) throws {
+        let house = try House()
+        // A connection may have a thousand in flight.
+        for start in stride(from: 0, to: lastBatch, by: 1_000) {
+            let shop = house.connect()
+            for _ in start..<min(start + 1_000, lastBatch) { house.post("EVT coffee-order/1 type=start", from: shop) }
+        }
+        #expect(house.hub.decide(at: house.now).count == lastBatch)
+        house.hub.committed(at: house.now)
+        #expect(house.hub.partLength == length)
+    }
+
     @Test func `nothing is rendered while a batch is on its way to the disk`() throws {
         let house = try House()
         let (shop, screen) = (house.connect(), house.connect())
