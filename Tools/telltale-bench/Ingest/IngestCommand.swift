@@ -20,7 +20,12 @@ struct IngestCommand: ParsableCommand {
             """)
 
     @Option(help: "Connections; may be repeated.") var connections: [Int] = [1, 16]
-    @Option(help: "Events without an answer, over all connections.") var pending = 2_000
+    @Option(
+        help: """
+            Events without an answer, over all connections. (default: 1000 for each connection, of the 1024 that \
+            telltaled takes, and at most the 4000 that NATS's Go client keeps by default)
+            """)
+    var pending: Int?
     @Option(help: "Connections that follow everything meanwhile; the peers have none.") var subscribers = 0
     @Option(help: "Seconds of each measurement, after one to warm up.") var seconds = 5
     @Option(help: "Measurements of each figure, by turns.") var rounds: Int?
@@ -33,7 +38,7 @@ struct IngestCommand: ParsableCommand {
     @Flag(help: "Print one JSON object.") var json = false
 
     func validate() throws {
-        guard connections.allSatisfy({ (1...1_000).contains($0) }), pending > 0, seconds > 0, keys > 0,
+        guard connections.allSatisfy({ (1...1_000).contains($0) }), pending ?? 1 > 0, seconds > 0, keys > 0,
             (0...1_000).contains(subscribers),
             rounds ?? 1 > 0, (120...4_000).contains(bytes)
         else { throw ValidationError("numbers must be above 0, connections at most 1000, bytes from 120 to 4000") }
@@ -77,7 +82,7 @@ struct IngestCommand: ParsableCommand {
     ) throws -> [(name: String, results: [IngestResult])] {
         var results = contestants.map { (name: $0.name, results: [IngestResult]()) }
         var plan = IngestLoad.Plan(
-            connections: connections, pending: max(pending, connections), milliseconds: Int64(seconds) * 1_000)
+            connections: connections, pending: pendingCount(over: connections), milliseconds: Int64(seconds) * 1_000)
         for _ in 0..<(rounds ?? (contestants.count > 1 ? 3 : 1)) {
             for index in contestants.indices {
                 let target = try contestants[index].make()
@@ -89,12 +94,20 @@ struct IngestCommand: ParsableCommand {
         return results
     }
 
+    /// What both sides take without making anybody wait: a client of NATS that has more stops, and so does a connection
+    /// to the daemon (protocol.md §1).
+    private func pendingCount(over connections: Int) -> Int {
+        max(pending ?? min(1_000 * connections, 4_000), connections)
+    }
+
     // MARK: Telling
 
     private func describe(_ all: [(name: String, results: [IngestResult])], connections: Int) -> JSON {
         var object = JSONObject()
         let own = median(all[0].results.map(\.rate))
-        if !json { print("\(connections) connections, \(max(pending, connections)) pending, \(bytes)-byte events") }
+        if !json {
+            print("\(connections) connections, \(pendingCount(over: connections)) pending, \(bytes)-byte events")
+        }
         for (name, results) in all {
             let rate = median(results.map(\.rate))
             let latency = merged(results)
