@@ -13,9 +13,7 @@ extension Hub {
     /// How to take it back is noted in ``undo``, for a batch that cannot be written.
     ///
     /// - Throws: What the sender is answered; nothing has changed then.
-    mutating func apply(
-        _ input: Input, sequence: Int64
-    ) throws(WireError) -> Applied {
+    mutating func apply(_ input: Input, sequence: Int64) throws(WireError) -> Applied {
         switch input {
         case .settings(let settings):
             undo.append(.settings(self.settings, hadSettings: hasSettings))
@@ -45,9 +43,7 @@ extension Hub {
 
     // MARK: Events
 
-    mutating func apply(
-        _ posted: PostedEvent, from source: String, sequence: Int64
-    ) throws(WireError) -> Applied {
+    mutating func apply(_ posted: PostedEvent, from source: String, sequence: Int64) throws(WireError) -> Applied {
         // What the event holds is asked for where it is needed: a copy of all of it would touch a dozen counts.
         let applied: Applied
         if let known = entities.index(of: posted.command.key, hash: posted.keyHash), let current = activity(at: known),
@@ -67,9 +63,7 @@ extension Hub {
         return applied
     }
 
-    private mutating func applyWhereNoneLives(
-        _ posted: PostedEvent, sequence: Int64
-    ) throws(WireError) -> Applied {
+    private mutating func applyWhereNoneLives(_ posted: PostedEvent, sequence: Int64) throws(WireError) -> Applied {
         let key = posted.command.key
         let kindIndex = try kindOfActivities(named: String(key.kind))
         guard let known = entities.index(of: key, hash: posted.keyHash), let current = activity(at: known),
@@ -153,9 +147,7 @@ extension Hub {
         return settle(entity, ActivityBox(consume activity), outcome, sequence: sequence)
     }
 
-    private mutating func fireDeadline(
-        _ input: Input, of key: Key, sequence: Int64
-    ) throws(WireError) -> Applied {
+    private mutating func fireDeadline(_ input: Input, of key: Key, sequence: Int64) throws(WireError) -> Applied {
         guard let entity = entities.index(of: key) else { throw unknownKey(key) }
         guard var activity = activity(at: entity)?.value else {
             return try applyToControl(input, sequence: sequence)

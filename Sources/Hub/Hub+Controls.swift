@@ -350,9 +350,7 @@ extension Hub {
         if case .reported(_, _, _, let connection) = input { connection } else { nil }
     }
 
-    private mutating func create(
-        _ key: Key, provider: ConnectionNumber?
-    ) throws(WireError) -> EntityIndex {
+    private mutating func create(_ key: Key, provider: ConnectionNumber?) throws(WireError) -> EntityIndex {
         let name = String(key.kind)
         guard let kindIndex = kinds.current[name] else { throw unknownKey(key) }
         let entity = entities.intern(key)

@@ -57,11 +57,14 @@ extension Hub {
     /// Whether the end of the batch is yet to be decided: ``decide(at:limit:)`` goes on with it.
     public var isDeciding: Bool { batch?.isComplete == false }
 
-    /// How many records are worth giving to the journal at once, by how many the last batch had: 32 to 64, or 256.
+    /// How many records are worth giving to the journal at once, by the length of this batch so far and of the last one:
+    /// 32 to 64, or 256.
     ///
     /// Everybody waits for the last part of a batch, so of a short one it is to be a small share. Each part wakes the
     /// journal's thread, which in a long one costs more than it gains.
-    public var partLength: Int { lastBatchCount > 512 ? 256 : max(32, lastBatchCount / 8) }
+    public var partLength: Int {
+        max(lastBatchCount, batch?.recordCount ?? 0) > 512 ? 256 : max(32, lastBatchCount / 8)
+    }
 
     /// Decides what is waiting, in the order of arrival; deadlines that are due come first.
     ///
@@ -75,6 +78,7 @@ extension Hub {
         if batch == nil {
             goOnAnswering(at: now)
             batch = Batch(expecting: lastBatchCount, limit: limit)
+            // An event with an id notes two ways back.
             undo.reserveCapacity(2 * lastBatchCount)
             time = max(time, now.time)
             wall = max(wall, now.wall)

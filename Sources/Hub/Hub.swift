@@ -93,7 +93,7 @@ public struct Hub: ~Copyable {
 
     /// The batch that the journal is writing, or `nil` between commits.
     var batch: Batch?
-    /// How to take it all back, newest last.
+    /// How to take it all back, newest last; empty between batches.
     var undo: [Undo] = []
     /// The one before, until there is time to free what it held.
     var settledBatch: Batch?
@@ -166,7 +166,7 @@ struct Batch: Sendable {
     var adoptedSettings: DecisionSettings?
     /// What each record changed for those who follow its key.
     var changes: [Change] = []
-    /// What was noted for taking it back, once it is settled.
+    /// How it could have been taken back, once it is settled: only to be freed with the rest of it.
     var undo: [Undo] = []
     /// What providers are asked to do.
     var performances: [(key: Key, ControlPerformance)] = []

@@ -20,7 +20,7 @@ final class PostedEvent: Sendable {
     let ignored: [String]
 
     /// About what one takes in memory: Swift does not tell the size of an object.
-    static let byteCount = 40 + MemoryLayout<EventCommand>.size + MemoryLayout<ActivityEvent>.size
+    static let byteCount = 80 + MemoryLayout<EventCommand>.size + MemoryLayout<ActivityEvent>.size
 
     /// - Throws: `bad_json` for a tail with a member of the wrong type.
     convenience init(_ command: consuming EventCommand) throws(WireError) {

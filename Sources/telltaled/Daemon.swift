@@ -205,9 +205,9 @@ final class Daemon {
     ///
     /// What makes no records is shown at once; otherwise the journal tells what became of them.
     private func decide(at now: HubTime) {
-        let limit = journal.isImmediate ? .max : FailPoint.recordsPerPart ?? hub.partLength
         var hasRecords = false
         while true {
+            let limit = journal.isImmediate ? .max : FailPoint.recordsPerPart ?? hub.partLength
             let part = hub.decide(at: now, limit: limit)
             hasRecords = hasRecords || !part.isEmpty
             if hub.isDeciding {

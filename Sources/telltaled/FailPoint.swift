@@ -12,7 +12,7 @@ final class FailPoint: Sendable {
     static var recordsBetweenSnapshots: Int64? { number("TELLTALE_SNAPSHOT_RECORDS").map { Int64($0) } }
 
     /// `TELLTALE_PART_RECORDS=N`: how many records the journal gets at a time, so that a small batch has many parts.
-    static var recordsPerPart: Int? { number("TELLTALE_PART_RECORDS").map { max(1, $0) } }
+    static let recordsPerPart = number("TELLTALE_PART_RECORDS").map { max(1, $0) }
 
     /// `TELLTALE_LOG_BYTES=N`: how long the journal's log is when it is copied, so that a test meets that.
     static var logByteCount: Int? { number("TELLTALE_LOG_BYTES") }

@@ -380,6 +380,17 @@ struct HubTests {
         #expect(house.hub.partLength == length)
     }
 
+    @Test func `a long batch behind a short one is soon cut into long parts`() throws {
+        let house = try House()
+        let shop = house.connect()
+        for _ in 0..<1_000 { house.post("EVT coffee-order/1 type=start", from: shop) }
+        var lengths: [Int] = []
+        repeat {
+            lengths.append(house.hub.decide(at: house.now, limit: house.hub.partLength).count)
+        } while house.hub.isDeciding
+        #expect(lengths == Array(repeating: 32, count: 17) + [256, 200])
+    }
+
     @Test func `nothing is rendered while a batch is on its way to the disk`() throws {
         let house = try House()
         let (shop, screen) = (house.connect(), house.connect())

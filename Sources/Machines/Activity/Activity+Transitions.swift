@@ -70,7 +70,9 @@ extension Activity {
         return outcome
     }
 
-    /// - Parameter outcome: `ignored` before.
+    /// What every event does that is not one of the activity's own.
+    ///
+    /// - Parameter outcome: `ignored` before, and where nothing comes of it.
     mutating func takeDomainEvent(
         _ name: String, _ event: ActivityEvent, settings: ActivitySettings, at now: Timestamp,
         _ outcome: inout ActivityOutcome
@@ -102,6 +104,8 @@ extension Activity {
     }
 
     /// What an ended one makes of a domain event: an edge of its final state's `reopen` may take it.
+    ///
+    /// - Parameter outcome: As of ``takeDomainEvent(_:_:settings:at:_:)``.
     private mutating func reopen(
         by name: String, _ event: ActivityEvent, settings: ActivitySettings, at now: Timestamp,
         _ outcome: inout ActivityOutcome

@@ -237,7 +237,7 @@ extension Activity {
 extension Activity {
     /// Asks the processor for what every event looks at, and what does not lie in the activity itself.
     package func prefetchParts() {
-        MemoryAddress(of: origin).prefetch(byteCount: 64)
+        MemoryAddress(of: origin).prefetch(byteCount: 88)
         guard case .object(let object) = content else { return }
         let place = object.place
         place.address.prefetch(byteCount: place.byteCount)

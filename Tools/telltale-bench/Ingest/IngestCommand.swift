@@ -104,6 +104,7 @@ struct IngestCommand: ParsableCommand {
 
     private func describe(_ all: [(name: String, results: [IngestResult])], connections: Int) -> JSON {
         var object = JSONObject()
+        object["pending"] = .integer(Int64(pendingCount(over: connections)))
         let own = median(all[0].results.map(\.rate))
         if !json {
             print("\(connections) connections, \(pendingCount(over: connections)) pending, \(bytes)-byte events")
