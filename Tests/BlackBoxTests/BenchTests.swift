@@ -48,9 +48,10 @@ struct BenchTests {
             #expect(entry["folded_share"]?["most"] == 0)
         }
         let lengths = ["telltale", "plain C"].compactMap {
-            report["4x8x4"]?[$0]?["bytes_per_delivery"]?["median"]?.integer
+            report["4x8x4"]?[$0]?["bytes_per_delivery"]?["median"]?.double
         }
-        #expect(lengths.count == 2 && abs(lengths[0] - lengths[1]) <= 5, "the same bytes: \(lengths)")
+        // The measurement may begin and end within a line, of some 260 bytes and a hundred.
+        #expect(lengths.count == 2 && abs(lengths[0] - lengths[1]) <= 20, "the same bytes: \(lengths)")
         #expect(report["idle"]?["telltale"]?["bytes_per_connection"]?.integer != nil)
     }
 
