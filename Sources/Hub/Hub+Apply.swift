@@ -46,13 +46,12 @@ extension Hub {
     mutating func apply(_ posted: PostedEvent, from source: String, sequence: Int64) throws(WireError) -> Applied {
         // What the event holds is asked for where it is needed: a copy of all of it would touch a dozen counts.
         let applied: Applied
-        if let known = entities.index(of: posted.command.key, hash: posted.keyHash), let current = activity(at: known),
-            current.isLive
-        {
+        let known = entities.index(of: posted.command.key, hash: posted.keyHash)
+        if let known, let current = activity(at: known), current.isLive {
             // Its kind is there: one that something lives by cannot go.
             applied = try applyToActivity(current, at: known, posted.command.key, posted.event, sequence: sequence)
         } else {
-            applied = try applyWhereNoneLives(posted, sequence: sequence)
+            applied = try applyWhereNoneLives(posted, at: known, sequence: sequence)
         }
         if let eid = posted.command.eid {
             let number = eventIDs.insert(
@@ -63,12 +62,15 @@ extension Hub {
         return applied
     }
 
-    private mutating func applyWhereNoneLives(_ posted: PostedEvent, sequence: Int64) throws(WireError) -> Applied {
+    /// - Parameter known: The index of its key, where it has one.
+    private mutating func applyWhereNoneLives(
+        _ posted: PostedEvent, at known: EntityIndex?, sequence: Int64
+    ) throws(WireError) -> Applied {
         let key = posted.command.key
         let kindIndex = try kindOfActivities(named: String(key.kind))
-        guard let known = entities.index(of: key, hash: posted.keyHash), let current = activity(at: known),
-            !current.isReplaced(by: posted.event)
-        else { return try begin(posted, kind: kindIndex, sequence: sequence) }
+        guard let known, let current = activity(at: known), !current.isReplaced(by: posted.event) else {
+            return try begin(posted, kind: kindIndex, sequence: sequence)
+        }
         return try applyToActivity(current, at: known, key, posted.event, sequence: sequence)
     }
 
