@@ -4,7 +4,7 @@ internal import Machines
 public import Model
 
 extension Hub {
-    /// The next moment on the kinds' clock at which ``decide(at:limit:)`` has something to do by itself.
+    /// The next moment on the kinds' clock at which ``decide(at:limit:batchLimit:)`` has something to do by itself.
     public var nextDeadline: Timestamp? { deadlines.min?.time }
     /// The same on the real clock.
     public var nextWallDeadline: Timestamp? { wallDeadlines.min?.time }

@@ -23,7 +23,7 @@ extension Hub {
         return id
     }
 
-    /// Bytes arrived. Their lines are understood now, and decided in ``decide(at:limit:)``.
+    /// Bytes arrived. Their lines are understood now, and decided in ``decide(at:limit:batchLimit:)``.
     public mutating func received(_ bytes: Span<UInt8>, from id: SessionID, at now: HubTime) {
         guard let session = self[id] else { return }
         session.lastReceived = now.monotonic

@@ -38,7 +38,7 @@ extension Hub {
 
     private var requestRecordCount: Int { (batch?.recordCount ?? 0) - (batch?.ownRecordCount ?? 0) }
 
-    /// Whether ``decide(at:limit:)`` would find something to do.
+    /// Whether ``decide(at:limit:batchLimit:)`` would find something to do.
     public func hasWork(at now: HubTime) -> Bool {
         if !arrivals.isEmpty || !postponed.isEmpty { return true }
         // What could not be written is not tried again at once.
@@ -54,16 +54,21 @@ extension Hub {
     /// Whether a batch waits for the journal. Nothing is decided and nothing is rendered until it is settled.
     public var isCommitting: Bool { batch != nil }
 
-    /// Whether the end of the batch is yet to be decided: ``decide(at:limit:)`` goes on with it.
+    /// Whether the end of the batch is yet to be decided: ``decide(at:limit:batchLimit:)`` goes on with it.
     public var isDeciding: Bool { batch?.isComplete == false }
 
-    /// How many records are worth giving to the journal at once, by the length of this batch so far and of the last one:
-    /// 32 to 64, or 256.
+    /// How many requests wait to be decided.
+    public var waitingCount: Int { arrivals.count }
+
+    /// How many records are worth giving to the journal at once: a quarter of the requests that are still to be decided for
+    /// this batch, but 32 to 256.
     ///
-    /// Everybody waits for the last part of a batch, so of a short one it is to be a small share. Each part wakes the
-    /// journal's thread, which in a long one costs more than it gains.
-    public var partLength: Int {
-        max(lastBatchCount, batch?.recordCount ?? 0) > 512 ? 256 : max(32, lastBatchCount / 8)
+    /// Everybody waits for the last part of a batch, so it is to be short. Each part wakes the journal's thread, so they are
+    /// to be few.
+    ///
+    /// - Parameter batchLimit: As of ``decide(at:limit:batchLimit:)``.
+    public func partLength(batchLimit: Int = .max) -> Int {
+        min(max(32, min(arrivals.count, batch?.room ?? batchLimit) / 4), 256)
     }
 
     /// Decides what is waiting, in the order of arrival; deadlines that are due come first.
@@ -71,13 +76,16 @@ extension Hub {
     /// A long batch comes in parts, so that the journal can write one while the next is decided: call this again for as
     /// long as it ``isDeciding``, at the same moment, with nothing in between.
     ///
-    /// - Parameter limit: The part ends with the input that makes this many records.
+    /// - Parameters:
+    ///   - limit: The part ends with the input that makes this many records.
+    ///   - batchLimit: How many requests it decides at most, all parts together; the first part says so. Others wait for the
+    ///     next batch.
     /// - Returns: The records to be made durable. After the last part call ``committed(at:)``, at once when there were
     ///   none, or ``refused(at:)``.
-    public mutating func decide(at now: HubTime, limit: Int = .max) -> [JournalRecord] {
+    public mutating func decide(at now: HubTime, limit: Int = .max, batchLimit: Int = .max) -> [JournalRecord] {
         if batch == nil {
             goOnAnswering(at: now)
-            batch = Batch(expecting: lastBatchCount, limit: limit)
+            batch = Batch(expecting: lastBatchCount, limit: limit, room: batchLimit)
             // An event with an id notes two ways back.
             undo.reserveCapacity(2 * lastBatchCount)
             time = max(time, now.time)
@@ -87,7 +95,8 @@ extension Hub {
             fireDeadlines(at: now)
         }
         precondition(isDeciding, "the journal still has the last batch")
-        while batchHasRoom, batch?.records.count ?? 0 < limit, let id = arrivals.popFirst() {
+        while batchHasRoom, batch?.room ?? 0 > 0, batch?.records.count ?? 0 < limit, let id = arrivals.popFirst() {
+            batch?.room -= 1
             guard let session = self[id] else { continue }
             if session.holdsBack, !session.isClosing, !session.hasSaidBye {
                 batch?.held.append(id)
@@ -97,7 +106,7 @@ extension Hub {
             guard let request = session.popRequest(), !session.isClosing, !session.hasSaidBye else { continue }
             decide(request, from: session, at: now)
         }
-        let isComplete = arrivals.isEmpty || !batchHasRoom
+        let isComplete = arrivals.isEmpty || !batchHasRoom || batch?.room == 0
         batch?.isComplete = isComplete
         return batch?.takeRecords() ?? []
     }

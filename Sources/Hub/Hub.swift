@@ -11,7 +11,7 @@ internal import Wire
 /// Telltale as one value: what is true of every activity and control, who follows it, and what each is owed.
 ///
 /// A shell tells it what happened (``connected(at:)``, ``received(_:from:at:)``, ``disconnected(_:at:)``), then turns it:
-/// ``decide(at:limit:)`` gives the records to be made durable, ``committed(at:)`` or ``refused(at:)`` says what became of
+/// ``decide(at:limit:batchLimit:)`` gives the records to be made durable, ``committed(at:)`` or ``refused(at:)`` says what became of
 /// them, and ``appendOutput(for:at:to:)`` renders what a writable session is due. Between a decision and its commit
 /// nothing is rendered, so nobody can be shown what is not durable (architecture.md, *A turn*).
 ///
@@ -148,12 +148,14 @@ struct SpareWriters: ~Copyable {
 
 /// What one turn decided, until the journal has it.
 struct Batch: Sendable {
-    /// Those that ``Hub/decide(at:limit:)`` has not given away yet.
+    /// Those that ``Hub/decide(at:limit:batchLimit:)`` has not given away yet.
     var records: [JournalRecord] = []
     /// How many there are, given away or not.
     var recordCount = 0
     /// Those of them that nobody asked for and no deadline made.
     var ownRecordCount = 0
+    /// How many requests may still be decided for it.
+    var room = Int.max
     /// Everything in it is decided.
     var isComplete = false
     /// The keys that it forgets, and the ends of their chains.
@@ -180,8 +182,11 @@ struct Batch: Sendable {
     /// With room for as many records as the last one had: a busy hub's next has about as many, and growing to them step
     /// by step would copy each a few times.
     ///
-    /// - Parameter limit: Of how many records a part is.
-    init(expecting count: Int, limit: Int) {
+    /// - Parameters:
+    ///   - limit: Of how many records a part is.
+    ///   - room: Of how many requests all of it is.
+    init(expecting count: Int, limit: Int, room: Int) {
+        self.room = room
         records.reserveCapacity(min(count, limit))
         changes.reserveCapacity(count)
     }

@@ -35,7 +35,9 @@ public final class JournalWriter: Sendable {
         return desk.use { journal in
             var whole = OpenBatch()
             whole.write(batch, to: journal)
-            return whole.commit(to: journal).map { JournalReceipt(lastSequence: journal.lastSequence, duration: $0) }
+            return whole.commit(to: journal).map {
+                JournalReceipt(lastSequence: journal.lastSequence, duration: $0, wait: $0)
+            }
         }
     }
 
@@ -43,9 +45,10 @@ public final class JournalWriter: Sendable {
     ///
     /// - Precondition: As of ``Journal/write(_:)``, counted over everything that was submitted.
     public func append(_ batch: [JournalRecord], completion: @escaping Completion<JournalReceipt>) {
+        let start = ContinuousClock.now
         inbox.post {
             $0.steps.append(.write(batch))
-            $0.steps.append(.commit(completion))
+            $0.steps.append(.commit(start, completion))
         }
     }
 
@@ -103,10 +106,13 @@ public struct JournalReceipt: Hashable, Sendable {
     public var lastSequence: Int64
     /// How long writing and syncing took, without what the parts of a batch were waited for.
     public var duration: Duration
+    /// How long it took from the moment at which the journal was given the last of it.
+    public var wait: Duration
 
-    public init(lastSequence: Int64, duration: Duration) {
+    public init(lastSequence: Int64, duration: Duration, wait: Duration) {
         self.lastSequence = lastSequence
         self.duration = duration
+        self.wait = wait
     }
 }
 
@@ -122,7 +128,8 @@ public enum SnapshotStep: Hashable, Sendable {
 
 private enum Step: Sendable {
     case write([JournalRecord])
-    case commit(JournalWriter.Completion<JournalReceipt>)
+    /// Since when it is waited for, and who waits.
+    case commit(ContinuousClock.Instant, JournalWriter.Completion<JournalReceipt>)
 
     var isCommit: Bool { if case .commit = self { true } else { false } }
 }
@@ -216,7 +223,7 @@ private struct WriterThread {
         for (index, step) in steps.enumerated() {
             switch step {
             case .write(let part): batch.write(part, to: journal)
-            case .commit(let completion): batch.waiting.append((batch.newest, completion))
+            case .commit(let start, let completion): batch.waiting.append((batch.newest, start, completion))
             }
             if index == end { batch.finish(in: journal) }
         }
@@ -239,8 +246,9 @@ private struct WriterThread {
 
 /// What is written of a batch, and who waits for it.
 private struct OpenBatch {
-    /// The last record of each batch that ends with this commit, and whom to tell.
-    var waiting: [(newest: Int64?, completion: JournalWriter.Completion<JournalReceipt>)] = []
+    /// The last record of each batch that ends with this commit, since when it is waited for, and whom to tell.
+    var waiting:
+        [(newest: Int64?, start: ContinuousClock.Instant, completion: JournalWriter.Completion<JournalReceipt>)] = []
     /// The last record that was submitted.
     private(set) var newest: Int64?
     /// Something was submitted, and is not committed.
@@ -263,9 +271,12 @@ private struct OpenBatch {
     /// Commits it, and tells those who wait.
     mutating func finish(in journal: any Journal) {
         let outcome = commit(to: journal)
-        for (newest, completion) in waiting {
+        let end = ContinuousClock.now
+        for (newest, start, completion) in waiting {
             completion(
-                outcome.map { JournalReceipt(lastSequence: newest ?? journal.lastSequence, duration: $0) })
+                outcome.map {
+                    JournalReceipt(lastSequence: newest ?? journal.lastSequence, duration: $0, wait: end - start)
+                })
         }
         self = OpenBatch()
     }

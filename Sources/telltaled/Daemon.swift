@@ -29,6 +29,7 @@ final class Daemon {
     private var stallTimer: TimerHandle?
     private var signals: [SignalHandle] = []
     private var pace: FlushPace
+    private var share = BatchShare()
     private var outgoing = Outgoing()
     private var snapshotSequence: Int64
     /// By the monotonic clock; the least there is while the disk is not full.
@@ -51,7 +52,7 @@ final class Daemon {
 
     /// What other threads say.
     enum Message: Sendable {
-        case committed(microseconds: Int)
+        case committed(JournalReceipt)
         case refused(JournalError)
         case history(HistoryRequest, Result<[JournalRecord], JournalError>)
         case snapshotWritten(Result<Void, JournalError>)
@@ -61,9 +62,7 @@ final class Daemon {
         /// What became of a batch.
         init(_ result: Result<JournalReceipt, JournalError>) {
             switch result {
-            case .success(let receipt):
-                let (seconds, attoseconds) = receipt.duration.components
-                self = .committed(microseconds: Int(seconds) * 1_000_000 + Int(attoseconds / 1_000_000_000_000))
+            case .success(let receipt): self = .committed(receipt)
             case .failure(let error): self = .refused(error)
             }
         }
@@ -205,15 +204,19 @@ final class Daemon {
     ///
     /// What makes no records is shown at once; otherwise the journal tells what became of them.
     private func decide(at now: HubTime) {
+        let waiting = hub.waitingCount
+        let share = journal.isImmediate ? .max : share.limit(waiting: waiting)
+        let start = ContinuousClock.now
         var hasRecords = false
         while true {
-            let limit = journal.isImmediate ? .max : FailPoint.recordsPerPart ?? hub.partLength
-            let part = hub.decide(at: now, limit: limit)
+            let limit = journal.isImmediate ? .max : FailPoint.recordsPerPart ?? hub.partLength(batchLimit: share)
+            let part = hub.decide(at: now, limit: limit, batchLimit: share)
             hasRecords = hasRecords || !part.isEmpty
             if hub.isDeciding {
                 journal.write(part)
                 continue
             }
+            self.share.decided(waiting - hub.waitingCount, in: .now - start)
             for fault in hub.takeMachineFaults() { logger.warning("\(fault)") }
             if hasRecords { return commit(part) }
             hub.committed(at: now)
@@ -230,8 +233,10 @@ final class Daemon {
     private func take(_ message: Message) {
         let now = clock.now
         switch message {
-        case .committed(let microseconds):
-            hub.statistics.countSync(microseconds: microseconds)
+        case .committed(let receipt):
+            let (seconds, attoseconds) = receipt.duration.components
+            hub.statistics.countSync(microseconds: Int(seconds) * 1_000_000 + Int(attoseconds / 1_000_000_000_000))
+            share.committed(after: receipt.wait)
             if nextFullComplaint > .min {
                 logger.notice("there is space again")
                 nextFullComplaint = .min

@@ -366,29 +366,56 @@ struct HubTests {
     }
 
     @Test(
-        "the parts of a short batch are an eighth of the last one",
-        arguments: [(0, 32), (1, 32), (320, 40), (512, 64), (513, 256), (5_000, 256)])
-    func partLength(lastBatch: Int, length: Int) throws {
+        "a part is a quarter of what is left of its batch",
+        arguments: [
+            (0, Int.max, [0]), (20, .max, [20]), (100, .max, [32, 32, 32, 4]), (400, 40, [32, 8]),
+            (400, .max, [100, 75, 56, 42, 32, 32, 32, 31]),
+            (2_000, 1_200, [256, 236, 177, 132, 99, 75, 56, 42, 32, 32, 32, 31]),
+        ])
+    func partLength(waiting: Int, batchLimit: Int, lengths: [Int]) throws {
         let house = try House()
         // A connection may have a thousand in flight.
-        for start in stride(from: 0, to: lastBatch, by: 1_000) {
+        for start in stride(from: 0, to: waiting, by: 1_000) {
             let shop = house.connect()
-            for _ in start..<min(start + 1_000, lastBatch) { house.post("EVT coffee-order/1 type=start", from: shop) }
+            for _ in start..<min(start + 1_000, waiting) { house.post("EVT coffee-order/1 type=start", from: shop) }
         }
-        #expect(house.hub.decide(at: house.now).count == lastBatch)
-        house.hub.committed(at: house.now)
-        #expect(house.hub.partLength == length)
+        var parts: [Int] = []
+        repeat {
+            let limit = house.hub.partLength(batchLimit: batchLimit)
+            parts.append(house.hub.decide(at: house.now, limit: limit, batchLimit: batchLimit).count)
+        } while house.hub.isDeciding
+        #expect(parts == lengths)
     }
 
-    @Test func `a long batch behind a short one is soon cut into long parts`() throws {
+    @Test func `what a batch has no room for is decided with the next one, in order`() throws {
+        let house = try House()
+        let (shop, other) = (house.connect(), house.connect())
+        for (number, sender) in [shop, other, shop, shop, other].enumerated() {
+            house.post("EVT coffee-order/\(number) type=start id=\(number)", from: sender)
+        }
+        var orders: [[String]] = []
+        while house.hub.hasWork(at: house.now) {
+            var batch: [String] = []
+            repeat {
+                batch += house.hub.decide(at: house.now, limit: 1, batchLimit: 2).map(\.entity)
+            } while house.hub.isDeciding
+            orders.append(batch)
+            #expect(house.hub.waitingCount == [3, 1, 0][orders.count - 1])
+            house.hub.committed(at: house.now)
+        }
+        #expect(
+            orders == [
+                ["coffee-order/0", "coffee-order/1"], ["coffee-order/2", "coffee-order/3"], ["coffee-order/4"],
+            ])
+    }
+
+    @Test func `what makes no record takes up room in a batch too`() throws {
         let house = try House()
         let shop = house.connect()
-        for _ in 0..<1_000 { house.post("EVT coffee-order/1 type=start", from: shop) }
-        var lengths: [Int] = []
-        repeat {
-            lengths.append(house.hub.decide(at: house.now, limit: house.hub.partLength).count)
-        } while house.hub.isDeciding
-        #expect(lengths == Array(repeating: 32, count: 17) + [256, 200])
+        for number in 1...3 { house.post("PING id=\(number)", from: shop) }
+        #expect(house.hub.decide(at: house.now, batchLimit: 2).isEmpty)
+        #expect(house.hub.waitingCount == 1)
+        house.hub.committed(at: house.now)
     }
 
     @Test func `nothing is rendered while a batch is on its way to the disk`() throws {

@@ -43,6 +43,13 @@ struct JournalWriterTests {
         #expect(order.withLock(\.self) == ["answered", "read 5"])
     }
 
+    @Test func `a batch that was given at once was waited for at least as long as it took`() async throws {
+        let writer = JournalWriter(InMemoryJournal(epoch: 1)) { Issue.record("\($0)") }
+        let receipt = try await result { writer.append(records(1..<1_000), completion: $0) }
+        #expect(receipt.wait >= receipt.duration)
+        #expect(receipt.duration > .zero)
+    }
+
     @Test func `a part that cannot be written refuses its batch, and not the next one`() async throws {
         let isFull = Mutex(true)
         let journal = ObservedJournal { (_) throws(JournalError) in
