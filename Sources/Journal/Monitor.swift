@@ -41,8 +41,11 @@ internal import Glibc
 }
 
 /// Runs `body` on a thread of its own, with every signal blocked: those are for the loop.
-package func startThread(_ body: sending @escaping () -> Void) {
-    let start = unsafe Unmanaged.passRetained(ThreadStart(body)).toOpaque()
+///
+/// - Parameter isBackground: Nobody waits for what it does, so it is not to take a processor from those who are waited
+///   for: while they want it, it gets a tenth of what they get.
+package func startThread(isBackground: Bool = false, _ body: sending @escaping () -> Void) {
+    let start = unsafe Unmanaged.passRetained(ThreadStart(isBackground, body)).toOpaque()
     var thread = pthread_t()
     let code = unsafe pthread_create(
         &thread, nil,
@@ -52,6 +55,8 @@ package func startThread(_ body: sending @escaping () -> Void) {
             var all = sigset_t()
             unsafe sigfillset(&all)
             unsafe pthread_sigmask(SIG_BLOCK, &all, nil)
+            // On Linux this is the thread's own. Where it may not be set, nothing is lost but time.
+            if start.isBackground { _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10) }
             start.body()
             return nil
         }, start)
@@ -60,9 +65,11 @@ package func startThread(_ body: sending @escaping () -> Void) {
 }
 
 private final class ThreadStart {
+    let isBackground: Bool
     let body: () -> Void
 
-    init(_ body: @escaping () -> Void) {
+    init(_ isBackground: Bool, _ body: @escaping () -> Void) {
+        self.isBackground = isBackground
         self.body = body
     }
 }

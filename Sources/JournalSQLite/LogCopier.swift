@@ -30,7 +30,7 @@ final class LogCopier: Sendable {
         let connection = try SQLiteConnection(folder.database, .readWrite, fileSystem: options.fileSystem)
         try SQLiteJournal.configure(connection, options)
         let state = state
-        startThread {
+        startThread(isBackground: true) {
             while let sync = state.take({ $0.isWanted || $0.isOver }, { $0.isOver ? nil : $0.sync }) {
                 let outcome = Result { () throws(JournalError) in
                     try connection.setSync(sync)

@@ -8,7 +8,7 @@ enum SnapshotWriter {
         _ snapshot: HubSnapshot, to journal: JournalWriter, pruning: Pruning,
         completion: @escaping @Sendable (Result<Void, JournalError>) -> Void
     ) {
-        startThread {
+        startThread(isBackground: true) {
             do throws(JournalError) {
                 try perform(.begin(at: snapshot.sequence, pruning: pruning), on: journal)
                 do throws(JournalError) {
