@@ -79,7 +79,7 @@ extension SQLiteJournal {
     private static let restLength = 64
     private static let copyLimit = 4
     /// How many times ``SQLiteJournal/Options/logByteCount`` a log may be long while it is copied.
-    private static let lengthLimit = 8
+    private static let lengthLimit = 4
     /// How many times as long it may become meanwhile, where a reader had let it grow longer than that.
     private static let growthLimit = 2
 

@@ -22,8 +22,9 @@ public final class SQLiteJournal: Journal {
         /// Up to this size every record and chunk is checked when the journal is opened, not only what is needed.
         /// In bytes; more is checked by `telltale journal verify`.
         public var checkedByteCount = 32 << 20
-        /// The log is copied into the file when it is longer. In bytes.
-        public var logByteCount = 8 << 20
+        /// The log is copied into the file when it is longer: each time a batch waits for the last of it, and for the
+        /// beginning of the next log. In bytes; what is longer is copied in longer bursts, and read at a recovery.
+        public var logByteCount = 16 << 20
         /// The log's file is kept longer than the log, by this much at most, so that a commit finds its bytes there. A
         /// commit that makes a file longer has the file system sync its own books too, which takes about as long again.
         /// In bytes; 0 for a log as long as its content.

@@ -28,7 +28,7 @@ struct JournalBench: ParsableCommand {
     var page = 8_192
 
     @Option(help: "Bytes of the log before it is copied into the file.")
-    var log = 8 << 20
+    var log = 16 << 20
 
     func run() throws {
         for batch in batch { try measure(batch) }
