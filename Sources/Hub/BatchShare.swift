@@ -6,7 +6,8 @@
 /// two fifths of all that is in flight in the batch, two fifths on the way and being read, and one fifth waiting.
 ///
 /// It pays where the disk takes less time than half of what deciding all of them would: then the hub is what others wait
-/// for. For a slower disk, or a few requests, a commit is to carry all that there is.
+/// for. For a slower disk, or a few requests, a commit is to carry all that there is; and so where batches follow each
+/// other no sooner than the pace lets them, whatever they hold.
 public struct BatchShare: Sendable {
     /// Of fewer requests nothing is left over, and the time that one takes cannot be told.
     private static let leastCount = 64
@@ -15,8 +16,12 @@ public struct BatchShare: Sendable {
     private var costOfRequest = Duration.zero
     /// For how long the last batch was waited for.
     private var wait: Duration?
+    private let pace: Duration
 
-    public init() {}
+    /// - Parameter pace: What lies between two batches at least.
+    public init(pace: Duration) {
+        self.pace = pace
+    }
 
     /// - Parameters:
     ///   - count: Of the requests that were decided.
@@ -32,7 +37,7 @@ public struct BatchShare: Sendable {
 
     /// How many requests are to be decided now at most, when `count` wait; `Int.max` for all.
     public func limit(waiting count: Int) -> Int {
-        guard let wait, count >= Self.leastCount, costOfRequest * count > wait * 2 else { return .max }
+        guard let wait, count >= Self.leastCount, costOfRequest * count > max(wait * 2, pace) else { return .max }
         return Self.twoThirds(of: count)
     }
 

@@ -60,6 +60,9 @@ extension Hub {
     /// How many requests wait to be decided.
     public var waitingCount: Int { arrivals.count }
 
+    /// How many were decided for the batch that is not settled.
+    public var batchRequestCount: Int { batch?.requestCount ?? 0 }
+
     /// How many records are worth giving to the journal at once: a quarter of the requests that are still to be decided for
     /// this batch, but 32 to 256.
     ///
@@ -85,7 +88,7 @@ extension Hub {
     public mutating func decide(at now: HubTime, limit: Int = .max, batchLimit: Int = .max) -> [JournalRecord] {
         if batch == nil {
             goOnAnswering(at: now)
-            batch = Batch(expecting: lastBatchCount, limit: limit, room: batchLimit)
+            batch = Batch(expecting: lastBatchCount, limit: limit, requestLimit: batchLimit)
             // An event with an id notes two ways back.
             undo.reserveCapacity(2 * lastBatchCount)
             time = max(time, now.time)
@@ -96,7 +99,6 @@ extension Hub {
         }
         precondition(isDeciding, "the journal still has the last batch")
         while batchHasRoom, batch?.room ?? 0 > 0, batch?.records.count ?? 0 < limit, let id = arrivals.popFirst() {
-            batch?.room -= 1
             guard let session = self[id] else { continue }
             if session.holdsBack, !session.isClosing, !session.hasSaidBye {
                 batch?.held.append(id)
@@ -104,6 +106,7 @@ extension Hub {
             }
             fetchAhead(of: session)
             guard let request = session.popRequest(), !session.isClosing, !session.hasSaidBye else { continue }
+            batch?.requestCount += 1
             decide(request, from: session, at: now)
         }
         let isComplete = arrivals.isEmpty || !batchHasRoom || batch?.room == 0

@@ -154,8 +154,9 @@ struct Batch: Sendable {
     var recordCount = 0
     /// Those of them that nobody asked for and no deadline made.
     var ownRecordCount = 0
-    /// How many requests may still be decided for it.
-    var room = Int.max
+    /// How many requests were decided for it, and how many may be.
+    var requestCount = 0
+    var requestLimit = Int.max
     /// Everything in it is decided.
     var isComplete = false
     /// The keys that it forgets, and the ends of their chains.
@@ -184,9 +185,9 @@ struct Batch: Sendable {
     ///
     /// - Parameters:
     ///   - limit: Of how many records a part is.
-    ///   - room: Of how many requests all of it is.
-    init(expecting count: Int, limit: Int, room: Int) {
-        self.room = room
+    ///   - requestLimit: How many requests may be decided for all of it.
+    init(expecting count: Int, limit: Int, requestLimit: Int) {
+        self.requestLimit = requestLimit
         records.reserveCapacity(min(count, limit))
         changes.reserveCapacity(count)
     }
@@ -195,6 +196,9 @@ struct Batch: Sendable {
         records.append(record)
         recordCount += 1
     }
+
+    /// How many requests may still be decided for it.
+    var room: Int { requestLimit - requestCount }
 
     /// What it holds so far, nobody asked for.
     mutating func noteOwnRecords() { ownRecordCount = recordCount }

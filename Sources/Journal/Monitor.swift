@@ -42,8 +42,8 @@ internal import Glibc
 
 /// Runs `body` on a thread of its own, with every signal blocked: those are for the loop.
 ///
-/// - Parameter isBackground: Nobody waits for what it does, so it is not to take a processor from those who are waited
-///   for: while they want it, it gets a tenth of what they get.
+/// - Parameter isBackground: What it does is waited for only where it has fallen far behind, so it is not to take a
+///   processor from those who are waited for: while they want it, it gets a tenth of what they get.
 package func startThread(isBackground: Bool = false, _ body: sending @escaping () -> Void) {
     let start = unsafe Unmanaged.passRetained(ThreadStart(isBackground, body)).toOpaque()
     var thread = pthread_t()
@@ -56,7 +56,7 @@ package func startThread(isBackground: Bool = false, _ body: sending @escaping (
             unsafe sigfillset(&all)
             unsafe pthread_sigmask(SIG_BLOCK, &all, nil)
             // On Linux this is the thread's own. Where it may not be set, nothing is lost but time.
-            if start.isBackground { _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10) }
+            if start.isBackground { _ = nice(10) }
             start.body()
             return nil
         }, start)

@@ -29,7 +29,7 @@ final class Daemon {
     private var stallTimer: TimerHandle?
     private var signals: [SignalHandle] = []
     private var pace: FlushPace
-    private var share = BatchShare()
+    private var share: BatchShare
     private var outgoing = Outgoing()
     private var snapshotSequence: Int64
     /// By the monotonic clock; the least there is while the disk is not full.
@@ -80,6 +80,7 @@ final class Daemon {
         self.clock = clock
         self.configuration = configuration
         pace = FlushPace(interval: Int64(configuration.pace))
+        share = BatchShare(pace: .milliseconds(configuration.pace))
         self.logger = logger
         self.exit = exit
         let box = Box()
@@ -204,19 +205,18 @@ final class Daemon {
     ///
     /// What makes no records is shown at once; otherwise the journal tells what became of them.
     private func decide(at now: HubTime) {
-        let waiting = hub.waitingCount
-        let share = journal.isImmediate ? .max : share.limit(waiting: waiting)
+        let batchLimit = journal.isImmediate ? .max : share.limit(waiting: hub.waitingCount)
         let start = ContinuousClock.now
         var hasRecords = false
         while true {
-            let limit = journal.isImmediate ? .max : FailPoint.recordsPerPart ?? hub.partLength(batchLimit: share)
-            let part = hub.decide(at: now, limit: limit, batchLimit: share)
+            let limit = journal.isImmediate ? .max : FailPoint.recordsPerPart ?? hub.partLength(batchLimit: batchLimit)
+            let part = hub.decide(at: now, limit: limit, batchLimit: batchLimit)
             hasRecords = hasRecords || !part.isEmpty
             if hub.isDeciding {
                 journal.write(part)
                 continue
             }
-            self.share.decided(waiting - hub.waitingCount, in: .now - start)
+            share.decided(hub.batchRequestCount, in: .now - start)
             for fault in hub.takeMachineFaults() { logger.warning("\(fault)") }
             if hasRecords { return commit(part) }
             hub.committed(at: now)

@@ -2,8 +2,10 @@ import Hub
 import Testing
 
 struct BatchShareTests {
-    private func share(microsecondsPerRequest cost: Double, wait: Duration) -> BatchShare {
-        var share = BatchShare()
+    private func share(
+        microsecondsPerRequest cost: Double, wait: Duration, pace: Duration = .zero
+    ) -> BatchShare {
+        var share = BatchShare(pace: pace)
         share.decided(1_000, in: .microseconds(1_000 * cost))
         share.committed(after: wait)
         return share
@@ -20,8 +22,14 @@ struct BatchShareTests {
         #expect(share(microsecondsPerRequest: 4, wait: .microseconds(wait)).limit(waiting: waiting) == limit)
     }
 
+    @Test("everything, where the pace is what is waited for", arguments: [(250, Int.max), (251, 168)])
+    func pace(waiting: Int, limit: Int) {
+        let share = share(microsecondsPerRequest: 4, wait: .microseconds(150), pace: .milliseconds(1))
+        #expect(share.limit(waiting: waiting) == limit)
+    }
+
     @Test func `everything, until it is known how long that takes`() {
-        var share = BatchShare()
+        var share = BatchShare(pace: .milliseconds(1))
         #expect(share.limit(waiting: 5_000) == .max)
         share.decided(5_000, in: .milliseconds(20))
         #expect(share.limit(waiting: 5_000) == .max)

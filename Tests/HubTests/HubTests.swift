@@ -409,6 +409,19 @@ struct HubTests {
             ])
     }
 
+    @Test func `what is held back takes up no room in a batch`() throws {
+        let house = try House()
+        let (screen, shop) = (house.connect(), house.connect())
+        // Who it is may not change before it has been answered as whom it was.
+        for line in ["SUB *", "HELLO account=ann", "PING id=2"] { house.post(line, from: screen) }
+        for number in 1...2 { house.post("EVT coffee-order/\(number) type=start", from: shop) }
+        #expect(house.hub.decide(at: house.now, batchLimit: 3).count == 2)
+        #expect(house.hub.batchRequestCount == 3)
+        #expect(house.hub.isDeciding == false)
+        house.hub.committed(at: house.now)
+        #expect(house.hub.waitingCount == 2)
+    }
+
     @Test func `what makes no record takes up room in a batch too`() throws {
         let house = try House()
         let shop = house.connect()

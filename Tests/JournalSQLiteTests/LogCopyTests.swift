@@ -22,7 +22,7 @@ struct LogCopyTests {
     func `a log begins anew however much is written`(aside: Bool) throws {
         let folder = TemporaryFolder()
         let longest = try Self.write(to: folder, aside: aside)
-        // Whatever the copier is let do: a log of eight times the length is copied by whoever writes.
+        // Whatever the copier is let do: a log of four times the length is copied by whoever writes.
         #expect(longest > Self.limit && longest < 5 * Self.limit)
         #expect(folder.read(Self.log).isEmpty)
         #expect(try SQLiteJournal(folder.path).readAll().count == 2_000)
