@@ -171,9 +171,9 @@ final class SimulatedDaemon {
         hub?.sessionDeadlineReached(at: now)
         for _ in 0..<4 where hub?.isCommitting == false && hub?.hasWork(at: now) == true {
             guard isFlushDue else { break }
-            // In parts, as the daemon does it; of a few records, so that a small batch has some. And not always
-            // all that waits.
-            let share = world.now % 2 == 0 ? .max : max(1, BatchShare.twoThirds(of: hub?.waitingCount ?? 0))
+            // In parts, as the daemon does it; of a few records, so that a small batch has some. Every other life of it
+            // leaves some of what waits to the next batch.
+            let share = generation % 2 == 0 ? .max : max(1, BatchShare.twoThirds(of: hub?.waitingCount ?? 0))
             var records: [JournalRecord] = []
             repeat { records += hub?.decide(at: now, limit: 3, batchLimit: share) ?? [] } while hub?.isDeciding == true
             guard records.isEmpty else {
