@@ -114,6 +114,13 @@ public struct DirtyQueue: Sendable {
         return true
     }
 
+    /// Lets a key that does not wait, wait with what `entry` says of it.
+    public mutating func insert(_ entity: EntityIndex, _ entry: Entry) {
+        tabulate()
+        entries[entity.rawValue] = entry
+        order.append(entity.rawValue)
+    }
+
     /// What surrounds `entity` changed what is shown of it; no commit of its own is missing.
     ///
     /// - Parameter firstCommit: The commit of what surrounds it, or the next one where there is none.
@@ -315,6 +322,11 @@ extension Announcement {
 }
 
 extension DirtyQueue.Entry {
+    /// Commits of the key itself, and nothing beside its row.
+    public init(commit: Int64, foldedCount: Int64) {
+        self.init(firstCommit: commit, foldedCount: foldedCount, cause: foldedCount > 0 ? .slow : nil)
+    }
+
     fileprivate mutating func fold() {
         // A row of a snapshot stands for a state, not for a commit.
         guard !isSnapshot else { return }

@@ -41,11 +41,11 @@ public struct PatternIndex: Sendable {
         return count > 1
     }
 
-    /// Calls `body` for every subscription that follows `entity`, which is of `kind`.
-    public func forEach(following entity: EntityIndex, of kind: Int32, _ body: (SubscriptionIndex) -> Void) {
-        for subscription in all { body(subscription) }
-        if let followers = byKind[kind] { for subscription in followers { body(subscription) } }
-        if let followers = byKey[entity.rawValue] { for subscription in followers { body(subscription) } }
+    /// Appends every subscription that follows `entity`, which is of `kind`.
+    public func appendFollowers(of entity: EntityIndex, _ kind: Int32, to followers: inout [SubscriptionIndex]) {
+        followers += all
+        if let more = byKind[kind] { followers += more }
+        if let more = byKey[entity.rawValue] { followers += more }
     }
 }
 

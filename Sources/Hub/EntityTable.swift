@@ -22,6 +22,12 @@ struct Entity: Sendable {
     var armed: Timestamp?
     /// The same for deadlines on the real clock.
     var wallArmed: Timestamp?
+
+    /// Gives up one reference; returns how many are left.
+    fileprivate mutating func dropReference() -> Int32 {
+        references -= 1
+        return references
+    }
 }
 
 /// Everything the hub knows by key. Keys are looked up once, at the door; then an ``EntityIndex`` finds them.
@@ -130,8 +136,7 @@ struct EntityTable: Sendable {
 
     /// Gives up one reference, and the index with it when nothing is left behind it.
     mutating func release(_ index: EntityIndex) {
-        self[index].references -= 1
-        freeIfUnused(index)
+        if self[index].dropReference() == 0 { freeIfUnused(index) }
     }
 
     /// Frees the index of a key behind which there is nothing any more and which nobody holds.

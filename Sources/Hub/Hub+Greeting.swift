@@ -103,8 +103,8 @@ extension Hub {
         var (dirtyCount, sessionBytes) = (0, 0)
         subscriptions.forEach { subscription in
             sessionBytes += MemoryLayout<Subscription>.stride
+            dirtyCount += subscription.waitingCount
             guard let backlog = subscription.backlog else { return }
-            dirtyCount += backlog.queue.count
             sessionBytes += Backlog.byteCount + backlog.queue.byteCount + 64 * backlog.shown.count
         }
         for session in sessions {

@@ -131,8 +131,13 @@ extension Hub {
         of session: Session, limit: Int, at now: HubTime, to writer: inout LineWriter
     ) -> Bool {
         guard !session.isClosing else { return true }
-        for index in session.subscriptions {
-            guard !subscriptions.isOwedNothing(index), let subscription = subscriptions[index] else { continue }
+        for index in session.subscriptions where !subscriptions.isOwedNothing(index) {
+            if let change = subscriptions.change(owedTo: index) {
+                guard writer.count < limit else { return false }
+                write(change, to: index, of: session, &writer)
+                continue
+            }
+            guard let subscription = subscriptions[index] else { continue }
             guard !session.hasTapped, subscription.sharesWrites(at: durableSequence) else {
                 guard writeRows(of: index, limit: limit, at: now, to: &writer) else { return false }
                 continue
@@ -153,6 +158,34 @@ extension Hub {
         return true
     }
 
+    /// Writes the row of the one change that a subscription is owed, or what others in the same state were sent for it.
+    private mutating func write(
+        _ change: OwedChange, to index: SubscriptionIndex, of session: Session, _ writer: inout LineWriter
+    ) {
+        // What a person has tapped shows there alone.
+        let isShared = change.isUsual && !session.hasTapped
+        if isShared, let position = rows.position(of: change, at: durableSequence) {
+            let placement = rows.write(at: position, to: &writer)
+            subscriptions.settleChange(of: index, showing: placement, at: durableSequence)
+            statistics.rows += 1
+            if change.commits.foldedCount > 0 { statistics.count(.slow) }
+            return entities.release(change.entity)
+        }
+        let start = writer.count
+        subscriptions.change(index) { $0.forgive() }
+        write(change.entity, DirtyQueue.Entry(change.commits), of: index, to: &writer)
+        if isShared, RowCache.keeps(writer.count - start), hasSeveralFollowers(change.entity),
+            let told = subscriptions[index]
+        {
+            // Where a row goes, it depends on who had it.
+            let placement = told.shown(change.entity)
+            if placement != nil || !told.terms.tracksRows {
+                rows.keep(writer.bytes(from: start), placement, for: change, at: durableSequence)
+            }
+        }
+        entities.release(change.entity)
+    }
+
     private func hasSeveralFollowers(_ entity: EntityIndex) -> Bool {
         patterns.hasSeveralFollowers(of: entity, entities[entity].kindName)
     }
@@ -163,6 +196,7 @@ extension Hub {
         subscriptions.change(index) { subscription in
             for (key, placement) in zip(write.keys, write.placements) { subscription.show(key.entity, placement) }
             subscription.backlog?.queue.removeFresh()
+            subscription.settle()
             subscription.toldCursor = write.commit
         }
         statistics.rows += write.keys.count
@@ -176,7 +210,7 @@ extension Hub {
         subscriptions[index]?.backlog?.queue.release(at: now.monotonic)
         if subscriptions[index]?.needsProjection == true { project(index) }
         // Writing takes from it and never replaces it.
-        guard let backlog = subscriptions[index]?.backlog else { return true }
+        guard let backlog = subscriptions.change(index, { $0.openBacklog() }) ?? nil else { return true }
         while !backlog.queue.isEmpty {
             guard writer.count < limit else { return false }
             switch backlog.queue.popFirst() {
@@ -190,7 +224,10 @@ extension Hub {
             }
         }
         // A snapshot needs more than what may never come after it.
-        if !wasLive { subscriptions.change(index) { $0.trim(at: now.monotonic) } }
+        subscriptions.change(index) { subscription in
+            if !wasLive { subscription.trim(at: now.monotonic) }
+            subscription.settle()
+        }
         return true
     }
 

@@ -111,8 +111,7 @@ extension Hub {
         case .kind(let number): entities.kindNumbers.release(number)
         case .key(let entity): entities.release(entity)
         }
-        guard let backlog = subscription.backlog else { return }
-        for entity in backlog.queue.waiting { entities.release(entity) }
+        subscription.forEachWaiting { entities.release($0) }
     }
 
     /// What a pattern means in the hub's tables. A kind's number is held from here on, a key's index by ``insert(_:)``.
@@ -320,15 +319,20 @@ extension Hub {
     private mutating func withFollowers(of entity: EntityIndex, _ body: (inout Hub, [SubscriptionIndex]) -> Void) {
         var followers: [SubscriptionIndex] = []
         swap(&followers, &followerBuffer)
-        patterns.forEach(following: entity, of: entities[entity].kindName) { followers.append($0) }
+        patterns.appendFollowers(of: entity, entities[entity].kindName, to: &followers)
         body(&self, followers)
         followers.removeAll(keepingCapacity: true)
         swap(&followers, &followerBuffer)
     }
 
     private mutating func owe(_ change: Change, to index: SubscriptionIndex) {
-        guard let terms = subscriptions.terms(of: index) else { return }
         let entity = change.entity
+        if !change.isAnnounced {
+            let owing = subscriptions.owe(change.commit, to: index)
+            if owing == .begun { entities.retain(entity) }
+            if owing != .refused { return makeReady(slot: subscriptions.session(of: index)) }
+        }
+        guard let terms = subscriptions.terms(of: index) else { return }
         // By what the change made of it, and not what the whole batch did.
         let sees = change.isAnnounced ? change.isTold(to: terms.account) : change.isVisible(to: terms.account)
         let owes = subscriptions.change(index) { subscription in

@@ -8,6 +8,9 @@ struct RowCache: Sendable {
     private var bodies: [Int32: [(form: RowForm, body: [UInt8])]] = [:]
     private var byteCount = 0
     private var writes: [SharedWrite] = []
+    /// Whole rows of single changes, and beside them what each is the row of, from ``firstPlace(of:)`` on.
+    private var changeRows: [[UInt8]] = []
+    private var changes: [SharedChange] = []
     /// When it began anew, by the monotonic clock.
     private var begun: Int64 = 0
     /// Where the next one is looked for first: sessions of a kind ask for theirs in the same order.
@@ -46,8 +49,55 @@ struct RowCache: Sendable {
     mutating func refresh(after milliseconds: Int64, at time: Int64) {
         guard time - begun >= milliseconds else { return }
         begun = time
-        (bodies, byteCount, writes) = ([:], 0, [])
+        (bodies, byteCount, writes, changes, changeRows) = ([:], 0, [], [], [])
     }
+
+    // MARK: Rows of single changes
+
+    /// Where the row stands that another subscription in the same state was sent for the same change at this commit.
+    func position(of change: OwedChange, at commit: Int64) -> Int? {
+        guard !changes.isEmpty else { return nil }
+        let first = Self.firstPlace(of: change)
+        for position in first..<first + Self.wayCount
+        where changes[position].fits(change, at: commit) {
+            return position
+        }
+        return nil
+    }
+
+    /// Writes the row at a position of ``position(of:at:)``.
+    ///
+    /// - Returns: What its subscriber shows of the key from now on.
+    func write(at position: Int, to writer: inout LineWriter) -> Placement? {
+        writer.append(lines: changeRows[position])
+        return changes[position].placement
+    }
+
+    /// Whether a row of so many bytes may be kept, which it is for as long as nothing else comes in its place.
+    static func keeps(_ byteCount: Int) -> Bool { byteCount <= changeByteLimit }
+
+    mutating func keep(_ bytes: [UInt8], _ placement: Placement?, for change: OwedChange, at commit: Int64) {
+        if changes.isEmpty {
+            changes = Array(repeating: SharedChange(), count: Self.setCount * Self.wayCount)
+            changeRows = Array(repeating: [], count: changes.count)
+        }
+        let first = Self.firstPlace(of: change)
+        let outdated = (first..<first + Self.wayCount).first { changes[$0].isOutdated(at: commit) }
+        let position = outdated ?? first + (Int(change.number) + Int(change.selection)) % Self.wayCount
+        changes[position] = SharedChange(change, at: commit, showing: placement)
+        changeRows[position] = bytes
+    }
+
+    /// Keys that come one after the other in the hub's table, as those of one order system do, stand in places of their
+    /// own; so do a few surfaces' rows of one key, and rows of subscriptions that have other numbers.
+    private static func firstPlace(of change: OwedChange) -> Int {
+        Int(UInt32(bitPattern: change.entity.rawValue)) % setCount * wayCount
+    }
+
+    private static let setCount = 256
+    private static let wayCount = 8
+    /// So all of them take no more than 8 MB, beside ``byteLimit``.
+    private static let changeByteLimit = 4_096
 
     // MARK: Whole writes
 
@@ -67,6 +117,42 @@ struct RowCache: Sendable {
         writes.append(write)
         nextWrite = writes.count
     }
+}
+
+/// What a row that was sent for a single change depends on.
+private struct SharedChange: Sendable {
+    private let commit: Int64
+    private let commits: OwedCommits?
+    private let entity: EntityIndex
+    private let number: Int32
+    private let selection: UInt16
+    private let view: ViewName
+    /// What its subscriber shows of the key from now on, where that must be remembered.
+    let placement: Placement?
+
+    /// None.
+    init() {
+        (commit, number, selection) = (-1, 0, 0)
+        (entity, view, commits, placement) = (EntityIndex(-1), .full, nil, nil)
+    }
+
+    init(_ change: OwedChange, at commit: Int64, showing placement: Placement?) {
+        self.commit = commit
+        self.placement = placement
+        commits = change.commits
+        entity = change.entity
+        number = change.number
+        selection = change.selection
+        view = change.view
+    }
+
+    func fits(_ change: OwedChange, at commit: Int64) -> Bool {
+        entity == change.entity && number == change.number && !isOutdated(at: commit)
+            && commits == change.commits && selection == change.selection && view == change.view
+    }
+
+    /// It is not what would be sent now: whatever a row shows beside its key changes with a commit.
+    func isOutdated(at commit: Int64) -> Bool { self.commit != commit }
 }
 
 /// What one subscription was sent of what waited for it, which is the same for every other one of the same selection and

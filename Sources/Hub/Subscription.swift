@@ -11,8 +11,12 @@ final class SubscriptionTerms: Sendable {
     /// Milliseconds between two rows of one key; `nil` = as fast as the reader takes them.
     let rateInterval: Int64?
 
+    /// What it shows depends on the view and the key alone, and leaves at once.
+    let isUsual: Bool
+
     init(view: ViewName, account: String?, placement: String?, rateInterval: Int64?) {
         self.view = view
+        isUsual = account == nil && placement == nil && rateInterval == nil
         self.account = account
         self.placement = placement
         self.rateInterval = rateInterval
@@ -37,24 +41,38 @@ final class SubscriptionTerms: Sendable {
 /// One subscription of one session.
 ///
 /// Ten thousand screens have a hundred thousand of these, to nearly all of which nothing happens: one that rests is 48
-/// bytes in the hub's table. Only what is owed something has a ``Backlog``.
+/// bytes in the hub's table, in this order of its parts. One that follows a key, and is owed nothing but its row, is no
+/// more; only what is owed something else has a ``Backlog``.
 struct Subscription {
+    private enum Debt {
+        case nothing
+        /// Commits of the one key that it follows, and nothing beside its row.
+        case change(OwedCommits)
+        /// What waits there, if anything does.
+        case backlog(Backlog)
+        /// Nothing waits in it: it is kept for what else it holds, or because more will wait soon.
+        case settled(Backlog)
+    }
+
+    private struct Flags: OptionSet {
+        let rawValue: UInt8
+
+        static let live = Self(rawValue: 1 << 0)
+        static let situated = Self(rawValue: 1 << 1)
+        static let unprojected = Self(rawValue: 1 << 2)
+    }
+
     let terms: SubscriptionTerms
-    private(set) var backlog: Backlog?
     /// The sequence of the cursor that was told last.
     var toldCursor: Int64 = 0
-    let selector: PatternIndex.Selector
-    /// The snapshot, or the resume, has been sent.
-    var isLive = false
-    /// The subscriber's rows are, or were, of another situation than the usual, and may be other than its cursors tell.
-    var isSituated = false
-    /// What surrounds its activities changed: the projection is due.
-    var needsProjection = false
+    private var debt = Debt.nothing
+    private var flags: Flags = []
+    private let usualSelection: UInt16
     /// Where its session stands in the hub's table. A session takes its subscriptions with it.
     let session: Int32
     /// Its name in its session: `sub=`.
     let number: Int32
-    private let usualSelection: UInt16
+    let selector: PatternIndex.Selector
     /// What the subscriber holds of the one key that it follows; of many, the backlog tells.
     private var shownOfKey: Placement?
 
@@ -68,6 +86,27 @@ struct Subscription {
         self.selector = selector
         usualSelection = selection
     }
+
+    /// The snapshot, or the resume, has been sent.
+    var isLive: Bool {
+        get { flags.contains(.live) }
+        set { flags.set(.live, newValue) }
+    }
+
+    /// The subscriber's rows are, or were, of another situation than the usual, and may be other than its cursors tell.
+    var isSituated: Bool {
+        get { flags.contains(.situated) }
+        set { flags.set(.situated, newValue) }
+    }
+
+    /// What surrounds its activities changed: the projection is due.
+    var needsProjection: Bool {
+        get { flags.contains(.unprojected) }
+        set { flags.set(.unprojected, newValue) }
+    }
+
+    /// The one key that it follows; `nil` where it follows many.
+    var key: EntityIndex? { if case .key(let entity) = selector { entity } else { nil } }
 
     // MARK: What its cursors are good for
 
@@ -85,23 +124,127 @@ struct Subscription {
     ///
     /// - Parameter durable: The newest commit.
     func cursorSequence(durable: Int64) -> Int64 {
-        guard let oldest = backlog?.queue.oldestMissingCommit else { return max(durable, toldCursor) }
+        let missing: Int64? =
+            switch debt {
+            case .nothing: nil
+            case .change(let commits): commits.first
+            case .backlog(let backlog), .settled(let backlog): backlog.queue.oldestMissingCommit
+            }
+        guard let oldest = missing else { return max(durable, toldCursor) }
         return max(min(durable, oldest - 1), toldCursor)
     }
 
     // MARK: What it is owed
 
     /// Nothing waits for it, and nothing is to be projected.
-    var isOwedNothing: Bool { backlog == nil && !needsProjection }
+    var isOwedNothing: Bool {
+        guard !needsProjection else { return false }
+        return switch debt {
+        case .nothing, .settled: true
+        case .change, .backlog: false
+        }
+    }
 
-    func isWaiting(for entity: EntityIndex) -> Bool { backlog?.queue.contains(entity) == true }
+    /// How many keys wait for it, held back ones included.
+    var waitingCount: Int {
+        switch debt {
+        case .nothing, .settled: 0
+        case .change: 1
+        case .backlog(let backlog): backlog.queue.count
+        }
+    }
 
-    /// Its backlog, which it gets when it has none.
+    /// The change that it is owed the row of, where it is owed that alone, and at once.
+    var owedChange: OwedChange? {
+        guard case .change(let commits) = debt, case .key(let entity) = selector, !needsProjection,
+            terms.rateInterval == nil
+        else { return nil }
+        return OwedChange(
+            entity: entity, commits: commits, number: number, selection: usualSelection, view: terms.view,
+            isUsual: isLive && !isSituated && terms.isUsual)
+    }
+
+    /// What there is of a backlog; what it is owed without one is not in it.
+    var backlog: Backlog? {
+        switch debt {
+        case .nothing, .change: nil
+        case .backlog(let backlog), .settled(let backlog): backlog
+        }
+    }
+
+    func isWaiting(for entity: EntityIndex) -> Bool {
+        switch debt {
+        case .nothing, .settled: false
+        case .change: key == entity
+        case .backlog(let backlog): backlog.queue.contains(entity)
+        }
+    }
+
+    /// Calls `body` with every key that waits, in no particular order.
+    func forEachWaiting(_ body: (EntityIndex) -> Void) {
+        switch debt {
+        case .nothing, .settled: break
+        case .change: if let key { body(key) }
+        case .backlog(let backlog): for entity in backlog.queue.waiting { body(entity) }
+        }
+    }
+
+    /// Owes it the row of a commit, where it follows one key, sees all of it, and is owed nothing but earlier ones.
+    ///
+    /// That is what nearly every change is to nearly everybody.
+    mutating func owe(_ commit: Int64) -> Owing {
+        guard key != nil, terms.account == nil else { return .refused }
+        switch debt {
+        case .nothing:
+            guard let commits = OwedCommits(first: commit) else { return .refused }
+            debt = .change(commits)
+            return .begun
+        case .change(var commits):
+            guard commits.fold() else { return .refused }
+            debt = .change(commits)
+            return .folded
+        case .backlog, .settled: return .refused
+        }
+    }
+
+    /// It is sent ``owedChange`` now.
+    mutating func forgive() { debt = .nothing }
+
+    /// It has been sent ``owedChange``, with a cursor.
+    mutating func settleChange(showing placement: Placement?, at commit: Int64) {
+        debt = .nothing
+        shownOfKey = placement
+        toldCursor = commit
+    }
+
+    /// Its backlog, in which something may wait from now on; it gets one when it has none.
     mutating func needBacklog() -> Backlog {
-        if let backlog { return backlog }
+        if let backlog = openBacklog() { return backlog }
         let new = Backlog()
-        backlog = new
+        debt = .backlog(new)
         return new
+    }
+
+    /// The same; `nil` where nothing waits in it and it has none.
+    mutating func openBacklog() -> Backlog? {
+        switch debt {
+        case .nothing: return nil
+        case .backlog(let backlog): return backlog
+        case .settled(let backlog):
+            debt = .backlog(backlog)
+            return backlog
+        case .change(let commits):
+            let new = Backlog()
+            if let key { new.queue.insert(key, DirtyQueue.Entry(commits)) }
+            debt = .backlog(new)
+            return new
+        }
+    }
+
+    /// Everything that waited has been sent, but for what a rate holds back.
+    mutating func settle() {
+        guard case .backlog(let backlog) = debt, backlog.queue.isEmpty, backlog.queue.count == 0 else { return }
+        debt = key != nil && backlog.isEmpty ? .nothing : .settled(backlog)
     }
 
     /// All that waits now is the snapshot or the resume.
@@ -114,18 +257,18 @@ struct Subscription {
     mutating func trim(at time: Int64) {
         guard let backlog else { return }
         backlog.trim(at: time, rateInterval: terms.rateInterval)
-        if backlog.isEmpty { self.backlog = nil }
+        if backlog.isEmpty { debt = .nothing }
     }
 
     // MARK: What it shows
 
     /// What the subscriber holds of a key, where that cannot be known from the key itself.
     func shown(_ entity: EntityIndex) -> Placement? {
-        if case .key = selector { shownOfKey } else { backlog?.shown[entity.rawValue] }
+        key != nil ? shownOfKey : backlog?.shown[entity.rawValue]
     }
 
     mutating func show(_ entity: EntityIndex, _ placement: Placement?) {
-        if case .key = selector {
+        if key != nil {
             shownOfKey = placement
         } else if placement != nil || backlog != nil {
             needBacklog().shown[entity.rawValue] = placement
@@ -134,16 +277,22 @@ struct Subscription {
 
     /// All that it holds, by key.
     var allShown: [Int32: Placement] {
-        guard case .key(let entity) = selector else { return backlog?.shown ?? [:] }
-        return shownOfKey.map { [entity.rawValue: $0] } ?? [:]
+        guard let key else { return backlog?.shown ?? [:] }
+        return shownOfKey.map { [key.rawValue: $0] } ?? [:]
     }
 
     /// The subscriber has the key's row, or is about to get one.
     func knows(_ entity: EntityIndex) -> Bool { shown(entity) != nil || isWaiting(for: entity) }
 }
 
-/// What a subscription is owed, and what must be remembered of the keys that it follows when these are many. An object,
-/// so that looking at a part of it touches nothing else; one subscription holds it.
+extension OptionSet where Element == Self {
+    fileprivate mutating func set(_ element: Self, _ isOn: Bool) {
+        if isOn { insert(element) } else { remove(element) }
+    }
+}
+
+/// What a subscription is owed beside the mere row of one key, and what must be remembered of the keys that it follows
+/// when these are many. An object, so that looking at a part of it touches nothing else; one subscription holds it.
 final class Backlog {
     /// About what one takes in memory, without what waits.
     static let byteCount = 96

@@ -1,4 +1,5 @@
 internal import FanOut
+internal import Surfaces
 
 /// Every subscription of every session, in one piece of memory.
 struct SubscriptionTable {
@@ -25,6 +26,19 @@ struct SubscriptionTable {
     @discardableResult
     mutating func change<Result>(_ index: SubscriptionIndex, _ body: (inout Subscription) -> Result) -> Result? {
         places[Int(index.rawValue)]?.change(by: body)
+    }
+
+    /// The change that the one at `index` is owed the row of, where it is owed that alone, and at once.
+    func change(owedTo index: SubscriptionIndex) -> OwedChange? { places[Int(index.rawValue)]?.owedChange }
+
+    /// The one at `index` has been sent it: it shows `placement` of its key, and has been told the cursor of `commit`.
+    mutating func settleChange(of index: SubscriptionIndex, showing placement: Placement?, at commit: Int64) {
+        places[Int(index.rawValue)]?.settleChange(showing: placement, at: commit)
+    }
+
+    /// Owes the one at `index` the row of a commit, where it needs no backlog for that.
+    mutating func owe(_ commit: Int64, to index: SubscriptionIndex) -> Owing {
+        places[Int(index.rawValue)]?.owe(commit) ?? .refused
     }
 
     mutating func insert(_ subscription: Subscription) -> SubscriptionIndex {

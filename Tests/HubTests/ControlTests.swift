@@ -27,12 +27,15 @@ struct ControlTests {
         }
     }
 
-    @Test func `the full view shows its wish to whoever tapped, in one body for a rev on each connection`() throws {
+    @Test(
+        "The full view shows its wish to whoever tapped, in one body for a rev on each connection",
+        arguments: ["porch-light/*", "porch-light/front"])
+    func wishes(pattern: String) throws {
         let house = try House(kinds: [House.porchLight()])
         let (lamp, tapped, other) = (house.connect(), house.connect(), house.connect())
         house.send("SERVE porch-light", from: lamp)
         house.send("REPORT porch-light/front value=off", from: lamp)
-        for screen in [tapped, other] { house.send("SUB porch-light/*", from: screen) }
+        for screen in [tapped, other] { house.send("SUB \(pattern)", from: screen) }
         let told = house.send("SET porch-light/front value=on", from: tapped).last
         #expect(try House.tail(told)["shown"] == true && House.tail(told)["text"] == "On")
         #expect(try House.tail(told)["value"] == false)

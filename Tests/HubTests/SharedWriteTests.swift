@@ -23,6 +23,90 @@ struct SharedWriteTests {
         }
     }
 
+    /// The same of keys and not of a kind: these share the rows of single changes, and the others whole writes.
+    @Test func `who follows a key under another number, or in another view, is sent a line of its own`() throws {
+        let house = try House()
+        let shop = house.connect()
+        let numbers = [0, 0, 1, 1, 2, 3, 4, 5]
+        let screens = try numbers.flatMap { before in
+            try ["watch", "carplay", "full"].map { view in
+                let screen = house.connect()
+                for _ in 0..<before { house.send("SUB porch-light/1", from: screen) }
+                for key in 1...3 { house.send("SUB coffee-order/\(key) view=\(view)", from: screen) }
+                try #require(house.lines(of: screen).isEmpty)
+                return (client: screen, before: before, view: view)
+            }
+        }
+        for event in ["start", "confirm", "brew"] {
+            for key in 1...3 { house.post("EVT coffee-order/\(key) type=\(event)", from: shop) }
+            house.turn()
+            var seen: [String: String] = [:]
+            for screen in screens {
+                let lines = house.lines(of: screen.client)
+                #expect(lines.count == 3, "\(event)")
+                for (key, line) in zip(1...3, lines) {
+                    let head = "UPD sub=\(screen.before + key) key=coffee-order/\(key) "
+                    #expect(line.hasPrefix(head))
+                    let rest = String(line.dropFirst(head.count))
+                    #expect(seen["\(key) \(screen.view)", default: rest] == rest)
+                    seen["\(key) \(screen.view)"] = rest
+                }
+            }
+            #expect(Set(seen.values).count == 9, "\(event)")
+        }
+    }
+
+    @Test func `each of those who follow a key is told how many commits it lacks`() throws {
+        let house = try House()
+        let (shop, screens) = (house.connect(), (0..<6).map { _ in house.connect() })
+        for screen in screens { house.send("SUB coffee-order/1 view=watch", from: screen) }
+        house.send("EVT coffee-order/1 type=start", from: shop)
+        for screen in screens { _ = house.lines(of: screen) }
+        for screen in screens[2...] { house.hub.becameBlocked(screen.id, at: house.now) }
+        house.send("EVT coffee-order/1 type=confirm", from: shop)
+        for screen in screens[..<2] { #expect(house.lines(of: screen).count == 1) }
+        for screen in screens[2...] { house.hub.becameWritable(screen.id) }
+        house.post("EVT coffee-order/1 type=brew", from: shop)
+        _ = house.hub.decide(at: house.now)
+        house.hub.committed(at: house.now)
+        house.turn()
+        let rows = screens.map { house.lines(of: $0) }
+        #expect(rows.allSatisfy { $0.count == 1 })
+        #expect(Set(rows[..<2].joined()).count == 1 && Set(rows[2...].joined()).count == 1)
+        #expect(rows[0].first?.contains("skip=") == false && rows[2].first?.contains(" skip=1 why=slow ") == true)
+        let conflated = try House.tail(house.send("STATS", from: shop).last)["conflated"]
+        #expect(conflated == ["slow": 4, "rate": 0, "resume": 0])
+    }
+
+    @Test func `a screen in another situation is sent a row of its own`() throws {
+        let house = try House()
+        let (shop, screens) = (house.connect(), (0..<3).map { _ in house.connect() })
+        house.send("TRAIT locked=yes", from: screens[1])
+        for screen in screens { house.send("SUB coffee-order/1 view=phone", from: screen) }
+        house.send("EVT coffee-order/1 type=start", from: shop)
+        let rows = screens.map { house.lines(of: $0) }
+        #expect(rows[0] == rows[2] && rows[0] != rows[1] && rows.allSatisfy { $0.count == 1 })
+    }
+
+    @Test func `a rate holds back the rows of one key too`() throws {
+        let house = try House()
+        let (shop, screens) = (house.connect(), [house.connect(), house.connect()])
+        for screen in screens { house.send("SUB coffee-order/1 view=watch rate=1", from: screen) }
+        for event in ["start", "confirm", "brew"] { house.send("EVT coffee-order/1 type=\(event)", from: shop) }
+        for screen in screens { #expect(house.lines(of: screen).count == 1) }
+        house.advance(by: .seconds(1))
+        for screen in screens { #expect(house.lines(of: screen).map { $0.contains(" skip=1 why=rate ") } == [true]) }
+    }
+
+    @Test func `a person's device that follows a key is shown where it stands among the others`() throws {
+        let house = try House()
+        let (shop, watch) = (house.connect(), house.connect())
+        house.send("HELLO account=alice surface=watch", from: watch)
+        house.send("SUB coffee-order/1", from: watch)
+        house.send("EVT coffee-order/1 type=start for=alice", from: shop)
+        #expect(house.lines(of: watch).map { $0.contains(#""order":1"#) } == [true])
+    }
+
     @Test func `who was sent what another was sent has been told its cursor`() throws {
         let house = try House()
         let (shop, screens) = (house.connect(), [house.connect(), house.connect()])
