@@ -50,7 +50,7 @@ struct PeersCommand: ParsableCommand {
     @Option(help: "A folder for the files; it is removed afterwards.") var data = "telltale-bench-peers"
     @Flag(help: "Print one JSON object.") var json = false
 
-    private static let standard = ["64x10x64", "16x100x16", "1000", "10000", "10000x1000x10"]
+    private static let standard = ["64x10x64", "64x100x64", "1000", "64x1000x64", "10000", "10000x1000x10"]
 
     func validate() throws {
         guard audience.allSatisfy({ Audience($0) != nil }) else {
