@@ -23,7 +23,9 @@ struct BenchTests {
         #expect(abs(deliveries - 10 * events) <= 60 + missing)
         #expect(try #require(round["server_cpu_ns_per_delivery"]?.integer) > 0)
         #expect(try #require(round["p99_us"]).description != "0")
-        #expect(status == 0 || round["folded_share"] != 0)
+        // A busy machine folds, or is late; then it says so.
+        #expect((status == 0) == (round["void"] == .null))
+        if folded > 0.01 { #expect(round["void"] == "more than 1% folded") }
     }
 
     @Test func `events of one key that come faster than the pace are folded, and the run is void`() async throws {
@@ -31,6 +33,7 @@ struct BenchTests {
             ["fanout", "--subscribers", "5", "--rate", "2000", "--pace", "20", "--seconds", "0.5"])
         let round = try #require(report["rounds"]?.array?.first)
         #expect(status == 1)
+        #expect(round["void"] == "more than 1% folded")
         #expect(round["lost"] == 0, "the newest state arrived all the same")
         let share = try #require(round["folded_share"]?.double)
         #expect(share > 0.5)
@@ -42,16 +45,21 @@ struct BenchTests {
                 + ["0.3", "--deliveries", "400", "--idle", "50"]
                 + ["--settling", "0.5"])
         #expect(status == 0)
+        var folded = 0.0
         for name in ["telltale", "again", "plain C"] {
             let entry = try #require(report["4x8x4"]?[name])
             #expect(entry["cpu_ns_per_delivery"]?["median"] != .null)
-            #expect(entry["folded_share"]?["most"] == 0)
+            let most = try #require(entry["folded_share"]?["most"]?.double)
+            // Of a busy machine: it says so.
+            if most > 0.01 { #expect(entry["void"] == true) }
+            folded += most
         }
         let lengths = ["telltale", "plain C"].compactMap {
             report["4x8x4"]?[$0]?["bytes_per_delivery"]?["median"]?.double
         }
-        // A mean, and no whole number where revs get another digit meanwhile.
-        #expect(lengths.count == 2 && abs(lengths[0] - lengths[1]) <= 5, "the same bytes: \(lengths)")
+        // A mean, and no whole number where revs get another digit meanwhile; a row that stands for several says so.
+        #expect(lengths.count == 2)
+        #expect(folded > 0 || abs(lengths[0] - lengths[1]) <= 5, "the same bytes: \(lengths)")
         #expect(report["idle"]?["telltale"]?["bytes_per_connection"]?.integer != nil)
     }
 

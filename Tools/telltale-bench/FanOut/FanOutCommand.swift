@@ -74,7 +74,7 @@ struct FanOutCommand: ParsableCommand {
         var all: [JSON] = []
         for _ in 0..<rounds {
             let result = try load.measure(plan, on: target.process, label: "telltale", progress: Progress())
-            isVoid = isVoid || result.isVoid(at: plan.rate)
+            isVoid = isVoid || result.voidReason != nil
             all.append(.object(result.json))
             if !json { tell(result) }
         }
@@ -96,7 +96,7 @@ struct FanOutCommand: ParsableCommand {
         }.joined(separator: ", ")
         let trouble = [
             result.lost > 0 ? "\(result.lost) LOST" : nil, result.cut > 0 ? "\(result.cut) CUT" : nil,
-            result.isVoid(at: Double(rate)) ? "VOID" : nil,
+            result.voidReason.map { "VOID: \($0)" },
         ].compactMap(\.self).map { ", " + $0 }.joined()
         print(
             """

@@ -36,11 +36,15 @@ struct FanOutResult {
     var nanosecondsPerDelivery: Double { processorTime / max(1, deliveries) }
     var nanosecondsPerEvent: Double { processorTime / max(1, events) }
 
-    /// More than one delivery in a hundred was folded into a later one, or the load was late with its own events: such a
-    /// run says nothing about the cost at that rate.
-    func isVoid(at rate: Double?) -> Bool {
-        guard let rate else { return false }
-        return foldedShare > 0.01 || eventsPerSecond < 0.98 * rate || lost > 0 || cut > 0
+    /// Events a second that were asked for; `nil` = as many as the server takes.
+    var rate: Double?
+
+    /// Why the run says nothing about the cost at its rate; `nil` when it does.
+    var voidReason: String? {
+        guard let rate else { return nil }
+        if lost > 0 || cut > 0 { return "\(lost) lost, \(cut) cut" }
+        if foldedShare > 0.01 { return "more than 1% folded" }
+        return eventsPerSecond < 0.98 * rate ? "the load was late with its own events" : nil
     }
 
     var json: JSONObject {
@@ -52,6 +56,7 @@ struct FanOutResult {
         object["server_cpu_share"] = JSON((processorTime / seconds / 1e7).rounded() / 100)
         object["load_cpu_ns_per_delivery"] = JSON((loadProcessorTime / max(1, deliveries)).rounded())
         object["folded_share"] = JSON((foldedShare * 1e5).rounded() / 1e5)
+        object["void"] = voidReason.map(JSON.string) ?? .null
         object["lost"] = .integer(Int64(lost))
         object["cut"] = .integer(Int64(cut))
         object["bytes_per_delivery"] = JSON(bytesPerDelivery.rounded())
@@ -87,13 +92,14 @@ extension FanOutLoad {
             shown = arrived
         }
         var result = FanOutResult()
+        result.rate = plan.rate
         result.seconds = (ContinuousClock.now - start) / .seconds(1)
         result.processorTime = Double(server.processorNanoseconds - processor)
         result.loadProcessorTime = Double(Self.ownProcessorNanoseconds - own)
         let after = counts
         hold()
         progress.show("\(label): waiting for the last")
-        try run(seconds: 5, untilCurrent: true)
+        try run(seconds: Self.patience, untilCurrent: true)
         progress.clear()
         result.events = Double(after.sent - before.sent)
         result.deliveries = Double(after.arrived - before.arrived)
@@ -106,6 +112,9 @@ extension FanOutLoad {
         result.latency = latency
         return result
     }
+
+    /// Seconds for the last rows to arrive. What has not come then is lost, and not late, on whatever machine.
+    private static let patience = 20.0
 
     private static var ownProcessorNanoseconds: UInt64 {
         var time = timespec()
