@@ -1,2 +1,3 @@
 #include <uv.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>

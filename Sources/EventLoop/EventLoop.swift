@@ -87,6 +87,9 @@ internal import Glibc
 
     public static func monotonicMilliseconds() -> Int64 { Int64(uv_hrtime() / 1_000_000) }
 
+    /// The same clock, in nanoseconds. For what is over sooner than a millisecond, as ``PreciseTimerHandle`` is.
+    public static func monotonicNanoseconds() -> Int64 { Int64(clamping: uv_hrtime()) }
+
     /// The same, and it goes on while the machine sleeps.
     public static func sleeplessMilliseconds() -> Int64 {
         var time = timespec()

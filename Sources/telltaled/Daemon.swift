@@ -26,6 +26,7 @@ final class Daemon {
     private var isDeaf = false
     private var turnHandle: PrepareHandle?
     private var timer: TimerHandle?
+    private var paceTimer: PreciseTimerHandle?
     private var stallTimer: TimerHandle?
     private var signals: [SignalHandle] = []
     private var pace: FlushPace
@@ -79,7 +80,7 @@ final class Daemon {
         self.hub = hub
         self.clock = clock
         self.configuration = configuration
-        pace = FlushPace(interval: Int64(configuration.pace))
+        pace = FlushPace(interval: .milliseconds(configuration.pace))
         share = BatchShare(pace: .milliseconds(configuration.pace))
         self.logger = logger
         self.exit = exit
@@ -111,7 +112,9 @@ final class Daemon {
     var endpoints: [Endpoint] { listeners.map(\.endpoint) }
 
     func start() throws(UVError) {
-        timer = try TimerHandle(on: loop) { _ in }  // It wakes the loop; the turn does the rest.
+        // They wake the loop; the turn does the rest.
+        timer = try TimerHandle(on: loop) { _ in }
+        paceTimer = try PreciseTimerHandle(on: loop) {}
         stallTimer = try TimerHandle(on: loop) { [unowned self] _ in lookAtBlocked() }
         stallTimer?.scheduleRepeating(everyMilliseconds: 1_000)
         turnHandle = try PrepareHandle(on: loop) { [unowned self] in turn() }
@@ -169,11 +172,11 @@ final class Daemon {
         var now = clock.now
         hub.sessionDeadlineReached(at: now)
         for _ in 0..<Self.decisionsPerTurn where mayDecide && !hub.isCommitting && hub.hasWork(at: now) {
-            guard isFlushDue(at: now) else { break }
+            guard isFlushDue else { break }
             decide(at: now)
             now = clock.now
         }
-        if hub.hasReadySessions, isFlushDue(at: now) { flush(at: now) }
+        if hub.hasReadySessions, isFlushDue { flush(at: now) }
         for request in hub.takeHistoryRequests() { readHistory(request) }
         for id in hub.takeEndedSessions() { connections[id]?.close() }
         writeSnapshotIfDue()
@@ -196,10 +199,8 @@ final class Daemon {
         }
     }
 
-    /// Paced: at once when idle, at most one flush per `pace` when busy.
-    private func isFlushDue(at now: HubTime) -> Bool {
-        pace.isDue(at: now.monotonic)
-    }
+    /// Paced: at once when idle, a pause of `pace` after each flush when busy.
+    private var isFlushDue: Bool { pace.isDue(at: EventLoop.monotonicNanoseconds(), waiting: hub.waitingCount) }
 
     /// Decides what waits, and sends the records to the journal part by part: it writes while the rest is decided.
     ///
@@ -282,7 +283,8 @@ final class Daemon {
 
     /// Writes to every session that is due something and can take it: one write each.
     private func flush(at now: HubTime) {
-        pace.flushed(at: now.monotonic)
+        let start = EventLoop.monotonicNanoseconds()
+        defer { pace.flushed(from: start, to: EventLoop.monotonicNanoseconds()) }
         // Those that are ready now: who has more to say goes on with the next turn.
         var rest = hub.readySessionCount
         while rest > 0, let id = hub.nextReady() {
@@ -321,7 +323,7 @@ final class Daemon {
         func consider(_ milliseconds: Int64) { wait = min(wait ?? .max, max(0, milliseconds)) }
         if !hub.isCommitting {
             if hub.hasWork(at: now) || hub.hasReadySessions {
-                consider(pace.nextFlush - now.monotonic)
+                if isFlushDue { consider(0) } else { paceTimer?.schedule(atMonotonicNanoseconds: pace.nextFlush) }
             }
             // Deadlines that are due wait with the rest after a full disk.
             let pause = hub.decisionsPausedUntil - now.monotonic

@@ -87,6 +87,63 @@ struct TimerTests {
         #expect(count < 10)
     }
 
+    @Test func `a precise timer is never early, and takes any deadline`() async throws {
+        let late = try await onLoop { loop in
+            let deadline = EventLoop.monotonicNanoseconds() + 2_300_000
+            let late = Box<Int64>(.min)
+            let timer = try PreciseTimerHandle(on: loop) {
+                late.value = EventLoop.monotonicNanoseconds() - deadline
+                loop.stop()
+            }
+            for other in [Int64.max, .min, 0, deadline, deadline] { timer.schedule(atMonotonicNanoseconds: other) }
+            return { withExtendedLifetime(timer) { late.value } }
+        }
+        #expect(late >= 0)
+    }
+
+    @Test func `a precise timer is scheduled from its own expiry, more often than milliseconds pass`() async throws {
+        let (count, spent) = try await onLoop { loop in
+            let count = Box(0)
+            let start = EventLoop.monotonicNanoseconds()
+            let end = Box(start)
+            let holder = Box<PreciseTimerHandle?>(nil)
+            func schedule() {
+                holder.value?.schedule(atMonotonicNanoseconds: EventLoop.monotonicNanoseconds() + 1_000)
+            }
+            holder.value = try PreciseTimerHandle(on: loop) {
+                count.value += 1
+                end.value = EventLoop.monotonicNanoseconds()
+                if count.value < 2_000 { schedule() } else { loop.stop() }
+            }
+            schedule()
+            return { withExtendedLifetime(holder) { (count.value, end.value - start) } }
+        }
+        #expect(count == 2_000)
+        #expect(spent >= 2_000 * 1_000)
+    }
+
+    @Test func `a precise timer holds the loop while it is scheduled, and none that was dropped`() async throws {
+        let (expiries, isHeld) = try await onOwnThread {
+            let loop = try EventLoop()
+            var (expiries, isHeld) = (0, [Bool]())
+            func timer() throws -> PreciseTimerHandle { try PreciseTimerHandle(on: loop) { expiries += 1 } }
+            let kept = try timer()
+            isHeld.append(loop.run(.withoutWaiting))
+            let dropped = try timer()
+            dropped.schedule(atMonotonicNanoseconds: 1)
+            _ = consume dropped
+            kept.schedule(atMonotonicNanoseconds: EventLoop.monotonicNanoseconds() + 100_000)
+            isHeld.append(kept.isScheduled)
+            let end = loop.monotonicMilliseconds + 20_000
+            while expiries == 0, loop.monotonicMilliseconds < end { loop.run(.withoutWaiting) }
+            isHeld.append(loop.run(.withoutWaiting))
+            isHeld.append(kept.isScheduled)
+            return (expiries, isHeld)
+        }
+        #expect(expiries == 1)
+        #expect(isHeld == [false, true, false, false])
+    }
+
     @Test func `a turn is: idle, prepare, the sockets, check`() async throws {
         let order = try await onLoop { loop in
             let order = Box<[String]>([])

@@ -259,7 +259,7 @@ int fanout_relay(int pace) {
         int64_t now = fanout_now();
         if (now < next_flush) continue;
         int64_t saved = now - (BURST - 1) * interval;
-        next_flush = (next_flush > saved ? next_flush : saved) + interval;
         flush_all();
+        next_flush = (next_flush > saved ? next_flush : saved) + interval + (fanout_now() - now);
     }
 }
