@@ -6,8 +6,8 @@
 /// two fifths of all that is in flight in the batch, two fifths on the way and being read, and one fifth waiting.
 ///
 /// It pays where the disk takes less time than half of what deciding all of them would: then the hub is what others wait
-/// for. For a slower disk, or a few requests, a commit is to carry all that there is; and so where batches follow each
-/// other no sooner than the pace lets them, whatever they hold.
+/// for. For a slower disk, or a few requests, a commit is to carry all that there is; and so where deciding all of them
+/// takes less than the pace: so short a batch is not worth a sync of its own.
 public struct BatchShare: Sendable {
     /// Of fewer requests nothing is left over, and the time that one takes cannot be told.
     private static let leastCount = 64
@@ -18,7 +18,7 @@ public struct BatchShare: Sendable {
     private var wait: Duration?
     private let pace: Duration
 
-    /// - Parameter pace: What lies between two batches at least.
+    /// - Parameter pace: What a producer that waits for replies may wait anyway; 0 = nothing.
     public init(pace: Duration) {
         self.pace = pace
     }

@@ -22,7 +22,7 @@ struct BatchShareTests {
         #expect(share(microsecondsPerRequest: 4, wait: .microseconds(wait)).limit(waiting: waiting) == limit)
     }
 
-    @Test("everything, where the pace is what is waited for", arguments: [(250, Int.max), (251, 168)])
+    @Test("everything, where all of it is decided within the pace", arguments: [(250, Int.max), (251, 168)])
     func pace(waiting: Int, limit: Int) {
         let share = share(microsecondsPerRequest: 4, wait: .microseconds(150), pace: .milliseconds(1))
         #expect(share.limit(waiting: waiting) == limit)
