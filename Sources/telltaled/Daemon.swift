@@ -30,7 +30,7 @@ final class Daemon {
     private var stallTimer: TimerHandle?
     private var signals: [SignalHandle] = []
     private var pace: FlushPace
-    private var share: BatchShare
+    private var share = BatchShare()
     private var outgoing = Outgoing()
     private var snapshotSequence: Int64
     /// By the monotonic clock; the least there is while the disk is not full.
@@ -81,7 +81,6 @@ final class Daemon {
         self.clock = clock
         self.configuration = configuration
         pace = FlushPace(interval: .milliseconds(configuration.pace))
-        share = BatchShare(pace: .milliseconds(configuration.pace))
         self.logger = logger
         self.exit = exit
         let box = Box()

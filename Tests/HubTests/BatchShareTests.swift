@@ -2,10 +2,8 @@ import Hub
 import Testing
 
 struct BatchShareTests {
-    private func share(
-        microsecondsPerRequest cost: Double, wait: Duration, pace: Duration = .zero
-    ) -> BatchShare {
-        var share = BatchShare(pace: pace)
+    private func share(microsecondsPerRequest cost: Double, wait: Duration) -> BatchShare {
+        var share = BatchShare()
         share.decided(1_000, in: .microseconds(1_000 * cost))
         share.committed(after: wait)
         return share
@@ -14,22 +12,26 @@ struct BatchShareTests {
     @Test(
         "two thirds where deciding all takes longer than twice the disk",
         arguments: [
-            (1_000, 1_400, 667), (1_000, 2_000, .max), (1_001, 2_000, 668), (300, 600, .max), (300, 500, 200),
-            (64, 1, 43), (63, 1, .max), (0, 0, .max), (1_000_000, 2_000, 666_667), (1_000, 0, 667),
+            (1_000, 1_400, 667), (1_000, 2_000, .max), (1_001, 2_000, 668), (300, 600, .max), (300, 599, 200),
+            (0, 0, .max), (1_000_000, 2_000, 666_667), (1_000, 0, 667),
         ])
     func limit(waiting: Int, wait: Int, limit: Int) {
         // 4 us for each.
         #expect(share(microsecondsPerRequest: 4, wait: .microseconds(wait)).limit(waiting: waiting) == limit)
     }
 
-    @Test("everything, where all of it is decided within the pace", arguments: [(250, Int.max), (251, 168)])
-    func pace(waiting: Int, limit: Int) {
-        let share = share(microsecondsPerRequest: 4, wait: .microseconds(150), pace: .milliseconds(1))
-        #expect(share.limit(waiting: waiting) == limit)
+    @Test("everything, where all of it is decided within a millisecond", arguments: [(250, Int.max), (251, 168)])
+    func short(waiting: Int, limit: Int) {
+        #expect(share(microsecondsPerRequest: 4, wait: .microseconds(150)).limit(waiting: waiting) == limit)
+    }
+
+    @Test("everything, where there are a few, however long they take", arguments: [(63, Int.max), (64, 43)])
+    func few(waiting: Int, limit: Int) {
+        #expect(share(microsecondsPerRequest: 400, wait: .microseconds(1)).limit(waiting: waiting) == limit)
     }
 
     @Test func `everything, until it is known how long that takes`() {
-        var share = BatchShare(pace: .milliseconds(1))
+        var share = BatchShare()
         #expect(share.limit(waiting: 5_000) == .max)
         share.decided(5_000, in: .milliseconds(20))
         #expect(share.limit(waiting: 5_000) == .max)
