@@ -3,10 +3,10 @@ internal import Glibc
 
 /// A timer on a loop that is not cut to whole milliseconds, as libuv's own are. Dropping the last reference cancels it.
 ///
-/// Each expiry costs the loop three system calls more than a ``TimerHandle``'s: it is for the one wait, at the end of a
+/// Each expiry costs the loop two system calls more than a ``TimerHandle``'s: it is for the one wait, at the end of a
 /// turn, that is about as long as a millisecond and is waited for a thousand times a second.
 @safe public final class PreciseTimerHandle {
-    // Closed first, so that the loop lets go of the descriptor before it is closed.
+    // Declared first, so closed first: the loop lets go of the descriptor before that is closed.
     private let handle: OwnedHandle
     private let descriptor: TimerDescriptor
     private let onExpiry: () -> Void

@@ -1,13 +1,14 @@
 /// How often everybody is written to: while busy, `interval` after the end of the flush before; after a pause, at once.
 ///
 /// Batching is worth more than any other trick while much goes on: what gathers meanwhile goes to each screen in one
-/// write. So the pause is counted from the end of a flush. From its beginning it would be over when the flush is, before
-/// audiences that take as long as that to write to, and they are the ones that gain most.
+/// write. So the pause is counted from the end of a flush. From its beginning it would be over when the flush is,
+/// before audiences that take as long as that to write to, and they are the ones that gain most. A wait for the disk is
+/// part of the pause: what is decided is committed, and shown when it is durable.
 ///
 /// But a tap on an idle server takes three flushes in a row (its pending row, the provider's answer, the settled row),
 /// and none of them should wait for the one before: pauses that nobody needed are saved up. And where much has gathered
-/// there is nothing to wait for: a write then costs less than the rows in it, and producers that wait for their replies
-/// send nothing more.
+/// there is nothing to wait for: a write to who follows all of it then costs less than the rows in it, and producers
+/// that wait for their replies send nothing more.
 public struct FlushPace: Sendable {
     /// Nanoseconds; 0 = no pace.
     private let interval: Int64
@@ -34,7 +35,7 @@ public struct FlushPace: Sendable {
     ///   - end: The same, of its end.
     public mutating func flushed(from start: Int64, to end: Int64) {
         let saved = max(nextFlush, start - (Self.burst - 1) * interval)
-        // One that came before its time does not put off the next.
+        // One that came before its time puts off the next by no more than a pause.
         nextFlush = min(saved + end - start, end) + interval
     }
 }
