@@ -41,13 +41,14 @@ struct BenchTests {
 
     @Test func `peers compares with a plain relay, and with itself`() async throws {
         let (status, report) = try await bench(
-            ["peers", "--only", "telltale", "--only", "plain", "--audience", "4x8x4", "--rounds", "1", "--seconds"]
+            ["peers", "--only", "telltale", "--only", "plain", "--audience", "4x8x4@2", "--rounds", "1", "--seconds"]
                 + ["0.3", "--deliveries", "400", "--idle", "50"]
                 + ["--settling", "0.5"])
         #expect(status == 0)
+        #expect(report["4x8x4@2"]?["pace_ms"] == 2)
         var folded = 0.0
         for name in ["telltale", "again", "plain C"] {
-            let entry = try #require(report["4x8x4"]?[name])
+            let entry = try #require(report["4x8x4@2"]?[name])
             #expect(entry["cpu_ns_per_delivery"]?["median"] != .null)
             let most = try #require(entry["folded_share"]?["most"]?.double)
             // Of a busy machine: it says so.
@@ -55,7 +56,7 @@ struct BenchTests {
             folded += most
         }
         let lengths = ["telltale", "plain C"].compactMap {
-            report["4x8x4"]?[$0]?["bytes_per_delivery"]?["median"]?.double
+            report["4x8x4@2"]?[$0]?["bytes_per_delivery"]?["median"]?.double
         }
         // A mean, and no whole number where revs get another digit meanwhile; a row that stands for several says so.
         #expect(lengths.count == 2)

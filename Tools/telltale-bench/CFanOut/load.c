@@ -470,8 +470,8 @@ static int64_t publish(fanout_load *load, int64_t now) {
             uint64_t on_their_way = (load->next - load->first) * load->fan - load->settled;
             uint64_t events = (on_their_way + load->fan - 1) / load->fan;
             if (events >= load->window) {
-                // A server that drops would stop everything.
-                int64_t silence = 300000000;
+                // A server that drops would stop everything. Longer than any pace.
+                int64_t silence = 3000000000;
                 if (now - load->counts.last_arrival > silence && now - load->sent_at[(load->next - 1) % RING] > silence) {
                     load->counts.lost += on_their_way;
                     load->settled += on_their_way;

@@ -16,7 +16,7 @@
 
 #include "CFanOut.h"
 
-enum { READ_BYTES = 1 << 18, EVENTS_PER_PASS = 1024, BURST = 4 };
+enum { READ_BYTES = 1 << 18, EVENTS_PER_PASS = 1024, BURST = 4, ENOUGH = 32 };
 
 typedef struct {
     size_t start, count;
@@ -48,6 +48,8 @@ static char *arena;
 static size_t arena_count, arena_capacity;
 static client **dirty;
 static int dirty_count, dirty_capacity;
+// Lines that wait for a flush.
+static int waiting_count;
 
 static void *grow(void *memory, int *capacity, int needed, size_t size) {
     if (needed <= *capacity) return memory;
@@ -110,6 +112,7 @@ static void publish(int key, const char *text, size_t count) {
     slice piece = {arena_count, count};
     memcpy(arena + arena_count, text, count);
     arena_count += count;
+    waiting_count++;
     for (int i = 0; i < entry_->count; i++) {
         client *client = entry_->followers[i];
         if (!client->is_dirty) {
@@ -223,6 +226,7 @@ static void flush_all(void) {
     for (int i = 0; i < dirty_count; i++) flush_one(dirty[i]);
     dirty_count = 0;
     arena_count = 0;
+    waiting_count = 0;
 }
 
 int fanout_relay(int pace) {
@@ -237,6 +241,7 @@ int fanout_relay(int pace) {
     printf("ready port=%d\n", ntohs(address.sin_port));
     fflush(stdout);
 
+    // As FlushPace of Telltale's hub has it.
     int64_t next_flush = 0;
     int64_t interval = pace * 1000000LL;
     while (true) {
@@ -257,9 +262,12 @@ int fanout_relay(int pace) {
         }
         if (!dirty_count) continue;
         int64_t now = fanout_now();
-        if (now < next_flush) continue;
+        if (now < next_flush && waiting_count < ENOUGH) continue;
         int64_t saved = now - (BURST - 1) * interval;
+        if (saved < next_flush) saved = next_flush;
         flush_all();
-        next_flush = (next_flush > saved ? next_flush : saved) + interval + (fanout_now() - now);
+        int64_t end = fanout_now();
+        saved += end - now;
+        next_flush = (saved < end ? saved : end) + interval;
     }
 }

@@ -99,7 +99,8 @@ extension FanOutLoad {
         let after = counts
         hold()
         progress.show("\(label): waiting for the last")
-        try run(seconds: Self.patience, untilCurrent: true)
+        // Who was cut is never current.
+        try run(seconds: after.cut > before.cut ? 1 : Self.patience, untilCurrent: true)
         progress.clear()
         result.events = Double(after.sent - before.sent)
         result.deliveries = Double(after.arrived - before.arrived)

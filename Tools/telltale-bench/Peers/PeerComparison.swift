@@ -17,6 +17,7 @@ struct PeerComparison {
     }
 
     private let audience: PeersCommand.Audience
+    private let pace: Int
     private let rate: Double
     private var rows: [Row] = []
 
@@ -25,6 +26,7 @@ struct PeerComparison {
         _ audience: PeersCommand.Audience, group: PeerGroup, rounds: Int, seconds: Double, deliveries: Double?
     ) throws {
         self.audience = audience
+        pace = group.settings.pace
         let progress = Progress()
         var fastest = FanOutPlan(rate: nil, window: 64, warmUpSeconds: seconds / 2, seconds: seconds)
         // Many events on their way share writes; one of each key is folded by nobody.
@@ -47,7 +49,9 @@ struct PeerComparison {
             maximum = min(maximum, most.events)
             best.append(most.window)
             if name == "telltale" {
-                let slow = FanOutPlan(rate: 20, warmUpSeconds: 0.2, seconds: 0.5)
+                let slow = FanOutPlan(
+                    rate: min(20, Self.ceiling(audience.shape, pace: pace)), warmUpSeconds: 0.2,
+                    seconds: max(0.5, 0.006 * Double(pace)))
                 // Folded rows say so, and are longer; so slowly none is folded, but by a machine that stood still.
                 for _ in 1...5 {
                     let result = try Self.measure(slow, target, audience.shape, "finding the length", progress)
@@ -60,9 +64,9 @@ struct PeerComparison {
             targets.insert(try group.start("telltale", suffix: "-again"), at: 1)
             best.insert(best[0], at: 1)
         }
-        // Two events of one key within two of Telltale's paces may be folded, and then it would do less than the others.
-        let ceiling = 500 * Double(audience.shape.keys) / Double(max(1, group.settings.pace))
-        rate = deliveries.map { $0 / Double(audience.shape.followers) } ?? min(maximum * 0.7, ceiling)
+        rate =
+            deliveries.map { $0 / Double(audience.shape.followers) }
+            ?? min(maximum * 0.7, Self.ceiling(audience.shape, pace: pace))
         rows = zip(targets, best).map { Row(name: $0.name, window: $1) }
         var paced = fastest
         paced.rate = rate
@@ -81,6 +85,12 @@ struct PeerComparison {
                         fastest, on: target.process, label: "\(label), \(target.name) at its best", progress: progress))
             }
         }
+    }
+
+    /// Events a second of which none is folded: of each key one in three of Telltale's paces. Within one they would
+    /// be, and the time of the writes comes on top.
+    private static func ceiling(_ shape: FanOutLoad.Shape, pace: Int) -> Double {
+        1_000 * Double(shape.keys) / Double(3 * max(1, pace))
     }
 
     private static func measure(
@@ -113,7 +123,7 @@ struct PeerComparison {
             shape.keys == 1
             ? "\(shape.subscribers) subscribers of one key"
             : "\(shape.keys) keys, \(shape.subscribers) subscribers, \(shape.each) keys each"
-        return "\(who): \(Sample.text(rate, rate < 100 ? 1 : 0)) events/s for all"
+        return "\(who), a pace of \(pace) ms: \(Sample.text(rate, rate < 100 ? 1 : 0)) events/s for all"
     }
 
     var table: String {
@@ -147,6 +157,7 @@ struct PeerComparison {
 
     var json: JSONObject {
         var object = JSONObject()
+        object["pace_ms"] = .integer(Int64(pace))
         object["events_per_second"] = Sample.json(rate)
         if let difference {
             object["same_twice_apart"] = Sample.json(difference)

@@ -5,13 +5,20 @@ struct PeerGroup {
     static let names = ["telltale", "plain", "nats", "redis", "mosquitto"]
 
     private let only: [String]
-    let settings: TelltaleScreens.Settings
+    private(set) var settings: TelltaleScreens.Settings
     let data: String
 
     init(only: [String], settings: TelltaleScreens.Settings, data: String) {
         self.only = only
         self.settings = settings
         self.data = data
+    }
+
+    /// The same at another pace, in milliseconds; `nil` = its own.
+    func paced(_ pace: Int?) -> PeerGroup {
+        var group = self
+        group.settings.pace = pace ?? settings.pace
+        return group
     }
 
     private static let programs = ["nats": "nats-server", "redis": "redis-server", "mosquitto": "mosquitto"]

@@ -17,24 +17,26 @@ struct PeersCommand: ParsableCommand {
             Telltale's pace: the practical limit.
 
             Settings: nats-server as it is; redis-server without persistence and without limits on slow subscribers; \
-            mosquitto with QoS 0, no persistence, no queue limits; telltaled with --pace 1 and its journal in memory.
+            mosquitto with QoS 0, no persistence, no queue limits; telltaled with its journal in memory and --pace. \
+            Where many screens follow the same, a send to each of them is nearly all of the cost, for everybody; a \
+            longer pace lets events share sends. A screen then waits as much longer at the most.
 
             For each audience first the maximum of each server, then --rounds rounds, in which each serves events at one \
-            rate for all, 70% of what the slowest can (but no key more often than Telltale would show it: every 2 \
-            ms at a pace of 1), and then as many as it takes: with 64 events on their way, or one of each key, whichever \
-            delivers more. Where events of one key come faster than screens are \
-            written to, Telltale folds them into the newest; such a delivery does not count. A run at the common rate \
-            with more than 1% of them is marked VOID. Figures are medians; in brackets stand the least and the most. \
-            Telltale runs twice (the second is "again"): when the two differ by more than a tenth, the run says \
-            nothing, and is marked VOID.
+            rate for all, 70% of what the slowest can (but each key once in three paces at the most: where events of \
+            one key come faster than screens are written to, Telltale folds them into the newest, and such a delivery \
+            does not count), and then as many as it takes: with 64 events on their way, or one of each key, whichever \
+            delivers more. A run at the common rate with more than 1% folded is marked VOID. Figures are medians; in \
+            brackets stand the least and the most. Telltale runs twice (the second is "again"): when the two differ \
+            by more than a tenth, the run says nothing, and is marked VOID.
 
               telltale-bench peers --audience 1000            everybody follows one key
               telltale-bench peers --audience 64x10x64        everybody follows the same 64 keys
+              telltale-bench peers --audience 64x1000x64@20   1,000 follow the same 64 keys, at a pace of 20 ms
               telltale-bench peers --audience 10000x1000x10   10,000 keys, 1,000 subscribers, 10 keys each
               telltale-bench peers --idle 10000               memory of idle connections with ten subscriptions
             """)
 
-    @Option(help: "Subscribers of one key, or KEYSxSUBSCRIBERSxEACH; may be repeated.")
+    @Option(help: "Subscribers of one key, or KEYSxSUBSCRIBERSxEACH, and @PACE if not --pace; may be repeated.")
     var audience: [String] = []
     @Option(help: "Idle connections with ten subscriptions each; 0 = not measured.") var idle: Int?
     @Option(help: "Seconds until their memory is looked at (telltale-bench idle --help says why).")
@@ -43,20 +45,24 @@ struct PeersCommand: ParsableCommand {
     @Option(help: "Seconds of each measurement, after half as many to warm up.") var seconds = 2.0
     @Option(help: "Bytes of a payload.") var bytes = 200
     @Option(help: "Deliveries a second for all, instead of 70% of what the slowest can.") var deliveries: Double?
-    @Option(help: "telltaled's --pace, and the plain relay's.") var pace = 1
+    @Option(help: "telltaled's --pace, and the plain relay's: milliseconds.") var pace = 1
     @Option(help: "memory, off, normal or full.") var journal = "memory"
     @Option(help: "Of telltale, plain, nats, redis, mosquitto; may be repeated. (default: all there are)")
     var only: [String] = []
     @Option(help: "A folder for the files; it is removed afterwards.") var data = "telltale-bench-peers"
     @Flag(help: "Print one JSON object.") var json = false
 
-    private static let standard = ["64x10x64", "64x100x64", "1000", "64x1000x64", "10000", "10000x1000x10"]
+    private static let standard = [
+        "64x10x64", "64x100x64", "64x100x64@2", "1000", "64x1000x64", "64x1000x64@20", "10000", "16x10000x16@200",
+        "10000x1000x10",
+    ]
 
     func validate() throws {
         guard audience.allSatisfy({ Audience($0) != nil }) else {
-            throw ValidationError("an audience is a number of subscribers, or KEYSxSUBSCRIBERSxEACH, evenly spread")
+            throw ValidationError(
+                "an audience is a number of subscribers, or KEYSxSUBSCRIBERSxEACH, evenly spread, and may end in @PACE")
         }
-        guard rounds > 0, (0.1...600).contains(seconds), (60...4_000).contains(bytes), pace >= 0,
+        guard rounds > 0, (0.1...600).contains(seconds), (60...4_000).contains(bytes), (0...1_000).contains(pace),
             ["memory", "off", "normal", "full"].contains(journal), (idle ?? 0) >= 0, (0...3_600).contains(settling),
             (deliveries ?? 1) > 0,
             only.allSatisfy({ PeerGroup.names.contains($0) })
@@ -67,9 +73,16 @@ struct PeersCommand: ParsableCommand {
     struct Audience {
         var text: String
         var shape: FanOutLoad.Shape
+        /// Milliseconds; `nil` = as for the others.
+        var pace: Int?
 
         init?(_ text: String) {
-            let numbers = text.split(separator: "x", omittingEmptySubsequences: false).map { Int($0) ?? 0 }
+            let parts = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
+            if parts.count == 2 {
+                guard let pace = Int(parts[1]), (0...1_000).contains(pace) else { return nil }
+                self.pace = pace
+            }
+            let numbers = parts[0].split(separator: "x", omittingEmptySubsequences: false).map { Int($0) ?? 0 }
             self.text = text
             switch numbers.count {
             case 1: shape = .init(subscribers: numbers[0])
@@ -90,7 +103,7 @@ struct PeersCommand: ParsableCommand {
         let audiences = audience.isEmpty && idle == nil ? Self.standard : audience
         for audience in audiences.compactMap({ Audience($0) }) {
             let comparison = try PeerComparison(
-                audience, group: group, rounds: rounds, seconds: seconds, deliveries: deliveries)
+                audience, group: group.paced(audience.pace), rounds: rounds, seconds: seconds, deliveries: deliveries)
             report[audience.text] = .object(comparison.json)
             if !json { print(comparison.table + "\n") }
         }
