@@ -116,7 +116,7 @@ struct BenchTests {
             let data = arguments[0] == "hub" ? [] : ["--data", folder.url.appending(path: "bench").path]
             let program = try RunningProgram(executable, arguments + data + ["--json"])
             let text = program.readToEnd().joined(separator: "\n")
-            let status = program.waitForExit(seconds: 30)
+            let status = program.waitForExit()
             let report = try? JSONParser().parse(Array(text.utf8).span)
             return (status, try #require(report, "\(arguments): \(text) \(program.standardError)"))
         }

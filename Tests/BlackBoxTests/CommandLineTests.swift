@@ -23,7 +23,7 @@ struct CommandLineTests {
             #expect(watch.readLine()?.contains(" small: In the queue") == true)
             #expect(try shell.run("post", "coffee-order/7", "CONFIRMED", "--eid", "e1").text.hasPrefix("duplicate "))
             #expect(watch.readLine() == nil, "three were wanted")
-            #expect(watch.waitForExit(seconds: 10) == 0)
+            #expect(watch.waitForExit() == 0)
 
             let row = try shell.run("get", "coffee-order/7")
             #expect(row.text.hasPrefix("coffee-order/7 rev="))
@@ -61,7 +61,7 @@ struct CommandLineTests {
                     let program = try RunningProgram(
                         URL(filePath: "/bin/sh"),
                         ["-c", "exec \"$0\" \"$@\" \(redirection)", program("telltale").path] + arguments)
-                    return (program.waitForExit(seconds: 10), program.standardError)
+                    return (program.waitForExit(), program.standardError)
                 }
                 let full = try outcome(">/dev/full")
                 #expect(full.status == 1)
@@ -102,13 +102,13 @@ struct CommandLineTests {
             #expect(late.status == 1)
             #expect(late.error.hasPrefix("telltale: stale_rev: "))
             provider.send(SIGINT)
-            #expect(provider.waitForExit(seconds: 10) == 0)
+            #expect(provider.waitForExit() == 0)
             #expect(provider.standardError.hasPrefix("telltale: serving porch-light"))
             // A button that a press raises an event from needs nobody.
             #expect(try shell.run("press", "log-coffee/espresso").text.hasPrefix("op="))
             #expect(try shell.run("list", "coffee-order/*").lines.count == 1)
             watch.send(SIGINT)
-            #expect(watch.waitForExit(seconds: 10) == 0)
+            #expect(watch.waitForExit() == 0)
         }
     }
 
@@ -128,7 +128,7 @@ struct CommandLineTests {
             }
             let command = try #require(group)
             provider.send(SIGINT)
-            #expect(provider.waitForExit(seconds: 10) == 0)
+            #expect(provider.waitForExit() == 0)
             while Date.now < end, kill(0 - command, 0) == 0 {}
             #expect(kill(0 - command, 0) != 0)
         }
@@ -232,7 +232,7 @@ struct CommandLineTests {
                 let program = try shell.start(arguments)
                 // It ends with this.
                 try said(try daemon.accept())
-                return (program.waitForExit(seconds: 20), program.standardError)
+                return (program.waitForExit(), program.standardError)
             }
             let full = try outcome { try $0.send(#"ERR code=limit_conns retry=later fatal=1 {"msg":"it is full"}"#) }
             #expect(full.status == 1)
@@ -240,13 +240,13 @@ struct CommandLineTests {
             let refused = try outcome { peer in
                 try peer.send("\(ScriptedDaemon.greeting) now=1")
                 try peer.answer("HELLO", #"ERR code=auth_required retry=auth {"msg":"who are \u001byou?"}"#)
-                _ = peer.next(seconds: 20)
+                _ = peer.next()
             }
             #expect(refused.status == 1)
             #expect(refused.error == "telltale: who are  you?\n")
             let other = try outcome { peer in
                 try peer.send("TELLTALE 2 epoch=1 hb=1")
-                _ = peer.next(seconds: 20)
+                _ = peer.next()
             }
             #expect(other.status == 1)
             #expect(other.error.hasSuffix("the daemon speaks version 2 of the protocol, this client 1\n"))
@@ -331,7 +331,7 @@ struct CommandLineTests {
             first.close()
             let again = try daemon.introduce()
             try again.answer("SERVE light", #"ERR code=unknown_kind retry=no {"msg":"there is no light"}"#)
-            #expect(provider.waitForExit(seconds: 20) == 1)
+            #expect(provider.waitForExit() == 1)
             #expect(provider.standardError.hasSuffix("trying again\ntelltale: unknown_kind: there is no light\n"))
         }
     }
@@ -345,7 +345,7 @@ struct CommandLineTests {
             try peer.answer("TRAIT locked=yes", #"ERR code=bad_request retry=no {"msg":"not that"}"#)
             try peer.answer("SUB *", "OK sub=1")
             try peer.send("LIVE sub=1 cur=x")
-            #expect(watch.waitForExit(seconds: 20) == 0)
+            #expect(watch.waitForExit() == 0)
             #expect(watch.standardError == "telltale: --trait: bad_request: not that\n")
         }
     }
@@ -366,7 +366,7 @@ struct CommandLineTests {
             for number in 1...count { try peer.send("SNAP sub=0 \(row(number))") }
             try peer.send("OK \(id) count=\(count)")
             #expect(list.readToEnd().count == count)
-            #expect(list.waitForExit(seconds: 20) == 0)
+            #expect(list.waitForExit() == 0)
 
             let watch = try shell.start("watch", "--once")
             defer { watch.kill() }
@@ -380,7 +380,7 @@ struct CommandLineTests {
             let printed = watch.readToEnd().map { $0.split(separator: " ").prefix(2).joined(separator: " ") }
             #expect(printed.first == "a/1 rev=2" && printed.count == count - 1)
             #expect(Set(printed).count == printed.count)
-            #expect(watch.waitForExit(seconds: 20) == 0)
+            #expect(watch.waitForExit() == 0)
         }
     }
 
@@ -438,7 +438,7 @@ struct CommandLineTests {
             let (begin, end) = ("\u{1B}[?1049h", "\u{1B}[?1049l")
             watch.send(SIGTSTP)
             #expect(terminal.read(until: end)?.contains("\u{1B}[?25h") == true)
-            let deadline = Date.now.addingTimeInterval(20)
+            let deadline = Date.now.addingTimeInterval(patience)
             while !watch.isStopped, Date.now < deadline {}
             #expect(watch.isStopped)
             watch.send(SIGCONT)
@@ -446,7 +446,7 @@ struct CommandLineTests {
             #expect(terminal.read(until: "CarPlay") != nil, "the whole picture is drawn again")
             watch.send(SIGINT)
             #expect(terminal.read(until: end) != nil)
-            #expect(watch.waitForExit(seconds: 20) == 0)
+            #expect(watch.waitForExit() == 0)
         }
     }
 
@@ -481,7 +481,7 @@ struct CommandLineTests {
                 URL(filePath: "/usr/bin/env"),
                 ["--default-signal=PIPE", program("telltale").path] + arguments
                     + (arguments[0] == "kinds" ? [kind] : []), writingTo: pipe.fileHandleForWriting)
-            #expect(program.waitForExit(seconds: 20) == 0)
+            #expect(program.waitForExit() == 0)
         }
     }
 
@@ -494,7 +494,7 @@ struct CommandLineTests {
             let program = try RunningProgram(
                 URL(filePath: "/bin/sh"),
                 ["-c", "exec \"$0\" kinds run \"$1\" \(example.redirection)", program("telltale").path, kind])
-            #expect(program.waitForExit(seconds: 20) == 1)
+            #expect(program.waitForExit() == 1)
             #expect(program.standardError == "telltale: standard input cannot be read: \(example.cause)\n")
         }
     }
@@ -505,7 +505,7 @@ struct CommandLineTests {
             func tried(_ input: String) throws -> (lines: [String], error: String, status: Int32?) {
                 let program = try RunningProgram(program("telltale"), ["kinds", "run", kind], input: input)
                 let lines = program.readToEnd()
-                return (lines, program.standardError, program.waitForExit(seconds: 20))
+                return (lines, program.standardError, program.waitForExit())
             }
             let good = try tried("confirm\nno-such-event\n")
             #expect(good.status == 0 && good.error.isEmpty)
@@ -537,7 +537,7 @@ struct CommandLineTests {
             _ = try shell.run("post", "coffee-order/1", "CONFIRMED")
             lines += pipeline.readToEnd()
             #expect(lines.count == 3)
-            #expect(pipeline.waitForExit(seconds: 10) == 0)
+            #expect(pipeline.waitForExit() == 0)
             #expect(pipeline.standardError == "")
         }
     }

@@ -84,7 +84,7 @@ struct ControlProcessTests {
             try phone.send("SUB porch-light/front")
             func settled(_ operation: String?) throws -> ServerLine {
                 while true {
-                    let line = try phone.receive(seconds: 20)
+                    let line = try phone.receive()
                     guard line.verb == "UPD" || line.verb == "SNAP" else { continue }
                     if line.tail?["phase"] != "settled" { continue }
                     if operation == nil || line.tail?["last"]?["op"]?.string == operation { return line }
@@ -112,10 +112,10 @@ struct ControlProcessTests {
             let phone = try Peer(port: daemon.port)
             _ = try phone.receive()
             try phone.send("SUB porch-light/front")
-            var row = try phone.receive(seconds: 20)
-            while row.tail?["value"] != false { row = try phone.receive(seconds: 20) }
+            var row = try phone.receive()
+            while row.tail?["value"] != false { row = try phone.receive() }
             let operation = try #require(try phone.ask("SET porch-light/front value=on")["op"])
-            while row.tail?["last"]?["op"]?.string != operation { row = try phone.receive(seconds: 20) }
+            while row.tail?["last"]?["op"]?.string != operation { row = try phone.receive() }
             #expect(row.tail?["last"]?["result"] == "confirmed", "\(row.tail?["last"] ?? .null)")
         }
     }
@@ -152,13 +152,13 @@ struct ControlProcessTests {
             try phone.send("SUB porch-light/*")
             var known: Set<String> = []
             while known.count < 5 {
-                if let key = try phone.receive(seconds: 20)["key"] { known.insert(key) }
+                if let key = try phone.receive()["key"] { known.insert(key) }
             }
             for key in ["1", "2", "3"] { #expect(try phone.ask("SET porch-light/\(key) value=on").verb == "OK") }
             for key in ["front", "back"] {
                 let operation = try #require(try phone.ask("SET porch-light/\(key) value=on")["op"])
                 var last: JSON?
-                while last?["op"]?.string != operation { last = try phone.receive(seconds: 20).tail?["last"] }
+                while last?["op"]?.string != operation { last = try phone.receive().tail?["last"] }
                 #expect(last?["result"] == "confirmed", "\(key)")
             }
         }
@@ -176,9 +176,9 @@ struct ControlProcessTests {
             _ = try phone.receive()
             try phone.send("SUB porch-light/front")
             // It is there from its kind file on, and known when the lamp has said what it is.
-            while try phone.receive(seconds: 20).tail?["value"] != false {}
+            while try phone.receive().tail?["value"] != false {}
             let operation = try #require(try phone.ask("SET porch-light/front value=on")["op"])
-            while try phone.receive(seconds: 20).tail?["last"]?["op"]?.string != operation {}
+            while try phone.receive().tail?["last"]?["op"]?.string != operation {}
             #expect(try phone.ask("GET porch-light/front").tail?["value"] == true)
             #expect(try String(contentsOf: file, encoding: .utf8) == "on\n")
         }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 
 /// Where the repository is, from this file's own place in it.
 let repository = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -64,7 +65,7 @@ final class DaemonProcess {
     var standardError: String { program.standardError }
 
     /// The status with which it ended, or `nil` when it still runs after `seconds`.
-    func waitForExit(seconds: Double = 15) -> Int32? { program.waitForExit(seconds: seconds) }
+    func waitForExit(seconds: Double = patience) -> Int32? { program.waitForExit(seconds: seconds) }
 
     func send(_ signal: CInt) { program.send(signal) }
 
@@ -73,7 +74,7 @@ final class DaemonProcess {
         let limit = isFull ? "0" : "unlimited"
         let prlimit = try RunningProgram(
             URL(filePath: "/usr/bin/env"), ["prlimit", "--pid", "\(program.identifier)", "--fsize=\(limit):"])
-        guard prlimit.waitForExit(seconds: 15) == 0 else {
+        guard prlimit.waitForExit() == 0 else {
             throw StartFailure(description: "prlimit: \(prlimit.standardError)")
         }
     }
@@ -161,7 +162,7 @@ final class RunningProgram {
     var identifier: Int32 { process.processIdentifier }
     var standardError: String { (try? Data(contentsOf: errors)).map { String(decoding: $0, as: UTF8.self) } ?? "" }
 
-    /// The next line of its standard output; `nil` at the end, or after 20 s without one.
+    /// The next line of its standard output; `nil` at the end, or after too long without one.
     func readLine() -> String? {
         let descriptor = output.fileHandleForReading.fileDescriptor
         while true {
@@ -170,7 +171,7 @@ final class RunningProgram {
                 return String(decoding: buffer[..<end], as: UTF8.self)
             }
             var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            guard unsafe poll(&wanted, 1, 20_000) > 0 else { return nil }
+            guard unsafe poll(&wanted, 1, CInt(patience * 1_000)) > 0 else { return nil }
             let data = output.fileHandleForReading.availableData
             guard !data.isEmpty else { return nil }
             buffer += data
@@ -192,7 +193,7 @@ final class RunningProgram {
 
     func send(_ signal: CInt) { Glibc.kill(process.processIdentifier, signal) }
 
-    func waitForExit(seconds: Double) -> Int32? {
+    func waitForExit(seconds: Double = patience) -> Int32? {
         guard ended.wait(timeout: .now() + seconds) == .success else { return nil }
         ended.signal()  // For whoever asks again.
         return process.terminationStatus
@@ -201,6 +202,6 @@ final class RunningProgram {
     func kill() {
         guard process.isRunning else { return }
         send(SIGKILL)
-        _ = waitForExit(seconds: 10)
+        _ = waitForExit()
     }
 }

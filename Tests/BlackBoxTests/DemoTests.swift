@@ -10,7 +10,7 @@ struct DemoTests {
             let daemon = try DaemonProcess(["--clock-speed", "2400"])
             let demo = try Self.demo(["--seconds", "4"], daemon)
             let lines = demo.readToEnd()
-            #expect(demo.waitForExit(seconds: 20) == 0, "\(lines) \(demo.standardError)")
+            #expect(demo.waitForExit() == 0, "\(lines) \(demo.standardError)")
             #expect(lines.first == "Telltale: 500 real orders and 500 real flights, on three screens")
             #expect(
                 lines.contains(
@@ -35,7 +35,7 @@ struct DemoTests {
             let lines = demo.readToEnd()
             #expect(lines.contains("  ✗ \(key): the data says delivered, the daemon says announced"))
             #expect(lines.last == "Something disagrees.")
-            #expect(demo.waitForExit(seconds: 20) == 1)
+            #expect(demo.waitForExit() == 1)
         }
     }
 
@@ -44,7 +44,7 @@ struct DemoTests {
             let demo = try RunningProgram(
                 program("telltale-sim"), ["demo"] + Self.files + ["--connect", "127.0.0.1:1"])
             #expect(demo.readToEnd() == [])
-            #expect(demo.waitForExit(seconds: 20) == 69)
+            #expect(demo.waitForExit() == 69)
             #expect(demo.standardError.hasPrefix("no daemon at 127.0.0.1:1: "))
         }
     }
@@ -60,7 +60,7 @@ struct DemoTests {
             #expect(terminal.read(until: "CarPlay") != nil)
             demo.send(SIGTSTP)
             #expect(terminal.read(until: end) != nil)
-            let deadline = Date.now.addingTimeInterval(20)
+            let deadline = Date.now.addingTimeInterval(patience)
             while !demo.isStopped, Date.now < deadline {}
             #expect(demo.isStopped)
             demo.send(SIGCONT)
@@ -68,7 +68,7 @@ struct DemoTests {
             #expect(terminal.read(until: "CarPlay") != nil, "the whole picture is drawn again")
             demo.send(SIGINT)
             #expect(terminal.read(until: end) != nil)
-            #expect(demo.waitForExit(seconds: 20) != nil)
+            #expect(demo.waitForExit() != nil)
         }
     }
 

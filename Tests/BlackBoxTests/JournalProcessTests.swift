@@ -6,7 +6,7 @@ import Testing
 import Wire
 
 /// What the journal makes the daemon promise, seen from outside (promises P1, P6, P8, P9, P10).
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.serialized, .endsOneDay)
 struct JournalProcessTests {
     @Test(
         "A repeated event is a duplicate with its first rev, and another one under its id is refused, after a restart",
@@ -64,7 +64,7 @@ struct JournalProcessTests {
                     "clang", "-shared", "-fPIC", "-O1", "-o", shim,
                     repository.appending(path: "Tests/FailingSync/failing_sync.c").path,
                 ])
-            try #require(compiler.waitForExit(seconds: 60) == 0, "\(compiler.standardError)")
+            try #require(compiler.waitForExit() == 0, "\(compiler.standardError)")
             let flag = library.path("fail")
             let folder = try DaemonProcess.makeFolder()
             defer { try? FileManager.default.removeItem(at: folder) }
@@ -212,12 +212,12 @@ struct JournalProcessTests {
                     "--listen", "127.0.0.1:0",
                 ])
             let backup = try limited(Self.telltale, ["journal", "backup", data, copy])
-            #expect(backup.waitForExit(seconds: 15) == 1)
+            #expect(backup.waitForExit() == 1)
             #expect(backup.standardError.contains("free some space, then run it again"))
             let repair = try limited(Self.telltale, ["journal", "repair", data])
-            #expect(repair.waitForExit(seconds: 15) == 1)
+            #expect(repair.waitForExit() == 1)
             #expect(repair.standardError.contains("free some space, then run it again"))
-            #expect(start.waitForExit(seconds: 15) == 1)
+            #expect(start.waitForExit() == 1)
             #expect(start.standardError.contains("free some space, then start again"))
             #expect(try DaemonProcess(in: daemon.folder).ready["epoch"] == daemon.ready["epoch"])
         }
@@ -227,13 +227,13 @@ struct JournalProcessTests {
 
     private func run(_ command: String) throws {
         let shell = try RunningProgram(URL(filePath: "/bin/sh"), ["-c", command])
-        try #require(shell.waitForExit(seconds: 30) == 0, "\(command): \(shell.standardError)")
+        try #require(shell.waitForExit() == 0, "\(command): \(shell.standardError)")
     }
 
     private func telltale(_ arguments: [String]) throws -> (status: Int32?, output: String, errors: String) {
         let tool = try RunningProgram(Self.telltale, arguments)
         let output = tool.readToEnd().joined(separator: "\n")
-        return (tool.waitForExit(seconds: 30), output, tool.standardError)
+        return (tool.waitForExit(), output, tool.standardError)
     }
 
     @Test func `a backup of a running daemon, and a repair, begin another epoch with the same state`() async throws {

@@ -30,7 +30,7 @@ final class Peer {
     func send(_ line: String) throws { try socket.send(line + "\n") }
 
     /// The next line, waited for at most `seconds`.
-    func next(seconds: Double = 10) -> Incoming {
+    func next(seconds: Double = patience) -> Incoming {
         let deadline = Date.now.addingTimeInterval(seconds)
         while true {
             if let end = buffer[start...].firstIndex(of: UInt8(ascii: "\n")) {
@@ -52,7 +52,7 @@ final class Peer {
     }
 
     /// The next line that is no `MARK` and no comment, understood.
-    func receive(seconds: Double = 10) throws -> ServerLine {
+    func receive(seconds: Double = patience) throws -> ServerLine {
         while case .line(let text) = next(seconds: seconds) {
             let line = try ServerLine(Array(text.utf8).span, parser: JSONParser())
             if line.verb != "MARK", line.verb != "#" { return line }
@@ -72,14 +72,14 @@ final class Peer {
     }
 
     /// Everything until `last`, which comes with it, or the end of the connection.
-    func receive(until last: String, seconds: Double = 10) -> [String] {
+    func receive(until last: String, seconds: Double = patience) -> [String] {
         var lines: [String] = []
         while lines.last != last, case .line(let line) = next(seconds: seconds) { lines.append(line) }
         return lines
     }
 
     /// Everything until the end of the connection.
-    func receiveRest(seconds: Double = 10) -> [String] {
+    func receiveRest(seconds: Double = patience) -> [String] {
         var lines: [String] = []
         while case .line(let line) = next(seconds: seconds) { lines.append(line) }
         return lines

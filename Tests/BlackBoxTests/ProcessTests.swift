@@ -82,7 +82,7 @@ struct ProcessTests {
             try shop.send("HISTORY errand/599")
             #expect(try shop.receive()["key"] == "errand/599")
             daemon.send(SIGTERM)
-            #expect(daemon.waitForExit(seconds: 10) == 0)
+            #expect(daemon.waitForExit() == 0)
         }
     }
 
@@ -97,7 +97,7 @@ struct ProcessTests {
             let rest = peer.receiveRest()
             let bye = rest.last ?? ""
             #expect(bye.wholeMatch(of: /BYE code=shutting_down wait=[0-9]+-[0-9]+/) != nil)
-            #expect(daemon.waitForExit(seconds: 10) == 0)
+            #expect(daemon.waitForExit() == 0)
 
             // Everything that was acknowledged is there afterwards, in the same history.
             let again = try DaemonProcess(in: daemon.folder)
@@ -122,7 +122,7 @@ struct ProcessTests {
             var count: Int64 = 0
             while count < 2_000 { count = try #require(try peer.ask("STATS").tail?["requests"]?.integer) }
             daemon.send(SIGTERM)
-            #expect(daemon.waitForExit(seconds: 10) == 0)
+            #expect(daemon.waitForExit() == 0)
             // From its last snapshot an upgraded daemon starts: it holds everything.
             let tool = try RunningProgram(
                 DaemonProcess.executable.deletingLastPathComponent().appending(path: "telltale"),
@@ -147,7 +147,7 @@ struct ProcessTests {
             daemon.send(SIGHUP)
             #expect(try peer.ask("EVT errand/1 type=start")["verdict"] == "applied")
             daemon.send(SIGTERM)
-            #expect(daemon.waitForExit(seconds: 10) == 0)
+            #expect(daemon.waitForExit() == 0)
             // Nor does it go into the first file that was opened instead.
             let lock = try String(contentsOf: daemon.folder.appending(path: "data/lock"), encoding: .utf8)
             #expect(lock.wholeMatch(of: /[0-9]+\n/) != nil, "\(lock)")
@@ -232,7 +232,7 @@ struct ProcessTests {
         try await onOwnThread {
             let program = try DaemonProcess.launch(
                 ["--listen", "nowhere", "--sync", "maybe", "--pace", "-1", "--clock-speed", "fast"])
-            #expect(program.waitForExit(seconds: 20) == 78)
+            #expect(program.waitForExit() == 78)
             for fault in ["listen", "sync", "pace", "clock-speed", "data", "kinds"] {
                 #expect(program.standardError.contains(fault), "\(fault) is not named")
             }
@@ -243,7 +243,7 @@ struct ProcessTests {
         try await onOwnThread {
             let variables = ["TELLTALE_JOURNAL": "disk", "TELLTALE_COLOUR": "red"]
             let program = try RunningProgram(DaemonProcess.executable, [], environment: variables)
-            #expect(program.waitForExit(seconds: 20) == 78)
+            #expect(program.waitForExit() == 78)
             for variable in variables.keys { #expect(program.standardError.contains(variable)) }
         }
     }
@@ -254,7 +254,7 @@ struct ProcessTests {
             defer { try? FileManager.default.removeItem(at: folder) }
             let program = try DaemonProcess.launch(
                 ["--data", folder.path + "/data", "--kinds", folder.path + "/kinds", "--listen", "0.0.0.0:0"])
-            #expect(program.waitForExit(seconds: 20) == 78)
+            #expect(program.waitForExit() == 78)
             #expect(program.standardError.contains("0.0.0.0"))
         }
     }
@@ -267,7 +267,7 @@ struct ProcessTests {
             try Data(#"{"data":"\#(folder.path)/data","kinds":"\#(folder.path)/kinds","colour":"red"}"#.utf8).write(
                 to: file)
             let program = try DaemonProcess.launch(["--config", file.path])
-            #expect(program.waitForExit(seconds: 20) == 78)
+            #expect(program.waitForExit() == 78)
             #expect(program.standardError.contains("colour"))
         }
     }
@@ -313,7 +313,7 @@ struct ProcessTests {
     /// It ends with a status that is no success, in one line that tells `what`.
     private func refused(_ arguments: [String], telling what: String) throws {
         let program = try DaemonProcess.launch(arguments)
-        let status = try #require(program.waitForExit(seconds: 20), "it runs")
+        let status = try #require(program.waitForExit(), "it runs")
         #expect(status != 0)
         #expect(program.readToEnd().isEmpty, "it said ready")
         let errors = program.standardError.split(separator: "\n").filter { !$0.contains(" warning ") }
@@ -321,7 +321,7 @@ struct ProcessTests {
     }
 
     private func wait(for text: String, in daemon: DaemonProcess) throws {
-        let deadline = Date.now.addingTimeInterval(10)
+        let deadline = Date.now.addingTimeInterval(patience)
         while !daemon.standardError.contains(text) {
             guard Date.now < deadline else { throw Peer.NoLine() }
             Thread.sleep(forTimeInterval: 0.01)

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 
 /// A terminal that a test looks at. Blocking; not for the cooperative pool.
 final class PseudoTerminal {
@@ -31,9 +32,9 @@ final class PseudoTerminal {
     deinit { close(descriptor) }
 
     /// Reads until what was written since the last call contains `wanted`. Returns that, up to its end; `nil` when it
-    /// does not come within 20 s.
+    /// does not come.
     func read(until wanted: String) -> String? {
-        let deadline = Date.now.addingTimeInterval(20)
+        let deadline = Date.now.addingTimeInterval(patience)
         while true {
             if let range = text.range(of: wanted) {
                 defer { text.removeSubrange(..<range.upperBound) }

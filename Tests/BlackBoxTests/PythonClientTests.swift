@@ -46,7 +46,7 @@ struct PythonClientTests {
         let orders = try python("order_system.py", port, input: events.joined(separator: "\n") + "\n")
         let lines = orders.readToEnd().map { $0.split(separator: " ") }
         #expect(lines.map { $0.dropLast() } == events.map { $0.split(separator: " ").prefix(2) })
-        #expect(orders.waitForExit(seconds: 10) == 0)
+        #expect(orders.waitForExit() == 0)
         return lines.compactMap { $0.last.map(String.init) }
     }
 
@@ -55,7 +55,7 @@ struct PythonClientTests {
             let daemon = try DaemonProcess()
             let orders = try python("order_system.py", daemon.port, input: "nothing/1 start\nerrand/1 start\n")
             #expect(orders.readToEnd() == ["nothing/1 start unknown_kind", "errand/1 start applied"])
-            #expect(orders.waitForExit(seconds: 10) == 1)
+            #expect(orders.waitForExit() == 1)
         }
     }
 
@@ -77,7 +77,7 @@ struct PythonClientTests {
             _ = daemon.waitForExit()
             daemon = try DaemonProcess(in: folder, port: port)
             verdicts += orders.readToEnd()
-            #expect(orders.waitForExit(seconds: 10) == 0)
+            #expect(orders.waitForExit() == 0)
             #expect(verdicts.count == count)
             #expect(verdicts.allSatisfy { $0.hasSuffix(" applied") || $0.hasSuffix(" duplicate") })
 

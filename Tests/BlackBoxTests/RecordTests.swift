@@ -88,6 +88,6 @@ struct RecordTests {
         let run = try RunningProgram(
             program("telltale-sim"), arguments + ["--connect", "127.0.0.1:\(daemon.port)"])
         let text = run.readToEnd().joined(separator: "\n")
-        return (text, run.waitForExit(seconds: 60), run.standardError)
+        return (text, run.waitForExit(), run.standardError)
     }
 }

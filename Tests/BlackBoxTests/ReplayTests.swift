@@ -52,7 +52,7 @@ struct ReplayTests {
             daemon = try DaemonProcess(in: folder, port: port)
             let text = replay.readToEnd().joined(separator: "\n")
             #expect(text.contains("500 of 500 cases ended as the data says"))
-            #expect(replay.waitForExit(seconds: 20) == 0)
+            #expect(replay.waitForExit() == 0)
         }
     }
 
@@ -75,7 +75,7 @@ struct ReplayTests {
                     "1 of 2 cases ended as the data says: 2 delivered",
                     "parcel/a: the data says delivered, the daemon says ordered",
                 ])
-            #expect(replay.waitForExit(seconds: 10) == 1)
+            #expect(replay.waitForExit() == 1)
         }
     }
 
@@ -84,7 +84,7 @@ struct ReplayTests {
             program("telltale-sim"),
             ["replay", data(file), "--connect", "127.0.0.1:\(daemon.port)"] + arguments)
         let text = program.readToEnd().joined(separator: "\n")
-        #expect(program.waitForExit(seconds: 30) == 0, "\(text) \(program.standardError)")
+        #expect(program.waitForExit() == 0, "\(text) \(program.standardError)")
         return text
     }
 

@@ -71,7 +71,7 @@ struct ScenarioProcessTests {
             #expect(!terminal.isPlain)
             if isKey { terminal.press("\u{1A}") } else { run.send(SIGTSTP) }
             #expect(terminal.read(until: end)?.contains("\u{1B}[?25h") == true)
-            let deadline = Date.now.addingTimeInterval(20)
+            let deadline = Date.now.addingTimeInterval(patience)
             while !run.isStopped, Date.now < deadline {}
             #expect(run.isStopped)
             #expect(terminal.isPlain)
@@ -81,7 +81,7 @@ struct ScenarioProcessTests {
             #expect(!terminal.isPlain)
             terminal.press("q")
             #expect(terminal.read(until: end) != nil)
-            #expect(run.waitForExit(seconds: 20) == 130)
+            #expect(run.waitForExit() == 130)
             #expect(terminal.isPlain)
         }
     }
@@ -102,7 +102,7 @@ struct ScenarioProcessTests {
             let absent = try RunningProgram(
                 program("telltale-sim"), ["run", "coffee-in-the-car", "--connect", "127.0.0.1:1"])
             _ = absent.readToEnd()
-            #expect(absent.waitForExit(seconds: 20) == 69)
+            #expect(absent.waitForExit() == 69)
             #expect(absent.standardError.hasPrefix("no daemon at 127.0.0.1:1: "))
         }
     }
@@ -118,7 +118,7 @@ struct ScenarioProcessTests {
                 URL(filePath: "/usr/bin/script"), ["-qec", command, "/dev/null"], input: keys,
                 environment: ["TERM": "xterm", "NO_COLOR": "1"])
             let text = run.readToEnd().joined(separator: "\n")
-            #expect(run.waitForExit(seconds: 60) == status, "\(run.standardError)")
+            #expect(run.waitForExit() == status, "\(run.standardError)")
             let (begin, end) = (text.range(of: "\u{1B}[?1049h"), text.range(of: "\u{1B}[?1049l", options: .backwards))
             #expect(begin != nil && end != nil)
             #expect(text.contains("CarPlay · car"))
@@ -133,6 +133,6 @@ struct ScenarioProcessTests {
         let run = try RunningProgram(
             program("telltale-sim"), ["run", "--connect", "127.0.0.1:\(daemon.port)"] + arguments)
         let text = run.readToEnd().joined(separator: "\n")
-        return (text, run.waitForExit(seconds: 60), run.standardError)
+        return (text, run.waitForExit(), run.standardError)
     }
 }

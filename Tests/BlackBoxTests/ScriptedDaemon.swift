@@ -34,7 +34,7 @@ final class ScriptedDaemon {
     /// The next connection, to which nothing was said yet.
     func accept() throws -> Peer {
         var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        guard unsafe poll(&wanted, 1, 20_000) > 0 else { throw Failure(description: "nobody connects") }
+        guard unsafe poll(&wanted, 1, CInt(patience * 1_000)) > 0 else { throw Failure(description: "nobody connects") }
         let accepted = Glibc.accept(descriptor, nil, nil)
         guard accepted >= 0 else { throw Failure(description: "nobody can connect: errno \(errno)") }
         return Peer(try RawSocket(accepted: accepted))
@@ -60,7 +60,7 @@ extension Peer {
     /// The next request, which has to be of this verb. Heartbeats are answered.
     @discardableResult
     func request(_ verb: String) throws -> String {
-        while case .line(let line) = next(seconds: 20) {
+        while case .line(let line) = next() {
             if line.hasPrefix("PING") {
                 try send("PONG\(Self.id(of: line))")
             } else if line.hasPrefix(verb) {

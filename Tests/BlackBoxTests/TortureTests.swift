@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A few seconds of what `Tools/torture` does for hours.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.serialized, .endsOneDay)
 struct TortureTests {
     @Test("Killed under load, with a full disk, and started again: nothing is lost, doubled or shown too early")
     func torture() async throws {
@@ -15,7 +15,7 @@ struct TortureTests {
                     "--daemon", DaemonProcess.executable.path,
                 ])
             defer { torture.kill() }
-            let status = torture.waitForExit(seconds: 240)
+            let status = torture.waitForExit()
             #expect(status == 0, "\(torture.standardError)")
             let report = torture.readToEnd()
             #expect(report.last?.contains("nothing was lost") == true)

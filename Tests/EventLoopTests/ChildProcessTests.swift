@@ -39,7 +39,7 @@ struct ChildProcessTests {
 
     /// Whether nobody of a group is left, in the end.
     private static func isGone(_ group: CInt) -> Bool {
-        let deadline = EventLoop.monotonicMilliseconds() + 20_000
+        let deadline = EventLoop.monotonicMilliseconds() + Int64(patience * 1_000)
         while kill(0 - group, 0) == 0, EventLoop.monotonicMilliseconds() < deadline { sched_yield() }
         return kill(0 - group, 0) != 0
     }

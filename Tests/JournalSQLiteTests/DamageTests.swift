@@ -2,12 +2,13 @@ import Glibc
 import Journal
 import JournalSQLite
 import Model
+import TestSupport
 import Testing
 
 /// Every byte of a small journal is cut off or flipped: refused with its place, or nothing is lost.
 ///
 /// A few thousand places by default; all of them with TELLTALE_EVERY_BYTE=1, which takes some minutes.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.endsOneDay)
 struct DamageTests {
     private static let isComplete = unsafe getenv("TELLTALE_EVERY_BYTE") != nil
 

@@ -10,7 +10,7 @@ import struct TestSupport.SeededGenerator
 @testable import JournalSQLite
 
 /// What the journal makes of a disk that fails, fills up or loses what was not synced.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.endsOneDay)
 struct FaultTests {
     /// TELLTALE_EVERY_BYTE=1 stops the disk at every single operation.
     private static let isComplete = unsafe getenv("TELLTALE_EVERY_BYTE") != nil

@@ -2,10 +2,11 @@ import Glibc
 import Journal
 import JournalSQLite
 import Synchronization
+import TestSupport
 import Testing
 
 /// The log is copied into the file while batches go on.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.endsOneDay)
 struct LogCopyTests {
     private static let log = "journal.sqlite-wal"
     private static let limit = 200_000

@@ -1,9 +1,10 @@
 import Journal
 import Model
 import Synchronization
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.endsOneDay)
 struct JournalWriterTests {
     @Test func `batches become durable in order, and each is answered once`() async throws {
         let writer = JournalWriter(InMemoryJournal(epoch: 1)) { Issue.record("\($0)") }

@@ -1,8 +1,9 @@
 import Glibc
 import Journal
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.endsOneDay)
 struct ThreadTests {
     /// Of the calling thread; the higher, the more it gives way.
     private static var niceness: Int32 { getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) }

@@ -32,7 +32,7 @@ public struct LoopTimeout: Error {}
 ///   - body: Sets everything up, and returns what makes the result once the loop has stopped. What that closure holds
 ///     lives for as long.
 public func onLoop<Value: Sendable>(
-    within seconds: Int64 = 20, _ body: @escaping @Sendable (EventLoop) throws -> () throws -> Value
+    within seconds: Int64 = Int64(patience), _ body: @escaping @Sendable (EventLoop) throws -> () throws -> Value
 ) async throws -> Value {
     try await onOwnThread {
         let loop = try EventLoop()

@@ -78,7 +78,7 @@ public final class RawSocket: Sendable {
 
     public func waitUntilReadable() {
         var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        _ = unsafe poll(&wanted, 1, 10_000)
+        _ = unsafe poll(&wanted, 1, Int32(patience * 1_000))
     }
 
     public func shutdownWrite() {
