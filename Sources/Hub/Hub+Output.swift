@@ -25,7 +25,7 @@ extension Hub {
         guard batch == nil else { return nil }
         while let id = ready.popFirst() {
             guard let session = self[id] else { continue }
-            session.isReady = false
+            ready.left(slot: id.slot)
             if session.blockedSince == nil { return id }
         }
         return nil
@@ -74,7 +74,7 @@ extension Hub {
                 guard !telling.isAwaited else { return true }
                 session.outbox[0] = askForHistory(telling, for: session)
             case .bytes(let bytes, _):
-                writer.append(lines: bytes)
+                writer.append(lines: bytes.span)
                 session.outbox.removeFirst()
             case .read(let request):
                 session.outbox.removeFirst()
@@ -131,13 +131,37 @@ extension Hub {
         of session: Session, limit: Int, at now: HubTime, to writer: inout LineWriter
     ) -> Bool {
         guard !session.isClosing else { return true }
-        for index in session.subscriptions where !subscriptions.isOwedNothing(index) {
+        var run = RowCache.Run()
+        let isDone = writeRows(of: session, limit: limit, at: now, behind: &run, to: &writer)
+        rows.write(run, to: &writer)
+        return isDone
+    }
+
+    /// - Parameter run: What is to be written before anything else is.
+    private mutating func writeRows(
+        of session: Session, limit: Int, at now: HubTime, behind run: inout RowCache.Run, to writer: inout LineWriter
+    ) -> Bool {
+        for index in session.subscriptions {
             if let change = subscriptions.change(owedTo: index) {
-                guard writer.count < limit else { return false }
-                write(change, to: index, of: session, &writer)
+                guard writer.count + run.count < limit else { return false }
+                // What a person has tapped shows there alone.
+                let isShared = change.isUsual && !session.hasTapped
+                if isShared, let row = rows.row(of: change, at: durableSequence) {
+                    if !run.append(row) {
+                        rows.write(run, to: &writer)
+                        run = RowCache.Run(row)
+                    }
+                    settle(change, to: index, by: row)
+                } else {
+                    rows.write(run, to: &writer)
+                    run = RowCache.Run()
+                    write(change, to: index, isShared: isShared, &writer)
+                }
                 continue
             }
-            guard let subscription = subscriptions[index] else { continue }
+            guard !subscriptions.isOwedNothing(index), let subscription = subscriptions[index] else { continue }
+            rows.write(run, to: &writer)
+            run = RowCache.Run()
             guard !session.hasTapped, subscription.sharesWrites(at: durableSequence) else {
                 guard writeRows(of: index, limit: limit, at: now, to: &writer) else { return false }
                 continue
@@ -158,32 +182,27 @@ extension Hub {
         return true
     }
 
-    /// Writes the row of the one change that a subscription is owed, or what others in the same state were sent for it.
+    /// Notes that a subscription is sent what others in the same state were sent for the one change that it is owed.
+    private mutating func settle(_ change: OwedChange, to index: SubscriptionIndex, by row: RowCache.ChangeRow) {
+        subscriptions.settleChange(of: index, showing: row.placement, at: durableSequence)
+        statistics.rows += 1
+        if change.commits.foldedCount > 0 { statistics.count(.slow) }
+    }
+
+    /// Writes the row of the one change that a subscription is owed, and keeps it for others in the same state.
     private mutating func write(
-        _ change: OwedChange, to index: SubscriptionIndex, of session: Session, _ writer: inout LineWriter
+        _ change: OwedChange, to index: SubscriptionIndex, isShared: Bool, _ writer: inout LineWriter
     ) {
-        // What a person has tapped shows there alone.
-        let isShared = change.isUsual && !session.hasTapped
-        if isShared, let position = rows.position(of: change, at: durableSequence) {
-            let placement = rows.write(at: position, to: &writer)
-            subscriptions.settleChange(of: index, showing: placement, at: durableSequence)
-            statistics.rows += 1
-            if change.commits.foldedCount > 0 { statistics.count(.slow) }
-            return entities.release(change.entity)
-        }
         let start = writer.count
         subscriptions.change(index) { $0.forgive() }
         write(change.entity, DirtyQueue.Entry(change.commits), of: index, to: &writer)
-        if isShared, RowCache.keeps(writer.count - start), hasSeveralFollowers(change.entity),
-            let told = subscriptions[index]
-        {
+        if isShared, hasSeveralFollowers(change.entity), let told = subscriptions[index] {
             // Where a row goes, it depends on who had it.
             let placement = told.shown(change.entity)
             if placement != nil || !told.terms.tracksRows {
                 rows.keep(writer.bytes(from: start), placement, for: change, at: durableSequence)
             }
         }
-        entities.release(change.entity)
     }
 
     private func hasSeveralFollowers(_ entity: EntityIndex) -> Bool {
@@ -192,15 +211,17 @@ extension Hub {
 
     /// Sends a subscription what another one in the same state was sent.
     private mutating func copy(_ write: SharedWrite, to index: SubscriptionIndex, _ writer: inout LineWriter) {
-        writer.append(lines: write.bytes)
-        subscriptions.change(index) { subscription in
+        let bytes = write.bytes
+        writer.append(lines: bytes.span)
+        let holds = subscriptions.change(index) { subscription in
             for (key, placement) in zip(write.keys, write.placements) { subscription.show(key.entity, placement) }
             subscription.backlog?.queue.removeFresh()
             subscription.settle()
             subscription.toldCursor = write.commit
+            return subscription.holdsWhatWaits
         }
         statistics.rows += write.keys.count
-        for key in write.keys { entities.release(key.entity) }
+        if holds == true { for key in write.keys { entities.release(key.entity) } }
     }
 
     private mutating func writeRows(
@@ -211,6 +232,7 @@ extension Hub {
         if subscriptions[index]?.needsProjection == true { project(index) }
         // Writing takes from it and never replaces it.
         guard let backlog = subscriptions.change(index, { $0.openBacklog() }) ?? nil else { return true }
+        let holds = subscriptions[index]?.holdsWhatWaits == true
         while !backlog.queue.isEmpty {
             guard writer.count < limit else { return false }
             switch backlog.queue.popFirst() {
@@ -218,7 +240,7 @@ extension Hub {
             case .row(let entity, let entry):
                 if !hold(entity, entry, of: index, in: backlog, at: now) {
                     write(entity, entry, of: index, to: &writer)
-                    entities.release(entity)
+                    if holds { entities.release(entity) }
                 }
             case nil: break
             }

@@ -18,6 +18,7 @@ extension Hub {
         let session = Session(id: id, limits: configuration.limits, now: now.monotonic)
         session.outbox.append(.bytes(greeting(at: now)))
         if Int(slot) == sessions.count { sessions.append(session) } else { sessions[Int(slot)] = session }
+        ready.open(slot: slot)
         makeReady(id)
         watch(id, at: now.monotonic + configuration.limits.heartbeat)
         return id
@@ -166,8 +167,7 @@ extension Hub {
 
     /// - Parameter slot: Where it stands in the table; `nil` = nowhere.
     mutating func makeReady(slot: Int32?) {
-        guard let slot, let session = sessions[Int(slot)], !session.isReady else { return }
-        session.isReady = true
+        guard let slot, !ready.contains(slot: slot), let session = sessions[Int(slot)] else { return }
         ready.append(session.id)
     }
 }

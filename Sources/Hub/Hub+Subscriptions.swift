@@ -111,7 +111,7 @@ extension Hub {
         case .kind(let number): entities.kindNumbers.release(number)
         case .key(let entity): entities.release(entity)
         }
-        subscription.forEachWaiting { entities.release($0) }
+        if subscription.holdsWhatWaits { subscription.forEachWaiting { entities.release($0) } }
     }
 
     /// What a pattern means in the hub's tables. A kind's number is held from here on, a key's index by ``insert(_:)``.
@@ -262,12 +262,13 @@ extension Hub {
         }
     }
 
-    /// Changes the queue of a subscription, and holds on to `entity` when it begins to wait there, as `body` tells.
+    /// Changes the queue of a subscription, in which `entity` begins to wait when `body` says so, and is held from then
+    /// on.
     mutating func enqueue(
         _ entity: EntityIndex, in index: SubscriptionIndex, _ body: (inout DirtyQueue) -> Bool
     ) {
-        guard let backlog = subscriptions.change(index, { $0.needBacklog() }) else { return }
-        if body(&backlog.queue) { entities.retain(entity) }
+        let holds = subscriptions.change(index) { body(&$0.needBacklog().queue) && $0.holdsWhatWaits }
+        if holds == true { entities.retain(entity) }
     }
 
     // MARK: Changes
@@ -328,16 +329,20 @@ extension Hub {
     private mutating func owe(_ change: Change, to index: SubscriptionIndex) {
         let entity = change.entity
         if !change.isAnnounced {
-            let owing = subscriptions.owe(change.commit, to: index)
-            if owing == .begun { entities.retain(entity) }
-            if owing != .refused { return makeReady(slot: subscriptions.session(of: index)) }
+            switch subscriptions.owe(change.commit, to: index) {
+            case .begun: return makeReady(slot: subscriptions.session(of: index))
+            // Its session has been ready since the first of them.
+            case .folded: return
+            case .refused: break
+            }
         }
         guard let terms = subscriptions.terms(of: index) else { return }
         // By what the change made of it, and not what the whole batch did.
         let sees = change.isAnnounced ? change.isTold(to: terms.account) : change.isVisible(to: terms.account)
         let owes = subscriptions.change(index) { subscription in
             guard sees || subscription.knows(entity) else { return false }
-            if subscription.needBacklog().queue.mark(entity, commit: change.commit) { entities.retain(entity) }
+            let isNew = subscription.needBacklog().queue.mark(entity, commit: change.commit)
+            if isNew, subscription.holdsWhatWaits { entities.retain(entity) }
             return true
         }
         if terms.competes, sees || change.isAddressed(to: terms.account) {

@@ -68,8 +68,7 @@ public struct Hub: ~Copyable {
     var postponed: [SessionID] = []
     /// How many keys may still be looked at in this turn.
     var readingShare = 0
-    /// Sessions that have something to send, in the order in which they came to have it.
-    var ready: Deque<SessionID> = []
+    var ready = ReadyQueue()
     /// Sessions that ended by a decision of the hub; the shell closes their connections.
     var ended: [SessionID] = []
     /// Who serves each kind of control, by its name.

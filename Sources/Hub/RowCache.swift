@@ -8,9 +8,12 @@ struct RowCache: Sendable {
     private var bodies: [Int32: [(form: RowForm, body: [UInt8])]] = [:]
     private var byteCount = 0
     private var writes: [SharedWrite] = []
-    /// Whole rows of single changes, and beside them what each is the row of, from ``firstPlace(of:)`` on.
-    private var changeRows: [[UInt8]] = []
+    /// What each row of a single change is the row of, and where it stands in `changeBytes`; from ``firstPlace(of:)``
+    /// on.
     private var changes: [SharedChange] = []
+    /// Such rows of one commit, one behind the other: who is sent one takes hold of nothing.
+    private var changeBytes: [UInt8] = []
+    private var changeCommit: Int64 = -1
     /// When it began anew, by the monotonic clock.
     private var begun: Int64 = 0
     /// Where the next one is looked for first: sessions of a kind ask for theirs in the same order.
@@ -49,43 +52,70 @@ struct RowCache: Sendable {
     mutating func refresh(after milliseconds: Int64, at time: Int64) {
         guard time - begun >= milliseconds else { return }
         begun = time
-        (bodies, byteCount, writes, changes, changeRows) = ([:], 0, [], [], [])
+        (bodies, byteCount, writes, changes, changeBytes) = ([:], 0, [], [], [])
     }
 
     // MARK: Rows of single changes
 
-    /// Where the row stands that another subscription in the same state was sent for the same change at this commit.
-    func position(of change: OwedChange, at commit: Int64) -> Int? {
+    /// A row that is kept.
+    struct ChangeRow: Sendable {
+        fileprivate let range: Range<Int>
+        /// What its subscriber shows of the key from now on.
+        let placement: Placement?
+    }
+
+    /// Kept rows that stand one behind the other, and so are written at once: who comes later is mostly owed the same
+    /// changes in the same order.
+    struct Run {
+        private(set) var range = 0..<0
+
+        init() {}
+
+        init(_ row: ChangeRow) { range = row.range }
+
+        /// Of all its rows, in bytes.
+        var count: Int { range.count }
+
+        /// Returns whether `row` stands behind those that there are.
+        mutating func append(_ row: ChangeRow) -> Bool {
+            guard row.range.lowerBound == range.upperBound else { return false }
+            range = range.lowerBound..<row.range.upperBound
+            return true
+        }
+    }
+
+    /// The row that another subscription in the same state was sent for the same change at this commit.
+    func row(of change: OwedChange, at commit: Int64) -> ChangeRow? {
         guard !changes.isEmpty else { return nil }
         let first = Self.firstPlace(of: change)
         for position in first..<first + Self.wayCount
         where changes[position].fits(change, at: commit) {
-            return position
+            return ChangeRow(range: changes[position].range, placement: changes[position].placement)
         }
         return nil
     }
 
-    /// Writes the row at a position of ``position(of:at:)``.
-    ///
-    /// - Returns: What its subscriber shows of the key from now on.
-    func write(at position: Int, to writer: inout LineWriter) -> Placement? {
-        writer.append(lines: changeRows[position])
-        return changes[position].placement
+    /// - Precondition: It was made since the newest commit.
+    func write(_ run: Run, to writer: inout LineWriter) {
+        if run.count > 0 { writer.append(lines: changeBytes.span.extracting(run.range)) }
     }
-
-    /// Whether a row of so many bytes may be kept, which it is for as long as nothing else comes in its place.
-    static func keeps(_ byteCount: Int) -> Bool { byteCount <= changeByteLimit }
 
     mutating func keep(_ bytes: [UInt8], _ placement: Placement?, for change: OwedChange, at commit: Int64) {
         if changes.isEmpty {
             changes = Array(repeating: SharedChange(), count: Self.setCount * Self.wayCount)
-            changeRows = Array(repeating: [], count: changes.count)
         }
+        if changeCommit != commit {
+            changeCommit = commit
+            changeBytes.removeAll(keepingCapacity: true)
+        }
+        guard changeBytes.count + bytes.count <= Self.changeByteLimit else { return }
         let first = Self.firstPlace(of: change)
         let outdated = (first..<first + Self.wayCount).first { changes[$0].isOutdated(at: commit) }
         let position = outdated ?? first + (Int(change.number) + Int(change.selection)) % Self.wayCount
-        changes[position] = SharedChange(change, at: commit, showing: placement)
-        changeRows[position] = bytes
+        let start = changeBytes.count
+        changeBytes += bytes
+        changes[position] = SharedChange(
+            change, at: commit, showing: placement, in: start..<changeBytes.count)
     }
 
     /// Keys that come one after the other in the hub's table, as those of one order system do, stand in places of their
@@ -96,8 +126,8 @@ struct RowCache: Sendable {
 
     private static let setCount = 256
     private static let wayCount = 8
-    /// So all of them take no more than 8 MB, beside ``byteLimit``.
-    private static let changeByteLimit = 4_096
+    /// Beside ``byteLimit``.
+    private static let changeByteLimit = 8 << 20
 
     // MARK: Whole writes
 
@@ -129,14 +159,16 @@ private struct SharedChange: Sendable {
     private let view: ViewName
     /// What its subscriber shows of the key from now on, where that must be remembered.
     let placement: Placement?
+    let range: Range<Int>
 
     /// None.
     init() {
-        (commit, number, selection) = (-1, 0, 0)
+        (commit, number, selection, range) = (-1, 0, 0, 0..<0)
         (entity, view, commits, placement) = (EntityIndex(-1), .full, nil, nil)
     }
 
-    init(_ change: OwedChange, at commit: Int64, showing placement: Placement?) {
+    init(_ change: OwedChange, at commit: Int64, showing placement: Placement?, in range: Range<Int>) {
+        self.range = range
         self.commit = commit
         self.placement = placement
         commits = change.commits

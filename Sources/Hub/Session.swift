@@ -80,8 +80,6 @@ final class Session {
     var hasSaidBye = false
     /// Some of what it asked waits for the next turn's share of reading: nothing more of it is decided before.
     var isPostponed = false
-    /// It stands in the hub's list of sessions that have something to send.
-    var isReady = false
     var surface: Surface?
     /// How many subscriptions it ever had: their numbers are not used again.
     var subscriptionCount: Int32 = 0

@@ -145,6 +145,10 @@ struct Subscription {
         }
     }
 
+    /// A key that waits for it is held for as long, so that its index goes to no other key. The one key that it follows
+    /// it holds as it is.
+    var holdsWhatWaits: Bool { key == nil }
+
     /// How many keys wait for it, held back ones included.
     var waitingCount: Int {
         switch debt {

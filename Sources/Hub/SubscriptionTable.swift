@@ -33,12 +33,14 @@ struct SubscriptionTable {
 
     /// The one at `index` has been sent it: it shows `placement` of its key, and has been told the cursor of `commit`.
     mutating func settleChange(of index: SubscriptionIndex, showing placement: Placement?, at commit: Int64) {
+        var places = places.mutableSpan
         places[Int(index.rawValue)]?.settleChange(showing: placement, at: commit)
     }
 
     /// Owes the one at `index` the row of a commit, where it needs no backlog for that.
     mutating func owe(_ commit: Int64, to index: SubscriptionIndex) -> Owing {
-        places[Int(index.rawValue)]?.owe(commit) ?? .refused
+        var places = places.mutableSpan
+        return places[Int(index.rawValue)]?.owe(commit) ?? .refused
     }
 
     mutating func insert(_ subscription: Subscription) -> SubscriptionIndex {

@@ -30,7 +30,7 @@ public struct LineWriter: ~Copyable, Sendable {
     }
 
     /// Appends whole lines that another writer wrote.
-    public mutating func append(lines: [UInt8]) { buffer.append(lines) }
+    public mutating func append(lines: Span<UInt8>) { buffer.append(copying: lines) }
 
     public mutating func begin(_ verb: StaticString) { buffer.append(verb) }
 

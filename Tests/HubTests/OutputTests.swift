@@ -32,6 +32,18 @@ struct OutputTests {
         #expect(zip(order, order.dropFirst()).allSatisfy { $0 != $1 })
     }
 
+    @Test func `who comes after one that was never written to is written to, and once`() throws {
+        let house = try House()
+        let gone = house.hub.connected(at: house.now)
+        house.hub.disconnected(gone)
+        let next = house.hub.connected(at: house.now)
+        #expect(next.slot == gone.slot)
+        #expect(house.hub.nextReady() == next && house.hub.nextReady() == nil)
+        house.hub.becameBlocked(next, at: house.now)
+        house.hub.becameWritable(next)
+        #expect(house.hub.nextReady() == next && house.hub.nextReady() == nil)
+    }
+
     @Test func `what is asked behind a list that still goes on is no older than the list`() throws {
         var configuration = HubConfiguration()
         configuration.limits.bytesPerFlush = 1_000

@@ -124,13 +124,14 @@ struct SharedWriteTests {
         var isStuckAt: Set<Int>
 
         init(using random: inout SeededGenerator) {
-            let patterns = ["*", "coffee-order/*", "coffee-order/1", "coffee-order/2"]
+            let keys = (1...5).flatMap { Array(repeating: "coffee-order/\($0)", count: 2) }
+            let patterns = ["*", "coffee-order/*"] + keys
             let views = ["full", "watch", "carplay", "desktop"]
-            subscriptions = (0..<Int.random(in: 1...2, using: &random)).compactMap { _ in
+            subscriptions = (0..<Int.random(in: 1...6, using: &random)).compactMap { _ in
                 guard let pattern = patterns.randomElement(using: &random),
                     let view = views.randomElement(using: &random)
                 else { return nil }
-                return "SUB \(pattern) view=\(view)" + (Bool.random(using: &random) ? "" : " rate=1")
+                return "SUB \(pattern) view=\(view)" + (Int.random(in: 0..<4, using: &random) > 0 ? "" : " rate=1")
             }
             isStuckAt = Set((0..<4).map { _ in Int.random(in: 0..<40, using: &random) })
         }
@@ -165,7 +166,7 @@ struct SharedWriteTests {
         return told
     }
 
-    @Test("Who shares a write is sent what it would be sent alone", arguments: UInt64(1)...12)
+    @Test("Who shares a write is sent what it would be sent alone", arguments: UInt64(1)...24)
     func alone(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var habits = (0..<3).map { _ in Habit(using: &random) }

@@ -8,7 +8,7 @@ import Wire
 struct StagedRepliesTests {
     private static func stage(_ line: String, _ id: String? = nil, in staged: inout StagedReplies) {
         var writer = LineWriter()
-        writer.append(lines: Array("\(line)\n".utf8))
+        writer.append(lines: "\(line)\n".utf8.span)
         staged.append(committed: &writer, requestID: id)
         let isEmpty = writer.isEmpty
         #expect(isEmpty)
