@@ -82,6 +82,8 @@ import Histogram
     var readyCount: Int { unsafe Int(fanout_ready_count(raw)) }
     /// Subscribers that have the newest event of each key that they follow.
     var currentCount: Int { unsafe Int(fanout_current_count(raw)) }
+    /// Subscribers whose system keeps ACKs back for something to send with them.
+    var reluctantCount: Int { unsafe Int(fanout_reluctant_count(raw)) }
 
     func keepTranscripts() {
         unsafe fanout_keep_transcripts(raw)

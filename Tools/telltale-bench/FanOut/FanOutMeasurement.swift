@@ -27,6 +27,8 @@ struct FanOutResult {
     var foldedShare = 0.0
     var lost = 0
     var cut = 0
+    /// Subscribers whose ACKs were kept back, so that the server may have had to make them.
+    var reluctant = 0
     var bytesPerDelivery = 0.0
     /// In nanoseconds, from the intended time to the arrival.
     var latency = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
@@ -44,6 +46,7 @@ struct FanOutResult {
         guard let rate else { return nil }
         if lost > 0 || cut > 0 { return "\(lost) lost, \(cut) cut" }
         if foldedShare > 0.01 { return "more than 1% folded" }
+        if reluctant > 0 { return "\(reluctant) kept their ACKs back" }
         return eventsPerSecond < 0.98 * rate ? "the load was late with its own events" : nil
     }
 
@@ -59,6 +62,7 @@ struct FanOutResult {
         object["void"] = voidReason.map(JSON.string) ?? .null
         object["lost"] = .integer(Int64(lost))
         object["cut"] = .integer(Int64(cut))
+        object["kept_acks_back"] = .integer(Int64(reluctant))
         object["bytes_per_delivery"] = JSON(bytesPerDelivery.rounded())
         for (name, percentile) in FanOutResult.percentiles {
             object["\(name)_us"] = JSON((Double(latency.valueAtPercentile(percentile)) / 100).rounded() / 10)
@@ -110,6 +114,7 @@ extension FanOutLoad {
         result.bytesPerDelivery = Double(after.bytes - before.bytes) / max(1, result.deliveries)
         result.lost = Int(counts.lost - before.lost) + shape.subscribers - currentCount
         result.cut = Int(counts.cut - before.cut)
+        result.reluctant = reluctantCount
         result.latency = latency
         return result
     }

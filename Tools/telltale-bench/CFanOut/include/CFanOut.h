@@ -57,6 +57,8 @@ int64_t fanout_connect_time(const fanout_load *load);
 void fanout_disconnect(fanout_load *load);
 // Subscribers that have seen the newest event of each key that they follow.
 int fanout_current_count(const fanout_load *load);
+// Subscribers whose system keeps ACKs back for something to send with them; to whose cost depends on the server.
+int fanout_reluctant_count(const fanout_load *load);
 
 // Events a second, at intended times that do not wait for anybody; or 0: as fast as possible, with at most `window`
 // events on their way.
