@@ -15,6 +15,14 @@ public enum Disposition: Hashable, Sendable {
     case finish
 }
 
+/// What ``Hub/output(for:at:to:)`` has rendered.
+public struct Output: Sendable {
+    public let disposition: Disposition
+    /// Where in ``Hub/sharedRows`` the session's bytes are, and then nothing was appended; empty when they were, or when
+    /// there are none.
+    public let sharedRange: Range<Int>
+}
+
 extension Hub {
     /// The next session that has something to send, the one that has waited longest. Ask nothing while a batch is being
     /// committed.
@@ -36,25 +44,49 @@ extension Hub {
     /// How many there are at most; some may be gone or blocked by now.
     public var readySessionCount: Int { batch == nil ? ready.count : 0 }
 
-    /// Appends what a writable session is due: replies first, then rows, rendered now, from current state.
+    /// Renders what a writable session is due: replies first, then rows, rendered now, from current state.
+    ///
+    /// It is appended to `bytes`. Where it is nothing but rows that others are sent as well, it is only looked up: a
+    /// broadcast is in memory once, however many it goes to, and nobody but the system copies it.
     ///
     /// At most about ``Limits/bytesPerFlush``; when more is due, the session is ready again at once.
-    public mutating func appendOutput(for id: SessionID, at now: HubTime, to bytes: inout [UInt8]) -> Disposition {
-        guard batch == nil, let session = self[id] else { return .keep }
+    public mutating func output(for id: SessionID, at now: HubTime, to bytes: inout [UInt8]) -> Output {
+        guard batch == nil, let session = self[id] else { return Output(disposition: .keep, sharedRange: 0..<0) }
         var writer = spare.lines.take() ?? LineWriter()
+        var run = RowCache.Run()
         let limit = configuration.limits.bytesPerFlush
         var isDone = writeReplies(of: session, limit: limit, to: &writer)
         // A reply that waits behind a history tells a key as it was: no newer row may come before it.
         if isDone, session.outbox.count <= 1 {
             writeMark(to: session, at: now, to: &writer)
-            isDone = writeRows(of: session, limit: limit, at: now, to: &writer)
+            isDone = writeRows(of: session, limit: limit, at: now, behind: &run, to: &writer)
         }
-        if !writer.isEmpty { session.lastSent = now.monotonic }
+        if !writer.isEmpty {
+            // One write takes bytes from one place.
+            rows.write(run, to: &writer)
+            run = RowCache.Run()
+        }
+        if !writer.isEmpty || run.count > 0 { session.lastSent = now.monotonic }
         writer.move(to: &bytes)
         spare.lines = consume writer
+        return Output(disposition: disposition(of: session, isDone: isDone), sharedRange: run.range)
+    }
+
+    /// What several sessions are sent: bytes of every ``Output/sharedRange`` of the same turn. Let go of it before the
+    /// hub renders again, or the hub has to copy it.
+    public var sharedRows: [UInt8] { rows.shared }
+
+    /// Appends what ``output(for:at:to:)`` renders, wherever it is.
+    public mutating func appendOutput(for id: SessionID, at now: HubTime, to bytes: inout [UInt8]) -> Disposition {
+        let output = output(for: id, at: now, to: &bytes)
+        bytes += sharedRows[output.sharedRange]
+        return output.disposition
+    }
+
+    private mutating func disposition(of session: Session, isDone: Bool) -> Disposition {
         readOn(session)
         if !isDone {
-            makeReady(id)
+            makeReady(session.id)
             return .hasMore
         }
         if session.isClosing { return session.outbox.isEmpty ? .finish : .keep }
@@ -126,21 +158,12 @@ extension Hub {
 
     // MARK: Rows
 
-    /// Whether everything due has been written.
-    private mutating func writeRows(
-        of session: Session, limit: Int, at now: HubTime, to writer: inout LineWriter
-    ) -> Bool {
-        guard !session.isClosing else { return true }
-        var run = RowCache.Run()
-        let isDone = writeRows(of: session, limit: limit, at: now, behind: &run, to: &writer)
-        rows.write(run, to: &writer)
-        return isDone
-    }
-
     /// - Parameter run: What is to be written before anything else is.
+    /// - Returns: Whether everything due has been written, but for `run`.
     private mutating func writeRows(
         of session: Session, limit: Int, at now: HubTime, behind run: inout RowCache.Run, to writer: inout LineWriter
     ) -> Bool {
+        guard !session.isClosing else { return true }
         for index in session.subscriptions {
             if let change = subscriptions.change(owedTo: index) {
                 guard writer.count + run.count < limit else { return false }

@@ -160,7 +160,7 @@ extension Hub {
     /// The session that a subscription is part of.
     func session(of subscription: Subscription) -> Session? { sessions[Int(subscription.session)] }
 
-    /// Lets ``appendOutput(for:at:to:)`` be asked for this session.
+    /// Lets ``output(for:at:to:)`` be asked for this session.
     mutating func makeReady(_ id: SessionID) {
         if isOpen(id) { makeReady(slot: id.slot) }
     }

@@ -12,7 +12,7 @@ internal import Wire
 ///
 /// A shell tells it what happened (``connected(at:)``, ``received(_:from:at:)``, ``disconnected(_:at:)``), then turns it:
 /// ``decide(at:limit:batchLimit:)`` gives the records to be made durable, ``committed(at:)`` or ``refused(at:)`` says what
-/// became of them, and ``appendOutput(for:at:to:)`` renders what a writable session is due. Between a decision and its
+/// became of them, and ``output(for:at:to:)`` renders what a writable session is due. Between a decision and its
 /// commit nothing is rendered, so nobody can be shown what is not durable (architecture.md, *A turn*).
 ///
 /// It asks no clock and does no IO: the same calls give the same bytes. There is one of it at a time: a copy would share

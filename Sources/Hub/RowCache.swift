@@ -28,6 +28,9 @@ struct RowCache: Sendable {
     /// Of how many keys there are rows.
     var count: Int { bodies.count }
 
+    /// What a ``Run`` made since the newest commit is part of.
+    var shared: [UInt8] { changeBytes }
+
     func body(of entity: EntityIndex, _ form: RowForm) -> [UInt8]? {
         bodies[entity.rawValue]?.first { $0.form == form }?.body
     }

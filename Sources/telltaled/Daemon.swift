@@ -305,7 +305,7 @@ final class Daemon {
     }
 
     private func writeOutgoing(at now: HubTime) {
-        outgoing.drain { item, bytes in
+        outgoing.drain(sharing: hub.sharedRows) { item, bytes in
             let outcome = item.connection.write(bytes)
             if outcome != .written, !bytes.isEmpty { block(item.connection, item.session, at: now) }
             if item.disposition == .finish { item.connection.finish(lingerMilliseconds: 2_000) }

@@ -12,6 +12,8 @@ struct Outgoing {
         let connection: Connection
         let disposition: Disposition
         fileprivate let range: Range<Int>
+        /// Whether they are the hub's ``Hub/sharedRows``.
+        fileprivate let isShared: Bool
     }
 
     private var items: [Item] = []
@@ -29,14 +31,25 @@ struct Outgoing {
     /// Adds what `session` is due, if anything.
     mutating func append(_ session: SessionID, on connection: Connection, of hub: inout Hub, at now: HubTime) {
         let start = bytes.count
-        let disposition = hub.appendOutput(for: session, at: now, to: &bytes)
+        let output = hub.output(for: session, at: now, to: &bytes)
+        let isShared = !output.sharedRange.isEmpty
         items.append(
-            Item(session: session, connection: connection, disposition: disposition, range: start..<bytes.count))
+            Item(
+                session: session, connection: connection, disposition: output.disposition,
+                range: isShared ? output.sharedRange : start..<bytes.count, isShared: isShared))
     }
 
     /// Hands out every session's bytes, which may be none, in the order in which they were added; then it is empty.
-    mutating func drain(_ body: (Item, Span<UInt8>) -> Void) {
-        for item in items { body(item, bytes.span.extracting(item.range)) }
+    ///
+    /// - Parameter shared: The hub's ``Hub/sharedRows``.
+    mutating func drain(sharing shared: [UInt8], _ body: (Item, Span<UInt8>) -> Void) {
+        for item in items {
+            if item.isShared {
+                body(item, shared.span.extracting(item.range))
+            } else {
+                body(item, bytes.span.extracting(item.range))
+            }
+        }
         items.removeAll(keepingCapacity: true)
         bytes.removeAll(keepingCapacity: bytes.capacity <= ByteBuffer.keptCapacity)
     }

@@ -126,12 +126,22 @@ final class House {
         turn()
     }
 
+    /// Renders what all are due before anybody takes it, as the daemon may.
     func flush() {
         var rounds = 0
-        while let id = hub.nextReady(), rounds < 1_000 {
+        while hub.hasReadySessions, rounds < 1_000 {
             rounds += 1
-            guard let client = clients[id] else { continue }
-            if hub.appendOutput(for: id, at: now, to: &client.bytes) == .finish { client.isFinished = true }
+            var rendered: [(client: Client, bytes: [UInt8], output: Output)] = []
+            for _ in 0..<hub.readySessionCount {
+                guard let id = hub.nextReady(), let client = clients[id] else { continue }
+                var bytes: [UInt8] = []
+                let output = hub.output(for: id, at: now, to: &bytes)
+                rendered.append((client, bytes, output))
+            }
+            for (client, bytes, output) in rendered {
+                client.bytes += bytes + hub.sharedRows[output.sharedRange]
+                if output.disposition == .finish { client.isFinished = true }
+            }
         }
     }
 

@@ -281,6 +281,39 @@ struct OutputTests {
         #expect(lines == 21 && writes > 2 && last.hasSuffix("OK count=20\n"))
     }
 
+    @Test func `what others are sent too is not copied, but behind a reply`() throws {
+        let house = try House()
+        let (shop, screens) = (house.connect(), (0..<4).map { _ in house.connect() })
+        for number in 1...3 { house.send("EVT coffee-order/\(number) type=start", from: shop) }
+        for screen in screens {
+            for number in 1...3 { house.send("SUB coffee-order/\(number)", from: screen) }
+            _ = house.lines(of: screen)
+        }
+        for number in 1...3 { house.post("EVT coffee-order/\(number) type=confirm", from: shop) }
+        house.post("GET coffee-order/1 id=g", from: screens[2])
+        house.commit()
+
+        var outputs: [SessionID: (bytes: [UInt8], range: Range<Int>)] = [:]
+        while let id = house.hub.nextReady() {
+            var bytes: [UInt8] = []
+            let range = house.hub.output(for: id, at: house.now, to: &bytes).sharedRange
+            outputs[id] = (bytes, range)
+        }
+        let shared = house.hub.sharedRows
+        let told = try screens.map { try #require(outputs[$0.id]) }
+        let rows = String(decoding: told[0].bytes, as: UTF8.self)
+        #expect(rows.split(separator: "\n").filter { $0.hasPrefix("UPD ") }.count == 3, "\(rows)")
+        #expect(told[0].range.isEmpty, "the first one's are rendered for it")
+        for screen in [1, 3] {
+            #expect(told[screen].bytes.isEmpty)
+            #expect(Array(shared[told[screen].range]) == told[0].bytes)
+        }
+        #expect(told[2].range.isEmpty)
+        let reply = String(decoding: told[2].bytes.dropLast(rows.utf8.count), as: UTF8.self)
+        #expect(reply.split(separator: "\n").last?.hasPrefix("OK id=g") == true, "\(reply)")
+        #expect(told[2].bytes.suffix(rows.utf8.count) == told[0].bytes[...])
+    }
+
     @Test func `what was gone before the snapshot was sent is not told to be gone`() throws {
         let house = try House()
         let (shop, screen) = (house.connect(), house.connect())

@@ -87,9 +87,9 @@ final class HubLoad {
         hub.committed(at: now)
         while let id = hub.nextReady() {
             output.removeAll(keepingCapacity: true)
-            _ = hub.appendOutput(for: id, at: now, to: &output)
+            let shared = hub.output(for: id, at: now, to: &output).sharedRange
             guard id != publisher else { continue }
-            byteCount += output.count
+            byteCount += output.count + shared.count
         }
     }
 }
