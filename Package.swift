@@ -59,8 +59,8 @@ func tests(_ module: String, _ dependencies: [Target.Dependency]) -> Target {
 let package = Package(
     name: "telltale",
     products: [
-        .library(name: "TelltaleClient", targets: ["Client", "Wire", "Model"]),
-        .library(name: "Statechart", targets: ["Statechart"]),
+        .library(name: "TelltaleClient", targets: ["TelltaleClient", "TelltaleWire", "TelltaleModel"]),
+        .library(name: "TelltaleStatechart", targets: ["TelltaleStatechart"]),
         .executable(name: "telltaled", targets: ["telltaled"]),
         .executable(name: "telltale", targets: ["telltale"]),
         .executable(name: "telltale-sim", targets: ["telltale-sim"]),
@@ -75,87 +75,105 @@ let package = Package(
     targets: [
         // Pure: no clock, no IO, no randomness, no Foundation. In the order in which data flows.
         .target(
-            name: "CSimdJSON",
+            name: "CTelltaleSimdJSON",
             // The C library's mathematics too: nothing else of the pure modules would link it.
             linkerSettings: [.linkedLibrary("simdjson"), .linkedLibrary("m")]),
-        .target(name: "CPrefetch"),
-        module("Model", ["CSimdJSON", "CPrefetch"]),
-        module("Statechart", ["Model"]),
-        module("Kinds", ["Model", "Statechart"]),
-        module("Machines", ["Model", "Statechart", "Kinds"]),
-        module("Surfaces", ["Model", "Kinds", "Machines"]),
-        module("Wire", ["Model"]),
-        module("FanOut", ["Model", collections, heap], swiftSettings: hotSettings),
+        .target(name: "CTelltalePrefetch"),
+        module("TelltaleModel", ["CTelltaleSimdJSON", "CTelltalePrefetch"]),
+        module("TelltaleStatechart", ["TelltaleModel"]),
+        module("Kinds", ["TelltaleModel", "TelltaleStatechart"]),
+        module("Machines", ["TelltaleModel", "TelltaleStatechart", "Kinds"]),
+        module("Surfaces", ["TelltaleModel", "Kinds", "Machines"]),
+        module("TelltaleWire", ["TelltaleModel"]),
+        module("FanOut", ["TelltaleModel", collections, heap], swiftSettings: hotSettings),
         module(
             "Hub",
-            ["Model", "Statechart", "Kinds", "Machines", "Surfaces", "Wire", "FanOut", "Journal", collections, heap],
+            [
+                "TelltaleModel", "TelltaleStatechart", "Kinds", "Machines", "Surfaces", "TelltaleWire", "FanOut",
+                "Journal", collections, heap,
+            ],
             swiftSettings: hotSettings),
 
         // Edges: each wraps one thing outside, and decides nothing.
-        module("Journal", ["Model"]),
+        module("Journal", ["TelltaleModel"]),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
-        module("JournalSQLite", ["Model", "Journal", "CSQLite"]),
-        .systemLibrary(name: "CLibuv", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
-        module("EventLoop", ["CLibuv"]),
-        module("Client", ["Model", "Wire", "EventLoop", collections]),
+        module("JournalSQLite", ["TelltaleModel", "Journal", "CSQLite"]),
+        .systemLibrary(name: "CTelltaleLibuv", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
+        module("TelltaleEventLoop", ["CTelltaleLibuv"]),
+        module("TelltaleClient", ["TelltaleModel", "TelltaleWire", "TelltaleEventLoop", collections]),
         // An event costs many small allocations that die together with their batch: glibc's malloc takes a fifth more of
         // the whole for that (telltale-bench ingest, side by side).
         .target(name: "CJemalloc", linkerSettings: [.linkedLibrary("jemalloc")]),
         .executableTarget(
             name: "telltaled",
             dependencies: [
-                "Model", "Kinds", "Machines", "Surfaces", "Wire", "Hub", "Journal", "JournalSQLite", "EventLoop",
+                "TelltaleModel", "Kinds", "Machines", "Surfaces", "TelltaleWire", "Hub", "Journal", "JournalSQLite",
+                "TelltaleEventLoop",
                 "CJemalloc", argumentParser, logging,
             ],
             swiftSettings: hotSettings,
             linkerSettings: withSwiftInside),
 
+        // The daemon's turn, performed on a simulated disk, network and clock.
+        module(
+            "Simulation",
+            [
+                "TelltaleModel", "TelltaleWire", "TelltaleClient", "Kinds", "Machines", "Surfaces", "Hub", "Journal",
+                heap,
+            ]),
+
         // Tools.
         .target(
-            name: "Cards", dependencies: ["Model"], path: "Tools/telltale/Cards", swiftSettings: settings),
+            name: "Cards", dependencies: ["TelltaleModel"], path: "Tools/telltale/Cards", swiftSettings: settings),
         tool(
             "telltale",
             [
-                "Model", "Statechart", "Kinds", "Machines", "Surfaces", "Wire", "Client", "EventLoop", "Journal",
+                "TelltaleModel", "TelltaleStatechart", "Kinds", "Machines", "Surfaces", "TelltaleWire",
+                "TelltaleClient", "TelltaleEventLoop", "Journal",
                 "JournalSQLite", "Hub", "Cards", argumentParser,
             ], exclude: ["Cards"]),
-        .target(
-            name: "Simulation",
-            dependencies: ["Model", "Wire", "Client", "Kinds", "Machines", "Surfaces", "Hub", "Journal", heap],
-            path: "Tools/telltale-sim/Simulation", swiftSettings: settings),
         tool(
-            "telltale-sim", ["Simulation", "Cards", "Model", "Wire", "Client", "EventLoop", argumentParser, histogram],
-            exclude: ["Simulation", "Scenarios"]),
+            "telltale-sim",
+            [
+                "Simulation", "Cards", "TelltaleModel", "TelltaleWire", "TelltaleClient", "TelltaleEventLoop",
+                argumentParser, histogram,
+            ],
+            exclude: ["Scenarios"]),
         .target(name: "CFanOut", path: "Tools/telltale-bench/CFanOut"),
         .target(name: "CAllocations", path: "Tools/telltale-bench/CAllocations"),
         tool(
             "telltale-bench",
             [
-                "Model", "Statechart", "Kinds", "Machines", "Surfaces", "Wire", "Hub", "Client", "EventLoop", "Journal",
+                "TelltaleModel", "TelltaleStatechart", "Kinds", "Machines", "Surfaces", "TelltaleWire", "Hub",
+                "TelltaleClient", "TelltaleEventLoop", "Journal",
                 "JournalSQLite", "CFanOut", "CAllocations", argumentParser, histogram,
             ], exclude: ["CFanOut", "CAllocations", "Hub/limits.json", "README.md"]),
 
         // Tests.
         .target(
-            name: "TestSupport", dependencies: ["Model", "EventLoop"], path: "Tests/TestSupport",
+            name: "TestSupport", dependencies: ["TelltaleModel", "TelltaleEventLoop"], path: "Tests/TestSupport",
             swiftSettings: settings),
-        tests("Model", ["Model"]),
-        tests("Statechart", ["Model", "Statechart", "Kinds"]),
-        tests("Kinds", ["Model", "Statechart", "Kinds"]),
-        tests("Machines", ["Model", "Statechart", "Kinds", "Machines"]),
-        tests("Surfaces", ["Model", "Statechart", "Kinds", "Machines", "Surfaces"]),
-        tests("Wire", ["Model", "Wire"]),
-        tests("FanOut", ["Model", "FanOut"]),
+        tests("Model", ["TelltaleModel"]),
+        tests("Statechart", ["TelltaleModel", "TelltaleStatechart", "Kinds"]),
+        tests("Kinds", ["TelltaleModel", "TelltaleStatechart", "Kinds"]),
+        tests("Machines", ["TelltaleModel", "TelltaleStatechart", "Kinds", "Machines"]),
+        tests("Surfaces", ["TelltaleModel", "TelltaleStatechart", "Kinds", "Machines", "Surfaces"]),
+        tests("Wire", ["TelltaleModel", "TelltaleWire"]),
+        tests("FanOut", ["TelltaleModel", "FanOut"]),
         tests(
-            "Hub", ["Model", "Statechart", "Kinds", "Machines", "Surfaces", "Wire", "FanOut", "Journal", "Hub", heap]),
-        tests("Journal", ["Model", "Journal"]),
+            "Hub",
+            [
+                "TelltaleModel", "TelltaleStatechart", "Kinds", "Machines", "Surfaces", "TelltaleWire", "FanOut",
+                "Journal", "Hub", heap,
+            ]),
+        tests("Journal", ["TelltaleModel", "Journal"]),
         .target(name: "CFaultVFS", dependencies: ["CSQLite"], path: "Tests/CFaultVFS"),
-        tests("JournalSQLite", ["Model", "Journal", "JournalSQLite", "CFaultVFS"]),
-        tests("EventLoop", ["EventLoop"]),
-        tests("Client", ["Model", "Wire", "EventLoop", "Client"]),
-        tests("Cards", ["Model", "Cards"]),
-        tests("Simulation", ["Model", "Wire", "Simulation"]),
-        tests("BlackBox", ["Model", "Wire", "EventLoop", "Client"]),
+        tests("JournalSQLite", ["TelltaleModel", "Journal", "JournalSQLite", "CFaultVFS"]),
+        tests("EventLoop", ["TelltaleEventLoop"]),
+        tests("Client", ["TelltaleModel", "TelltaleWire", "TelltaleEventLoop", "TelltaleClient"]),
+        tests("Cards", ["TelltaleModel", "Cards"]),
+        tests("Simulation", ["TelltaleModel", "TelltaleWire", "Simulation"]),
+        tests("BlackBox", ["TelltaleModel", "TelltaleWire", "TelltaleEventLoop", "TelltaleClient"]),
     ],
     cxxLanguageStandard: .cxx17
 )

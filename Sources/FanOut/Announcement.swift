@@ -1,4 +1,4 @@
-public import Model
+public import TelltaleModel
 
 /// What goes out before a key's row and is never folded into it.
 public enum Announcement: Hashable, Sendable {

@@ -1,5 +1,5 @@
 public import Machines
-public import Model
+public import TelltaleModel
 
 /// The settings that decisions depend on. They are journaled when they take effect, so that a replay decides alike.
 public struct DecisionSettings: Hashable, Sendable {

@@ -1,6 +1,6 @@
 internal import FanOut
 internal import Machines
-internal import Model
+internal import TelltaleModel
 
 /// What stands behind a key.
 enum EntityState: Sendable {

@@ -1,5 +1,5 @@
 internal import FanOut
-internal import Model
+internal import TelltaleModel
 
 /// What the hub knows of one key.
 struct Entity: Sendable {
@@ -40,7 +40,7 @@ struct EntityTable: Sendable {
     /// The numbers of the kinds' names, and of those that patterns hold.
     var kindNumbers = Interner()
     /// For whom the key was before, where that were others; most keys are nobody else's ever.
-    var formerAudiences: [EntityIndex: FormerAudiences] = [:]
+    var audienceHistories: [EntityIndex: AudienceHistory] = [:]
     private var free: [EntityIndex] = []
     private var byKey = HashIndex()
 
@@ -144,7 +144,7 @@ struct EntityTable: Sendable {
         guard self[index].references == 0, case .none = self[index].state, let key = self[index].key else { return }
         byKey.remove(index.found, hash: HashIndex.hash(of: key.text))
         kindNumbers.release(self[index].kindName)
-        formerAudiences[index] = nil
+        audienceHistories[index] = nil
         self[index] = Entity()
         free.append(index)
     }

@@ -1,5 +1,5 @@
 internal import HeapModule
-internal import Model
+internal import TelltaleModel
 
 /// The event ids that have taken effect: what makes a retry harmless (promise P6).
 ///

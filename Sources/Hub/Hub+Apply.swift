@@ -1,8 +1,8 @@
 internal import FanOut
 internal import Kinds
 internal import Machines
-internal import Model
-internal import Wire
+internal import TelltaleModel
+internal import TelltaleWire
 
 // MARK: The one place where the protocol meets the domain
 
@@ -13,7 +13,7 @@ extension Hub {
     /// How to take it back is noted in ``undo``, for a batch that cannot be written.
     ///
     /// - Throws: What the sender is answered; nothing has changed then.
-    mutating func apply(_ input: Input, sequence: Int64) throws(WireError) -> Applied {
+    mutating func apply(_ input: JournalEntry, sequence: Int64) throws(WireError) -> DecisionResult {
         switch input {
         case .settings(let settings):
             undo.append(.settings(self.settings, hadSettings: hasSettings))
@@ -21,7 +21,7 @@ extension Hub {
             hasSettings = true
             // Who is to be forgotten earlier than was said is looked at earlier.
             for entity in entities.existing where entities[entity].dismissedAt != nil { arm(entity) }
-            return Applied(verdict: .applied)
+            return DecisionResult(verdict: .applied)
         case .kinds(let sources):
             undo.append(.kinds(kinds))
             return try adopt(sources)
@@ -43,9 +43,10 @@ extension Hub {
 
     // MARK: Events
 
-    mutating func apply(_ posted: PostedEvent, from source: String, sequence: Int64) throws(WireError) -> Applied {
+    mutating func apply(_ posted: PostedEvent, from source: String, sequence: Int64) throws(WireError) -> DecisionResult
+    {
         // What the event holds is asked for where it is needed: a copy of all of it would touch a dozen counts.
-        let applied: Applied
+        let applied: DecisionResult
         let known = entities.index(of: posted.command.key, hash: posted.keyHash)
         if let known, let current = activity(at: known), current.isLive {
             // Its kind is there: one that something lives by cannot go.
@@ -65,7 +66,7 @@ extension Hub {
     /// - Parameter known: The index of its key, where it has one.
     private mutating func applyWhereNoneLives(
         _ posted: PostedEvent, at known: EntityIndex?, sequence: Int64
-    ) throws(WireError) -> Applied {
+    ) throws(WireError) -> DecisionResult {
         let key = posted.command.key
         let kindIndex = try kindOfActivities(named: String(key.kind))
         guard let known, let current = activity(at: known), !current.isReplaced(by: posted.event) else {
@@ -89,7 +90,7 @@ extension Hub {
     /// Starts an activity under a key that has none, or whose last one is dismissed.
     private mutating func begin(
         _ posted: PostedEvent, kind kindIndex: Int, sequence: Int64
-    ) throws(WireError) -> Applied {
+    ) throws(WireError) -> DecisionResult {
         let command = posted.command
         let kind = kinds.versions[kindIndex]
         guard case .activity(let activityKind) = kind.body else { throw unknownKey(command.key) }
@@ -102,12 +103,12 @@ extension Hub {
         } catch {
             throw wireError(error, key: command.key)
         }
-        guard let started else { return Applied(verdict: outcome.verdict) }
+        guard let started else { return DecisionResult(verdict: outcome.verdict) }
         let entity = entities.intern(command.key)
         if let previous = activity(at: entity), previous.accounts != started.accounts {
-            undo.append(.readdressed(entity, entities.formerAudiences[entity]))
-            entities.formerAudiences[entity, default: FormerAudiences()]
-                .append(FormerAudiences.Change(commit: sequence, accounts: previous.accounts))
+            undo.append(.readdressed(entity, entities.audienceHistories[entity]))
+            entities.audienceHistories[entity, default: AudienceHistory()]
+                .append(AudienceHistory.Change(commit: sequence, accounts: previous.accounts))
         }
         remember(entity)
         countActivity(at: entity, by: -1)
@@ -126,14 +127,14 @@ extension Hub {
     /// Lets an activity that exists take an event.
     private mutating func applyToActivity(
         _ key: Key, _ event: ActivityEvent, sequence: Int64
-    ) throws(WireError) -> Applied {
+    ) throws(WireError) -> DecisionResult {
         guard let entity = entities.index(of: key), let current = activity(at: entity) else { throw unknownKey(key) }
         return try applyToActivity(current, at: entity, key, event, sequence: sequence)
     }
 
     private mutating func applyToActivity(
         _ current: ActivityBox, at entity: EntityIndex, _ key: Key, _ event: ActivityEvent, sequence: Int64
-    ) throws(WireError) -> Applied {
+    ) throws(WireError) -> DecisionResult {
         var activity = current.value
         let hadEnded = activity.lifecycle == .ended
         let outcome: ActivityOutcome
@@ -149,7 +150,9 @@ extension Hub {
         return settle(entity, ActivityBox(consume activity), outcome, sequence: sequence)
     }
 
-    private mutating func fireDeadline(_ input: Input, of key: Key, sequence: Int64) throws(WireError) -> Applied {
+    private mutating func fireDeadline(_ input: JournalEntry, of key: Key, sequence: Int64) throws(WireError)
+        -> DecisionResult
+    {
         guard let entity = entities.index(of: key) else { throw unknownKey(key) }
         guard var activity = activity(at: entity)?.value else {
             return try applyToControl(input, sequence: sequence)
@@ -165,7 +168,7 @@ extension Hub {
     /// Takes over what an activity has become: its rev, its deadline, its place among the counted, its followers' due.
     private mutating func settle(
         _ entity: EntityIndex, _ box: ActivityBox, _ outcome: ActivityOutcome, sequence: Int64
-    ) -> Applied {
+    ) -> DecisionResult {
         let isChanged = outcome.effects.contains(.publish) || outcome.effects.contains(.retire)
         let dismissedAt = box.lifecycle == .dismissed ? entities[entity].dismissedAt ?? wall : nil
         let rev = isChanged ? sequence : entities[entity].rev
@@ -179,7 +182,7 @@ extension Hub {
         list(entity, isListed: box.lifecycle != .dismissed)
         arm(entity, deadline: box.deadline)
         let state = box.statePath
-        var applied = Applied(
+        var applied = DecisionResult(
             verdict: outcome.verdict, entity: entity, rev: rev, state: state,
             description: StateName(lifecycle: box.lifecycle.rawValue, state: state),
             stateHash: box.stateHash, isOldEnd: outcome.isOldEnd)
@@ -189,7 +192,7 @@ extension Hub {
 
     // MARK: Forgetting
 
-    private mutating func forget(_ key: Key, sequence: Int64) throws(WireError) -> Applied {
+    private mutating func forget(_ key: Key, sequence: Int64) throws(WireError) -> DecisionResult {
         // Forgotten twice in one batch, it would be refused by a replay, which gives its place away at once.
         guard let entity = entities.index(of: key), exists(entity) else { throw unknownKey(key) }
         remember(entity)
@@ -207,12 +210,13 @@ extension Hub {
         entities[entity].state = .none
         entities[entity].dismissedAt = nil
         entities[entity].armed = nil
-        return Applied(verdict: .applied, entity: entity, rev: rev, description: StateName("pruned"), change: change)
+        return DecisionResult(
+            verdict: .applied, entity: entity, rev: rev, description: StateName("pruned"), change: change)
     }
 
     // MARK: Kinds
 
-    private mutating func adopt(_ sources: [JSON]) throws(WireError) -> Applied {
+    private mutating func adopt(_ sources: [JSON]) throws(WireError) -> DecisionResult {
         var adopted: [Kind] = []
         for source in sources {
             guard let kind = Kind.read(journaled: source) else {
@@ -221,7 +225,7 @@ extension Hub {
             adopted.append(kind)
         }
         kinds.adopt(adopted)
-        return Applied(verdict: .applied)
+        return DecisionResult(verdict: .applied)
     }
 
     // MARK: What they share

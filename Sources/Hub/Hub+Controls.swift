@@ -1,9 +1,9 @@
 internal import FanOut
 internal import Kinds
 internal import Machines
-internal import Model
 internal import Surfaces
-internal import Wire
+internal import TelltaleModel
+internal import TelltaleWire
 
 // MARK: SET, PRESS, SERVE, DONE, FAIL, REPORT
 
@@ -150,7 +150,7 @@ extension Hub {
 
     private mutating func settle(
         _ operation: String, _ request: Request, from id: SessionID, writer: inout LineWriter,
-        _ body: (inout Hub, Key, OperationID) throws(WireError) -> Applied
+        _ body: (inout Hub, Key, OperationID) throws(WireError) -> DecisionResult
     ) throws(WireError) {
         guard let served = self[id]?.served, !served.isEmpty else {
             throw WireError(.forbidden, "only a connection that serves a kind says this; SERVE it first")
@@ -273,7 +273,7 @@ extension Hub {
 // MARK: What they do to their controls
 
 extension Hub {
-    mutating func applyToControl(_ input: Input, sequence: Int64) throws(WireError) -> Applied {
+    mutating func applyToControl(_ input: JournalEntry, sequence: Int64) throws(WireError) -> DecisionResult {
         guard let key = input.key else { throw WireError(.internal, "no control is named") }
         let entity: EntityIndex
         var isNew = false
@@ -298,7 +298,7 @@ extension Hub {
         }
         // That it is there is news, where the machine has none: a button is reported without a value.
         if isNew, outcome.verdict == .noop { outcome.verdict = .applied }
-        var applied = Applied(verdict: outcome.verdict, entity: entity)
+        var applied = DecisionResult(verdict: outcome.verdict, entity: entity)
         applied.operation = outcome.operation
         for step in outcome.steps {
             switch step {
@@ -325,7 +325,7 @@ extension Hub {
     }
 
     private mutating func step(
-        _ input: Input, entity: EntityIndex, key: Key, kind: Kind, sequence: Int64
+        _ input: JournalEntry, entity: EntityIndex, key: Key, kind: Kind, sequence: Int64
     ) throws(ControlRejection) -> ControlOutcome {
         switch (entities[entity].state, kind.body) {
         case (.toggle(var toggle), .toggle(let toggleKind)):
@@ -346,7 +346,7 @@ extension Hub {
         }
     }
 
-    private func provider(reporting input: Input) -> ConnectionNumber? {
+    private func provider(reporting input: JournalEntry) -> ConnectionNumber? {
         if case .reported(_, _, _, let connection) = input { connection } else { nil }
     }
 
@@ -382,7 +382,7 @@ extension Hub {
 }
 
 extension ToggleEvent {
-    fileprivate init?(_ input: Input, operation: OperationID) {
+    fileprivate init?(_ input: JournalEntry, operation: OperationID) {
         switch input {
         case .tapped(_, .set(let value), let connection, _, _, let isLocked):
             self = .tapped(value, operation: operation, connection: connection, isLocked: isLocked)
@@ -401,7 +401,7 @@ extension ToggleEvent {
 }
 
 extension ButtonEvent {
-    fileprivate init?(_ input: Input, operation: OperationID) {
+    fileprivate init?(_ input: JournalEntry, operation: OperationID) {
         switch input {
         case .tapped(_, .press, _, _, _, let isLocked): self = .pressed(operation: operation, isLocked: isLocked)
         case .reported: self = .reported

@@ -1,7 +1,7 @@
 internal import FanOut
 internal import HeapModule
 internal import Machines
-public import Model
+public import TelltaleModel
 
 extension Hub {
     /// The next moment on the kinds' clock at which ``decide(at:limit:batchLimit:)`` has something to do by itself.

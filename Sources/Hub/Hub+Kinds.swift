@@ -1,7 +1,7 @@
 internal import FanOut
 public import Kinds
 internal import Machines
-internal import Model
+internal import TelltaleModel
 
 /// The kinds' clock of this journal ran at another speed; its dates would mean something else.
 public struct SettingsRefusal: Error, Hashable, Sendable, CustomStringConvertible {
@@ -98,8 +98,8 @@ extension Hub {
 
     /// What new kinds mean for controls, which have no end with which an old version could go: those of a kind that is
     /// gone go with it, the others live by the new version, and new instances exist.
-    private func consequencesForControls() -> [Input] {
-        var inputs: [Input] = []
+    private func consequencesForControls() -> [JournalEntry] {
+        var inputs: [JournalEntry] = []
         for entity in entities.existing {
             guard isControl(entity), let key = entities[entity].key else { continue }
             switch kinds.current[String(key.kind)] {

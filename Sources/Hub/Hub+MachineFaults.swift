@@ -1,6 +1,6 @@
 internal import FanOut
 internal import Machines
-internal import Model
+internal import TelltaleModel
 
 // What a kind's author wants to hear of. It is counted in STATS, and the shell writes it to its log.
 extension Hub {

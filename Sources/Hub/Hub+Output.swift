@@ -1,9 +1,9 @@
 internal import DequeModule
 internal import FanOut
 internal import Machines
-internal import Model
 internal import Surfaces
-internal import Wire
+internal import TelltaleModel
+internal import TelltaleWire
 
 /// What the shell does with a session after it has taken its bytes.
 public enum Disposition: Hashable, Sendable {
@@ -206,7 +206,7 @@ extension Hub {
     }
 
     /// Notes that a subscription is sent what others in the same state were sent for the one change that it is owed.
-    private mutating func settle(_ change: OwedChange, to index: SubscriptionIndex, by row: RowCache.ChangeRow) {
+    private mutating func settle(_ change: PendingUpdate, to index: SubscriptionIndex, by row: RowCache.ChangeRow) {
         subscriptions.settleChange(of: index, showing: row.placement, at: durableSequence)
         statistics.rows += 1
         if change.commits.foldedCount > 0 { statistics.count(.slow) }
@@ -214,10 +214,10 @@ extension Hub {
 
     /// Writes the row of the one change that a subscription is owed, and keeps it for others in the same state.
     private mutating func write(
-        _ change: OwedChange, to index: SubscriptionIndex, isShared: Bool, _ writer: inout LineWriter
+        _ change: PendingUpdate, to index: SubscriptionIndex, isShared: Bool, _ writer: inout LineWriter
     ) {
         let start = writer.count
-        subscriptions.change(index) { $0.forgive() }
+        subscriptions.change(index) { $0.markSent() }
         write(change.entity, DirtyQueue.Entry(change.commits), of: index, to: &writer)
         if isShared, hasSeveralFollowers(change.entity), let told = subscriptions[index] {
             // Where a row goes, it depends on who had it.

@@ -3,9 +3,9 @@ internal import FanOut
 public import Journal
 internal import Kinds
 internal import Machines
-internal import Model
 internal import Surfaces
-internal import Wire
+internal import TelltaleModel
+internal import TelltaleWire
 
 // MARK: Requests that change nothing, carried out after the commit of those before them
 
@@ -90,7 +90,7 @@ extension Hub {
             let view = view ?? defaultView(of: id)
             self[id]?.outbox.append(.list(request, pattern, view, next: 0, count: 0))
         case .kinds: listKinds(request, writer: &writer)
-        case .history(let key): self[id]?.outbox.append(.history(HistoryTelling(of: key, request)))
+        case .history(let key): self[id]?.outbox.append(.history(HistoryCursor(of: key, request)))
         case .stats: tellStatistics(request, writer: &writer)
         case .refused(let error):
             statistics.refusals += 1
@@ -192,7 +192,7 @@ extension Hub {
     /// Asks for the next piece of a history whose turn has come.
     ///
     /// - Returns: How it goes on, or the refusal that stands in its place.
-    mutating func askForHistory(_ telling: HistoryTelling, for session: Session) -> OutboundItem {
+    mutating func askForHistory(_ telling: HistoryCursor, for session: Session) -> OutboundItem {
         var telling = telling
         if telling.ends.isEmpty {
             let account = session.account
@@ -204,12 +204,12 @@ extension Hub {
             // What happened to other people's activities under this key is theirs.
             telling.begin(
                 at: entities[entity].lastRecord,
-                from: account == nil ? 0 : entities.formerAudiences[entity]?.since ?? 0)
+                from: account == nil ? 0 : entities.audienceHistories[entity]?.since ?? 0)
         }
         telling.isAwaited = true
         historyRequests.append(
             HistoryRequest(
-                session: session.id, lastSequence: telling.ends.last ?? 0, limit: HistoryTelling.pieceLimit))
+                session: session.id, lastSequence: telling.ends.last ?? 0, limit: HistoryCursor.pieceLimit))
         return .history(telling)
     }
 

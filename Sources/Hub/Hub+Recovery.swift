@@ -2,7 +2,7 @@ internal import FanOut
 public import Journal
 internal import Kinds
 internal import Machines
-internal import Model
+internal import TelltaleModel
 
 /// Why a journal's past does not give a state that can be trusted.
 public enum RecoveryError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -34,7 +34,7 @@ extension Hub {
         wall = max(wall, body.wall)
         // What is replayed is durable.
         defer { undo.removeAll(keepingCapacity: true) }
-        let applied: Applied
+        let applied: DecisionResult
         do {
             applied = try apply(body.input, sequence: record.sequence)
         } catch {

@@ -1,9 +1,9 @@
 internal import FanOut
 internal import Kinds
 internal import Machines
-internal import Model
 internal import Surfaces
-internal import Wire
+internal import TelltaleModel
+internal import TelltaleWire
 
 /// Everything beside an entity's state that decides the bytes of its row: equal forms share one encoding.
 enum RowForm: Hashable, Sendable {
@@ -107,8 +107,8 @@ extension Hub {
         case .none, .button: return nil
         case .activity:
             // Not known before it has been drawn.
-            guard embeddings.shows(controlsIn: entity) else { return id.number }
-            let controls = embeddings.controls(in: entity).compactMap { entities.index(of: $0) }
+            guard controlReferences.shows(controlsIn: entity) else { return id.number }
+            let controls = controlReferences.controls(in: entity).compactMap { entities.index(of: $0) }
             return controls.contains { tapper(of: $0, id) != nil } ? id.number : nil
         }
     }
@@ -139,14 +139,14 @@ extension Hub {
         var controls: [Key] = []
         guard let body = encode(entity, form, controls: &controls) else { return nil }
         // One with controls changes when they do.
-        embeddings.note(controls, in: entity)
+        controlReferences.note(controls, in: entity)
         rows.keep(body, of: entity, controls.isEmpty ? form.withoutViewer : form)
         return body
     }
 
     /// The form under which an encoded row is shared: one without controls does not depend on who looks at it.
     func shared(_ form: RowForm, of entity: EntityIndex) -> RowForm {
-        embeddings.shows(controlsIn: entity) ? form : form.withoutViewer
+        controlReferences.shows(controlsIn: entity) ? form : form.withoutViewer
     }
 
     private mutating func encode(_ entity: EntityIndex, _ form: RowForm, controls: inout [Key]) -> [UInt8]? {

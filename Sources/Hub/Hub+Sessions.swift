@@ -1,9 +1,9 @@
 internal import DequeModule
 internal import FanOut
 internal import HeapModule
-internal import Model
 internal import Surfaces
-internal import Wire
+internal import TelltaleModel
+internal import TelltaleWire
 
 // MARK: What the shell tells of connections
 

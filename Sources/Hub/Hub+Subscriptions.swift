@@ -1,9 +1,9 @@
 internal import FanOut
 internal import Kinds
 internal import Machines
-internal import Model
 internal import Surfaces
-internal import Wire
+internal import TelltaleModel
+internal import TelltaleWire
 
 extension Hub {
     // MARK: SUB and UNSUB
@@ -181,7 +181,7 @@ extension Hub {
     /// people's is not even told to be gone.
     private func mayHaveKnown(_ entity: EntityIndex, account: String?, at sequence: Int64) -> Bool {
         guard let account, !isAddressed(entity, to: account) else { return true }
-        return entities.formerAudiences[entity]?.contains(account, after: sequence) == true
+        return entities.audienceHistories[entity]?.contains(account, after: sequence) == true
     }
 
     /// What a selector follows and a commit after `sequence` changed, oldest first.
@@ -232,7 +232,7 @@ extension Hub {
             let placement = form(of: entity, for: subscription)?.placement
             subscriptions.change(index) { $0.show(entity, placement) }
             // It is not encoded again now, and nobody has encoded it yet since a restart.
-            if placement != nil { embeddings.note(controlKeys(in: entity).compactMap { Key($0) }, in: entity) }
+            if placement != nil { controlReferences.note(controlKeys(in: entity).compactMap { Key($0) }, in: entity) }
         }
     }
 
@@ -278,7 +278,7 @@ extension Hub {
         for position in changes.indices {
             let (entity, commit) = (changes[position].entity, changes[position].commit)
             rows.forget(entity)
-            embeddings.forget(entity)
+            controlReferences.forget(entity)
             self.changes.touch(entity)
             withFollowers(of: entity) { hub, followers in
                 // Without any, not even looked at: it holds an activity, which is long out of the cache.
@@ -294,8 +294,8 @@ extension Hub {
     ///
     /// They are missing since the control's commit: a cursor beyond it would resume without them.
     private mutating func spreadToEmbedders(of entity: EntityIndex, commit: Int64) {
-        guard !embeddings.isEmpty, let key = entities[entity].key else { return }
-        for activity in embeddings.activities(with: key) {
+        guard !controlReferences.isEmpty, let key = entities[entity].key else { return }
+        for activity in controlReferences.activities(with: key) {
             rows.forget(activity)
             withFollowers(of: activity) { hub, followers in
                 for index in followers {
@@ -382,7 +382,7 @@ extension Hub {
             guard locked else { continue }
             for raw in subscription.allShown.keys.sorted() {
                 let entity = EntityIndex(raw)
-                guard isControl(entity) || embeddings.shows(controlsIn: entity) else { continue }
+                guard isControl(entity) || controlReferences.shows(controlsIn: entity) else { continue }
                 oweSurroundings(of: entity, to: index)
             }
         }

@@ -3,11 +3,11 @@ internal import FanOut
 public import Journal
 internal import Kinds
 internal import Machines
-internal import Model
-internal import Wire
+internal import TelltaleModel
+internal import TelltaleWire
 
 /// What one input did: what its reply, its record and its followers are told.
-struct Applied: Sendable {
+struct DecisionResult: Sendable {
     var verdict: Verdict
     var entity: EntityIndex?
     /// The key's rev after it.
@@ -319,7 +319,7 @@ extension Hub {
 
     private mutating func decideForAccount(
         _ request: Request, of id: SessionID,
-        _ body: (inout Hub, String) throws(WireError) -> Applied
+        _ body: (inout Hub, String) throws(WireError) -> DecisionResult
     ) {
         guard let account = self[id]?.account else {
             var writer = LineWriter()
@@ -351,7 +351,7 @@ extension Hub {
 
     /// Applies one input and, unless it was refused, makes it the batch's next record.
     @discardableResult
-    mutating func record(_ input: Input, at now: HubTime) throws(WireError) -> Applied {
+    mutating func record(_ input: JournalEntry, at now: HubTime) throws(WireError) -> DecisionResult {
         if case .event(let posted, let source) = input { return try record(posted, from: source, at: now) }
         var applied = try rememberingHow { hub throws(WireError) in
             try hub.apply(input, sequence: hub.sequence + 1)
@@ -371,11 +371,11 @@ extension Hub {
         return applied
     }
 
-    /// The same for an event, which is not made an ``Input`` on the way: nearly every input is one, and it would be taken
+    /// The same for an event, which is not made an ``JournalEntry`` on the way: nearly every input is one, and it would be taken
     /// apart again.
     private mutating func record(
         _ posted: PostedEvent, from source: String, at now: HubTime
-    ) throws(WireError) -> Applied {
+    ) throws(WireError) -> DecisionResult {
         var applied = try rememberingHow { hub throws(WireError) in
             try hub.apply(posted, from: source, sequence: hub.sequence + 1)
         }
@@ -386,7 +386,7 @@ extension Hub {
 
     /// Makes what was applied the batch's next record, and notes what is to be done for it.
     private mutating func note(
-        _ applied: borrowing Applied, of entity: consuming String, _ writeInput: (inout BinaryWriter) -> Void
+        _ applied: borrowing DecisionResult, of entity: consuming String, _ writeInput: (inout BinaryWriter) -> Void
     ) {
         sequence += 1
         let previous = link(applied.entity)
@@ -399,15 +399,15 @@ extension Hub {
         statistics.count(applied.verdict)
     }
 
-    private mutating func noteChange(of applied: inout Applied) {
+    private mutating func noteChange(of applied: inout DecisionResult) {
         // Moved, because nobody else asks for it.
         if let change = applied.change.take() { batch?.changes.append(change) }
     }
 
     /// Lets `body` apply an input; where that is refused there is nothing to take back.
     private mutating func rememberingHow(
-        _ body: (inout Hub) throws(WireError) -> Applied
-    ) throws(WireError) -> Applied {
+        _ body: (inout Hub) throws(WireError) -> DecisionResult
+    ) throws(WireError) -> DecisionResult {
         let count = undo.count
         do {
             return try body(&self)
@@ -450,7 +450,7 @@ extension Hub {
             self.settings = settings
             hasSettings = hadSettings
         case .resumeFloor(let floor): resumeFloor = floor
-        case .readdressed(let entity, let audiences): entities.formerAudiences[entity] = audiences
+        case .readdressed(let entity, let audiences): entities.audienceHistories[entity] = audiences
         case .serving(let kind, let id):
             self[id]?.served.removeAll { $0 == kind }
             _ = rosters[kind]?.leave(id.number)

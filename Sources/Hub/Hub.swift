@@ -4,9 +4,9 @@ internal import HeapModule
 internal import Journal
 internal import Kinds
 internal import Machines
-public import Model
 internal import Surfaces
-internal import Wire
+public import TelltaleModel
+internal import TelltaleWire
 
 /// Telltale as one value: what is true of every activity and control, who follows it, and what each is owed.
 ///
@@ -78,7 +78,7 @@ public struct Hub: ~Copyable {
     /// Kinds of controls for which another connection acts than their controls were told.
     var unalignedKinds: Set<String> = []
     /// What the hub itself wants decided.
-    var pendingInputs: [Input] = []
+    var pendingInputs: [JournalEntry] = []
     /// The newest record when this process began: it tells its connections from those of earlier ones.
     var firstSequence: Int64 = 0
     /// Reused by every walk over a key's followers.
@@ -115,7 +115,7 @@ public struct Hub: ~Copyable {
     /// Memory for what is written at every event and every row; `nil` while somebody writes.
     var spare = SpareWriters()
     var rows = RowCache()
-    var embeddings = Embeddings()
+    var controlReferences = ControlReferences()
     public var statistics = Statistics()
 
     /// A hub with no past.
@@ -162,7 +162,7 @@ struct Batch: Sendable {
     var forgotten: [EntityIndex] = []
     var prunedChains: [Int64] = []
     /// The hub's own inputs in it; they come again when it cannot be written.
-    var taken: [Input] = []
+    var taken: [JournalEntry] = []
     /// What takes effect with it, and else must come again.
     var adoptedKinds: [Kind]?
     var adoptedSettings: DecisionSettings?
@@ -259,7 +259,7 @@ enum Undo: Sendable {
     indirect case kinds(KindTable)
     indirect case settings(DecisionSettings, hadSettings: Bool)
     case resumeFloor(Int64)
-    indirect case readdressed(EntityIndex, FormerAudiences?)
+    indirect case readdressed(EntityIndex, AudienceHistory?)
     /// A connection began to serve a kind.
     case serving(String, SessionID)
 }

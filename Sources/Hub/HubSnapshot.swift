@@ -2,7 +2,7 @@ internal import DequeModule
 internal import FanOut
 internal import Kinds
 internal import Machines
-internal import Model
+internal import TelltaleModel
 
 /// Everything that is true after one record, at a moment between two commits.
 ///
@@ -125,7 +125,7 @@ public struct HubSnapshot: Sendable {
         writer.write(entities[entity].kind)
         writer.write(entities[entity].rev)
         writer.write(entities[entity].lastRecord)
-        (entities.formerAudiences[entity] ?? FormerAudiences()).encode(to: &writer)
+        (entities.audienceHistories[entity] ?? AudienceHistory()).encode(to: &writer)
         writer.write(entities[entity].dismissedAt) { $0.write($1) }
         switch entities[entity].state {
         case .none: writer.write(UInt8(0))
@@ -242,7 +242,7 @@ extension Hub {
         entities[entity].kind = kind
         entities[entity].rev = try reader.readInt64()
         entities[entity].lastRecord = try reader.readInt64()
-        entities.formerAudiences[entity] = try FormerAudiences(from: &reader)
+        entities.audienceHistories[entity] = try AudienceHistory(from: &reader)
         entities[entity].dismissedAt = try reader.readOptional { (reader) throws(BinaryError) in
             try reader.readTimestamp()
         }

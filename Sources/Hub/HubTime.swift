@@ -1,4 +1,4 @@
-public import Model
+public import TelltaleModel
 
 /// What the clocks showed when something reached the hub. The hub never asks; it is told.
 public struct HubTime: Hashable, Sendable {

@@ -1,5 +1,5 @@
 internal import DequeModule
-internal import Model
+internal import TelltaleModel
 
 /// The ids of one source in the order in which they came.
 ///

@@ -1,5 +1,5 @@
 internal import Kinds
-internal import Model
+internal import TelltaleModel
 
 /// Every kind in force, and every older version that some instance still lives by.
 struct KindTable: Sendable {

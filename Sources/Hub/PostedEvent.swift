@@ -1,6 +1,6 @@
 internal import Machines
-internal import Model
-internal import Wire
+internal import TelltaleModel
+internal import TelltaleWire
 
 /// An event as it is decided on and recorded. An object, because it goes through many hands and never changes.
 final class PostedEvent: Sendable {

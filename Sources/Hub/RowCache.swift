@@ -1,7 +1,7 @@
 internal import FanOut
-internal import Model
 internal import Surfaces
-internal import Wire
+internal import TelltaleModel
+internal import TelltaleWire
 
 /// Encoded rows of the newest state of each key, so that a row is encoded once however many follow it.
 struct RowCache: Sendable {
@@ -88,7 +88,7 @@ struct RowCache: Sendable {
     }
 
     /// The row that another subscription in the same state was sent for the same change at this commit.
-    func row(of change: OwedChange, at commit: Int64) -> ChangeRow? {
+    func row(of change: PendingUpdate, at commit: Int64) -> ChangeRow? {
         guard !changes.isEmpty else { return nil }
         let first = Self.firstPlace(of: change)
         for position in first..<first + Self.wayCount
@@ -103,7 +103,7 @@ struct RowCache: Sendable {
         if run.count > 0 { writer.append(lines: changeBytes.span.extracting(run.range)) }
     }
 
-    mutating func keep(_ bytes: [UInt8], _ placement: Placement?, for change: OwedChange, at commit: Int64) {
+    mutating func keep(_ bytes: [UInt8], _ placement: Placement?, for change: PendingUpdate, at commit: Int64) {
         if changes.isEmpty {
             changes = Array(repeating: SharedChange(), count: Self.setCount * Self.wayCount)
         }
@@ -123,7 +123,7 @@ struct RowCache: Sendable {
 
     /// Keys that come one after the other in the hub's table, as those of one order system do, stand in places of their
     /// own; so do a few surfaces' rows of one key, and rows of subscriptions that have other numbers.
-    private static func firstPlace(of change: OwedChange) -> Int {
+    private static func firstPlace(of change: PendingUpdate) -> Int {
         Int(UInt32(bitPattern: change.entity.rawValue)) % setCount * wayCount
     }
 
@@ -155,7 +155,7 @@ struct RowCache: Sendable {
 /// What a row that was sent for a single change depends on.
 private struct SharedChange: Sendable {
     private let commit: Int64
-    private let commits: OwedCommits?
+    private let commits: PendingCommits?
     private let entity: EntityIndex
     private let number: Int32
     private let selection: UInt16
@@ -170,7 +170,7 @@ private struct SharedChange: Sendable {
         (entity, view, commits, placement) = (EntityIndex(-1), .full, nil, nil)
     }
 
-    init(_ change: OwedChange, at commit: Int64, showing placement: Placement?, in range: Range<Int>) {
+    init(_ change: PendingUpdate, at commit: Int64, showing placement: Placement?, in range: Range<Int>) {
         self.range = range
         self.commit = commit
         self.placement = placement
@@ -181,7 +181,7 @@ private struct SharedChange: Sendable {
         view = change.view
     }
 
-    func fits(_ change: OwedChange, at commit: Int64) -> Bool {
+    func fits(_ change: PendingUpdate, at commit: Int64) -> Bool {
         entity == change.entity && number == change.number && !isOutdated(at: commit)
             && commits == change.commits && selection == change.selection && view == change.view
     }

@@ -1,9 +1,9 @@
 internal import DequeModule
 internal import FanOut
 internal import Machines
-internal import Model
 internal import Surfaces
-internal import Wire
+internal import TelltaleModel
+internal import TelltaleWire
 
 /// One client's stay. Good until the hub is told that the connection is gone.
 public struct SessionID: Hashable, Sendable {
@@ -27,7 +27,7 @@ enum OutboundItem: Sendable {
     /// A `GET` or an `OPEN` behind a `LIST`.
     indirect case read(Request)
     /// A `HISTORY` that waits for its turn, or for the journal.
-    indirect case history(HistoryTelling)
+    indirect case history(HistoryCursor)
 
     /// How many requests it answers.
     var replyCount: Int { if case .bytes(_, let count) = self { count } else { 1 } }
@@ -47,7 +47,7 @@ final class Session {
     /// Requests that wait to be decided.
     private(set) var inbox: Deque<WaitingRequest> = []
     /// Of each of them where it will be decided, beside them: to look at one of them would be to count it.
-    var foresight: Deque<Foresight> = []
+    var prefetchHints: Deque<PrefetchHint> = []
     var staged = StagedReplies()
     var outbox: Deque<OutboundItem> = []
     /// By their numbers, in ascending order.
@@ -104,27 +104,27 @@ final class Session {
                 return append(Request(id: id, command: .refused(error)))
             }
             let posted = PostedEvent(consume event, details, requestID: id, ignored: ignored)
-            foresight.append(Foresight(posted))
+            prefetchHints.append(PrefetchHint(posted))
             inbox.append(.event(consume posted))
         case let command: append(Request(id: id, command: command, ignored: ignored))
         }
     }
 
     func append(_ request: Request) {
-        foresight.append(Foresight())
+        prefetchHints.append(PrefetchHint())
         inbox.append(.other(request))
     }
 
     /// The request that is to be decided next.
     func popRequest() -> WaitingRequest? {
-        _ = foresight.popFirst()
+        _ = prefetchHints.popFirst()
         return inbox.popFirst()
     }
 
     /// Gives back the memory of what waited, where nothing does: what once came in a burst would be kept for ever.
     func trim() {
         if unread.isEmpty { unread = [] }
-        if inbox.isEmpty { (inbox, foresight) = ([], []) }
+        if inbox.isEmpty { (inbox, prefetchHints) = ([], []) }
         if staged.isEmpty { staged = StagedReplies() }
         if outbox.isEmpty { outbox = [] }
     }

@@ -1,5 +1,5 @@
 internal import DequeModule
-internal import Wire
+internal import TelltaleWire
 
 /// What a session's decided requests will be answered with, in their order, once the commit that carries them is durable.
 struct StagedReplies: Sendable {

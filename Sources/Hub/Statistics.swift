@@ -1,5 +1,5 @@
 internal import FanOut
-internal import Model
+internal import TelltaleModel
 
 /// What `STATS` tells: what a daemon's metrics would say.
 public struct Statistics: Sendable {

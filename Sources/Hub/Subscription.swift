@@ -1,7 +1,7 @@
 internal import FanOut
-internal import Model
 internal import Surfaces
-internal import Wire
+internal import TelltaleModel
+internal import TelltaleWire
 
 /// What subscriptions of one sort ask for, beside what they follow. One object for all that are alike.
 final class SubscriptionTerms: Sendable {
@@ -47,7 +47,7 @@ struct Subscription {
     private enum Debt {
         case nothing
         /// Commits of the one key that it follows, and nothing beside its row.
-        case change(OwedCommits)
+        case change(PendingCommits)
         /// What waits there, if anything does.
         case backlog(Backlog)
         /// Nothing waits in it: it is kept for what else it holds, or because more will wait soon.
@@ -159,11 +159,11 @@ struct Subscription {
     }
 
     /// The change that it is owed the row of, where it is owed that alone, and at once.
-    var owedChange: OwedChange? {
+    var pendingUpdate: PendingUpdate? {
         guard case .change(let commits) = debt, case .key(let entity) = selector, !needsProjection,
             terms.rateInterval == nil
         else { return nil }
-        return OwedChange(
+        return PendingUpdate(
             entity: entity, commits: commits, number: number, selection: usualSelection, view: terms.view,
             isUsual: isLive && !isSituated && terms.isUsual)
     }
@@ -200,7 +200,7 @@ struct Subscription {
         guard key != nil, terms.account == nil else { return .refused }
         switch debt {
         case .nothing:
-            guard let commits = OwedCommits(first: commit) else { return .refused }
+            guard let commits = PendingCommits(first: commit) else { return .refused }
             debt = .change(commits)
             return .begun
         case .change(var commits):
@@ -211,10 +211,10 @@ struct Subscription {
         }
     }
 
-    /// It is sent ``owedChange`` now.
-    mutating func forgive() { debt = .nothing }
+    /// It is sent ``pendingUpdate`` now.
+    mutating func markSent() { debt = .nothing }
 
-    /// It has been sent ``owedChange``, with a cursor.
+    /// It has been sent ``pendingUpdate``, with a cursor.
     mutating func settleChange(showing placement: Placement?, at commit: Int64) {
         debt = .nothing
         shownOfKey = placement

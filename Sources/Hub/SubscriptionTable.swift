@@ -29,7 +29,7 @@ struct SubscriptionTable {
     }
 
     /// The change that the one at `index` is owed the row of, where it is owed that alone, and at once.
-    func change(owedTo index: SubscriptionIndex) -> OwedChange? { places[Int(index.rawValue)]?.owedChange }
+    func change(owedTo index: SubscriptionIndex) -> PendingUpdate? { places[Int(index.rawValue)]?.pendingUpdate }
 
     /// The one at `index` has been sent it: it shows `placement` of its key, and has been told the cursor of `commit`.
     mutating func settleChange(of index: SubscriptionIndex, showing placement: Placement?, at commit: Int64) {

@@ -1,5 +1,5 @@
-internal import Model
-internal import Wire
+internal import TelltaleModel
+internal import TelltaleWire
 
 /// A request that was understood, and waits to be decided.
 enum WaitingRequest: Sendable {

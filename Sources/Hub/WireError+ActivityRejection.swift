@@ -1,5 +1,5 @@
 internal import Machines
-internal import Wire
+internal import TelltaleWire
 
 extension WireError {
     /// Why an activity does not take an event, as its sender is told.

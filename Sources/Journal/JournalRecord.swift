@@ -1,4 +1,4 @@
-public import Model
+public import TelltaleModel
 
 /// One thing that happened and was decided: an accepted input, a deadline that fired, a kind, a setting.
 ///

@@ -1,5 +1,5 @@
 internal import Journal
-internal import Model
+internal import TelltaleModel
 
 /// What a checksum covers, in one place: written here, read everywhere.
 enum Checksum {

@@ -1,5 +1,5 @@
 internal import Journal
-internal import Model
+internal import TelltaleModel
 
 /// Reads everything in a journal and compares it with its checksums.
 struct JournalCheck {

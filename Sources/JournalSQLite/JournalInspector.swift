@@ -1,6 +1,6 @@
 internal import Glibc
 public import Journal
-internal import Model
+internal import TelltaleModel
 
 /// A journal looked at from outside, with or without a daemon that uses it. Nothing is changed.
 public final class JournalInspector {

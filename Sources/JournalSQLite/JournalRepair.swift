@@ -1,6 +1,6 @@
 internal import Glibc
 public import Journal
-internal import Model
+internal import TelltaleModel
 
 /// Makes a journal that a daemon can start from out of what is whole in a damaged one.
 ///
@@ -69,7 +69,7 @@ public struct JournalRepair {
         let connection = try SQLiteConnection(folder.database, .withoutLog)
         repair.report.lastSequence = try Head(reading: connection, folder: folder).sequence
         repair.report.lastSequenceBefore = max(
-            repair.report.lastSequence, Witness.read(JournalFolder(path: damaged), epoch: nil))
+            repair.report.lastSequence, SyncMarker.read(JournalFolder(path: damaged), epoch: nil))
         repair.report.keptRecordCount = try connection.integer("SELECT count(*) FROM record") ?? 0
         repair.report.findings = [
             "an earlier repair was interrupted; it is finished now, and what it found is not known"
@@ -81,7 +81,7 @@ public struct JournalRepair {
         self.folder = folder
         report = Report(
             damagedFolder: "", keptRecordCount: 0, lastSequence: 0,
-            lastSequenceBefore: Witness.read(folder, epoch: nil), lostHistoryCount: 0, snapshot: nil, findings: [])
+            lastSequenceBefore: SyncMarker.read(folder, epoch: nil), lostHistoryCount: 0, snapshot: nil, findings: [])
     }
 
     /// Writes the repaired journal beside the damaged one, which it only reads.

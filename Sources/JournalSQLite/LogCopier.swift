@@ -26,7 +26,7 @@ final class LogCopier: Sendable {
     private let state = Monitor(State())
 
     /// - Parameter witness: The journal's; it is told before and after.
-    init(_ folder: JournalFolder, _ options: SQLiteJournal.Options, _ witness: Witness) throws(JournalError) {
+    init(_ folder: JournalFolder, _ options: SQLiteJournal.Options, _ witness: SyncMarker) throws(JournalError) {
         let connection = try SQLiteConnection(folder.database, .readWrite, fileSystem: options.fileSystem)
         try SQLiteJournal.configure(connection, options)
         let state = state

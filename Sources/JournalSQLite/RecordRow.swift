@@ -1,5 +1,5 @@
 internal import Journal
-internal import Model
+internal import TelltaleModel
 
 /// One row of `record`, and whether it is what was written.
 struct RecordRow {

@@ -205,7 +205,7 @@ internal import Journal
 
     /// As ``checkpoint(_:waiting:)``, of a journal's file: the witness is told, before and after.
     func checkpoint(
-        _ checkpoint: Checkpoint, of folder: JournalFolder, waiting milliseconds: Int32, _ witness: Witness
+        _ checkpoint: Checkpoint, of folder: JournalFolder, waiting milliseconds: Int32, _ witness: SyncMarker
     ) throws(JournalError) -> Bool {
         try witness.databaseChanges()
         let isWhole = try self.checkpoint(checkpoint, waiting: milliseconds)
@@ -214,7 +214,7 @@ internal import Journal
     }
 
     /// Copies of the log what is committed, while others may write to it; the witness is told, before and after.
-    func copyLog(of folder: JournalFolder, _ witness: Witness) throws(JournalError) -> LogCopy {
+    func copyLog(of folder: JournalFolder, _ witness: SyncMarker) throws(JournalError) -> LogCopy {
         try witness.databaseChanges()
         let frames = try frames(after: .passive, waiting: 0)
         try witness.databaseSettled(FileIdentity(of: folder.database).changeTime)

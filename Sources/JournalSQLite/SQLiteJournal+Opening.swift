@@ -5,7 +5,7 @@ internal import Journal
 struct OpenedJournal {
     var connection: SQLiteConnection
     var statements: SQLiteJournal.Statements
-    var witness: Witness
+    var witness: SyncMarker
     var head: Head
     var snapshot: JournalSnapshot?
     var opening: JournalOpening
@@ -36,7 +36,7 @@ extension SQLiteJournal {
         opening.epochReplaced = reason
         var head = found.head
         let statements = try Statements(connection)
-        let witness = try Witness(folder, isSynced: options.sync == .full && options.fileSystem == nil)
+        let witness = try SyncMarker(folder, isSynced: options.sync == .full && options.fileSystem == nil)
         var needsFreshLog = false
         if isNew || reason != nil || JournalFolder.size(of: folder.log) ?? 0 > 0 {
             if isNew || reason != nil {
@@ -82,14 +82,14 @@ extension SQLiteJournal {
 
     /// Whether nobody has touched the file since the daemon did.
     private static func isAsLeft(_ head: Head, _ folder: JournalFolder, _ identity: FileIdentity) -> Bool {
-        head.origin == identity.origin && Witness.readNote(folder)?.fits(identity.changeTime) == true
+        head.origin == identity.origin && SyncMarker.readNote(folder)?.fits(identity.changeTime) == true
     }
 
     /// Makes the file where there is none. It gets its name when it is whole.
     private static func make(_ folder: JournalFolder, _ options: Options) throws(JournalError) -> Bool {
         guard try !JournalFolder.exists(folder.database) else { return false }
         if let leftover = try folder.leftover("could not start from \(shellQuoted(folder.path))") { throw leftover }
-        let acknowledged = Witness.read(folder, epoch: nil)
+        let acknowledged = SyncMarker.read(folder, epoch: nil)
         guard acknowledged == 0, JournalFolder.size(of: folder.log) ?? 0 == 0 else {
             throw .corrupt(
                 place: "\(folder.database) is missing, and there were \(acknowledged) records",
@@ -190,7 +190,7 @@ extension SQLiteJournal {
             if let offset = log.damageOffset {
                 throw .corrupt(place: "\(folder.log), from byte \(offset) on", advice: folder.repairAdvice)
             }
-            let acknowledged = Witness.read(folder, epoch: head.epoch)
+            let acknowledged = SyncMarker.read(folder, epoch: head.epoch)
             guard head.sequence >= acknowledged else {
                 throw .corrupt(
                     place: "\(folder.log) leads to record \(head.sequence), and \(acknowledged) were acknowledged",

@@ -1,5 +1,5 @@
 public import Journal
-internal import Model
+internal import TelltaleModel
 
 extension SQLiteJournal {
     /// How many records one ``tidy()`` takes away: some milliseconds' worth.

@@ -1,5 +1,5 @@
 public import Journal
-internal import Model
+internal import TelltaleModel
 
 /// The journal of one machine: one SQLite file in one folder, with one daemon at a time.
 ///
@@ -88,7 +88,7 @@ public final class SQLiteJournal: Journal {
     /// How many bytes the log's file was made to have.
     var reservedLogByteCount = 0
     private let lock: FolderLock
-    private let witness: Witness
+    private let witness: SyncMarker
     /// After this nothing is written any more.
     private var failure: JournalError?
     /// What is left of a failed transaction in the log should go before the next one.

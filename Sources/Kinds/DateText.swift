@@ -1,4 +1,4 @@
-internal import Model
+internal import TelltaleModel
 
 /// Dates as people write them, in the proleptic Gregorian calendar, without a calendar library.
 enum DateText {

@@ -1,4 +1,4 @@
-public import Model
+public import TelltaleModel
 
 extension Milliseconds {
     /// A duration as kind files write it: `500ms`, `30s`, `5m`, `2h`, `7d`, or ISO 8601 (`PT5M`, `P1DT2H`, `P2W`).

@@ -1,4 +1,4 @@
-internal import Model
+internal import TelltaleModel
 
 /// The first fault of a JSON text, with its place.
 ///

@@ -1,5 +1,5 @@
-public import Model
-public import Statechart
+public import TelltaleModel
+public import TelltaleStatechart
 
 /// One kind of live activity or control: a kind file that has been checked.
 public struct Kind: Sendable {

@@ -1,5 +1,5 @@
-internal import Model
-internal import Statechart
+internal import TelltaleModel
+internal import TelltaleStatechart
 
 extension KindReader {
     private enum KindType: String, CaseIterable { case activity, toggle, button }

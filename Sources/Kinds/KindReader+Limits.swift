@@ -1,4 +1,4 @@
-internal import Model
+internal import TelltaleModel
 
 /// What surely does not fit: Apple's layouts are fixed, and what is too much is cut off (apple-domain 3.7, H7, J6).
 extension KindReader {

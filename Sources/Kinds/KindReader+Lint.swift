@@ -1,5 +1,5 @@
-internal import Model
-internal import Statechart
+internal import TelltaleModel
+internal import TelltaleStatechart
 
 /// The warnings of definitions.md, *Lint*, that need more than the machine; the rest is ``Statechart``'s own.
 ///

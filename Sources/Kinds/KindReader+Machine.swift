@@ -1,5 +1,5 @@
-internal import Model
-internal import Statechart
+internal import TelltaleModel
+internal import TelltaleStatechart
 
 /// What a kind file says of a state beside the machine: the raw form of ``StateTraits``.
 struct StateNotes {

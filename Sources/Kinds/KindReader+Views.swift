@@ -1,5 +1,5 @@
-internal import Model
-internal import Statechart
+internal import TelltaleModel
+internal import TelltaleStatechart
 
 extension KindReader {
     static let viewParts = ["symbol", "text", "title", "subtitle", "timer", "else", "progress", "tint", "buttons"]

@@ -1,5 +1,5 @@
-internal import Model
-internal import Statechart
+internal import TelltaleModel
+internal import TelltaleStatechart
 
 /// Reads one kind file, part by part, and keeps every fault that it meets.
 ///

@@ -1,5 +1,5 @@
-public import Model
-internal import Statechart
+public import TelltaleModel
+internal import TelltaleStatechart
 
 /// A folder of kinds that were all good.
 public struct KindSet: Sendable {

@@ -1,4 +1,4 @@
-internal import Statechart
+internal import TelltaleStatechart
 
 extension MachineDrawing {
     /// Graphviz DOT: `telltale kinds draw FILE --format dot | dot -Tsvg`.

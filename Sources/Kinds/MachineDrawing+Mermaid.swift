@@ -1,4 +1,4 @@
-internal import Statechart
+internal import TelltaleStatechart
 
 extension MachineDrawing {
     /// A Mermaid `stateDiagram-v2`, as Markdown renderers draw it.

@@ -1,4 +1,4 @@
-internal import Statechart
+internal import TelltaleStatechart
 
 extension MachineDrawing {
     /// A tree of box-drawing characters, for a terminal: a state a line, its transitions below it.

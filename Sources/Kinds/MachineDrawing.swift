@@ -1,5 +1,5 @@
-internal import Model
-internal import Statechart
+internal import TelltaleModel
+internal import TelltaleStatechart
 
 /// A picture of a kind's machine: `telltale kinds draw`.
 ///

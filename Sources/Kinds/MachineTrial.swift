@@ -1,5 +1,5 @@
-internal import Model
-public import Statechart
+internal import TelltaleModel
+public import TelltaleStatechart
 
 /// Tries a machine without a daemon: `telltale kinds run` (protocol.md §8).
 ///

@@ -1,4 +1,4 @@
-public import Model
+public import TelltaleModel
 
 /// A text with `{{path | filter}}` in it (definitions.md).
 ///

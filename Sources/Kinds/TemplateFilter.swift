@@ -1,4 +1,4 @@
-internal import Model
+internal import TelltaleModel
 
 /// What stands behind a `|`: makes another value of a value. A missing value stays missing, but for `default`.
 enum TemplateFilter: Hashable, Sendable {

@@ -1,4 +1,4 @@
-public import Model
+public import TelltaleModel
 
 /// The parts of one presentation: `symbol text title subtitle timer else progress tint buttons`, others as they are.
 public struct ViewTemplate: Sendable {

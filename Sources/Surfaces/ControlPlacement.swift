@@ -1,4 +1,4 @@
-public import Model
+public import TelltaleModel
 
 /// Where on a device a control stands, which decides what of it is shown (apple-domain.md 6.2).
 ///

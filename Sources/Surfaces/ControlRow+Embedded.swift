@@ -1,6 +1,6 @@
 public import Kinds
 public import Machines
-public import Model
+public import TelltaleModel
 
 extension ControlRow {
     /// Appends a toggle that stands in an activity's view, with its current state.

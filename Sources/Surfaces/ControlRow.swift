@@ -1,6 +1,6 @@
 public import Kinds
 public import Machines
-public import Model
+public import TelltaleModel
 
 /// The row of a toggle or a button: its state, and what its placement shows (protocol.md §5).
 ///

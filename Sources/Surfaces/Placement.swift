@@ -1,6 +1,6 @@
 internal import Kinds
 public import Machines
-public import Model
+public import TelltaleModel
 
 /// The forms in which an activity can be drawn (apple-domain.md C1).
 public enum Presentation: String, CaseIterable, Hashable, Sendable {

@@ -1,5 +1,5 @@
 internal import Machines
-public import Model
+public import TelltaleModel
 
 /// What one device shows of the activities that it can see: the rules of apple-domain.md 3.3, 3.5 and 3.8.
 ///

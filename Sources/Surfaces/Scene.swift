@@ -1,5 +1,5 @@
 internal import Machines
-internal import Model
+internal import TelltaleModel
 
 /// One device in one situation.
 struct Scene {

@@ -1,6 +1,6 @@
 public import Kinds
 public import Machines
-public import Model
+public import TelltaleModel
 
 /// The body of a row of a surface view (protocol.md §4): what to draw there.
 public enum SurfaceRow {

@@ -1,4 +1,4 @@
-public import Model
+public import TelltaleModel
 
 /// What Apple's sources leave open, with the recommended choice as the default (apple-domain.md, section 13).
 public struct SurfaceSettings: Hashable, Sendable {

@@ -1,12 +1,12 @@
-import EventLoop
 import Hub
-import Model
+import TelltaleEventLoop
+import TelltaleModel
 
 /// The clocks of the machine, as the hub wants them told. The one place where the time is asked.
 final class Clock {
     /// The kinds' clock where it does not run at 1; there it is the wall's.
-    private let fast: FastTime?
-    private var steady: SteadyTime
+    private let fast: ScaledClock?
+    private var steady: HybridClock
 
     /// - Parameters:
     ///   - speed: How many times as fast as real time the kinds' clock runs.
@@ -15,8 +15,8 @@ final class Clock {
     init(speed: Double, lastRecord: Timestamp, lastWall: Timestamp) {
         let wall = max(Timestamp(milliseconds: EventLoop.wallClockMilliseconds()), lastWall)
         let monotonic = EventLoop.sleeplessMilliseconds()
-        steady = SteadyTime(wall, monotonic: monotonic)
-        fast = speed == 1 ? nil : FastTime(max(wall, lastRecord), monotonic: monotonic, speed: speed)
+        steady = HybridClock(wall, monotonic: monotonic)
+        fast = speed == 1 ? nil : ScaledClock(max(wall, lastRecord), monotonic: monotonic, speed: speed)
     }
 
     var now: HubTime {

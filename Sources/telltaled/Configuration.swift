@@ -1,9 +1,9 @@
-import EventLoop
 import Hub
 import JournalSQLite
 import Machines
-import Model
 import Surfaces
+import TelltaleEventLoop
+import TelltaleModel
 
 /// Everything that can be set about a daemon, read once: defaults < file < environment < flags.
 struct Configuration: Sendable {

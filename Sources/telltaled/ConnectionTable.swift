@@ -1,5 +1,5 @@
-import EventLoop
 import Hub
+import TelltaleEventLoop
 
 /// The connections of the open sessions, found without hashing in either direction: every row that leaves asks for one,
 /// and all that arrives.

@@ -1,9 +1,9 @@
-import EventLoop
 import Hub
 import Journal
 import Kinds
 import Logging
-import Model
+import TelltaleEventLoop
+import TelltaleModel
 
 /// The shell around the hub: it performs, and decides nothing.
 ///
@@ -29,8 +29,8 @@ final class Daemon {
     private var paceTimer: PreciseTimerHandle?
     private var stallTimer: TimerHandle?
     private var signals: [SignalHandle] = []
-    private var pace: FlushPace
-    private var share = BatchShare()
+    private var pace: FlushPacer
+    private var share = BatchLimiter()
     private var outgoing = Outgoing()
     private var snapshotSequence: Int64
     /// By the monotonic clock; the least there is while the disk is not full.
@@ -80,7 +80,7 @@ final class Daemon {
         self.hub = hub
         self.clock = clock
         self.configuration = configuration
-        pace = FlushPace(interval: .milliseconds(configuration.pace))
+        pace = FlushPacer(interval: .milliseconds(configuration.pace))
         self.logger = logger
         self.exit = exit
         let box = Box()

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Kinds
-import Model
+import TelltaleModel
 
 /// The folder of kind files.
 struct KindFolder {

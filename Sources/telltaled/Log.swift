@@ -1,6 +1,6 @@
-import EventLoop
 import FoundationEssentials
 import Logging
+import TelltaleEventLoop
 
 /// Lines on standard error, for people or for programs.
 struct Log: LogHandler {

@@ -1,6 +1,6 @@
-import EventLoop
 import Hub
-import Model
+import TelltaleEventLoop
+import TelltaleModel
 
 /// What some sessions are due, rendered first and written then.
 ///

@@ -1,7 +1,7 @@
 import Hub
 import Journal
 import Logging
-import Model
+import TelltaleModel
 
 /// Rebuilds the hub from its journal.
 enum Recovery {

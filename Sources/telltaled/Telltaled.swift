@@ -1,5 +1,4 @@
 import ArgumentParser
-import EventLoop
 import FoundationEssentials
 import Glibc
 import Hub
@@ -7,7 +6,8 @@ import Journal
 import JournalSQLite
 import Kinds
 import Logging
-import Model
+import TelltaleEventLoop
+import TelltaleModel
 
 @main
 struct Telltaled: ParsableCommand {

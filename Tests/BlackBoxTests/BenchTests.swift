@@ -1,5 +1,5 @@
 import Foundation
-import Model
+import TelltaleModel
 import TestSupport
 import Testing
 

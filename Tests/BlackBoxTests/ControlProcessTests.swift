@@ -1,8 +1,8 @@
 import Foundation
-import Model
+import TelltaleModel
+import TelltaleWire
 import TestSupport
 import Testing
-import Wire
 
 /// Controls and the real daemon's death: what was acknowledged is not done twice, and nothing stays pending.
 @Suite(.serialized)

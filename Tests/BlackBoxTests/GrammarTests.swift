@@ -1,7 +1,7 @@
 import Foundation
-import Model
+import TelltaleModel
+import TelltaleWire
 import Testing
-import Wire
 
 /// `Protocols/Line/line-protocol.abnf` against everything that is shown as the protocol.
 struct GrammarTests {

@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
+import TelltaleWire
 import TestSupport
 import Testing
-import Wire
 
 /// Whatever comes over a socket is answered or closed cleanly, and disturbs nobody else (promises.md).
 @Suite(.serialized)

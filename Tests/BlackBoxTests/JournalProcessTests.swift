@@ -1,9 +1,9 @@
 import Foundation
 import Glibc
-import Model
+import TelltaleModel
+import TelltaleWire
 import TestSupport
 import Testing
-import Wire
 
 /// What the journal makes the daemon promise, seen from outside (promises P1, P6, P8, P9, P10).
 @Suite(.serialized, .endsOneDay)

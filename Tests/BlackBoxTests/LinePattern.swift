@@ -1,5 +1,5 @@
 import Foundation
-import Model
+import TelltaleModel
 
 /// A line of a transcript with placeholders in it.
 ///

@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
-import Model
+import TelltaleModel
+import TelltaleWire
 import TestSupport
-import Wire
 
 /// A client of a daemon, line by line. Blocking; not for the cooperative pool.
 final class Peer {

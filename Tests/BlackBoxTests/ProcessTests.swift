@@ -1,8 +1,8 @@
 import Foundation
-import Model
+import TelltaleModel
+import TelltaleWire
 import TestSupport
 import Testing
-import Wire
 
 /// The daemon as a process: how it begins, is told things, and ends (protocol.md §8).
 @Suite(.serialized)

@@ -1,8 +1,8 @@
 import Foundation
-import Model
+import TelltaleModel
+import TelltaleWire
 import TestSupport
 import Testing
-import Wire
 
 /// The two clients of `Protocols/Line`: proof that anyone can write one.
 @Suite(.serialized)

@@ -1,8 +1,8 @@
 import Foundation
-import Model
+import TelltaleModel
+import TelltaleWire
 import TestSupport
 import Testing
-import Wire
 
 /// `telltale-sim record` at one daemon, and `replay` at a fresh one.
 @Suite(.serialized)

@@ -1,8 +1,8 @@
 import Foundation
-import Model
+import TelltaleModel
+import TelltaleWire
 import TestSupport
 import Testing
-import Wire
 
 /// P7: one that takes nothing is cut after 30 s and not before, costs little until then, and misses nothing in the end.
 struct StuckReaderTests {

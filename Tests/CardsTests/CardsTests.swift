@@ -1,5 +1,5 @@
 import Cards
-import Model
+import TelltaleModel
 import Testing
 
 /// Rows as the daemon sends them for the shipped kinds, and how they are drawn.

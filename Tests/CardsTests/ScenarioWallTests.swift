@@ -1,5 +1,5 @@
 import Cards
-import Model
+import TelltaleModel
 import Testing
 
 struct ScenarioWallTests {

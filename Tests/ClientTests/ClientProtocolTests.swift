@@ -1,7 +1,7 @@
-import Client
-import Model
+import TelltaleClient
+import TelltaleModel
+import TelltaleWire
 import Testing
-import Wire
 
 struct ClientProtocolTests {
     @Test("A whole conversation is the same, however its bytes were cut", arguments: 1...120)

@@ -1,10 +1,10 @@
-import Client
-import EventLoop
 import Glibc
-import Model
+import TelltaleClient
+import TelltaleEventLoop
+import TelltaleModel
+import TelltaleWire
 import TestSupport
 import Testing
-import Wire
 
 /// The shell around ``ClientProtocol``, over real sockets.
 struct ClientTests {

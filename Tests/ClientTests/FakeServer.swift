@@ -1,8 +1,8 @@
-import Client
-import EventLoop
-import Model
+import TelltaleClient
+import TelltaleEventLoop
+import TelltaleModel
+import TelltaleWire
 import TestSupport
-import Wire
 
 /// A server that answers by a script, over a real socket on the test's own loop.
 final class FakeServer {

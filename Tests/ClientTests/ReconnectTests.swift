@@ -1,7 +1,7 @@
-import Client
-import Model
+import TelltaleClient
+import TelltaleModel
+import TelltaleWire
 import Testing
-import Wire
 
 struct ReconnectTests {
     @Test func `a subscription resumes from the last cursor, byte for byte`() throws {

@@ -1,6 +1,6 @@
-import Client
-import Model
-import Wire
+import TelltaleClient
+import TelltaleModel
+import TelltaleWire
 
 /// A client and the server's side of a conversation, without a socket.
 struct Script {

@@ -1,5 +1,5 @@
-import Client
-import Model
+import TelltaleClient
+import TelltaleModel
 import Testing
 
 struct ServerClockTests {

@@ -1,5 +1,5 @@
-import EventLoop
 import Glibc
+import TelltaleEventLoop
 import TestSupport
 import Testing
 

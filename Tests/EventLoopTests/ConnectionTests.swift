@@ -1,4 +1,4 @@
-import EventLoop
+import TelltaleEventLoop
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
-import EventLoop
 import Synchronization
+import TelltaleEventLoop
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
-import EventLoop
 import Glibc
 import Synchronization
+import TelltaleEventLoop
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
 import FanOut
-import Model
+import TelltaleModel
 import TestSupport
 import Testing
 

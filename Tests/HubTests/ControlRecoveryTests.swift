@@ -1,6 +1,6 @@
 import Hub
 import Journal
-import Model
+import TelltaleModel
 import Testing
 
 /// What a crash, a restart and a full disk leave of taps and of what was in flight.
@@ -9,15 +9,17 @@ struct ControlRecoveryTests {
         case fromJournal, fromSnapshot
     }
 
-    private func restart(_ house: House, _ how: Restart) throws {
+    private func restart(_ house: HubHarness, _ how: Restart) throws {
         switch how {
         case .fromJournal: try house.restart()
         case .fromSnapshot: try house.restartFromSnapshot()
         }
     }
 
-    private func house(_ more: String = "") throws -> (house: House, lamp: House.Client, screen: House.Client) {
-        let house = try House(kinds: [House.porchLight(more)])
+    private func house(_ more: String = "") throws -> (
+        house: HubHarness, lamp: HubHarness.Client, screen: HubHarness.Client
+    ) {
+        let house = try HubHarness(kinds: [HubHarness.porchLight(more)])
         let (lamp, screen) = (house.connect(), house.connect())
         house.send("SERVE porch-light", from: lamp)
         house.send("REPORT porch-light/front value=off", from: lamp)
@@ -25,15 +27,15 @@ struct ControlRecoveryTests {
         return (house, lamp, screen)
     }
 
-    private func row(_ house: House) throws -> JSON {
-        try House.tail(house.send("GET porch-light/front", from: house.connect()).first)
+    private func row(_ house: HubHarness) throws -> JSON {
+        try HubHarness.tail(house.send("GET porch-light/front", from: house.connect()).first)
     }
 
     @Test("A tap that is retried after a crash acts once", arguments: Restart.allCases)
     func retry(_ how: Restart) throws {
         let (house, lamp, screen) = try house()
         let first = house.send("SET porch-light/front value=on eid=t", from: screen)
-        let operation = try #require(first.first.flatMap { House.attribute("op", of: $0) })
+        let operation = try #require(first.first.flatMap { HubHarness.attribute("op", of: $0) })
         house.send("DONE op=\(operation) value=on", from: lamp)
         try restart(house, how)
         let (newLamp, newScreen) = (house.connect(), house.connect())
@@ -51,7 +53,7 @@ struct ControlRecoveryTests {
     func reported(_ how: Restart) throws {
         let (house, _, screen) = try house()
         let first = house.send("SET porch-light/front value=on eid=t", from: screen)
-        let operation = try #require(first.first.flatMap { House.attribute("op", of: $0) })
+        let operation = try #require(first.first.flatMap { HubHarness.attribute("op", of: $0) })
         house.send("SET porch-light/front value=off eid=u", from: screen)
         try restart(house, how)
         let after = try row(house)
@@ -72,13 +74,13 @@ struct ControlRecoveryTests {
     func reissue(_ how: Restart) throws {
         let (house, _, screen) = try house(#""restore":"reissue""#)
         let first = house.send("SET porch-light/front value=on eid=t", from: screen)
-        let operation = try #require(first.first.flatMap { House.attribute("op", of: $0) })
+        let operation = try #require(first.first.flatMap { HubHarness.attribute("op", of: $0) })
         try restart(house, how)
         #expect(try row(house)["phase"] == "pending")
         let lamp = house.connect()
         house.advance(by: .seconds(29))
         let asked = house.send("SERVE porch-light", from: lamp).first { $0.hasPrefix("DO ") }
-        #expect(asked.flatMap { House.attribute("op", of: $0) } == operation)
+        #expect(asked.flatMap { HubHarness.attribute("op", of: $0) } == operation)
         #expect(house.send("DONE op=\(operation) value=on", from: lamp).first?.contains("verdict=applied") == true)
         #expect(try row(house)["last"] == ["op": .string(operation), "result": "confirmed"])
         try restart(house, how)
@@ -94,7 +96,7 @@ struct ControlRecoveryTests {
 
     @Test("Nobody serves what was served before a restart", arguments: Restart.allCases)
     func unserved(_ how: Restart) throws {
-        let house = try House(kinds: [House.porchLight(), House.logCoffee()])
+        let house = try HubHarness(kinds: [HubHarness.porchLight(), HubHarness.logCoffee()])
         let provider = house.connect()
         for kind in ["porch-light", "log-coffee"] { house.send("SERVE \(kind)", from: provider) }
         house.send("REPORT porch-light/front value=off", from: provider)
@@ -102,14 +104,14 @@ struct ControlRecoveryTests {
         try restart(house, how)
         let client = house.connect()
         for key in ["porch-light/front", "log-coffee/desk"] {
-            #expect(try House.tail(house.send("GET \(key)", from: client).last)["available"] == false)
+            #expect(try HubHarness.tail(house.send("GET \(key)", from: client).last)["available"] == false)
         }
         #expect(house.send("PRESS log-coffee/desk", from: client).last?.contains("code=unavailable") == true)
     }
 
     @Test("A press is never asked for again: it may have been done", arguments: Restart.allCases)
     func press(_ how: Restart) throws {
-        let house = try House(kinds: [House.logCoffee()])
+        let house = try HubHarness(kinds: [HubHarness.logCoffee()])
         let machine = house.connect()
         house.send("SERVE log-coffee", from: machine)
         house.send("REPORT log-coffee/desk", from: machine)
@@ -117,7 +119,7 @@ struct ControlRecoveryTests {
         try restart(house, how)
         let again = house.connect()
         #expect(house.send("SERVE log-coffee", from: again) == ["OK"])
-        let row = try House.tail(house.send("GET log-coffee/desk", from: again).last)
+        let row = try HubHarness.tail(house.send("GET log-coffee/desk", from: again).last)
         #expect(row["phase"] == "idle" && row["last"]?["reason"] == "unavailable")
     }
 
@@ -163,7 +165,7 @@ struct ControlRecoveryTests {
         #expect(try row(house)["phase"] == "settled")
         house.isFull = false
         let reply = house.send("SET porch-light/front value=on eid=t", from: screen)
-        let operation = try #require(reply.first.flatMap { House.attribute("op", of: $0) })
+        let operation = try #require(reply.first.flatMap { HubHarness.attribute("op", of: $0) })
         #expect(house.operation(askedOf: lamp) == operation)
         // The answer is lost with the disk, and comes again.
         house.isFull = true

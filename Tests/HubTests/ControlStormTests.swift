@@ -1,5 +1,5 @@
 import Hub
-import Model
+import TelltaleModel
 import TestSupport
 import Testing
 
@@ -25,7 +25,7 @@ struct ControlStormTests {
 
 /// A house in a storm, and what is known of it from what its clients were told.
 private struct ControlStorm {
-    private let house: House
+    private let house: HubHarness
     private var random: SeededGenerator
     private(set) var faults: [String] = []
     private(set) var tapCount = 0
@@ -38,9 +38,9 @@ private struct ControlStorm {
         var value: Bool?
     }
 
-    private var screens: [House.Client] = []
-    private var providers: [(client: House.Client, kind: String, asked: [Asked])] = []
-    private var watcher: House.Client
+    private var screens: [HubHarness.Client] = []
+    private var providers: [(client: HubHarness.Client, kind: String, asked: [Asked])] = []
+    private var watcher: HubHarness.Client
     private var rows: [String: (rev: Int64, body: JSON)] = [:]
     /// What each account's tap of an id was answered with first.
     private var answers: [String: String] = [:]
@@ -60,12 +60,13 @@ private struct ControlStorm {
 
     init(seed: UInt64) throws {
         random = SeededGenerator(seed: seed)
-        house = try House(kinds: [
-            House.coffee,
-            House.porchLight(#""timeout":"5s","instances":["a","b"]"#),
-            House.porchLight(#""timeout":"5s","restore":"reissue","instances":["main"]"#)
+        house = try HubHarness(kinds: [
+            HubHarness.coffee,
+            HubHarness.porchLight(#""timeout":"5s","instances":["a","b"]"#),
+            HubHarness.porchLight(#""timeout":"5s","restore":"reissue","instances":["main"]"#)
                 .replacing("porch-light", with: "store-open"),
-            House.logCoffee(#""timeout":"5s","instances":["desk"],"raises":{"kind":"coffee-order","event":"start"}"#),
+            HubHarness.logCoffee(
+                #""timeout":"5s","instances":["desk"],"raises":{"kind":"coffee-order","event":"start"}"#),
         ])
         watcher = house.connect()
         connectAll()
@@ -110,7 +111,7 @@ private struct ControlStorm {
         settle()
         for key in Self.toggles + [Self.button] {
             let line = house.send("GET \(key)", from: house.connect()).last ?? ""
-            let row = try House.tail(line)
+            let row = try HubHarness.tail(line)
             if row["phase"] == "pending" || row["phase"] == "performing" { fault("\(key) never ended: \(line)") }
             if rows[key]?.body != row { fault("the watcher was not told of \(line)") }
         }
@@ -155,7 +156,7 @@ private struct ControlStorm {
             }
             return reply
         }
-        let answer = House.attribute("op", of: reply) ?? "nothing"
+        let answer = HubHarness.attribute("op", of: reply) ?? "nothing"
         if let first = answers[identity] {
             if first != answer || !reply.contains("verdict=duplicate") {
                 fault("\(identity) was \(first), then \(reply)")
@@ -275,12 +276,12 @@ private struct ControlStorm {
 
     private mutating func take(_ lines: [String], by index: Int) {
         for line in lines where line.hasPrefix("DO ") {
-            guard let key = House.attribute("key", of: line),
-                let operation = House.attribute("op", of: line).flatMap({ Int64($0.dropFirst()) })
+            guard let key = HubHarness.attribute("key", of: line),
+                let operation = HubHarness.attribute("op", of: line).flatMap({ Int64($0.dropFirst()) })
             else { continue }
             if operation < newestAsked[key] ?? 0 { fault("\(line) after o\(newestAsked[key] ?? 0)") }
             newestAsked[key] = operation
-            let value = House.attribute("value", of: line).map { $0 == "on" }
+            let value = HubHarness.attribute("value", of: line).map { $0 == "on" }
             providers[index].asked.append(Asked(operation: operation, key: key, value: value))
         }
     }
@@ -288,8 +289,9 @@ private struct ControlStorm {
     private mutating func read(_ lines: [String]) {
         for line in lines where line.hasPrefix("UPD") || line.hasPrefix("SNAP") {
             check(line)
-            guard let key = House.attribute("key", of: line), !key.hasPrefix("coffee-order"),
-                let rev = House.attribute("rev", of: line).flatMap({ Int64($0) }), let body = try? House.tail(line)
+            guard let key = HubHarness.attribute("key", of: line), !key.hasPrefix("coffee-order"),
+                let rev = HubHarness.attribute("rev", of: line).flatMap({ Int64($0) }),
+                let body = try? HubHarness.tail(line)
             else { continue }
             if rev < rows[key]?.rev ?? 0 { fault("\(key) went back to \(rev)") }
             if rev == rows[key]?.rev, body != rows[key]?.body { fault("two bodies for one rev: \(line)") }
@@ -309,7 +311,7 @@ private struct ControlStorm {
 
     /// What holds of every row of a control, on whatever screen.
     private mutating func check(_ line: String) {
-        guard line.contains(#""control":"toggle""#), let body = try? House.tail(line) else { return }
+        guard line.contains(#""control":"toggle""#), let body = try? HubHarness.tail(line) else { return }
         if body["phase"] != "pending", body["shown"] != body["value"] || body["wanted"] != nil {
             fault("settled, and shown otherwise: \(line)")
         }

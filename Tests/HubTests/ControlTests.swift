@@ -1,5 +1,5 @@
 import Machines
-import Model
+import TelltaleModel
 import Testing
 
 @testable import Hub
@@ -7,21 +7,21 @@ import Testing
 /// Toggles and buttons as connections see them; what their machines do is in `Protocols/Machines`.
 struct ControlTests {
     @Test func `a tap is confirmed on every screen, and the tapped one alone shows the wish meanwhile`() throws {
-        let house = try House(kinds: [House.porchLight()])
+        let house = try HubHarness(kinds: [HubHarness.porchLight()])
         let (lamp, tapped, other) = (house.connect(), house.connect(), house.connect())
         house.send("SERVE porch-light", from: lamp)
         house.send("REPORT porch-light/front value=off", from: lamp)
         for screen in [tapped, other] { house.send("SUB porch-light/* view=carplay", from: screen) }
         let reply = house.send("SET porch-light/front value=on", from: tapped)
         #expect(reply.first?.contains("phase=pending") == true)
-        #expect(try House.tail(reply.last)["shown"] == true)
-        #expect(try House.tail(house.lines(of: other).last)["shown"] == false)
+        #expect(try HubHarness.tail(reply.last)["shown"] == true)
+        #expect(try HubHarness.tail(house.lines(of: other).last)["shown"] == false)
         let operation = try #require(house.operation(askedOf: lamp))
         house.send("DONE op=\(operation) value=on", from: lamp)
         for screen in [tapped, other] {
             let rows = house.lines(of: screen)
             #expect(rows.count == 1)
-            let row = try House.tail(rows.first)
+            let row = try HubHarness.tail(rows.first)
             #expect(row["value"] == true && row["shown"] == true && row["phase"] == "settled")
             #expect(row["last"] == ["op": .string(operation), "result": "confirmed"])
         }
@@ -31,41 +31,41 @@ struct ControlTests {
         "The full view shows its wish to whoever tapped, in one body for a rev on each connection",
         arguments: ["porch-light/*", "porch-light/front"])
     func wishes(pattern: String) throws {
-        let house = try House(kinds: [House.porchLight()])
+        let house = try HubHarness(kinds: [HubHarness.porchLight()])
         let (lamp, tapped, other) = (house.connect(), house.connect(), house.connect())
         house.send("SERVE porch-light", from: lamp)
         house.send("REPORT porch-light/front value=off", from: lamp)
         for screen in [tapped, other] { house.send("SUB \(pattern)", from: screen) }
         let told = house.send("SET porch-light/front value=on", from: tapped).last
-        #expect(try House.tail(told)["shown"] == true && House.tail(told)["text"] == "On")
-        #expect(try House.tail(told)["value"] == false)
-        #expect(try House.tail(house.lines(of: other).last)["shown"] == false)
-        #expect(try House.tail(house.send("GET porch-light/front", from: tapped).last) == House.tail(told))
-        #expect(try House.tail(house.send("LIST porch-light/*", from: tapped).first) == House.tail(told))
+        #expect(try HubHarness.tail(told)["shown"] == true && HubHarness.tail(told)["text"] == "On")
+        #expect(try HubHarness.tail(told)["value"] == false)
+        #expect(try HubHarness.tail(house.lines(of: other).last)["shown"] == false)
+        #expect(try HubHarness.tail(house.send("GET porch-light/front", from: tapped).last) == HubHarness.tail(told))
+        #expect(try HubHarness.tail(house.send("LIST porch-light/*", from: tapped).first) == HubHarness.tail(told))
         // What changes with the same rev changes nothing of it.
         house.send("TRAIT locked=yes", from: tapped)
-        #expect(try House.tail(house.send("GET porch-light/front", from: tapped).last) == House.tail(told))
+        #expect(try HubHarness.tail(house.send("GET porch-light/front", from: tapped).last) == HubHarness.tail(told))
         house.send("DONE op=\(try #require(house.operation(askedOf: lamp))) value=off", from: lamp)
-        let rows = try [tapped, other].map { try House.tail(house.lines(of: $0).last) }
+        let rows = try [tapped, other].map { try HubHarness.tail(house.lines(of: $0).last) }
         #expect(rows[0] == rows[1] && rows[0]["shown"] == false)
     }
 
     @Test func `two operations that end in one step are both told`() throws {
-        let house = try House(kinds: [House.porchLight(#""timeout":"5s""#)])
+        let house = try HubHarness(kinds: [HubHarness.porchLight(#""timeout":"5s""#)])
         let (lamp, screen, operations) = try switchedTwice(house)
         house.disconnect(lamp)
         _ = house.lines(of: screen)
         house.advance(by: .seconds(5))
         let rows = house.lines(of: screen)
         #expect(rows.count == 1)
-        let row = try House.tail(rows.first)
+        let row = try HubHarness.tail(rows.first)
         #expect(row["phase"] == "settled")
         #expect(row["last"] == ["op": .string(operations[1]), "result": "reverted", "reason": "unavailable"])
         #expect(row["ended"] == [["op": .string(operations[0]), "result": "reverted", "reason": "unavailable"]])
     }
 
     @Test func `an end and the tap after it that share a commit are told in one row`() throws {
-        let house = try House(kinds: [House.porchLight()])
+        let house = try HubHarness(kinds: [HubHarness.porchLight()])
         let (lamp, screen, operations) = try switchedTwice(house)
         let (first, second) = (operations[0], operations[1])
         house.send("DONE op=\(first) value=on", from: lamp)
@@ -73,14 +73,14 @@ struct ControlTests {
         house.post("DONE op=\(second) value=off", from: lamp)
         house.post("SET porch-light/front value=on", from: screen)
         house.turn()
-        let row = try House.tail(house.lines(of: screen).last)
+        let row = try HubHarness.tail(house.lines(of: screen).last)
         #expect(row["phase"] == "pending")
         #expect(row["last"] == ["op": .string(second), "result": "confirmed"])
         #expect(row["ended"] == [["op": .string(first), "result": "confirmed"]])
     }
 
     @Test func `the report that makes a control exist is applied, and the same once more changes nothing`() throws {
-        let house = try House(kinds: [House.porchLight(), House.logCoffee()])
+        let house = try HubHarness(kinds: [HubHarness.porchLight(), HubHarness.logCoffee()])
         let machine = house.connect()
         for kind in ["porch-light", "log-coffee"] { house.send("SERVE \(kind)", from: machine) }
         for report in ["REPORT log-coffee/desk", "REPORT porch-light/front value=off"] {
@@ -101,18 +101,18 @@ struct ControlTests {
             ("view=phone placement=actionButton", "hint"), ("", "hint symbol text title"),
         ])
     func placement(terms: String, parts: String) throws {
-        let house = try House(kinds: [House.porchLight()])
+        let house = try HubHarness(kinds: [HubHarness.porchLight()])
         let (lamp, screen) = (house.connect(), house.connect())
         house.send("SERVE porch-light", from: lamp)
         house.send("REPORT porch-light/front value=off", from: lamp)
-        let row = try House.tail(
+        let row = try HubHarness.tail(
             house.send(terms.isEmpty ? "SUB *" : "SUB * \(terms)", from: screen).first { $0.hasPrefix("SNAP") })
         let names = ["hint", "symbol", "text", "title"].filter { row[$0] != nil }
         #expect(names.joined(separator: " ") == parts)
     }
 
     @Test func `a placement that does not exist is refused with those that do`() throws {
-        let house = try House(kinds: [House.porchLight()])
+        let house = try HubHarness(kinds: [HubHarness.porchLight()])
         let refused = house.send("SUB * placement=fridge", from: house.connect())
         #expect(refused.count == 1)
         #expect(refused.first?.contains("code=bad_attr") == true)
@@ -120,36 +120,36 @@ struct ControlTests {
     }
 
     @Test func `a locked device is shown less, may not act, and is shown all again when unlocked`() throws {
-        let house = try House(
-            kinds: [House.porchLight(#""privacySensitive":true,"requiresAuthentication":true"#)])
+        let house = try HubHarness(
+            kinds: [HubHarness.porchLight(#""privacySensitive":true,"requiresAuthentication":true"#)])
         let (lamp, phone) = (house.connect(), house.connect())
         house.send("SERVE porch-light", from: lamp)
         house.send("REPORT porch-light/front value=on", from: lamp)
         house.send("SUB porch-light/* view=phone placement=controlCenterLarge", from: phone)
-        let locked = try House.tail(house.send("TRAIT locked=yes", from: phone).last)
+        let locked = try HubHarness.tail(house.send("TRAIT locked=yes", from: phone).last)
         #expect(locked["redacted"] == true && locked["unlock"] == true && locked["value"] == .null)
         #expect(locked["symbol"] == "lightbulb" && locked["title"] == nil)
         #expect(
             house.send("SET porch-light/front value=off", from: phone).first?.contains("code=auth_required") == true)
-        let unlocked = try House.tail(house.send("TRAIT locked=no", from: phone).last)
+        let unlocked = try HubHarness.tail(house.send("TRAIT locked=no", from: phone).last)
         #expect(unlocked["value"] == true && unlocked["title"] == "Porch light" && unlocked["unlock"] == nil)
         // Other traits draw nothing anew.
         #expect(house.send("TRAIT focus=on", from: phone) == ["OK"])
     }
 
     @Test func `controls do not come again when activities beside them change`() throws {
-        let house = try House(kinds: [House.coffee, House.porchLight()])
+        let house = try HubHarness(kinds: [HubHarness.coffee, HubHarness.porchLight()])
         let (lamp, phone) = (house.connect(), house.connect())
         house.send("SERVE porch-light", from: lamp)
         house.send("REPORT porch-light/front value=off", from: lamp)
         house.send("HELLO account=alice surface=phone", from: phone)
         house.send("SUB *", from: phone)
         house.send("EVT coffee-order/1 type=start", from: lamp)
-        #expect(house.lines(of: phone).map { House.attribute("key", of: $0) } == ["coffee-order/1"])
+        #expect(house.lines(of: phone).map { HubHarness.attribute("key", of: $0) } == ["coffee-order/1"])
     }
 
     @Test func `a person's device is shown the controls that there are`() throws {
-        let house = try House(kinds: [House.porchLight()])
+        let house = try HubHarness(kinds: [HubHarness.porchLight()])
         let lamp = house.connect()
         house.send("SERVE porch-light", from: lamp)
         house.send("REPORT porch-light/front value=off", from: lamp)
@@ -160,31 +160,35 @@ struct ControlTests {
     }
 
     @Test func `one connection is shown a control in two places`() throws {
-        let house = try House(kinds: [House.porchLight()])
+        let house = try HubHarness(kinds: [HubHarness.porchLight()])
         let (lamp, screen) = (house.connect(), house.connect())
         house.send("SERVE porch-light", from: lamp)
         house.send("REPORT porch-light/front value=off", from: lamp)
         for place in ["menuBar", "smartStack"] {
             let told = house.send("SUB * placement=\(place)", from: screen).first { $0.hasPrefix("SNAP ") }
-            #expect(try House.tail(told)["placement"] == .string(place))
+            #expect(try HubHarness.tail(told)["placement"] == .string(place))
         }
     }
 
     @Test func `an event that a button sends is named after its press`() throws {
         let raises = #""raises":{"kind":"coffee-order","event":"brew","id":"{{id}}"},"instances":["1"]"#
-        let house = try House(kinds: [House.tippedCoffee, House.porchLight(), House.logCoffee(raises)])
+        let house = try HubHarness(kinds: [
+            HubHarness.tippedCoffee, HubHarness.porchLight(), HubHarness.logCoffee(raises),
+        ])
         let client = house.connect()
         house.send("EVT coffee-order/1 type=start", from: client)
         let pressed = house.send("PRESS log-coffee/1", from: client).first
         let told = house.send("HISTORY coffee-order/1", from: client).first { $0.contains(" type=brew ") }
-        let event = try House.tail(told)
+        let event = try HubHarness.tail(told)
         #expect(event["src"] == "a button")
-        #expect(event["eid"]?.string == pressed.flatMap { House.attribute("op", of: $0) })
+        #expect(event["eid"]?.string == pressed.flatMap { HubHarness.attribute("op", of: $0) })
     }
 
     @Test func `an event that a button sends has an id that no client can have`() throws {
         let raises = #""raises":{"kind":"coffee-order","event":"brew","id":"{{id}}"},"instances":["1"]"#
-        let house = try House(kinds: [House.tippedCoffee, House.porchLight(), House.logCoffee(raises)])
+        let house = try HubHarness(kinds: [
+            HubHarness.tippedCoffee, HubHarness.porchLight(), HubHarness.logCoffee(raises),
+        ])
         let client = house.connect()
         house.send("EVT coffee-order/1 type=start", from: client)
         // The id that the press will have, by the source that earlier releases gave to such events.
@@ -192,14 +196,14 @@ struct ControlTests {
         house.send(update, from: client)
         house.send("PRESS log-coffee/1", from: client)
         #expect(house.send(update, from: client).first?.hasPrefix("OK verdict=duplicate ") == true)
-        let told = house.send("HISTORY coffee-order/1", from: client).dropLast().map { try? House.tail($0) }
+        let told = house.send("HISTORY coffee-order/1", from: client).dropLast().map { try? HubHarness.tail($0) }
         #expect(told.map { $0?["src"] } == ["-", "telltaled", "a button"])
         #expect(told.count == 3 && told[1]?["eid"] == told[2]?["eid"])
         #expect(try house.recovered().stateHash == house.hub.stateHash)
     }
 
     @Test func `a history tells who came to act, who left, and when a report was true`() throws {
-        let house = try House(kinds: [House.porchLight()])
+        let house = try HubHarness(kinds: [HubHarness.porchLight()])
         let (lamp, screen) = (house.connect(), house.connect())
         house.send("SERVE porch-light", from: lamp)
         house.send("REPORT porch-light/front value=off at=1700000000000", from: lamp)
@@ -207,25 +211,27 @@ struct ControlTests {
         house.send("SERVE porch-light", from: screen)
         let lines = house.send("HISTORY porch-light/front", from: screen).dropLast()
         #expect(
-            lines.map { House.attribute("type", of: $0) } == ["reported", "provider-left", "provider-came"])
-        #expect(lines.first.flatMap { House.attribute("at", of: $0) } == "1700000000000")
+            lines.map { HubHarness.attribute("type", of: $0) } == ["reported", "provider-left", "provider-came"])
+        #expect(lines.first.flatMap { HubHarness.attribute("at", of: $0) } == "1700000000000")
     }
 
     @Test func `a history has one word for a control that nobody has reported`() throws {
-        let house = try House(kinds: [House.porchLight(#""instances":["front"]"#)])
+        let house = try HubHarness(kinds: [HubHarness.porchLight(#""instances":["front"]"#)])
         let (lamp, screen) = (house.connect(), house.connect())
         house.send("SERVE porch-light", from: lamp)
         house.send("SET porch-light/front value=on", from: screen)
         house.send("DONE op=\(try #require(house.operation(askedOf: lamp))) value=on", from: lamp)
         let told = house.send("HISTORY porch-light/front", from: lamp).dropLast()
         #expect(
-            try told.map { try House.tail($0)["state"] } == ["unknown", "unknown", "pending unknown", "settled on"])
+            try told.map { try HubHarness.tail($0)["state"] } == [
+                "unknown", "unknown", "pending unknown", "settled on",
+            ])
     }
 
     // MARK: Ids of taps
 
     @Test func `an id of a tap acts once for an account, on whichever of its devices`() throws {
-        let house = try House(kinds: [House.porchLight()])
+        let house = try HubHarness(kinds: [HubHarness.porchLight()])
         let (lamp, phone, watch, other) = (house.connect(), house.connect(), house.connect(), house.connect())
         house.send("SERVE porch-light", from: lamp)
         house.send("REPORT porch-light/front value=off", from: lamp)
@@ -234,7 +240,7 @@ struct ControlTests {
         // A client of the account's name is somebody else.
         house.send("HELLO client=alice", from: other)
         let first = house.send("SET porch-light/front value=on eid=t", from: phone)
-        let operation = try #require(first.first.flatMap { House.attribute("op", of: $0) })
+        let operation = try #require(first.first.flatMap { HubHarness.attribute("op", of: $0) })
         let again = house.send("SET porch-light/front value=on eid=t if=1", from: watch)
         #expect(again.first?.hasPrefix("OK op=\(operation) verdict=duplicate phase=pending") == true)
         #expect(house.send("STATS", from: watch).contains { $0.contains(#""duplicate":1"#) })
@@ -248,7 +254,7 @@ struct ControlTests {
     }
 
     @Test func `an id of a tap acts once for a client, on whichever of its connections`() throws {
-        let house = try House(kinds: [House.porchLight()])
+        let house = try HubHarness(kinds: [HubHarness.porchLight()])
         let lamp = house.connect()
         house.send("SERVE porch-light", from: lamp)
         house.send("REPORT porch-light/front value=off", from: lamp)
@@ -257,11 +263,11 @@ struct ControlTests {
             house.send("HELLO client=\(name)", from: client)
             return house.send("SET porch-light/front value=on eid=t", from: client).first ?? ""
         }
-        #expect(answers.map { House.attribute("verdict", of: $0) } == [nil, "duplicate", nil])
+        #expect(answers.map { HubHarness.attribute("verdict", of: $0) } == [nil, "duplicate", nil])
     }
 
     @Test func `an id of a tap is forgotten by the real clock, however fast the kinds' clock runs`() throws {
-        let house = try House(kinds: [House.porchLight()])
+        let house = try HubHarness(kinds: [HubHarness.porchLight()])
         let client = house.connect()
         house.send("SERVE porch-light", from: client)
         house.send("REPORT porch-light/front value=off", from: client)
@@ -282,7 +288,7 @@ struct ControlTests {
     }
 
     @Test func `the id of a nameless connection means nothing to one of the same number after a restart`() throws {
-        let house = try House(kinds: [House.porchLight()])
+        let house = try HubHarness(kinds: [HubHarness.porchLight()])
         var (lamp, screen) = (house.connect(), house.connect())
         house.send("SERVE porch-light", from: lamp)
         house.send("REPORT porch-light/front value=off", from: lamp)
@@ -298,7 +304,7 @@ struct ControlTests {
     // MARK: Providers
 
     @Test func `a provider that dies in mid-action is replaced, and what it says later changes nothing`() throws {
-        let house = try House(kinds: [House.porchLight()])
+        let house = try HubHarness(kinds: [HubHarness.porchLight()])
         let (first, second, screen) = (house.connect(), house.connect(), house.connect())
         for lamp in [first, second] { house.send("SERVE porch-light", from: lamp) }
         house.send("REPORT porch-light/front value=off", from: first)
@@ -324,7 +330,7 @@ struct ControlTests {
     @Test func `what a provider said before it shut its side counts, however much that was`() throws {
         var configuration = HubConfiguration()
         configuration.limits.requestsInFlight = 2
-        let house = try House(kinds: [House.porchLight()], configuration: configuration)
+        let house = try HubHarness(kinds: [HubHarness.porchLight()], configuration: configuration)
         let (lamp, screen) = (house.connect(), house.connect())
         house.send("SERVE porch-light", from: lamp)
         house.send("REPORT porch-light/front value=off", from: lamp)
@@ -338,7 +344,7 @@ struct ControlTests {
     }
 
     @Test func `a control that a provider in waiting reports first is acted on by the one that acts`() throws {
-        let house = try House(kinds: [House.porchLight()])
+        let house = try HubHarness(kinds: [HubHarness.porchLight()])
         let (first, second) = (house.connect(), house.connect())
         for lamp in [first, second] { house.send("SERVE porch-light", from: lamp) }
         house.send("REPORT porch-light/front value=off", from: second)
@@ -348,7 +354,7 @@ struct ControlTests {
     }
 
     @Test func `only who serves a kind reports it, and answers for it`() throws {
-        let house = try House(kinds: [House.porchLight(), House.logCoffee()])
+        let house = try HubHarness(kinds: [HubHarness.porchLight(), HubHarness.logCoffee()])
         let (lamp, other) = (house.connect(), house.connect())
         house.send("SERVE porch-light", from: lamp)
         house.send("SERVE log-coffee", from: other)
@@ -363,25 +369,25 @@ struct ControlTests {
     }
 
     @Test func `a silent provider costs the time that the kind allows, a lying one is overridden`() throws {
-        let house = try House(kinds: [House.porchLight(#""timeout":"5s""#)])
+        let house = try HubHarness(kinds: [HubHarness.porchLight(#""timeout":"5s""#)])
         let (lamp, screen) = (house.connect(), house.connect())
         house.send("SERVE porch-light", from: lamp)
         house.send("REPORT porch-light/front value=off", from: lamp)
         house.send("SUB porch-light/* view=watch", from: screen)
         house.send("SET porch-light/front value=on", from: screen)
         house.advance(by: .seconds(5))
-        var row = try House.tail(house.lines(of: screen).last)
+        var row = try HubHarness.tail(house.lines(of: screen).last)
         #expect(row["value"] == false && row["shown"] == false && row["phase"] == "settled")
         #expect(row["last"]?["reason"] == "timeout")
         house.send("SET porch-light/front value=on", from: screen)
         let operation = try #require(house.operation(askedOf: lamp))
         house.send("DONE op=\(operation) value=off", from: lamp)
-        row = try House.tail(house.lines(of: screen).last)
+        row = try HubHarness.tail(house.lines(of: screen).last)
         #expect(row["last"]?["reason"] == "overridden" && row["shown"] == false)
     }
 
     @Test func `what a full disk refused of a provider is taken up when there is room`() throws {
-        let house = try House(kinds: [House.porchLight(#""instances":["front"]"#)])
+        let house = try HubHarness(kinds: [HubHarness.porchLight(#""instances":["front"]"#)])
         let (first, second) = (house.connect(), house.connect())
         house.send("SERVE porch-light", from: first)
         house.isFull = true
@@ -400,25 +406,27 @@ struct ControlTests {
     // MARK: Kinds
 
     @Test func `controls live by the version of their kind that is in force, and leave with the kind`() throws {
-        let house = try House(kinds: [House.porchLight(), House.logCoffee(#""instances":["desk"]"#)])
+        let house = try HubHarness(kinds: [HubHarness.porchLight(), HubHarness.logCoffee(#""instances":["desk"]"#)])
         let (lamp, screen) = (house.connect(), house.connect())
         house.send("SERVE porch-light", from: lamp)
         house.send("REPORT porch-light/front value=off", from: lamp)
         house.send("SUB *", from: screen)
-        let second = House.porchLight(version: 2, #""value":{"on":"Lit","off":"Dark"},"instances":["back"]"#)
-        try house.hub.adopt([try House.kind(second)])
+        let second = HubHarness.porchLight(version: 2, #""value":{"on":"Lit","off":"Dark"},"instances":["back"]"#)
+        try house.hub.adopt([try HubHarness.kind(second)])
         house.turn()
         let rows = house.lines(of: screen)
-        #expect(try House.tail(rows.last { $0.contains("porch-light/front") })["text"] == "Dark")
+        #expect(try HubHarness.tail(rows.last { $0.contains("porch-light/front") })["text"] == "Dark")
         #expect(rows.contains { $0.hasPrefix("DEL sub=1 key=log-coffee/desk") && $0.contains("why=removed") })
         // A new instance of a kind that is served can be acted on at once.
-        #expect(try House.tail(rows.last { $0.contains("porch-light/back") })["available"] == true)
+        #expect(try HubHarness.tail(rows.last { $0.contains("porch-light/back") })["available"] == true)
         #expect(house.send("GET log-coffee/desk", from: screen).first?.contains("unknown_key") == true)
         #expect(throws: KindRefusal.changedType(kind: "porch-light", from: "toggle", to: "button")) {
-            let button = House.logCoffee().replacing("log-coffee", with: "porch-light")
-            try house.hub.adopt([try House.kind(button.replacing("\"version\":1", with: "\"version\":3"))])
+            let button = HubHarness.logCoffee().replacing("log-coffee", with: "porch-light")
+            try house.hub.adopt([try HubHarness.kind(button.replacing("\"version\":1", with: "\"version\":3"))])
         }
-        try house.hub.adopt([try House.kind(second), try House.kind(House.logCoffee(#""instances":["desk"]"#))])
+        try house.hub.adopt([
+            try HubHarness.kind(second), try HubHarness.kind(HubHarness.logCoffee(#""instances":["desk"]"#)),
+        ])
         house.turn()
         #expect(house.lines(of: screen).contains { $0.hasPrefix("UPD sub=1 key=log-coffee/desk") })
         _ = try house.recovered()
@@ -428,23 +436,25 @@ struct ControlTests {
 
     @Test func `a press starts an activity, once, and says so when nothing came of it`() throws {
         let raises = #""raises":{"kind":"coffee-order","event":"brew","id":"{{id}}"}"#
-        let house = try House(kinds: [House.tippedCoffee, House.logCoffee("\(raises),\"instances\":[\"a\"]")])
+        let house = try HubHarness(kinds: [
+            HubHarness.tippedCoffee, HubHarness.logCoffee("\(raises),\"instances\":[\"a\"]"),
+        ])
         let (finger, screen) = (house.connect(), house.connect())
         house.send("SUB *", from: screen)
         // Nobody started that order, and its machine does not let `brew` do so.
         house.send("PRESS log-coffee/a eid=1", from: finger)
-        var row = try House.tail(house.lines(of: screen).last { $0.contains("key=log-coffee/a") })
+        var row = try HubHarness.tail(house.lines(of: screen).last { $0.contains("key=log-coffee/a") })
         #expect(row["phase"] == "idle")
         #expect(row["last"]?["result"] == "reverted" && row["last"]?["code"] == "unknown_key")
         house.send("EVT coffee-order/a type=start", from: finger)
         house.send("PRESS log-coffee/a eid=2", from: finger)
         #expect(house.send("PRESS log-coffee/a eid=2", from: finger).first?.contains("verdict=duplicate") == true)
         let rows = house.lines(of: screen)
-        row = try House.tail(rows.last { $0.contains("key=log-coffee/a") })
+        row = try HubHarness.tail(rows.last { $0.contains("key=log-coffee/a") })
         #expect(row["last"]?["result"] == "confirmed")
         #expect(rows.contains { $0.contains("key=coffee-order/a") && $0.contains(#""state":"brewing""#) })
         house.send("PRESS log-coffee/a eid=3", from: finger)
-        row = try House.tail(house.lines(of: screen).last { $0.contains("key=log-coffee/a") })
+        row = try HubHarness.tail(house.lines(of: screen).last { $0.contains("key=log-coffee/a") })
         #expect(row["last"]?["code"] == "ignored")
         let history = house.send("HISTORY coffee-order/a", from: finger)
         #expect(history.filter { $0.contains("type=brew verdict=applied") }.count == 1)
@@ -453,17 +463,19 @@ struct ControlTests {
 
     @Test func `a press whose event is older than what the activity has been told came to nothing`() throws {
         let raises = #""raises":{"kind":"coffee-order","event":"brew","id":"{{id}}"}"#
-        let house = try House(kinds: [House.tippedCoffee, House.logCoffee("\(raises),\"instances\":[\"a\"]")])
+        let house = try HubHarness(kinds: [
+            HubHarness.tippedCoffee, HubHarness.logCoffee("\(raises),\"instances\":[\"a\"]"),
+        ])
         let finger = house.connect()
         house.send("EVT coffee-order/a type=start at=\(house.time.milliseconds + 60_000)", from: finger)
         house.send("PRESS log-coffee/a", from: finger)
-        let row = try House.tail(house.send("GET log-coffee/a", from: finger).last)
+        let row = try HubHarness.tail(house.send("GET log-coffee/a", from: finger).last)
         #expect(row["last"]?["result"] == "reverted" && row["last"]?["code"] == "stale")
         _ = try house.recovered()
     }
 
     @Test func `a provider that will say no more is none`() throws {
-        let house = try House(kinds: [House.porchLight()])
+        let house = try HubHarness(kinds: [HubHarness.porchLight()])
         let (old, new) = (house.connect(), house.connect())
         for client in [old, new] { house.send("SERVE porch-light", from: client) }
         house.send("REPORT porch-light/front value=off", from: old)
@@ -474,7 +486,7 @@ struct ControlTests {
         house.post("DONE op=\(operation)", from: old)
         house.hub.inputEnded(old.id)
         house.turn()
-        #expect(try House.tail(house.send("GET porch-light/front", from: new).last)["value"] == true)
+        #expect(try HubHarness.tail(house.send("GET porch-light/front", from: new).last)["value"] == true)
         house.send("SET porch-light/front value=off", from: new)
         #expect(house.operation(askedOf: old) == nil)
     }
@@ -484,12 +496,14 @@ struct ControlTests {
         arguments: ["a b/c", "{{content.x}}", "{{id}}-\(String(repeating: "x", count: 64))", "☕"])
     func badID(id: String) throws {
         let raises = #""raises":{"kind":"coffee-order","event":"start","id":"\#(id)"}"#
-        let house = try House(kinds: [House.tippedCoffee, House.logCoffee("\(raises),\"instances\":[\"a\"]")])
+        let house = try HubHarness(kinds: [
+            HubHarness.tippedCoffee, HubHarness.logCoffee("\(raises),\"instances\":[\"a\"]"),
+        ])
         let (finger, screen) = (house.connect(), house.connect())
         house.send("SUB *", from: screen)
         #expect(house.send("PRESS log-coffee/a", from: finger).first?.hasPrefix("OK") == true)
         let rows = house.lines(of: screen)
-        let row = try House.tail(rows.last { $0.contains("key=log-coffee/a") })
+        let row = try HubHarness.tail(rows.last { $0.contains("key=log-coffee/a") })
         #expect(row["last"]?["result"] == "reverted" && row["last"]?["code"] == "bad_key")
         #expect(row["last"]?["message"]?.string?.hasSuffix("@ -") == true)
         #expect(!rows.contains { $0.contains("key=coffee-order/") })
@@ -497,7 +511,7 @@ struct ControlTests {
     }
 
     @Test func `cool-down refuses a second press and says until when`() throws {
-        let house = try House(kinds: [House.logCoffee(#""cooldown":"5s""#)])
+        let house = try HubHarness(kinds: [HubHarness.logCoffee(#""cooldown":"5s""#)])
         let machine = house.connect()
         house.send("SERVE log-coffee", from: machine)
         house.send("REPORT log-coffee/desk", from: machine)
@@ -505,7 +519,7 @@ struct ControlTests {
         house.send("DONE op=o\(house.records.count)", from: machine)
         let refused = house.send("PRESS log-coffee/desk", from: machine)
         #expect(refused.last?.hasPrefix("ERR code=cooling retry=later") == true)
-        #expect(try House.tail(refused.last)["until"] == .integer(house.time.milliseconds + 5_000))
+        #expect(try HubHarness.tail(refused.last)["until"] == .integer(house.time.milliseconds + 5_000))
         house.advance(by: .seconds(5))
         #expect(house.send("PRESS log-coffee/desk", from: machine).first?.contains("phase=performing") == true)
     }
@@ -514,27 +528,27 @@ struct ControlTests {
 
     /// A lamp that is served, and off, and a screen that has tapped on and then off: one is under way, the other waits.
     private func switchedTwice(
-        _ house: House
-    ) throws -> (lamp: House.Client, screen: House.Client, operations: [String]) {
+        _ house: HubHarness
+    ) throws -> (lamp: HubHarness.Client, screen: HubHarness.Client, operations: [String]) {
         let (lamp, screen) = (house.connect(), house.connect())
         house.send("SERVE porch-light", from: lamp)
         house.send("REPORT porch-light/front value=off", from: lamp)
         house.send("SUB porch-light/* view=carplay", from: screen)
         let operations = try ["on", "off"].map { value in
             let reply = house.send("SET porch-light/front value=\(value)", from: screen).first
-            return try #require(reply.flatMap { House.attribute("op", of: $0) })
+            return try #require(reply.flatMap { HubHarness.attribute("op", of: $0) })
         }
         return (lamp, screen, operations)
     }
 
-    private func row(_ house: House) throws -> JSON {
-        try House.tail(house.send("GET porch-light/front", from: house.connect()).first)
+    private func row(_ house: HubHarness) throws -> JSON {
+        try HubHarness.tail(house.send("GET porch-light/front", from: house.connect()).first)
     }
 
-    private func rev(_ house: House) throws -> String {
+    private func rev(_ house: HubHarness) throws -> String {
         try #require(
             house.send("GET porch-light/front", from: house.connect()).first.flatMap {
-                House.attribute("rev", of: $0)
+                HubHarness.attribute("rev", of: $0)
             })
     }
 }

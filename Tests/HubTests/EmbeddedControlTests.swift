@@ -1,11 +1,11 @@
 import Hub
-import Model
+import TelltaleModel
 import Testing
 
 /// Controls that stand in the views of activities.
 struct EmbeddedControlTests {
-    private func house() throws -> (house: House, lamp: House.Client, phone: House.Client) {
-        let house = try House(kinds: [House.tippedCoffee, House.porchLight(), House.logCoffee()])
+    private func house() throws -> (house: HubHarness, lamp: HubHarness.Client, phone: HubHarness.Client) {
+        let house = try HubHarness(kinds: [HubHarness.tippedCoffee, HubHarness.porchLight(), HubHarness.logCoffee()])
         let (lamp, phone) = (house.connect(), house.connect())
         house.send("EVT coffee-order/1 type=start", from: lamp)
         house.send("SUB coffee-order/* view=phone", from: phone)
@@ -14,7 +14,7 @@ struct EmbeddedControlTests {
     }
 
     private func controls(_ line: String?) throws -> [JSON] {
-        try #require(try House.tail(line)["lockScreen"]?["view"]?["buttons"]?.array)
+        try #require(try HubHarness.tail(line)["lockScreen"]?["view"]?["buttons"]?.array)
     }
 
     @Test func `a control arrives with its state, and its activity's row comes again whenever that changes`() throws {
@@ -49,16 +49,20 @@ struct EmbeddedControlTests {
 
     @Test func `who takes every row is not told that one was folded because its activity has a button`() throws {
         let raises = #""raises":{"kind":"coffee-order","event":"brew","id":"{{id}}"},"instances":["1"]"#
-        let house = try House(kinds: [House.tippedCoffee, House.porchLight(), House.logCoffee(raises)])
+        let house = try HubHarness(kinds: [
+            HubHarness.tippedCoffee, HubHarness.porchLight(), HubHarness.logCoffee(raises),
+        ])
         let (finger, phone) = (house.connect(), house.connect())
         house.send("EVT coffee-order/1 type=start", from: finger)
         house.send("SUB coffee-order/* view=phone", from: phone)
         house.send("PRESS log-coffee/1", from: finger)
         let rows = house.lines(of: phone)
         #expect(!rows.isEmpty && rows.allSatisfy { $0.hasPrefix("UPD ") })
-        for row in rows { #expect(House.attribute("skip", of: row) == nil && House.attribute("why", of: row) == nil) }
-        #expect(try House.tail(rows.last)["lockScreen"]?["view"]?["title"] == "brewing")
-        let conflated = try House.tail(house.send("STATS", from: finger).last)["conflated"]
+        for row in rows {
+            #expect(HubHarness.attribute("skip", of: row) == nil && HubHarness.attribute("why", of: row) == nil)
+        }
+        #expect(try HubHarness.tail(rows.last)["lockScreen"]?["view"]?["title"] == "brewing")
+        let conflated = try HubHarness.tail(house.send("STATS", from: finger).last)["conflated"]
         #expect(conflated?["slow"] == 0)
     }
 
@@ -68,10 +72,10 @@ struct EmbeddedControlTests {
         house.send("REPORT porch-light/front value=off", from: lamp)
         house.send("SERVE log-coffee", from: lamp)
         house.send("REPORT log-coffee/1", from: lamp)
-        let row = try House.tail(house.lines(of: phone).last)
+        let row = try HubHarness.tail(house.lines(of: phone).last)
         #expect(row["island"]?["view"]?["leading"]?["buttons"]?.array?.first?["interactive"] == false)
         #expect(row["island"]?["expanded"]?["view"]?["bottom"]?["buttons"]?.array?.first?["interactive"] == true)
-        let carRow = try House.tail(
+        let carRow = try HubHarness.tail(
             house.send("SUB coffee-order/* view=carplay", from: car).first { $0.hasPrefix("SNAP") })
         let button = carRow["view"]?["leading"]?["buttons"]?.array?.first
         #expect(button?["interactive"] == false && button?["control"] == "button")
@@ -94,18 +98,19 @@ struct EmbeddedControlTests {
     }
 
     @Test func `a locked watch is shown no private control in an activity any more`() throws {
-        let secret = House.porchLight(#""privacySensitive":true"#)
-        let coffee = House.tippedCoffee.replacing(
+        let secret = HubHarness.porchLight(#""privacySensitive":true"#)
+        let coffee = HubHarness.tippedCoffee.replacing(
             #""views":{"#,
             with: #""supplementalFamilies":["small"],"views":{"small":{"buttons":["porch-light/front"]},"#)
-        let house = try House(kinds: [coffee, secret, House.logCoffee()])
+        let house = try HubHarness(kinds: [coffee, secret, HubHarness.logCoffee()])
         let (lamp, watch) = (house.connect(), house.connect())
         house.send("SERVE porch-light", from: lamp)
         house.send("REPORT porch-light/front value=on", from: lamp)
         house.send("EVT coffee-order/1 type=start", from: lamp)
         house.send("SUB coffee-order/* view=watch", from: watch)
         func shown(_ trait: String) throws -> JSON? {
-            try House.tail(house.send("TRAIT \(trait)", from: watch).last)["view"]?["buttons"]?.array?.first?["shown"]
+            try HubHarness.tail(house.send("TRAIT \(trait)", from: watch).last)["view"]?["buttons"]?.array?.first?[
+                "shown"]
         }
         #expect(try shown("locked=yes") == .null)
         #expect(try shown("locked=no") == true)
@@ -116,21 +121,23 @@ struct EmbeddedControlTests {
         house.send("EVT coffee-order/2 type=start", from: lamp)
         house.send("SERVE log-coffee", from: lamp)
         let cursor = try #require(
-            house.send("SUB coffee-order/* view=phone", from: phone).last.flatMap { House.attribute("cur", of: $0) })
+            house.send("SUB coffee-order/* view=phone", from: phone).last.flatMap {
+                HubHarness.attribute("cur", of: $0)
+            })
         house.disconnect(phone)
         house.send("REPORT log-coffee/2", from: lamp)
         let again = house.connect()
         let resumed = house.send("SUB coffee-order/* view=phone from=\(cursor)", from: again)
-        #expect(resumed.compactMap { House.attribute("key", of: $0) } == ["coffee-order/2"])
+        #expect(resumed.compactMap { HubHarness.attribute("key", of: $0) } == ["coffee-order/2"])
         #expect(try controls(resumed.first { $0.hasPrefix("UPD") })[0]["control"] == "button")
     }
 
     @Test func `a row that was kept across a restart comes again when its control changes`() throws {
-        let house = try House(kinds: [House.tippedCoffee, House.porchLight(), House.logCoffee()])
+        let house = try HubHarness(kinds: [HubHarness.tippedCoffee, HubHarness.porchLight(), HubHarness.logCoffee()])
         house.send("EVT coffee-order/1 type=start", from: house.connect())
         let cursor = try #require(
             house.send("SUB coffee-order/* view=phone", from: house.connect()).last.flatMap {
-                House.attribute("cur", of: $0)
+                HubHarness.attribute("cur", of: $0)
             })
         try house.restart()
         let (lamp, phone) = (house.connect(), house.connect())

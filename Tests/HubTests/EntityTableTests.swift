@@ -1,6 +1,6 @@
 import FanOut
 import Machines
-import Model
+import TelltaleModel
 import Testing
 
 @testable import Hub

@@ -1,4 +1,4 @@
-import Model
+import TelltaleModel
 import Testing
 
 @testable import Hub
@@ -6,7 +6,7 @@ import Testing
 /// Which event ids are remembered, and when one is forgotten (promise P6).
 struct EventIDTests {
     @Test func `a batch that could not be written makes none forgotten`() throws {
-        let house = try House(configuration: Self.configuration { $0.eventIDsPerSource = 3 })
+        let house = try HubHarness(configuration: Self.configuration { $0.eventIDsPerSource = 3 })
         let shop = house.connect()
         house.send("EVT coffee-order/1 type=start", from: shop)
         for number in 1...3 { house.send(Self.update(number), from: shop) }
@@ -22,7 +22,7 @@ struct EventIDTests {
     }
 
     @Test func `the ids of a source that falls silent grow old too`() throws {
-        let house = try House(configuration: Self.configuration { $0.eventIDAge = .seconds(10) })
+        let house = try HubHarness(configuration: Self.configuration { $0.eventIDAge = .seconds(10) })
         let shop = house.connect()
         for number in 1...20 { house.send("EVT coffee-order/\(number) type=start src=s\(number) eid=1", from: shop) }
         #expect(try Self.idCount(house, shop) == 20)
@@ -39,7 +39,7 @@ struct EventIDTests {
 
     @Test("Every verdict uses its id up, and a refusal does not", arguments: ["applied", "noop", "ignored", "stale"])
     func verdicts(verdict: String) throws {
-        let house = try House()
+        let house = try HubHarness()
         let shop = house.connect()
         house.send("EVT coffee-order/1 type=start", from: shop)
         let event =
@@ -100,7 +100,7 @@ struct EventIDTests {
         #"EVT coffee-order/1 type=update src=pos eid=e\#(number) {"content-state":{"n":\#(number)}}"#
     }
 
-    private static func idCount(_ house: House, _ client: House.Client) throws -> Int64 {
-        try #require(House.tail(house.send("STATS", from: client).last)["eventIDs"]?.integer)
+    private static func idCount(_ house: HubHarness, _ client: HubHarness.Client) throws -> Int64 {
+        try #require(HubHarness.tail(house.send("STATS", from: client).last)["eventIDs"]?.integer)
     }
 }

@@ -1,11 +1,11 @@
 import Hub
-import Model
+import TelltaleModel
 import Testing
 
 /// What the simulation found in the hub, each as the shortest conversation that shows it.
 struct FoundBySimulationTests {
     @Test func `after a resume a screen is told when a row goes that had not changed`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let shop = house.connect()
         for id in [1, 2] {
             for event in ["start", "confirm", "brew", "ready"] {
@@ -20,7 +20,7 @@ struct FoundBySimulationTests {
     }
 
     @Test func `after a resume a person's dashboard is told when an order is swiped away`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let (shop, phone) = (house.connect(), house.connect(as: "alice"))
         house.send("EVT coffee-order/1 type=start for=alice,bob", from: shop)
         let cursor = try house.cursor(of: "SUB * for=alice", from: house.connect())
@@ -31,10 +31,10 @@ struct FoundBySimulationTests {
     }
 
     @Test func `kinds that a full disk refused take effect when there is room`() throws {
-        let house = try House(kinds: [])
+        let house = try HubHarness(kinds: [])
         let shop = house.connect()
         house.isFull = true
-        try house.hub.adopt([try House.kind(House.coffee)])
+        try house.hub.adopt([try HubHarness.kind(HubHarness.coffee)])
         house.turn()
         #expect(house.send("EVT coffee-order/1 type=start", from: shop).first?.contains("storage_full") == true)
         house.isFull = false
@@ -43,9 +43,9 @@ struct FoundBySimulationTests {
     }
 
     @Test func `a full disk is tried again after a while, and not at once`() throws {
-        let house = try House(kinds: [])
+        let house = try HubHarness(kinds: [])
         house.isFull = true
-        try house.hub.adopt([try House.kind(House.coffee)])
+        try house.hub.adopt([try HubHarness.kind(HubHarness.coffee)])
         house.turn()
         let hasWork = house.hub.hasWork(at: house.now)
         #expect(!hasWork)
@@ -55,7 +55,7 @@ struct FoundBySimulationTests {
 
     @Test func `who serves while the disk is full acts when there is room`() throws {
         let lamp = #"{"kind":"lamp","type":"toggle","version":1,"app":"a","title":"Lamp","instances":["1"]}"#
-        let house = try House(kinds: [lamp])
+        let house = try HubHarness(kinds: [lamp])
         let (provider, finger) = (house.connect(), house.connect())
         house.isFull = true
         #expect(house.send("SERVE lamp", from: provider).first?.contains("storage_full") == true)
@@ -67,11 +67,11 @@ struct FoundBySimulationTests {
 
     @Test func `a control that is new in a kind that is served has its provider`() throws {
         let lamp = #"{"kind":"lamp","type":"toggle","version":1,"app":"a","title":"Lamp"}"#
-        let house = try House(kinds: [lamp])
+        let house = try HubHarness(kinds: [lamp])
         let (provider, finger) = (house.connect(), house.connect())
         house.send("SERVE lamp", from: provider)
         let more = #"{"kind":"lamp","type":"toggle","version":2,"app":"a","title":"Lamp","instances":["1"]}"#
-        try house.hub.adopt([try House.kind(more)])
+        try house.hub.adopt([try HubHarness.kind(more)])
         house.turn()
         #expect(house.send("SET lamp/1 value=on", from: finger).first?.contains("phase=pending") == true)
         #expect(house.lines(of: provider).contains { $0.hasPrefix("DO ") })
@@ -79,7 +79,7 @@ struct FoundBySimulationTests {
 
     @Test func `what one that stands by reports first, the one that acts switches`() throws {
         let lamp = #"{"kind":"lamp","type":"toggle","version":1,"app":"a","title":"Lamp"}"#
-        let house = try House(kinds: [lamp])
+        let house = try HubHarness(kinds: [lamp])
         let (acting, other, finger) = (house.connect(), house.connect(), house.connect())
         house.send("SERVE lamp", from: acting)
         house.send("SERVE lamp", from: other)
@@ -90,7 +90,7 @@ struct FoundBySimulationTests {
     }
 
     @Test func `timers that were due while the disk was full fire before what is tried again`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let shop = house.connect()
         house.send("EVT coffee-order/1 type=start", from: shop)
         house.isFull = true
@@ -102,7 +102,7 @@ struct FoundBySimulationTests {
     }
 
     @Test func `an order whose pruning does not fit on the disk keeps its place`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let (shop, phone, screen) = (house.connect(), house.connect(as: "alice"), house.connect())
         house.send("EVT coffee-order/1 type=start for=alice", from: shop)
         house.send("SUB coffee-order/1", from: screen)
@@ -123,7 +123,7 @@ struct FoundBySimulationTests {
     }
 
     @Test func `a resume tells the end of an order whose pruning does not fit on the disk`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let (shop, phone, screen) = (house.connect(), house.connect(as: "alice"), house.connect())
         house.send("EVT coffee-order/1 type=start for=alice", from: shop)
         let cursor = try house.cursor(of: "SUB coffee-order/*", from: screen)
@@ -137,7 +137,7 @@ struct FoundBySimulationTests {
     }
 
     @Test func `an activity row that a control changed is missing until it has left`() throws {
-        let house = try House(kinds: [House.tippedCoffee, House.porchLight(), House.logCoffee()])
+        let house = try HubHarness(kinds: [HubHarness.tippedCoffee, HubHarness.porchLight(), HubHarness.logCoffee()])
         let (shop, phone) = (house.connect(), house.connect())
         house.send("EVT coffee-order/1 type=start", from: shop)
         house.send("SERVE log-coffee", from: shop)
@@ -149,14 +149,14 @@ struct FoundBySimulationTests {
         house.advance(by: Milliseconds(100))
         house.send("EVT coffee-order/2 type=start", from: house.connect())
         told += house.lines(of: phone)
-        let cursor = try #require(told.compactMap { House.attribute("cur", of: $0) }.last)
+        let cursor = try #require(told.compactMap { HubHarness.attribute("cur", of: $0) }.last)
         house.disconnect(phone)
         let resumed = house.send("SUB coffee-order/* view=phone from=\(cursor)", from: house.connect())
         #expect(resumed.contains { $0.hasPrefix("UPD") && $0.contains("coffee-order/1") })
     }
 
     @Test func `of several keys that a rate holds back each comes when its own second is over`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let (shop, screen) = (house.connect(), house.connect())
         house.send("SUB coffee-order/* rate=1", from: screen)
         house.send("EVT coffee-order/1 type=start", from: shop)

@@ -1,12 +1,12 @@
 import Hub
-import Model
+import TelltaleModel
 import Testing
 
 /// `HISTORY`: whole, in order, in bounded memory, and everybody's own.
 struct HistoryTests {
     @Test("A history is told from its first record on", arguments: [1, 255, 256, 257, 512, 600])
     func whole(count: Int) throws {
-        let house = try House()
+        let house = try HubHarness()
         let shop = house.connect()
         house.send("EVT coffee-order/1 type=start", from: shop)
         for number in 1..<count {
@@ -14,14 +14,14 @@ struct HistoryTests {
         }
         let lines = house.send("HISTORY coffee-order/1 id=h", from: shop)
         #expect(lines.last == "OK id=h count=\(count)")
-        let sequences = try lines.dropLast().map { try #require(House.tail($0)["seq"]?.integer) }
+        let sequences = try lines.dropLast().map { try #require(HubHarness.tail($0)["seq"]?.integer) }
         #expect(sequences.count == count)
         #expect(sequences == sequences.sorted())
         #expect(lines.first?.contains("type=start") == true)
     }
 
     @Test func `one piece of one history is read for a session, and no more before it is taken`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let shop = house.connect()
         house.send("EVT coffee-order/1 type=start", from: shop)
         for _ in 1...10 { house.post("HISTORY coffee-order/1", from: shop) }
@@ -37,7 +37,7 @@ struct HistoryTests {
     }
 
     @Test func `no row overtakes a reply that waits behind a history`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let (shop, screen) = (house.connect(), house.connect())
         house.send("EVT coffee-order/1 type=start", from: shop)
         house.send("SUB coffee-order/1", from: screen)
@@ -57,7 +57,7 @@ struct HistoryTests {
     }
 
     @Test func `rows leave while the journal looks for a history`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let (shop, screen) = (house.connect(), house.connect())
         house.send("EVT coffee-order/1 type=start", from: shop)
         house.send("SUB coffee-order/1", from: screen)
@@ -71,13 +71,13 @@ struct HistoryTests {
     }
 
     @Test func `what a sender calls by our names does not stand for ours`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let shop = house.connect()
         house.send(
             #"EVT coffee-order/1 type=start src=pos {"seq":1,"state":"x","src":"me","eid":"e","ver":9,"note":2}"#,
             from: shop)
         let line = try #require(house.send("HISTORY coffee-order/1", from: shop).first)
-        let tail = try House.tail(line)
+        let tail = try HubHarness.tail(line)
         #expect(tail["seq"]?.integer == Int64(house.records.count))
         #expect(tail["src"] == "pos")
         #expect(tail["note"] == 2)
@@ -85,7 +85,7 @@ struct HistoryTests {
     }
 
     @Test func `what happened to other people's activities under a key is theirs`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let (shop, alice) = (house.connect(), house.connect())
         house.send("HELLO account=alice", from: alice)
         house.send(#"EVT coffee-order/1 type=start for=bob {"attributes":{"item":"Secret"}}"#, from: shop)
@@ -97,14 +97,14 @@ struct HistoryTests {
         #expect(!lines.contains { $0.contains("Secret") })
         #expect(house.send("HISTORY coffee-order/1", from: shop).last == "OK count=4")
         // After a start from a snapshot as well.
-        try house.restart(kinds: [House.coffee], fromSnapshot: true)
+        try house.restart(kinds: [HubHarness.coffee], fromSnapshot: true)
         let again = house.connect()
         house.send("HELLO account=alice", from: again)
         #expect(house.send("HISTORY coffee-order/1", from: again).last == "OK count=2")
     }
 
     @Test func `a key that was pruned begins a new history`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let shop = house.connect()
         house.send("EVT coffee-order/1 type=start", from: shop)
         house.send(#"EVT coffee-order/1 type=end {"dismissal-date":0}"#, from: shop)
@@ -116,7 +116,7 @@ struct HistoryTests {
 
     @Test("What is pruned while a history is told leaves no hole in it", arguments: 0...6, [1, 200, 300, 556, 600])
     func pruned(pieces: Int, count: Int64) throws {
-        let house = try House()
+        let house = try HubHarness()
         let shop = house.connect()
         house.send("EVT coffee-order/1 type=start", from: shop)
         for number in 1..<600 {
@@ -131,7 +131,7 @@ struct HistoryTests {
         house.prunedThrough = newest - 600 + count
         house.turn()
         let lines = house.lines(of: shop)
-        let told = try lines.dropLast().map { try #require(House.tail($0)["seq"]?.integer) }
+        let told = try lines.dropLast().map { try #require(HubHarness.tail($0)["seq"]?.integer) }
         let last = try #require(lines.last)
         if last.hasPrefix("OK id=h") {
             #expect(last == "OK id=h count=\(told.count)")

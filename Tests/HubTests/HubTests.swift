@@ -1,6 +1,6 @@
 import Hub
 import Journal
-import Model
+import TelltaleModel
 import Testing
 
 struct HubTests {
@@ -14,7 +14,7 @@ struct HubTests {
              "views":{"compact":{"leading":{"symbol":"car"},"trailing":{"text":"{{state.title}}"}},"minimal":{"symbol":"car"},
                "lockScreen":{"title":"{{state.title}}"},"expanded":{"center":{"title":"{{state.title}}"}}}}
             """
-        let house = try House(kinds: [circle, House.coffee])
+        let house = try HubHarness(kinds: [circle, HubHarness.coffee])
         let client = house.connect()
         for number in 0..<8 { house.send("EVT blinker/\(number) type=start", from: client) }
         house.send("EVT coffee-order/1 type=start", from: client)
@@ -31,7 +31,7 @@ struct HubTests {
     }
 
     @Test func `an order goes from its event to every row`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let (shop, screen) = (house.connect(), house.connect())
         #expect(house.send("HELLO id=h client=pos", from: shop).first?.hasPrefix("OK id=h conn=c1 hb=20000") == true)
         let subscribed = house.send("SUB coffee-order/* view=carplay id=s", from: screen)
@@ -49,7 +49,7 @@ struct HubTests {
     }
 
     @Test func `the same event id takes effect once, and another event with it is refused`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let shop = house.connect()
         let first = house.send("EVT coffee-order/1 type=start src=pos eid=e1", from: shop)
         let rev = try #require(first.first?.split(separator: " ").first { $0.hasPrefix("rev=") })
@@ -65,7 +65,7 @@ struct HubTests {
     }
 
     @Test func `a blocked reader gets the newest state with the number that was folded`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let (shop, screen) = (house.connect(), house.connect())
         house.send("EVT coffee-order/1 type=start", from: shop)
         house.send("SUB *", from: screen)
@@ -83,7 +83,7 @@ struct HubTests {
     }
 
     @Test func `a resume between folded rows brings what did not leave`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let (shop, screen) = (house.connect(), house.connect())
         house.send("EVT coffee-order/a type=start", from: shop)
         house.send("EVT coffee-order/b type=start", from: shop)
@@ -107,7 +107,7 @@ struct HubTests {
 
     @Test("A resume brings what it follows and changed, and nothing else", arguments: ["full", "watch"])
     func resume(view: String) throws {
-        let house = try House()
+        let house = try HubHarness()
         let shop = house.connect()
         let patterns = ["coffee-order/a", "coffee-order/b", "coffee-order/c", "coffee-order/*", "*"]
         for key in ["a", "b", "c"] { house.send("EVT coffee-order/\(key) type=start", from: shop) }
@@ -141,7 +141,7 @@ struct HubTests {
             ("6f3a91c2d0e4b577:999999:%s", "future"),
         ])
     func reset(cursor: String, why: String) throws {
-        let house = try House()
+        let house = try HubHarness()
         let screen = house.connect()
         let live = try #require(house.send("SUB *", from: screen).last)
         let selection = try #require(live.split(separator: ":").last)
@@ -152,7 +152,7 @@ struct HubTests {
     }
 
     @Test func `a full disk refuses writers, serves readers, and is over when space returns`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let (shop, screen) = (house.connect(), house.connect())
         house.send("EVT coffee-order/1 type=start src=pos eid=e1", from: shop)
         house.send("SUB *", from: screen)
@@ -175,7 +175,7 @@ struct HubTests {
     }
 
     @Test func `replaying the journal gives the same state, and a changed past is refused`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let shop = house.connect()
         for event in ["start", "confirm", "brew", "ready"] {
             house.send("EVT coffee-order/1 type=\(event)", from: shop)
@@ -192,7 +192,7 @@ struct HubTests {
     }
 
     @Test func `a snapshot holds everything that the records before it did`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let shop = house.connect()
         for event in ["start", "confirm"] {
             house.send("EVT coffee-order/1 type=\(event) src=p eid=\(event)", from: shop)
@@ -215,7 +215,7 @@ struct HubTests {
     }
 
     @Test func `an event id is known for seven days and not for ever`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let shop = house.connect()
         func post(_ eid: String) -> String? {
             house.send("EVT coffee-order/1 type=start src=p eid=\(eid)", from: shop).last
@@ -231,7 +231,7 @@ struct HubTests {
     }
 
     @Test func `the same journal gives the same state, from its beginning, from a snapshot, and twice`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let shop = house.connect()
         // Keys that go and come again take the places of others, which must not show.
         for number in 1...20 {
@@ -257,7 +257,7 @@ struct HubTests {
     }
 
     @Test func `deadlines that passed while the process was down fire in order, at their own times`() throws {
-        let house = try House()
+        let house = try HubHarness()
         var shop = house.connect()
         house.send("EVT coffee-order/late type=start", from: shop)
         house.time = house.time + .seconds(30)
@@ -265,7 +265,7 @@ struct HubTests {
         let start = house.time.milliseconds
         let count = house.records.count
         house.time = house.time + .hours(10)
-        try house.restart(kinds: [House.coffee])
+        try house.restart(kinds: [HubHarness.coffee])
         let heard = house.time.milliseconds
         shop = house.connect()
         var all: [(at: Int64, key: String)] = []
@@ -283,7 +283,7 @@ struct HubTests {
     }
 
     @Test func `a person dismisses a card on all of their devices, and others keep it`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let (shop, phone, watch, other) = (house.connect(), house.connect(), house.connect(), house.connect())
         house.send("HELLO account=alice surface=phone", from: phone)
         house.send("HELLO account=alice surface=watch", from: watch)
@@ -298,7 +298,7 @@ struct HubTests {
     }
 
     @Test func `activities go stale, end and leave by themselves`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let (shop, screen) = (house.connect(), house.connect())
         house.send("SUB *", from: screen)
         house.send("EVT coffee-order/1 type=start", from: shop)
@@ -317,8 +317,8 @@ struct HubTests {
     }
 
     @Test func `a milestone that a timer reaches is told at the timer's time`() throws {
-        let kind = House.coffee.replacing(#""unattended":{"#, with: #""unattended":{"milestone":true,"#)
-        let house = try House(kinds: [kind])
+        let kind = HubHarness.coffee.replacing(#""unattended":{"#, with: #""unattended":{"milestone":true,"#)
+        let house = try HubHarness(kinds: [kind])
         let (shop, screen) = (house.connect(), house.connect())
         house.send("SUB *", from: screen)
         house.send("EVT coffee-order/1 type=start", from: shop)
@@ -329,7 +329,7 @@ struct HubTests {
     }
 
     @Test func `history tells every event with its verdict`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let shop = house.connect()
         house.send("EVT coffee-order/1 type=start at=\(house.time.milliseconds - 5_000)", from: shop)
         house.send("EVT coffee-order/1 type=collect", from: shop)
@@ -342,13 +342,13 @@ struct HubTests {
     }
 
     @Test func `a batch in parts is the batch`() throws {
-        func post(to house: House) {
+        func post(to house: HubHarness) {
             let shop = house.connect()
             for number in 1...7 {
                 house.post("EVT coffee-order/\(number % 3) type=\(number < 4 ? "start" : "ready")", from: shop)
             }
         }
-        let (whole, parted) = (try House(), try House())
+        let (whole, parted) = (try HubHarness(), try HubHarness())
         post(to: whole)
         post(to: parted)
         let records = whole.hub.decide(at: whole.now)
@@ -373,7 +373,7 @@ struct HubTests {
             (2_000, 1_200, [256, 236, 177, 132, 99, 75, 56, 42, 32, 32, 32, 31]),
         ])
     func partLength(waiting: Int, batchLimit: Int, lengths: [Int]) throws {
-        let house = try House()
+        let house = try HubHarness()
         // A connection may have a thousand in flight.
         for start in stride(from: 0, to: waiting, by: 1_000) {
             let shop = house.connect()
@@ -388,7 +388,7 @@ struct HubTests {
     }
 
     @Test func `what a batch has no room for is decided with the next one, in order`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let (shop, other) = (house.connect(), house.connect())
         for (number, sender) in [shop, other, shop, shop, other].enumerated() {
             house.post("EVT coffee-order/\(number) type=start id=\(number)", from: sender)
@@ -410,7 +410,7 @@ struct HubTests {
     }
 
     @Test func `what is held back takes up no room in a batch`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let (screen, shop) = (house.connect(), house.connect())
         // Who it is may not change before it has been answered as whom it was.
         for line in ["SUB *", "HELLO account=ann", "PING id=2"] { house.post(line, from: screen) }
@@ -423,7 +423,7 @@ struct HubTests {
     }
 
     @Test func `what makes no record takes up room in a batch too`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let shop = house.connect()
         for number in 1...3 { house.post("PING id=\(number)", from: shop) }
         #expect(house.hub.decide(at: house.now, batchLimit: 2).isEmpty)
@@ -432,7 +432,7 @@ struct HubTests {
     }
 
     @Test func `nothing is rendered while a batch is on its way to the disk`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let (shop, screen) = (house.connect(), house.connect())
         house.send("SUB *", from: screen)
         house.post("EVT coffee-order/1 type=start", from: shop)

@@ -1,12 +1,12 @@
 import Hub
 import Kinds
-import Model
+import TelltaleModel
 import Testing
 
 /// Instances and the versions of their kinds (definitions.md: "An instance keeps the definition version it began with").
 struct KindVersionTests {
     @Test func `a control that goes with its kind is told to be gone, and nothing of it is waited for`() throws {
-        let house = try House(kinds: [House.coffee, House.porchLight()])
+        let house = try HubHarness(kinds: [HubHarness.coffee, HubHarness.porchLight()])
         let (lamp, screen) = (house.connect(), house.connect())
         house.send("EVT coffee-order/1 type=start", from: lamp)
         house.send(#"EVT coffee-order/1 type=end {"dismissal-date":1}"#, from: lamp)
@@ -15,12 +15,12 @@ struct KindVersionTests {
         let cursor = try house.cursor(of: "SUB porch-light/*", from: screen)
         let tapped = house.send("SET porch-light/front value=on", from: screen)
         let operation = try #require(house.operation(askedOf: lamp))
-        let shown = try #require(tapped.last.flatMap { House.attribute("rev", of: $0) })
-        try house.hub.adopt([try House.kind(House.coffee)])
+        let shown = try #require(tapped.last.flatMap { HubHarness.attribute("rev", of: $0) })
+        try house.hub.adopt([try HubHarness.kind(HubHarness.coffee)])
         house.turn()
         let deletion = try #require(house.lines(of: screen).last)
         #expect(deletion.hasPrefix("DEL sub=1 key=porch-light/front ") && deletion.hasSuffix(" why=removed"))
-        let rev = try #require(House.attribute("rev", of: deletion))
+        let rev = try #require(HubHarness.attribute("rev", of: deletion))
         #expect(try #require(Int64(rev)) > #require(Int64(shown)))
         #expect(house.send("DONE op=\(operation) value=on", from: lamp) == ["OK verdict=ignored"])
         // What changed last before that is forgotten later, and must not make its end look told.
@@ -31,7 +31,7 @@ struct KindVersionTests {
     }
 
     @Test func `what begins again under a dismissed key is not forgotten with what was dismissed`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let shop = house.connect()
         house.send("EVT coffee-order/1 type=start for=alice", from: shop)
         house.send(#"EVT coffee-order/1 type=end {"dismissal-date":1}"#, from: shop)
@@ -53,17 +53,17 @@ struct KindVersionTests {
         #expect(house.send("GET coffee-order/1", from: shop).last?.contains("code=unknown_key") == true)
     }
 
-    private static let second = House.coffee
+    private static let second = HubHarness.coffee
         .replacing("\"version\":1", with: "\"version\":2")
         .replacing(#""on":{"confirm":"queued"}"#, with: #""on":{"confirm":"brewing"}"#)
 
     @Test func `an instance keeps the definition that it began with, a new one takes the new, a restart included`()
         throws
     {
-        let house = try House()
+        let house = try HubHarness()
         var client = house.connect()
         house.send("EVT coffee-order/old type=start", from: client)
-        try house.hub.adopt([try House.kind(Self.second)])
+        try house.hub.adopt([try HubHarness.kind(Self.second)])
         house.turn()
         house.send("EVT coffee-order/new type=start", from: client)
         #expect(house.send("EVT coffee-order/old type=confirm", from: client).contains { $0.hasSuffix("state=queued") })
@@ -78,7 +78,7 @@ struct KindVersionTests {
     }
 
     @Test func `a kind that disappears while instances live is refused with their number`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let client = house.connect()
         house.send("EVT coffee-order/1 type=start", from: client)
         house.send("EVT coffee-order/2 type=start", from: client)
@@ -98,10 +98,10 @@ struct KindVersionTests {
     }
 
     @Test func `another text under the same version is refused`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let changed = Self.second.replacing("\"version\":2", with: "\"version\":1")
         #expect(throws: KindRefusal.changedWithoutVersion(kind: "coffee-order", version: 1)) {
-            try house.hub.adopt([try House.kind(changed)])
+            try house.hub.adopt([try HubHarness.kind(changed)])
         }
     }
 }
@@ -117,7 +117,7 @@ struct MachineFaultTests {
         """
 
     @Test func `a refused step changes nothing, is counted and told`() throws {
-        let house = try House(kinds: [Self.circling])
+        let house = try HubHarness(kinds: [Self.circling])
         let client = house.connect()
         house.send("EVT circle/1 type=start", from: client)
         #expect(house.send("EVT circle/1 type=spin", from: client).contains { $0.contains("code=machine_error") })
@@ -128,7 +128,7 @@ struct MachineFaultTests {
     }
 
     @Test func `a timer whose step is refused is dropped, counted and told`() throws {
-        let house = try House(kinds: [Self.circling])
+        let house = try HubHarness(kinds: [Self.circling])
         let client = house.connect()
         house.send("EVT circle/1 type=start", from: client)
         house.send("EVT circle/1 type=wait", from: client)
@@ -148,7 +148,7 @@ struct MachineFaultTests {
         """
 
     @Test func `timers of no time in a circle are refused after a hundred, and nobody waits for them`() throws {
-        let house = try House(kinds: [Self.timers])
+        let house = try HubHarness(kinds: [Self.timers])
         let client = house.connect()
         house.send(#"EVT timers/1 type=start {"content-state":{"on":true}}"#, from: client)
         house.send("EVT timers/1 type=go", from: client)
@@ -169,8 +169,8 @@ struct MachineFaultTests {
     {
         let text = Self.timers.replacing(#","guard":"content.on""#, with: "")
         let circle = try #require(Kind.read(journaled: try JSONParser.parse(text)))
-        #expect(throws: House.Broken.self) { try House.kind(text) }
-        let house = try House(kinds: [])
+        #expect(throws: HubHarness.Broken.self) { try HubHarness.kind(text) }
+        let house = try HubHarness(kinds: [])
         try house.hub.adopt([circle])
         house.turn()
         let client = house.connect()
@@ -187,7 +187,7 @@ struct MachineFaultTests {
     }
 
     @Test func `a guard that cannot be evaluated is false, counted, and told with its place`() throws {
-        let house = try House(kinds: [Self.circling])
+        let house = try HubHarness(kinds: [Self.circling])
         let client = house.connect()
         house.send("EVT circle/1 type=start", from: client)
         #expect(house.send("EVT circle/1 type=guarded", from: client).contains { $0.contains("verdict=ignored") })
@@ -200,7 +200,7 @@ struct MachineFaultTests {
     }
 
     @Test func `what a recovery repeats is not told again`() throws {
-        let house = try House(kinds: [Self.circling])
+        let house = try HubHarness(kinds: [Self.circling])
         let client = house.connect()
         house.send("EVT circle/1 type=start", from: client)
         house.send("EVT circle/1 type=guarded", from: client)

@@ -1,11 +1,11 @@
 import Hub
-import Model
+import TelltaleModel
 import Testing
 
 /// In which order things are said, and what is not done any more.
 struct OrderTests {
     @Test func `what stands behind BYE means nothing`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let (shop, other) = (house.connect(), house.connect())
         house.post("PING id=1\nBYE\nEVT coffee-order/1 type=start id=2", from: shop)
         house.turn()
@@ -15,7 +15,7 @@ struct OrderTests {
     }
 
     @Test func `a provider is told that it serves before it is told what to do`() throws {
-        let house = try House(kinds: [House.porchLight(#""restore":"reissue""#)])
+        let house = try HubHarness(kinds: [HubHarness.porchLight(#""restore":"reissue""#)])
         let (first, second, finger) = (house.connect(), house.connect(), house.connect())
         house.send("SERVE porch-light", from: first)
         house.send("REPORT porch-light/1 value=off", from: first)
@@ -26,7 +26,7 @@ struct OrderTests {
     }
 
     @Test func `an activity that is opened again needs room again`() throws {
-        let house = try House(kinds: [Self.repeated])
+        let house = try HubHarness(kinds: [Self.repeated])
         let shop = house.connect()
         for number in 1...5 { house.send("EVT turn/\(number) type=start for=alice", from: shop) }
         house.send("EVT turn/1 type=stop", from: shop)
@@ -38,7 +38,7 @@ struct OrderTests {
     }
 
     @Test func `a shorter retention holds for what was dismissed before`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let shop = house.connect()
         house.send("EVT coffee-order/1 type=start", from: shop)
         house.send(#"EVT coffee-order/1 type=end {"dismissal-date":0}"#, from: shop)

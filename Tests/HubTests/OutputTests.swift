@@ -1,5 +1,5 @@
 import Hub
-import Model
+import TelltaleModel
 import Testing
 
 /// In which order sessions are written to, and what the shell is told with their bytes.
@@ -7,7 +7,7 @@ struct OutputTests {
     @Test func `those who are due more than one write takes are served by turns`() throws {
         var configuration = HubConfiguration()
         configuration.limits.bytesPerFlush = 400
-        let house = try House(configuration: configuration)
+        let house = try HubHarness(configuration: configuration)
         let shop = house.connect()
         for number in 1...20 { house.send("EVT coffee-order/\(number) type=start", from: shop) }
         let screens = [house.connect(), house.connect()]
@@ -33,7 +33,7 @@ struct OutputTests {
     }
 
     @Test func `who comes after one that was never written to is written to, and once`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let gone = house.hub.connected(at: house.now)
         house.hub.disconnected(gone)
         let next = house.hub.connected(at: house.now)
@@ -47,7 +47,7 @@ struct OutputTests {
     @Test func `what is asked behind a list that still goes on is no older than the list`() throws {
         var configuration = HubConfiguration()
         configuration.limits.bytesPerFlush = 1_000
-        let house = try House(configuration: configuration)
+        let house = try HubHarness(configuration: configuration)
         let (shop, reader) = (house.connect(), house.connect())
         for number in 10..<30 { house.send("EVT coffee-order/\(number) type=start", from: shop) }
         house.hub.becameBlocked(reader.id, at: house.now)
@@ -59,14 +59,16 @@ struct OutputTests {
         house.hub.becameWritable(reader.id)
         house.turn()
         let lines = house.lines(of: reader)
-        let revs = lines.filter { $0.contains("key=coffee-order/29 ") }.compactMap { House.attribute("rev", of: $0) }
+        let revs = lines.filter { $0.contains("key=coffee-order/29 ") }.compactMap {
+            HubHarness.attribute("rev", of: $0)
+        }
         #expect(revs.count == 3 && Set(revs).count == 1)
         #expect(lines.suffix(2).map { $0.prefix(7) } == ["OK id=g", "OK id=o"])
     }
 
     @Test("Who asks is whoever asked it, in one batch as in two", arguments: [false, true])
     func introduced(inOneBatch: Bool) throws {
-        let house = try House()
+        let house = try HubHarness()
         let (shop, client) = (house.connect(), house.connect())
         house.send("EVT coffee-order/1 type=start for=alice", from: shop)
         for line in ["SUB coffee-order/* id=1", "HELLO surface=carplay account=bob id=2", "GET coffee-order/1 id=3"] {
@@ -82,7 +84,7 @@ struct OutputTests {
     @Test func `what comes in one piece is taken up to the limit of requests, and the rest in its turn`() throws {
         var configuration = HubConfiguration()
         configuration.limits.requestsInFlight = 8
-        let house = try House(configuration: configuration)
+        let house = try HubHarness(configuration: configuration)
         let client = house.connect()
         let lines = (0..<100).map { "PING id=\($0)" }
         house.post(lines.joined(separator: "\n") + "\nEVT coffee-order/1 ty", from: client)
@@ -102,7 +104,7 @@ struct OutputTests {
     }
 
     @Test func `who is sent away with much unanswered leaves nothing to decide`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let (greedy, other) = (house.connect(), house.connect())
         for number in 0..<300 { house.send("EVT coffee-order/\(number) type=start", from: other) }
         for _ in 0..<40 { house.post("SUB *", from: greedy) }
@@ -115,7 +117,7 @@ struct OutputTests {
     }
 
     @Test func `who asks to look through everything again and again holds up nobody else`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let (greedy, other) = (house.connect(), house.connect())
         for number in 0..<300 { house.send("EVT coffee-order/\(number) type=start", from: other) }
         for number in 1...100 {
@@ -128,7 +130,7 @@ struct OutputTests {
         house.flush()
         #expect(house.lines(of: other) == ["PONG"])
         house.turn()
-        let answers = house.lines(of: greedy).compactMap { House.attribute("id", of: $0) }
+        let answers = house.lines(of: greedy).compactMap { HubHarness.attribute("id", of: $0) }
         #expect(answers == (1...100).flatMap { ["s\($0)", "u\($0)"] } + ["h"])
     }
 
@@ -154,7 +156,7 @@ struct OutputTests {
     }
 
     @Test func `what a second HELLO does not name stays as it was`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let (shop, client) = (house.connect(), house.connect())
         house.send("EVT coffee-order/1 type=start for=alice", from: shop)
         house.send("HELLO account=bob surface=watch", from: client)
@@ -168,13 +170,13 @@ struct OutputTests {
 
     @Test("A heartbeat is what can be kept", arguments: [(1, 100), (99, 100), (100, 100), (86_400_000, 3_600_000)])
     func heartbeat(asked: Int, granted: Int) throws {
-        let house = try House()
+        let house = try HubHarness()
         let client = house.connect()
         #expect(house.send("HELLO hb=\(asked)", from: client).last?.contains(" hb=\(granted)") == true)
     }
 
     @Test func `who only looks is not alerted`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let (shop, car) = (house.connect(), house.connect())
         for event in ["start", "confirm", "brew"] { house.send("EVT coffee-order/1 type=\(event)", from: shop) }
         house.send("SUB * view=carplay", from: car)
@@ -187,7 +189,7 @@ struct OutputTests {
     }
 
     @Test func `a cursor is told when it advanced, and not before the resume is complete`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let (shop, first) = (house.connect(), house.connect(as: "alice"))
         for number in 1...3 { house.send("EVT coffee-order/\(number) type=start for=alice", from: shop) }
         let cursor = try house.cursor(of: "SUB coffee-order/* view=watch", from: first)
@@ -247,7 +249,7 @@ struct OutputTests {
     }
 
     @Test func `a list holds what its pattern names`() throws {
-        let house = try House(kinds: House.kindsOfSurfaces)
+        let house = try HubHarness(kinds: HubHarness.kindsOfSurfaces)
         let client = house.connect()
         for key in ["errand/1", "errand/2", "taxi/1"] { house.send("EVT \(key) type=start", from: client) }
         for (pattern, keys) in [
@@ -255,7 +257,7 @@ struct OutputTests {
             ("*", ["errand/1", "errand/2", "taxi/1"]),
         ] {
             let lines = house.send("LIST \(pattern)", from: client)
-            #expect(lines.compactMap { House.attribute("key", of: $0) } == keys)
+            #expect(lines.compactMap { HubHarness.attribute("key", of: $0) } == keys)
             #expect(lines.last == "OK count=\(keys.count)")
         }
     }
@@ -263,7 +265,7 @@ struct OutputTests {
     @Test func `a list that takes several writes counts all of its rows`() throws {
         var configuration = HubConfiguration()
         configuration.limits.bytesPerFlush = 1_000
-        let house = try House(configuration: configuration)
+        let house = try HubHarness(configuration: configuration)
         let (shop, reader) = (house.connect(), house.connect())
         for number in 1...20 { house.send("EVT coffee-order/\(number) type=start", from: shop) }
         house.post("LIST *", from: reader)
@@ -282,7 +284,7 @@ struct OutputTests {
     }
 
     @Test func `what others are sent too is not copied, but behind a reply`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let (shop, screens) = (house.connect(), (0..<4).map { _ in house.connect() })
         for number in 1...3 { house.send("EVT coffee-order/\(number) type=start", from: shop) }
         for screen in screens {
@@ -315,7 +317,7 @@ struct OutputTests {
     }
 
     @Test func `what was gone before the snapshot was sent is not told to be gone`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let (shop, screen) = (house.connect(), house.connect())
         for number in 1...2 { house.send("EVT coffee-order/\(number) type=start", from: shop) }
         house.hub.becameBlocked(screen.id, at: house.now)
@@ -327,7 +329,7 @@ struct OutputTests {
     }
 
     @Test func `a clock that is put back takes no time with it`() throws {
-        let house = try House(kinds: [House.coffee, House.porchLight()])
+        let house = try HubHarness(kinds: [HubHarness.coffee, HubHarness.porchLight()])
         let shop = house.connect()
         house.send("SERVE porch-light", from: shop)
         house.send("REPORT porch-light/front value=off", from: shop)
@@ -335,10 +337,10 @@ struct OutputTests {
         let time = house.time
         house.time = time + .hours(-1)
         house.send("EVT coffee-order/1 type=confirm", from: shop)
-        let row = try House.tail(house.send("GET coffee-order/1", from: shop).last)
+        let row = try HubHarness.tail(house.send("GET coffee-order/1", from: shop).last)
         #expect(row["updatedAt"] == .integer(time.milliseconds))
         let asked = house.send("SET porch-light/front value=on", from: shop).first { $0.hasPrefix("DO ") }
-        #expect(asked.flatMap { House.attribute("deadline", of: $0) } == "\(time.milliseconds + 30_000)")
+        #expect(asked.flatMap { HubHarness.attribute("deadline", of: $0) } == "\(time.milliseconds + 30_000)")
         let late = house.hub.connected(at: house.now)
         var bytes: [UInt8] = []
         _ = house.hub.appendOutput(for: late, at: house.now, to: &bytes)
@@ -346,8 +348,8 @@ struct OutputTests {
     }
 
     /// An order, and a screen that is up to date with it.
-    private func followed() throws -> (House, shop: House.Client, screen: House.Client) {
-        let house = try House()
+    private func followed() throws -> (HubHarness, shop: HubHarness.Client, screen: HubHarness.Client) {
+        let house = try HubHarness()
         let (shop, screen) = (house.connect(), house.connect())
         house.send("EVT coffee-order/1 type=start", from: shop)
         house.send("SUB coffee-order/1 view=full", from: screen)

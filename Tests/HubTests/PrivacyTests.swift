@@ -1,4 +1,4 @@
-import Model
+import TelltaleModel
 import Testing
 
 @testable import Hub
@@ -7,7 +7,7 @@ import Testing
 struct PrivacyTests {
     @Test("A resume says nothing of other people's activities", arguments: ["full", "phone", "watch"])
     func resume(view: String) throws {
-        let house = try House(kinds: House.kindsOfSurfaces)
+        let house = try HubHarness(kinds: HubHarness.kindsOfSurfaces)
         let (shop, alice) = (house.connect(), house.connect(as: "alice"))
         let cursor = try house.cursor(of: "SUB * view=\(view)", from: alice)
         house.disconnect(alice)
@@ -23,7 +23,7 @@ struct PrivacyTests {
         "A key that is other people's now is told to be gone to whom it was shown, and to nobody else",
         arguments: [false, true])
     func readdressed(restarts: Bool) throws {
-        let house = try House(kinds: House.kindsOfSurfaces)
+        let house = try HubHarness(kinds: HubHarness.kindsOfSurfaces)
         let (shop, alice) = (house.connect(), house.connect(as: "alice"))
         house.send("EVT errand/1 type=start for=alice", from: shop)
         let dave = house.connect(as: "dave")
@@ -33,7 +33,7 @@ struct PrivacyTests {
             house.send(#"EVT errand/1 type=end {"dismissal-date":0}"#, from: shop)
             house.send("EVT errand/1 type=start for=\(next)", from: shop)
         }
-        if restarts { try house.restart(kinds: House.kindsOfSurfaces, fromSnapshot: true) }
+        if restarts { try house.restart(kinds: HubHarness.kindsOfSurfaces, fromSnapshot: true) }
         for (account, cursor) in zip(["alice", "dave"], cursors) {
             let again = house.connect(as: account)
             let resumed = house.send("SUB * view=full from=\(cursor)", from: again)
@@ -43,7 +43,7 @@ struct PrivacyTests {
     }
 
     @Test func `what one batch tells two accounts of one key goes to each its own`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let (shop, alice, bob) = (house.connect(), house.connect(as: "alice"), house.connect(as: "bob"))
         house.send("SUB * view=carplay", from: alice)
         house.send("SUB * view=phone", from: bob)
@@ -66,13 +66,13 @@ struct PrivacyTests {
         let other = house.connect(as: "alice")
         let fresh = house.send("SUB * view=carplay", from: other).first { $0.contains("key=coffee-order/2 ") }
         let moved = hers.last { $0.contains("key=coffee-order/2 ") }
-        #expect(try House.tail(moved) == House.tail(fresh))
+        #expect(try HubHarness.tail(moved) == HubHarness.tail(fresh))
     }
 
     @Test func `what leaves at once alerts those whose it was, but not who swiped it away nor whose the key is next`()
         throws
     {
-        let house = try House(kinds: House.kindsOfSurfaces)
+        let house = try HubHarness(kinds: HubHarness.kindsOfSurfaces)
         let shop = house.connect()
         let accounts = ["alice", "bob", "carol", "dave"]
         let screens = accounts.map { house.connect(as: $0) }
@@ -92,9 +92,9 @@ struct PrivacyTests {
     }
 
     @Test func `a key that goes round among many is told of with bounded memory`() {
-        var audiences = FormerAudiences()
+        var audiences = AudienceHistory()
         for commit in 1...40 {
-            audiences.append(FormerAudiences.Change(commit: Int64(commit), accounts: ["guest-\(commit)"]))
+            audiences.append(AudienceHistory.Change(commit: Int64(commit), accounts: ["guest-\(commit)"]))
         }
         #expect(audiences.since == 40)
         #expect(audiences.changes.count == 16)
@@ -106,7 +106,7 @@ struct PrivacyTests {
 
     @Test("A batch that is taken back leaves the audience as it was", arguments: [false, true])
     func takenBack(isFull: Bool) throws {
-        let house = try House(kinds: House.kindsOfSurfaces)
+        let house = try HubHarness(kinds: HubHarness.kindsOfSurfaces)
         let (shop, alice) = (house.connect(), house.connect(as: "alice"))
         house.send("EVT errand/1 type=start for=alice", from: shop)
         house.send(#"EVT errand/1 type=end {"dismissal-date":0}"#, from: shop)
@@ -125,7 +125,7 @@ struct PrivacyTests {
         "What is not addressed to an account is unknown to it",
         arguments: ["DISMISS", "SEEN", "GET", "HISTORY", "OPEN"])
     func unknown(verb: String) throws {
-        let house = try House(kinds: House.kindsOfSurfaces)
+        let house = try HubHarness(kinds: HubHarness.kindsOfSurfaces)
         let (shop, alice) = (house.connect(), house.connect(as: "alice"))
         house.send("EVT errand/1 type=start for=bob", from: shop)
         let rest = verb == "SEEN" ? " rev=1" : ""
@@ -139,7 +139,7 @@ struct PrivacyTests {
 
     @Test("A list holds what its account may see", arguments: ["full", "watch"])
     func list(view: String) throws {
-        let house = try House(kinds: House.kindsOfSurfaces)
+        let house = try HubHarness(kinds: HubHarness.kindsOfSurfaces)
         let (shop, alice) = (house.connect(), house.connect(as: "alice"))
         for (name, people) in [("bobs", " for=bob"), ("hers", " for=alice"), ("theirs", " for=alice,bob"), ("all", "")]
         {
@@ -147,13 +147,13 @@ struct PrivacyTests {
         }
         house.send("DISMISS errand/theirs", from: alice)
         let lines = house.send("LIST errand/* view=\(view)", from: alice)
-        #expect(lines.compactMap { House.attribute("key", of: $0) } == ["errand/hers", "errand/all"])
+        #expect(lines.compactMap { HubHarness.attribute("key", of: $0) } == ["errand/hers", "errand/all"])
         #expect(lines.last == "OK count=2")
         #expect(house.send("LIST * view=\(view)", from: shop).last == "OK count=4")
     }
 
     @Test func `nobody has seen an alert that is yet to come`() throws {
-        let house = try House(kinds: House.kindsOfSurfaces)
+        let house = try HubHarness(kinds: HubHarness.kindsOfSurfaces)
         let (shop, phone, watch) = (house.connect(), house.connect(), house.connect())
         for device in [phone, watch] { house.send("HELLO account=alice surface=phone", from: device) }
         house.send("EVT errand/1 type=start for=alice", from: shop)

@@ -1,12 +1,12 @@
 import Hub
-import Model
+import TelltaleModel
 import TestSupport
 import Testing
 
 struct RateTests {
     @Test("At most so many lines a second for each key", arguments: [1, 3, 7, 600, 1_000, 5_000])
     func lines(rate: Int) throws {
-        let house = try House()
+        let house = try HubHarness()
         let (shop, screen) = (house.connect(), house.connect())
         house.send("EVT coffee-order/1 type=start", from: shop)
         var times: [Int64] = []
@@ -27,7 +27,7 @@ struct RateTests {
     @Test("Each of many keys that are held back comes when it may, and none is lost", arguments: 0..<4)
     func manyKeys(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
-        let house = try House()
+        let house = try HubHarness()
         let (shop, screen) = (house.connect(), house.connect())
         let keys = 40
         for key in 1...keys { house.send("EVT coffee-order/\(key) type=start", from: shop) }
@@ -36,9 +36,9 @@ struct RateTests {
         var (lastTimes, cursor) = ([String: Int64](), "")
         func read() {
             for line in house.lines(of: screen) where line.hasPrefix("UPD ") {
-                guard let key = House.attribute("key", of: line) else { continue }
-                cursor = House.attribute("cur", of: line) ?? cursor
-                shown[key] = (try? House.tail(line))?["content"]?["n"]?.integer
+                guard let key = HubHarness.attribute("key", of: line) else { continue }
+                cursor = HubHarness.attribute("cur", of: line) ?? cursor
+                shown[key] = (try? HubHarness.tail(line))?["content"]?["n"]?.integer
                 #expect(house.time.milliseconds - lastTimes[key, default: 0] >= 500)
                 lastTimes[key] = house.time.milliseconds
             }

@@ -1,18 +1,18 @@
 import Hub
 import Journal
 import Kinds
-import Model
+import TelltaleModel
 import Testing
 
 /// Kinds that are read again while the disk is full, or while an earlier reading still waits.
 struct ReloadTests {
-    private static let light = House.porchLight(version: 1, #""instances":["front","back"]"#)
+    private static let light = HubHarness.porchLight(version: 1, #""instances":["front","back"]"#)
 
     @Test func `a reload that a full disk puts off is journaled once, and the journal can be replayed`() throws {
-        let house = try House(kinds: [House.coffee, Self.light])
+        let house = try HubHarness(kinds: [HubHarness.coffee, Self.light])
         let client = house.connect()
         house.isFull = true
-        try house.hub.adopt([try House.kind(House.coffee)])
+        try house.hub.adopt([try HubHarness.kind(HubHarness.coffee)])
         for number in 0..<5 {
             house.advance(by: .seconds(2))
             #expect(
@@ -30,9 +30,9 @@ struct ReloadTests {
     @Test func `while a reload cannot be written, whoever only asks is answered`() throws {
         let instances = (0..<2_000).map { "\"i\($0)\"" }.joined(separator: ",")
         func light(_ version: Int) throws -> Kind {
-            try House.kind(House.porchLight(version: version, "\"instances\":[\(instances)]"))
+            try HubHarness.kind(HubHarness.porchLight(version: version, "\"instances\":[\(instances)]"))
         }
-        let house = try House(kinds: [])
+        let house = try HubHarness(kinds: [])
         let client = house.connect()
         try house.hub.adopt([try light(1)])
         house.turn()
@@ -43,7 +43,7 @@ struct ReloadTests {
     }
 
     @Test func `settings that are those in force already are not journaled again`() throws {
-        let house = try House(kinds: [House.coffee])
+        let house = try HubHarness(kinds: [HubHarness.coffee])
         let count = house.records.count
         try house.hub.adopt(HubConfiguration().decisions)
         house.turn()
@@ -52,12 +52,12 @@ struct ReloadTests {
 
     @Test("The kinds in force, read again, take back a reload that still waits", arguments: [false, true])
     func takenBack(isFull: Bool) throws {
-        let house = try House(kinds: [House.coffee, Self.light])
+        let house = try HubHarness(kinds: [HubHarness.coffee, Self.light])
         let client = house.connect()
         house.isFull = isFull
-        try house.hub.adopt([try House.kind(House.coffee)])
+        try house.hub.adopt([try HubHarness.kind(HubHarness.coffee)])
         if isFull { house.turn() }
-        try house.hub.adopt([try House.kind(House.coffee), try House.kind(Self.light)])
+        try house.hub.adopt([try HubHarness.kind(HubHarness.coffee), try HubHarness.kind(Self.light)])
         house.isFull = false
         house.advance(by: .seconds(2))
         #expect(house.send("GET porch-light/front", from: client).last?.hasPrefix("OK key=porch-light/front") == true)

@@ -1,19 +1,19 @@
 import FanOut
 import HeapModule
-import Model
+import TelltaleModel
 import Testing
 
 @testable import Hub
 
 /// What the hub keeps for those to whom nothing happens, and for those who are gone.
 struct RestingTests {
-    private func house(heartbeat: Int64 = 1_000) throws -> House {
+    private func house(heartbeat: Int64 = 1_000) throws -> HubHarness {
         var configuration = HubConfiguration()
         configuration.limits.heartbeat = heartbeat
-        return try House(kinds: House.kindsOfSurfaces, configuration: configuration)
+        return try HubHarness(kinds: HubHarness.kindsOfSurfaces, configuration: configuration)
     }
 
-    private func backlogs(of house: House) -> Int {
+    private func backlogs(of house: HubHarness) -> Int {
         var count = 0
         house.hub.subscriptions.forEach { if $0.backlog != nil { count += 1 } }
         return count
@@ -48,7 +48,7 @@ struct RestingTests {
         for (count, event) in [(0, "confirm"), (0, "brew"), (1, "ready")] {
             house.send("EVT coffee-order/1 type=\(event)", from: shop)
             #expect(backlogs(of: house) == count)
-            #expect(try House.tail(house.send("STATS", from: shop).last)["dirtyKeys"] == 1)
+            #expect(try HubHarness.tail(house.send("STATS", from: shop).last)["dirtyKeys"] == 1)
         }
         house.hub.becameWritable(watch.id)
         house.turn()
@@ -142,14 +142,14 @@ struct RestingTests {
     }
 
     @Test func `who is gone is counted no more, and leaves its place to the next`() throws {
-        let house = try House(kinds: [House.porchLight()])
+        let house = try HubHarness(kinds: [HubHarness.porchLight()])
         for _ in 0..<10 {
             let provider = house.connect()
             house.send("SERVE porch-light", from: provider)
             house.disconnect(provider)
         }
         #expect(house.hub.sessions.count == 1 && house.hub.providers.isEmpty)
-        let connections = try House.tail(house.send("STATS", from: house.connect()).last)["connections"]
+        let connections = try HubHarness.tail(house.send("STATS", from: house.connect()).last)["connections"]
         #expect(connections == 1)
     }
 

@@ -1,13 +1,13 @@
 import FanOut
-import Model
+import TelltaleModel
 import Testing
 
 @testable import Hub
 
 struct RowCacheTests {
-    private func change(of entity: Int32, commit: Int64) throws -> OwedChange {
-        OwedChange(
-            entity: EntityIndex(entity), commits: try #require(OwedCommits(first: commit)), number: 1, selection: 0,
+    private func change(of entity: Int32, commit: Int64) throws -> PendingUpdate {
+        PendingUpdate(
+            entity: EntityIndex(entity), commits: try #require(PendingCommits(first: commit)), number: 1, selection: 0,
             view: .full, isUsual: true)
     }
 

@@ -1,4 +1,4 @@
-import Model
+import TelltaleModel
 import Testing
 
 /// A line of the server, taken apart.
@@ -45,15 +45,15 @@ final class Screen {
     private(set) var deletions: [String] = []
     private(set) var faults: [String] = []
     private(set) var cursor: String?
-    private(set) var client: House.Client?
+    private(set) var client: HubHarness.Client?
     private var flashed: Set<String> = []
     /// Rows since the last `SUB`, while its snapshot or its resume is under way.
     private var snapshot: Set<String>?
     private var isReset = false
     private var isLive = false
-    private let house: House
+    private let house: HubHarness
 
-    init(_ surface: String, account: String?, in house: House) {
+    init(_ surface: String, account: String?, in house: HubHarness) {
         self.surface = surface
         self.account = account
         self.house = house
@@ -167,7 +167,7 @@ final class Screen {
     }
 }
 
-extension House {
+extension HubHarness {
     static let kindsOfSurfaces = [coffee, errand, taxi]
 
     /// Another app, without a small family.

@@ -1,12 +1,12 @@
 import Hub
-import Model
+import TelltaleModel
 import TestSupport
 import Testing
 
 /// Most subscribers of a key are sent the very same bytes, which are made once.
 struct SharedWriteTests {
     @Test func `who follows the same in the same way is sent the same line, and nobody else's`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let shop = house.connect()
         let (first, second, full, late) = (house.connect(), house.connect(), house.connect(), house.connect())
         for client in [first, second] { _ = house.send("SUB coffee-order/* view=watch", from: client) }
@@ -25,7 +25,7 @@ struct SharedWriteTests {
 
     /// The same of keys and not of a kind: these share the rows of single changes, and the others whole writes.
     @Test func `who follows a key under another number, or in another view, is sent a line of its own`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let shop = house.connect()
         let numbers = [0, 0, 1, 1, 2, 3, 4, 5]
         let screens = try numbers.flatMap { before in
@@ -57,7 +57,7 @@ struct SharedWriteTests {
     }
 
     @Test func `each of those who follow a key is told how many commits it lacks`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let (shop, screens) = (house.connect(), (0..<6).map { _ in house.connect() })
         for screen in screens { house.send("SUB coffee-order/1 view=watch", from: screen) }
         house.send("EVT coffee-order/1 type=start", from: shop)
@@ -74,12 +74,12 @@ struct SharedWriteTests {
         #expect(rows.allSatisfy { $0.count == 1 })
         #expect(Set(rows[..<2].joined()).count == 1 && Set(rows[2...].joined()).count == 1)
         #expect(rows[0].first?.contains("skip=") == false && rows[2].first?.contains(" skip=1 why=slow ") == true)
-        let conflated = try House.tail(house.send("STATS", from: shop).last)["conflated"]
+        let conflated = try HubHarness.tail(house.send("STATS", from: shop).last)["conflated"]
         #expect(conflated == ["slow": 4, "rate": 0, "resume": 0])
     }
 
     @Test func `a screen in another situation is sent a row of its own`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let (shop, screens) = (house.connect(), (0..<3).map { _ in house.connect() })
         house.send("TRAIT locked=yes", from: screens[1])
         for screen in screens { house.send("SUB coffee-order/1 view=phone", from: screen) }
@@ -89,7 +89,7 @@ struct SharedWriteTests {
     }
 
     @Test func `a rate holds back the rows of one key too`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let (shop, screens) = (house.connect(), [house.connect(), house.connect()])
         for screen in screens { house.send("SUB coffee-order/1 view=watch rate=1", from: screen) }
         for event in ["start", "confirm", "brew"] { house.send("EVT coffee-order/1 type=\(event)", from: shop) }
@@ -99,7 +99,7 @@ struct SharedWriteTests {
     }
 
     @Test func `a person's device that follows a key is shown where it stands among the others`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let (shop, watch) = (house.connect(), house.connect())
         house.send("HELLO account=alice surface=watch", from: watch)
         house.send("SUB coffee-order/1", from: watch)
@@ -108,7 +108,7 @@ struct SharedWriteTests {
     }
 
     @Test func `who was sent what another was sent has been told its cursor`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let (shop, screens) = (house.connect(), [house.connect(), house.connect()])
         for screen in screens { house.send("SUB coffee-order/* view=watch", from: screen) }
         house.send("EVT coffee-order/1 type=start", from: shop)
@@ -139,7 +139,7 @@ struct SharedWriteTests {
 
     /// All that clients of these habits are sent while the same events come in, each for itself.
     private static func told(_ habits: [Habit], seed: UInt64) throws -> [[String]] {
-        let house = try House()
+        let house = try HubHarness()
         let shop = house.connect()
         let clients = habits.map { _ in house.connect() }
         var told = habits.map { _ in [String]() }

@@ -1,6 +1,6 @@
 import DequeModule
+import TelltaleWire
 import Testing
-import Wire
 
 @testable import Hub
 

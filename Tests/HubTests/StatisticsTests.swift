@@ -1,12 +1,12 @@
 import Foundation
-import Model
+import TelltaleModel
 import TestSupport
 import Testing
 
 /// `STATS`, beside what `Protocols/Line/line-protocol.md` says that it tells.
 struct StatisticsTests {
     @Test func `the page lists every figure`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let line = try #require(house.send("STATS", from: house.connect()).first)
         #expect(line.hasPrefix("OK {"))
         let told = Self.names(in: try JSONParser.parse(String(line.dropFirst(3))))

@@ -1,5 +1,5 @@
 import Hub
-import Model
+import TelltaleModel
 import Testing
 
 /// P7, in turns: over real sockets and with a clock it is the black-box tests' and `telltale-bench`'s.
@@ -11,7 +11,7 @@ struct StuckReaderTests {
     @Test func `of milestones that nobody took, the newest are named, and the memory for them is bounded and told`()
         throws
     {
-        let house = try House(kinds: [
+        let house = try HubHarness(kinds: [
             """
             {"kind":"taxi","type":"activity","version":1,"app":"com.example.taxi","title":"Taxi",
              "machine":{"initial":"waiting","states":{"waiting":{"on":{"go":"driving"}},
@@ -25,7 +25,8 @@ struct StuckReaderTests {
         house.hub.becameBlocked(reader.id, at: house.now)
         var bytes: [Int64] = []
         for _ in 0..<6 {
-            bytes.append(try #require(try House.tail(house.send("STATS", from: shop).last)["sessionBytes"]?.integer))
+            bytes.append(
+                try #require(try HubHarness.tail(house.send("STATS", from: shop).last)["sessionBytes"]?.integer))
             for _ in 0..<100 { house.send("EVT taxi/1 type=go", from: shop) }
         }
         #expect(bytes[2] - bytes[0] > 128 * 16)
@@ -35,13 +36,13 @@ struct StuckReaderTests {
         house.turn()
         let lines = house.lines(of: reader)
         #expect(lines.count == 65 && lines.dropLast().allSatisfy { $0.hasPrefix("MILE ") })
-        #expect(lines.last.flatMap { House.attribute("skip", of: $0) } == "599")
-        let missed = try #require(try House.tail(lines.last)["missed"]?.array)
+        #expect(lines.last.flatMap { HubHarness.attribute("skip", of: $0) } == "599")
+        let missed = try #require(try HubHarness.tail(lines.last)["missed"]?.array)
         #expect(missed == (0..<32).flatMap { _ in ["driving", "there"] as [JSON] })
     }
 
     @Test func `of alerts that nobody took, the newest wait, and the memory for them is bounded and told`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let (shop, reader) = (house.connect(), house.connect())
         for number in 0..<10 { house.send("EVT coffee-order/\(number) type=start", from: shop) }
         house.send("SUB coffee-order/* view=phone", from: reader)
@@ -49,7 +50,8 @@ struct StuckReaderTests {
         let text = String(repeating: "x", count: 3_000)
         var bytes: [Int64] = []
         for round in 0..<4 {
-            bytes.append(try #require(try House.tail(house.send("STATS", from: shop).last)["sessionBytes"]?.integer))
+            bytes.append(
+                try #require(try HubHarness.tail(house.send("STATS", from: shop).last)["sessionBytes"]?.integer))
             for number in 0..<70 {
                 let tail = #"{"alert":{"title":"\#(round * 70 + number)","body":"\#(text)","sound":"\#(text)"}}"#
                 house.send("EVT coffee-order/\(number % 10) type=update \(tail)", from: shop)
@@ -61,13 +63,13 @@ struct StuckReaderTests {
         house.hub.becameWritable(reader.id)
         house.turn()
         let lines = house.lines(of: reader)
-        let titles = try lines.filter { $0.hasPrefix("ALERT ") }.map { try House.tail($0)["title"]?.string }
+        let titles = try lines.filter { $0.hasPrefix("ALERT ") }.map { try HubHarness.tail($0)["title"]?.string }
         #expect(Set(titles) == Set((216..<280).map { "\($0)" }))
         #expect(lines.count == 64 + 10)
     }
 
     @Test func `who takes no byte for thirty seconds is cut, and who takes one is not`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let reader = house.connect()
         // Its heartbeats would not have it looked at in time.
         house.send("HELLO hb=3600000", from: reader)
@@ -85,7 +87,7 @@ struct StuckReaderTests {
     }
 
     @Test func `who asks for heartbeats and is silent for two of them is cut, and who says anything is not`() throws {
-        let house = try House()
+        let house = try HubHarness()
         let (silent, talking, modest) = (house.connect(), house.connect(), house.connect())
         for client in [silent, talking] { house.send("HELLO hb=1000", from: client) }
         house.advance(by: Milliseconds(1_999))
@@ -102,7 +104,7 @@ struct StuckReaderTests {
     @Test func `a connection has so many subscriptions and no more, until it gives one up`() throws {
         var configuration = HubConfiguration()
         configuration.limits.subscriptionsPerConnection = 3
-        let house = try House(configuration: configuration)
+        let house = try HubHarness(configuration: configuration)
         let client = house.connect()
         for _ in 1...3 { #expect(house.send("SUB *", from: client).first?.hasPrefix("OK sub=") == true) }
         #expect(house.send("SUB *", from: client).first?.contains("code=limit_subs retry=no") == true)
@@ -116,7 +118,7 @@ struct StuckReaderTests {
         var configuration = HubConfiguration()
         if what != "bytes" { configuration.limits.requestsInFlight = 3 }
         if what == "bytes" { configuration.limits.requestBytesInFlight = 4_000 }
-        let house = try House(configuration: configuration)
+        let house = try HubHarness(configuration: configuration)
         let reader = house.connect()
         house.hub.becameBlocked(reader.id, at: house.now)
         // Those that are answered in one piece are no fewer for it.
@@ -134,11 +136,11 @@ struct StuckReaderTests {
 
     /// What a screen, a slow one and the shop are sent in each of the turns in which something happens.
     private func turns(withStuckReader isThere: Bool) throws -> [[String]] {
-        let house = try House()
+        let house = try HubHarness()
         let (shop, screen, slow) = (house.connect(), house.connect(), house.connect())
         house.send("SUB * view=carplay", from: screen)
         house.send("SUB coffee-order/*", from: slow)
-        var stuck: House.Client?
+        var stuck: HubHarness.Client?
         if isThere {
             let reader = house.connect()
             house.send("SUB *", from: reader)

@@ -1,6 +1,6 @@
 import Hub
 import Machines
-import Model
+import TelltaleModel
 import TestSupport
 import Testing
 
@@ -26,8 +26,8 @@ private struct SurfaceHistory {
     var random: SeededGenerator
     var step = 0
     private(set) var screens: [Screen] = []
-    private let house: House
-    private var shop: House.Client
+    private let house: HubHarness
+    private var shop: HubHarness.Client
     private let seed: UInt64
     /// Devices whose sockets take nothing now.
     private var blocked: Set<Int> = []
@@ -47,7 +47,7 @@ private struct SurfaceHistory {
         var configuration = HubConfiguration()
         configuration.decisions.activityLimits.perApp = 3
         configuration.decisions.activityLimits.perAccount = 5
-        house = try House(kinds: House.kindsOfSurfaces, configuration: configuration)
+        house = try HubHarness(kinds: HubHarness.kindsOfSurfaces, configuration: configuration)
         shop = house.connect()
         for account in ["alice", "bob"] {
             for surface in ["phone", "pad", "watch", "carplay", "desktop", "standby"] {
@@ -155,7 +155,7 @@ private struct SurfaceHistory {
 
     private mutating func restart() throws {
         blocked = []
-        try house.restart(kinds: House.kindsOfSurfaces, fromSnapshot: random.chance(50))
+        try house.restart(kinds: HubHarness.kindsOfSurfaces, fromSnapshot: random.chance(50))
         shop = house.connect()
         for screen in screens {
             screen.lose()

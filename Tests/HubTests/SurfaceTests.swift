@@ -1,16 +1,16 @@
 import Hub
 import Machines
-import Model
 import Surfaces
+import TelltaleModel
 import Testing
 
 /// What a person's devices show, through the hub.
 struct SurfaceTests {
-    private let house: House
-    private let shop: House.Client
+    private let house: HubHarness
+    private let shop: HubHarness.Client
 
     init() throws {
-        house = try House(kinds: House.kindsOfSurfaces)
+        house = try HubHarness(kinds: HubHarness.kindsOfSurfaces)
         shop = house.connect()
     }
 
@@ -28,12 +28,12 @@ struct SurfaceTests {
     @Test func `a cursor of other settings of the surfaces does not resume`() throws {
         var configuration = HubConfiguration()
         configuration.surfaces.carPlayFallback = .lockScreen
-        let house = try House(kinds: House.kindsOfSurfaces, configuration: configuration)
+        let house = try HubHarness(kinds: HubHarness.kindsOfSurfaces, configuration: configuration)
         func resumes(_ view: String) throws -> Bool {
             let live = house.send("SUB * view=\(view)", from: house.connect()).last
-            let cursor = try #require(live.flatMap { House.attribute("cur", of: $0) })
+            let cursor = try #require(live.flatMap { HubHarness.attribute("cur", of: $0) })
             // Read back with the default settings.
-            try house.restart(kinds: House.kindsOfSurfaces)
+            try house.restart(kinds: HubHarness.kindsOfSurfaces)
             return !house.send("SUB * view=\(view) from=\(cursor)", from: house.connect()).contains {
                 $0.hasPrefix("RESET")
             }
@@ -44,7 +44,7 @@ struct SurfaceTests {
 
     @Test("A cursor resumes its own selection alone", arguments: ["view=watch", "placement=menuBar", "for=alice"])
     func selection(term: String) throws {
-        let house = try House(kinds: House.kindsOfSurfaces)
+        let house = try HubHarness(kinds: HubHarness.kindsOfSurfaces)
         let client = house.connect()
         let (plain, other) = ("SUB errand/* view=full", "SUB errand/* \(term)")
         let cursor = try house.cursor(of: plain, from: client)
@@ -56,7 +56,7 @@ struct SurfaceTests {
     }
 
     @Test func `a cursor of one surface does not resume another`() throws {
-        let house = try House(kinds: House.kindsOfSurfaces)
+        let house = try HubHarness(kinds: HubHarness.kindsOfSurfaces)
         let client = house.connect()
         let cursor = try house.cursor(of: "SUB * view=watch", from: client)
         let told = house.send("SUB * view=carplay from=\(cursor)", from: client)
@@ -66,11 +66,11 @@ struct SurfaceTests {
     @Test func `rows of another release do not stay on a screen`() throws {
         var configuration = HubConfiguration()
         configuration.serverVersion = "0.0.9"
-        let house = try House(kinds: House.kindsOfSurfaces, configuration: configuration)
+        let house = try HubHarness(kinds: HubHarness.kindsOfSurfaces, configuration: configuration)
         let cursors = try ["watch", "full"].map {
             try house.cursor(of: "SUB * view=\($0)", from: house.connect())
         }
-        try house.restart(kinds: House.kindsOfSurfaces)
+        try house.restart(kinds: HubHarness.kindsOfSurfaces)
         let resets = zip(["watch", "full"], cursors).map { view, cursor in
             house.send("SUB * view=\(view) from=\(cursor)", from: house.connect()).contains { $0.hasPrefix("RESET ") }
         }
@@ -80,10 +80,10 @@ struct SurfaceTests {
     @Test func `the whole state resumes whatever the settings of the surfaces`() throws {
         var configuration = HubConfiguration()
         configuration.surfaces.carPlayFallback = .lockScreen
-        let house = try House(kinds: House.kindsOfSurfaces, configuration: configuration)
+        let house = try HubHarness(kinds: HubHarness.kindsOfSurfaces, configuration: configuration)
         let live = house.send("SUB * view=full", from: house.connect()).last
-        let cursor = try #require(live.flatMap { House.attribute("cur", of: $0) })
-        try house.restart(kinds: House.kindsOfSurfaces)
+        let cursor = try #require(live.flatMap { HubHarness.attribute("cur", of: $0) })
+        try house.restart(kinds: HubHarness.kindsOfSurfaces)
         #expect(
             house.send("SUB * view=full from=\(cursor)", from: house.connect()).allSatisfy { !$0.hasPrefix("RESET") })
     }
@@ -304,7 +304,7 @@ struct SurfaceTests {
         let shown = try #require(house.send("GET coffee-order/1", from: client).first)
         #expect(shown.hasSuffix(#"{"presentation":null,"lifecycle":"active"}"#), "\(shown)")
 
-        try house.restart(kinds: House.kindsOfSurfaces)
+        try house.restart(kinds: HubHarness.kindsOfSurfaces)
         for screen in [phone, car, bob] {
             screen.lose()
             try screen.connect()
@@ -340,7 +340,7 @@ struct SurfaceTests {
         let records = house.records.count
         #expect(try start("coffee-order/9") == "applied")
         #expect(house.records.count == records + 1)
-        try house.restart(kinds: House.kindsOfSurfaces)
+        try house.restart(kinds: HubHarness.kindsOfSurfaces)
         let reply = house.send("EVT coffee-order/10 type=start for=alice", from: house.connect()).first
         #expect(reply?.contains("limit_activities") == true)
     }
@@ -348,7 +348,7 @@ struct SurfaceTests {
     @Test func `all apps together have room for twenty`() throws {
         var configuration = HubConfiguration()
         configuration.decisions.activityLimits.perApp = 100
-        let house = try House(kinds: House.kindsOfSurfaces, configuration: configuration)
+        let house = try HubHarness(kinds: HubHarness.kindsOfSurfaces, configuration: configuration)
         let shop = house.connect()
         for number in 1...20 {
             let kind = ["coffee-order", "errand", "taxi"][number % 3]

@@ -1,8 +1,8 @@
 import CFaultVFS
 import Glibc
 import Journal
-import Model
 import Synchronization
+import TelltaleModel
 import Testing
 
 import struct TestSupport.SeededGenerator

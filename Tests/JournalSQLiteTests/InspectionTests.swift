@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Journal
 import JournalSQLite
-import Model
+import TelltaleModel
 import Testing
 
 /// What `telltale journal` does.

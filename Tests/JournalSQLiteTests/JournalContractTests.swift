@@ -1,6 +1,6 @@
 import Journal
 import JournalSQLite
-import Model
+import TelltaleModel
 import Testing
 
 /// What every journal must do, whatever is behind it.

@@ -1,7 +1,7 @@
 import Glibc
 import Journal
 import JournalSQLite
-import Model
+import TelltaleModel
 import Testing
 
 /// A folder that goes with its owner.

@@ -1,6 +1,6 @@
 import Journal
 import JournalSQLite
-import Model
+import TelltaleModel
 import Testing
 
 /// The log's file is longer than the log, so that a commit need not lengthen it.

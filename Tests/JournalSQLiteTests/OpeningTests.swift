@@ -1,7 +1,7 @@
 import Glibc
 import Journal
 import JournalSQLite
-import Model
+import TelltaleModel
 import Testing
 
 /// Whose folder it is, what is refused, and when the epoch changes.

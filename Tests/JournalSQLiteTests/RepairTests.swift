@@ -1,7 +1,7 @@
 import Glibc
 import Journal
 import JournalSQLite
-import Model
+import TelltaleModel
 import Testing
 
 /// What repair makes of damage, and that it never makes it worse.

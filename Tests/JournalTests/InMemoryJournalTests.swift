@@ -1,5 +1,5 @@
 import Journal
-import Model
+import TelltaleModel
 import Testing
 
 struct InMemoryJournalTests {

@@ -1,6 +1,6 @@
 import Journal
-import Model
 import Synchronization
+import TelltaleModel
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
 import Kinds
-import Model
+import TelltaleModel
 import Testing
 
 /// One change to a good kind, and the one diagnostic that it gives.

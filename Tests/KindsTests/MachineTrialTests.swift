@@ -1,6 +1,6 @@
 import Kinds
-import Model
-import Statechart
+import TelltaleModel
+import TelltaleStatechart
 import Testing
 
 struct MachineTrialTests {

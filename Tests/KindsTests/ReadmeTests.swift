@@ -1,6 +1,6 @@
 import Foundation
 import Kinds
-import Model
+import TelltaleModel
 import Testing
 
 /// What the README shows is what people copy first.

@@ -1,6 +1,6 @@
 import Foundation
 import Kinds
-import Model
+import TelltaleModel
 import Testing
 
 /// `Protocols/Kinds/kind.schema.json`, checked by a validator that is not ours.

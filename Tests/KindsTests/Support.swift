@@ -1,5 +1,5 @@
 import Kinds
-import Model
+import TelltaleModel
 import Testing
 
 /// A kind without a fault or a doubt, that tests change in one place each.

@@ -1,5 +1,5 @@
 import Kinds
-import Model
+import TelltaleModel
 import Testing
 
 struct TemplateTests {

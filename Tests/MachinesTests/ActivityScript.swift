@@ -1,7 +1,7 @@
 import Foundation
 import Kinds
 import Machines
-import Model
+import TelltaleModel
 import TestSupport
 import Testing
 

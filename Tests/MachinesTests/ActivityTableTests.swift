@@ -1,5 +1,5 @@
 import Machines
-import Model
+import TelltaleModel
 import TestSupport
 import Testing
 

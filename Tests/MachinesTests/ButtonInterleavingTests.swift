@@ -1,6 +1,6 @@
 import Kinds
 import Machines
-import Model
+import TelltaleModel
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
 import Kinds
 import Machines
-import Model
+import TelltaleModel
 
 /// A failure of a table to say something that can be run.
 struct ScriptError: Error, CustomStringConvertible {

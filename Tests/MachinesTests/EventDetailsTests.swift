@@ -1,7 +1,7 @@
 import Machines
 import Testing
 
-@testable import Model
+@testable import TelltaleModel
 
 struct EventDetailsTests {
     @Test func `the tail is what Apple's push payload calls it`() throws {

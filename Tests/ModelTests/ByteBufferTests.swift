@@ -1,4 +1,4 @@
-import Model
+import TelltaleModel
 import TestSupport
 import Testing
 

@@ -1,4 +1,4 @@
-import Model
+import TelltaleModel
 import Testing
 
 /// Bytes are searched eight at a time; what is found must not depend on where it stands.

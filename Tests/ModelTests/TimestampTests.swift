@@ -1,4 +1,4 @@
-import Model
+import TelltaleModel
 import Testing
 
 struct TimestampTests {

@@ -1,7 +1,7 @@
-import Model
 import Simulation
+import TelltaleModel
+import TelltaleWire
 import Testing
-import Wire
 
 /// Recordings: what HISTORY tells, as offsets, in a file and back.
 struct RecordingTests {

@@ -1,7 +1,7 @@
-import Model
 import Simulation
+import TelltaleModel
+import TelltaleWire
 import Testing
-import Wire
 
 struct ReplayPaceTests {
     private static func plan(_ rows: String..., kind: String = "k") throws -> ReplayPlan {

@@ -1,9 +1,9 @@
 import Foundation
-import Model
 import Simulation
+import TelltaleModel
+import TelltaleWire
 import TestSupport
 import Testing
-import Wire
 
 struct ReplayPlanTests {
     @Test func `cases run beside each other, and a clock that runs backwards stands still`() throws {

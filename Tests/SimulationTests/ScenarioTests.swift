@@ -1,6 +1,6 @@
 import Foundation
-import Model
 import Simulation
+import TelltaleModel
 import TestSupport
 import Testing
 

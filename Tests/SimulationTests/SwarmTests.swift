@@ -1,12 +1,12 @@
-import Model
 import Simulation
+import TelltaleModel
 import TestSupport
 import Testing
 
 /// Whole worlds, and the checkers of the promises over each (design: promises). The long runs are `telltale-sim swarm`.
 struct SwarmTests {
-    private static func climate(_ seed: UInt64, inputs: Int) -> Climate {
-        var climate = Climate(seed: seed)
+    private static func climate(_ seed: UInt64, inputs: Int) -> FaultProfile {
+        var climate = FaultProfile(seed: seed)
         climate.inputs = inputs
         return climate
     }
@@ -20,7 +20,7 @@ struct SwarmTests {
 
     @Test("A seed is 2,000 inputs, 20 clients and a crash at least", arguments: [1, 77, 1_000_000] as [UInt64])
     func size(seed: UInt64) {
-        let climate = Climate(seed: seed)
+        let climate = FaultProfile(seed: seed)
         #expect(climate.inputs >= 2_000 && climate.crashes >= 1)
         #expect(climate.producers + climate.screens + climate.providers + climate.fingers >= 20)
     }

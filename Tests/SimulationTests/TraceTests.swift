@@ -1,5 +1,5 @@
-import Model
 import Simulation
+import TelltaleModel
 import Testing
 
 struct TraceTests {

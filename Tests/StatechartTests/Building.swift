@@ -1,5 +1,5 @@
-import Model
-import Statechart
+import TelltaleModel
+import TelltaleStatechart
 import Testing
 
 // Machines in Swift, for what a table in Protocols/Machines cannot say.

@@ -1,7 +1,7 @@
 import Foundation
 import Kinds
-import Model
-import Statechart
+import TelltaleModel
+import TelltaleStatechart
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
-import Model
-import Statechart
+import TelltaleModel
+import TelltaleStatechart
 import Testing
 
 struct StepTests {

@@ -1,6 +1,6 @@
 import Foundation
-import Model
 import Surfaces
+import TelltaleModel
 import TestSupport
 import Testing
 

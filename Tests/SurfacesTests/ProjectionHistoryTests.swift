@@ -1,6 +1,6 @@
 import Machines
-import Model
 import Surfaces
+import TelltaleModel
 import TestSupport
 import Testing
 

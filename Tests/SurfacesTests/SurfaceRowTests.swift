@@ -1,7 +1,7 @@
 import Kinds
 import Machines
-import Model
 import Surfaces
+import TelltaleModel
 import Testing
 
 struct SurfaceRowTests {

@@ -1,5 +1,5 @@
-public import EventLoop
 internal import Foundation
+public import TelltaleEventLoop
 
 /// Runs `body` on a thread of its own, and waits for it without blocking one of the cooperative pool.
 ///

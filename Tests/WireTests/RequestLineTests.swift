@@ -1,6 +1,6 @@
-import Model
+import TelltaleModel
+import TelltaleWire
 import Testing
-import Wire
 
 struct RequestLineTests {
     @Test(

@@ -1,7 +1,7 @@
-import Model
+import TelltaleModel
+import TelltaleWire
 import TestSupport
 import Testing
-import Wire
 
 struct RequestParserTests {
     @Test(

@@ -1,6 +1,6 @@
-import Model
+import TelltaleModel
+import TelltaleWire
 import Testing
-import Wire
 
 struct ServerLineTests {
     @Test func `a greeting is read`() throws {

@@ -1,6 +1,6 @@
 import Foundation
+import TelltaleWire
 import Testing
-import Wire
 
 /// The tables in `Protocols/Line/line-protocol.md` are those that the server works by.
 ///

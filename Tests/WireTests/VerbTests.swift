@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Wire
+@testable import TelltaleWire
 
 struct VerbTests {
     @Test func `every verb is described once`() {

@@ -2,8 +2,8 @@ internal import ArgumentParser
 internal import Foundation
 internal import Kinds
 internal import Machines
-internal import Model
 internal import Surfaces
+internal import TelltaleModel
 
 /// `telltale-bench activity`: what one event, and one row after it, cost without a hub.
 struct ActivityCommand: ParsableCommand {

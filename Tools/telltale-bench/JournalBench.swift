@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Journal
 import JournalSQLite
-import Model
+import TelltaleModel
 
 /// `telltale-bench journal`: what the journal alone can take and give back.
 struct JournalBench: ParsableCommand {

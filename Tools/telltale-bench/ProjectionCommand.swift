@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Machines
-internal import Model
 internal import Surfaces
+internal import TelltaleModel
 
 /// `telltale-bench projection`: what it costs to place the activities of one device anew.
 struct ProjectionCommand: ParsableCommand {

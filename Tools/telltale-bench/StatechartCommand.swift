@@ -1,6 +1,6 @@
 internal import ArgumentParser
-internal import Model
-internal import Statechart
+internal import TelltaleModel
+internal import TelltaleStatechart
 
 /// `telltale-bench statechart`: what one event costs a machine.
 struct StatechartCommand: ParsableCommand {

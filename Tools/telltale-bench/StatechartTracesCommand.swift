@@ -1,8 +1,8 @@
 internal import ArgumentParser
-internal import EventLoop
 internal import Kinds
-internal import Model
-internal import Statechart
+internal import TelltaleEventLoop
+internal import TelltaleModel
+internal import TelltaleStatechart
 
 /// `telltale-bench statechart-traces`: what machines do, for another engine to be compared with (Tools/fuzz-statechart).
 ///

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
-import Model
 import Simulation
+import TelltaleModel
 
 struct ActCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

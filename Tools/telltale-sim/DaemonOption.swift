@@ -1,6 +1,6 @@
 import ArgumentParser
-import EventLoop
 import Foundation
+import TelltaleEventLoop
 
 /// `--connect`: where the daemon is that a command talks to.
 struct DaemonOption: ParsableArguments {

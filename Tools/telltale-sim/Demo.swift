@@ -1,10 +1,10 @@
 import Cards
-import EventLoop
 import Foundation
 import Histogram
-import Model
 import Simulation
-import Wire
+import TelltaleEventLoop
+import TelltaleModel
+import TelltaleWire
 
 /// The main job, for people to see: an order system, three screens and a porch light around one daemon.
 final class Demo {

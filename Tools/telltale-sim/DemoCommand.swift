@@ -1,9 +1,9 @@
 import ArgumentParser
-import EventLoop
 import Foundation
-import Model
 import Simulation
-import Wire
+import TelltaleEventLoop
+import TelltaleModel
+import TelltaleWire
 
 /// What `Tools/demo` does once a daemon runs.
 struct DemoCommand: ParsableCommand {

@@ -1,8 +1,8 @@
 import Cards
-import Client
-import EventLoop
-import Model
-import Wire
+import TelltaleClient
+import TelltaleEventLoop
+import TelltaleModel
+import TelltaleWire
 
 /// The porch light of the demo: somebody who taps, a lamp that is slow and sometimes fails, and what the screen says.
 final class DemoLight {

@@ -1,10 +1,10 @@
 import Cards
-import Client
-import EventLoop
 import Foundation
 import Histogram
-import Model
-import Wire
+import TelltaleClient
+import TelltaleEventLoop
+import TelltaleModel
+import TelltaleWire
 
 /// One screen of the demo: a connection of its own, which follows everything as its surface shows it.
 final class DemoScreen {

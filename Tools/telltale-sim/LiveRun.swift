@@ -1,7 +1,7 @@
-import EventLoop
 import Foundation
-import Model
 import Simulation
+import TelltaleEventLoop
+import TelltaleModel
 
 /// A ``Crowd`` with its sockets and its clock: one scenario at one daemon.
 final class LiveRun {
@@ -94,7 +94,7 @@ final class LiveRun {
 
     // MARK: Connections
 
-    private func fulfil(_ wish: Crowd.Wish) {
+    private func fulfil(_ wish: Crowd.ConnectionCommand) {
         switch wish {
         case .connect(let number): connect(number)
         case .write(let number, let bytes):

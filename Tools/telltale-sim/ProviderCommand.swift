@@ -1,10 +1,10 @@
 import ArgumentParser
-import Client
-import EventLoop
 import Foundation
-import Model
 import Simulation
-import Wire
+import TelltaleClient
+import TelltaleEventLoop
+import TelltaleModel
+import TelltaleWire
 
 struct ProviderCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,6 @@
 import ArgumentParser
-import Model
 import Simulation
+import TelltaleModel
 
 /// How a simulated thing behaves, as options.
 struct ProviderOptions: ParsableArguments {

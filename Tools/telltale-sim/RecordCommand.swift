@@ -1,10 +1,10 @@
 import ArgumentParser
-import Client
-import EventLoop
 import Foundation
-import Model
 import Simulation
-import Wire
+import TelltaleClient
+import TelltaleEventLoop
+import TelltaleModel
+import TelltaleWire
 
 /// `telltale-sim record FILE`
 struct RecordCommand: ParsableCommand {

@@ -1,9 +1,9 @@
-import Client
-import EventLoop
 import Foundation
-import Model
 import Simulation
-import Wire
+import TelltaleClient
+import TelltaleEventLoop
+import TelltaleModel
+import TelltaleWire
 
 /// Tells a daemon what another one was told, in the same order, and reads what came of it.
 ///

@@ -1,7 +1,7 @@
-import Client
-import Model
 import Simulation
-import Wire
+import TelltaleClient
+import TelltaleModel
+import TelltaleWire
 
 /// Asks a daemon for the history of every key that it knows, and makes a recording of it.
 final class RecordingReader {

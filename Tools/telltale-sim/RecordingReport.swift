@@ -1,5 +1,5 @@
-import Model
 import Simulation
+import TelltaleModel
 
 /// Whether a replay gave what the recording has.
 struct RecordingReport {

@@ -1,8 +1,8 @@
 import ArgumentParser
-import EventLoop
 import Foundation
-import Model
 import Simulation
+import TelltaleEventLoop
+import TelltaleModel
 
 struct ReplayCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -64,7 +64,7 @@ struct ReplayCommand: ParsableCommand {
         let loop = try EventLoop()
         defer { loop.shutDown() }
         let replayer = try Replayer(
-            plan, speed: speed ?? .maximum, roughness: rough.map { Roughness(seed: $0) }, isChecked: check,
+            plan, speed: speed ?? .maximum, roughness: rough.map { ReplayFaults(seed: $0) }, isChecked: check,
             endpoint: endpoint,
             on: loop
         ) { if case .finished = $0 { loop.stop() } }

@@ -1,8 +1,8 @@
-import EventLoop
 import Foundation
 import Glibc
-import Model
 import Simulation
+import TelltaleEventLoop
+import TelltaleModel
 
 /// One line on standard error that is drawn over and over, where standard error is a terminal.
 final class ReplayProgress {

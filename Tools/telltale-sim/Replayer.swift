@@ -1,9 +1,9 @@
-import Client
-import EventLoop
 import Foundation
-import Model
 import Simulation
-import Wire
+import TelltaleClient
+import TelltaleEventLoop
+import TelltaleModel
+import TelltaleWire
 
 /// Posts a plan's events when they are due, and counts what the daemon makes of them.
 ///
@@ -24,7 +24,7 @@ final class Replayer {
 
     let plan: ReplayPlan
     private let speed: ReplaySpeed
-    private let roughness: Roughness?
+    private let roughness: ReplayFaults?
     private let isChecked: Bool
     private let endpoint: Endpoint
     private let loop: EventLoop
@@ -70,7 +70,7 @@ final class Replayer {
     ///   - roughness: How to misbehave; nothing is paced then.
     ///   - isChecked: Whether each case's end is compared with the data's when all is posted.
     init(
-        _ plan: ReplayPlan, speed: ReplaySpeed, roughness: Roughness? = nil, isChecked: Bool, endpoint: Endpoint,
+        _ plan: ReplayPlan, speed: ReplaySpeed, roughness: ReplayFaults? = nil, isChecked: Bool, endpoint: Endpoint,
         on loop: EventLoop, onEvent: @escaping (Event) -> Void
     ) throws {
         self.plan = roughness?.mix(plan) ?? plan
@@ -231,7 +231,7 @@ final class Replayer {
 
     // MARK: Cutting connections
 
-    private func cutIfDue(_ roughness: Roughness) {
+    private func cutIfDue(_ roughness: ReplayFaults) {
         guard tally.cuts < roughness.cutCount else { return }
         let cut = roughness.cut(tally.cuts, ofPosts: plan.posts.count)
         let producer = producers[cut.connection]

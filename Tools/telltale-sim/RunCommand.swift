@@ -1,8 +1,8 @@
 import ArgumentParser
-import EventLoop
 import Foundation
-import Model
 import Simulation
+import TelltaleEventLoop
+import TelltaleModel
 
 /// `telltale-sim run NAME`
 struct RunCommand: ParsableCommand {

@@ -1,6 +1,6 @@
-import EventLoop
 import Glibc
 import Simulation
+import TelltaleEventLoop
 
 /// One line on standard error that tells how far a run is: drawn over and over on a terminal, a line every ten percent in
 /// a pipe.

@@ -1,7 +1,7 @@
 import Foundation
 import Histogram
-import Model
 import Simulation
+import TelltaleModel
 
 extension RunReport {
     /// One file with everything in it: no script, no font, no picture from elsewhere.

@@ -1,6 +1,6 @@
 import Histogram
-import Model
 import Simulation
+import TelltaleModel
 
 /// What a run of a scenario gave, for people and for programs.
 struct RunReport {

@@ -1,12 +1,12 @@
 import Cards
-import EventLoop
 import Foundation
-import Model
 import Simulation
+import TelltaleEventLoop
+import TelltaleModel
 
 /// What somebody at a terminal sees of a run, and the keys with which they hold it up, step, hurry and end it.
 final class RunWatch {
-    enum Wish {
+    enum ConnectionCommand {
         case pause, step, faster, slower, quit
     }
 
@@ -36,7 +36,7 @@ final class RunWatch {
     }
 
     /// What is asked for by the next key, if one is pressed within so many milliseconds.
-    func wish(within milliseconds: Int64) -> Wish? {
+    func wish(within milliseconds: Int64) -> ConnectionCommand? {
         switch keyboard.key(within: milliseconds) {
         case " ": return .pause
         case "s", "n", "\n", "\r": return .step
@@ -60,7 +60,7 @@ final class RunWatch {
         return true
     }
 
-    static func speed(_ speed: Double, after wish: Wish) -> Double {
+    static func speed(_ speed: Double, after wish: ConnectionCommand) -> Double {
         switch wish {
         case .faster: speeds.first { $0 > speed } ?? speed
         case .slower: speeds.last { $0 < speed } ?? speed
@@ -149,7 +149,7 @@ final class RunPacer {
         return max(0, min(RunWatch.frameMilliseconds, due - EventLoop.monotonicMilliseconds()))
     }
 
-    private func follow(_ wish: RunWatch.Wish, at time: Int64) {
+    private func follow(_ wish: RunWatch.ConnectionCommand, at time: Int64) {
         switch wish {
         case .pause: isPaused.toggle()
         case .step:

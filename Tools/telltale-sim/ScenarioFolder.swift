@@ -1,6 +1,6 @@
 import Foundation
-import Model
 import Simulation
+import TelltaleModel
 
 /// Where the scenarios that ship are, and how one is read.
 enum ScenarioFolder {

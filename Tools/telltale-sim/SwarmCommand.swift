@@ -1,8 +1,8 @@
 import ArgumentParser
-import EventLoop
 import Foundation
 import Simulation
 import Synchronization
+import TelltaleEventLoop
 
 /// `telltale-sim swarm`: whole worlds in process, one a seed, and the checkers of the promises over each.
 struct SwarmCommand: ParsableCommand {
@@ -73,8 +73,8 @@ struct SwarmCommand: ParsableCommand {
             + (bug.map { " --bug \($0)" } ?? "") + (twice ? " --twice" : "")
     }
 
-    private func climate(_ seed: UInt64) -> Climate {
-        var climate = Climate(seed: seed)
+    private func climate(_ seed: UInt64) -> FaultProfile {
+        var climate = FaultProfile(seed: seed)
         climate.inputs = inputs
         return climate
     }

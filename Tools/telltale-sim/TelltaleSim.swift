@@ -1,6 +1,6 @@
 import ArgumentParser
-import EventLoop
 @unsafe @preconcurrency import Glibc
+import TelltaleEventLoop
 
 @main
 struct TelltaleSim: ParsableCommand {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Cards
-import Model
-import Wire
+import TelltaleModel
+import TelltaleWire
 
 /// What became of it: the reply's attributes, or one JSON object of them.
 private func show(_ line: ServerLine, key: Key, json: Bool) {
@@ -123,7 +123,7 @@ struct SetCommand: ParsableCommand {
     }
 
     func run() throws {
-        var command = Wire.SetCommand(key: key, value: value == .on)
+        var command = TelltaleWire.SetCommand(key: key, value: value == .on)
         command.seenRev = seenRev
         show(try daemon.ask(.set(command), account: who.account), key: key, json: output.json)
     }

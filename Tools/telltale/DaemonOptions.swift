@@ -1,10 +1,10 @@
 public import ArgumentParser
 import Cards
-import Client
-import EventLoop
 import Glibc
-public import Model
-import Wire
+import TelltaleClient
+import TelltaleEventLoop
+public import TelltaleModel
+import TelltaleWire
 
 /// Where the daemon is, and as whom to speak to it: what all commands have that need one.
 struct DaemonOptions: ParsableArguments {
@@ -114,7 +114,7 @@ extension Key: ExpressibleByArgument {
     }
 }
 
-extension Model.Pattern: ExpressibleByArgument {
+extension TelltaleModel.Pattern: ExpressibleByArgument {
     public init?(argument: String) {
         self.init(argument)
     }

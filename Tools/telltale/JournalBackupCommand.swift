@@ -1,7 +1,7 @@
 import ArgumentParser
 import Journal
 import JournalSQLite
-import Model
+import TelltaleModel
 
 struct JournalBackupCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

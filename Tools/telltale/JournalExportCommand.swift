@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Journal
 import JournalSQLite
-import Model
+import TelltaleModel
 
 struct JournalExportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

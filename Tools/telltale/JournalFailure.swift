@@ -1,6 +1,6 @@
 import ArgumentParser
 import Journal
-import Model
+import TelltaleModel
 
 /// How a journal's command ends when it cannot do what it was asked for.
 enum JournalFailure {

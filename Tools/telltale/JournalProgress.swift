@@ -1,5 +1,5 @@
-import EventLoop
 import Glibc
+import TelltaleEventLoop
 
 /// One line on a terminal's standard error that says how far something is; nothing elsewhere.
 final class JournalProgress {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Journal
 import JournalSQLite
-import Model
+import TelltaleModel
 
 struct JournalRepairCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -2,7 +2,7 @@ import ArgumentParser
 import Hub
 import Journal
 import JournalSQLite
-import Model
+import TelltaleModel
 
 struct JournalVerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

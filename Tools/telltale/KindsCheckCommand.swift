@@ -1,6 +1,6 @@
 import ArgumentParser
 import Kinds
-import Model
+import TelltaleModel
 
 /// `telltale kinds check`.
 struct KindsCheckCommand: ParsableCommand {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import Kinds
-import Model
+import TelltaleModel
 
 /// Kind files, from the disk.
 enum KindFiles {

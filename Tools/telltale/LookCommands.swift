@@ -1,9 +1,9 @@
 import ArgumentParser
 import Cards
-import Client
 import Foundation
-import Model
-import Wire
+import TelltaleClient
+import TelltaleModel
+import TelltaleWire
 
 /// One row as commands print it.
 private func show(_ line: ServerLine, json: Bool) {
@@ -45,7 +45,7 @@ struct ListCommand: ParsableCommand {
         commandName: "list", abstract: "All activities and controls that match a pattern.",
         discussion: "One line each: KEY rev=N and the row as JSON.")
 
-    @Argument(help: "kind/id, 'kind/*' or '*'") var pattern: Model.Pattern = .all
+    @Argument(help: "kind/id, 'kind/*' or '*'") var pattern: TelltaleModel.Pattern = .all
     @Option(help: "full, or a surface.") var view: ViewName?
     @OptionGroup var who: AccountOption
     @OptionGroup var output: JSONFlag

@@ -1,7 +1,7 @@
 import Cards
-import EventLoop
 import Glibc
-import Model
+import TelltaleEventLoop
+import TelltaleModel
 
 /// Standard output, for programs and for terminals.
 enum Output {

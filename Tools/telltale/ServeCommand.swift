@@ -1,9 +1,9 @@
 import ArgumentParser
 import Cards
-import Client
-import EventLoop
-import Model
-import Wire
+import TelltaleClient
+import TelltaleEventLoop
+import TelltaleModel
+import TelltaleWire
 
 struct ServeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,4 +1,4 @@
-import EventLoop
+import TelltaleEventLoop
 
 enum StandardError {
     static func write(_ line: String) { StandardStream.error.write(line + "\n") }

@@ -1,6 +1,6 @@
 internal import ArgumentParser
-internal import Model
 internal import Surfaces
+internal import TelltaleModel
 
 /// `telltale surfaces`: what the server knows of screens and sizes. Needs no daemon.
 struct SurfacesCommand: ParsableCommand {

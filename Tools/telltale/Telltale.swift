@@ -1,6 +1,6 @@
 import ArgumentParser
-import EventLoop
 import Glibc
+import TelltaleEventLoop
 
 /// `telltale`: what people and scripts type beside the daemon (protocol.md §8).
 @main

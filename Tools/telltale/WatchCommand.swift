@@ -1,9 +1,9 @@
 import ArgumentParser
 import Cards
-import Client
-import EventLoop
-import Model
-import Wire
+import TelltaleClient
+import TelltaleEventLoop
+import TelltaleModel
+import TelltaleWire
 
 struct WatchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -18,7 +18,7 @@ struct WatchCommand: ParsableCommand {
               telltale watch coffee-order/7 --count 1      what is there now, or else the next change
             """)
 
-    @Argument(help: "kind/id, 'kind/*' or '*'") var pattern: Model.Pattern = .all
+    @Argument(help: "kind/id, 'kind/*' or '*'") var pattern: TelltaleModel.Pattern = .all
     @Option(help: "full, or a surface.") var view: ViewName = .full
     @OptionGroup var who: AccountOption
     @Option(help: ArgumentHelp("A situation of the device, as locked=yes; may be repeated.", valueName: "name=value"))

@@ -1,7 +1,7 @@
 import Cards
-import Client
-import EventLoop
-import Model
+import TelltaleClient
+import TelltaleEventLoop
+import TelltaleModel
 
 /// `--json`: one object a change.
 final class JSONDisplay: WatchDisplay {

@@ -1,6 +1,6 @@
 public import Kinds
-public import Model
-internal import Statechart
+public import TelltaleModel
+internal import TelltaleStatechart
 
 extension Activity.Lifecycle {
     var code: UInt8 {

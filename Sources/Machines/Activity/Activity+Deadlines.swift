@@ -1,6 +1,6 @@
 internal import Kinds
-public import Model
-internal import Statechart
+public import TelltaleModel
+internal import TelltaleStatechart
 
 extension Activity {
     /// What falls due next. Of those at one instant the machine's timers go first, and the end last.

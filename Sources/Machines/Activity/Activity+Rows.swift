@@ -1,6 +1,6 @@
 public import Kinds
-public import Model
-internal import Statechart
+public import TelltaleModel
+internal import TelltaleStatechart
 
 extension Activity {
     /// Every active state's path, outermost first.

@@ -1,6 +1,6 @@
 internal import Kinds
-internal import Model
-internal import Statechart
+internal import TelltaleModel
+internal import TelltaleStatechart
 
 // What each event does. Whatever may be refused is asked before anything is changed: a refusal leaves the activity as it
 // was, without a copy of it.

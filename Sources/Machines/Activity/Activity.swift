@@ -1,6 +1,6 @@
 public import Kinds
-public import Model
-internal import Statechart
+public import TelltaleModel
+internal import TelltaleStatechart
 
 /// One live activity, from its announcement until it has left every screen.
 ///

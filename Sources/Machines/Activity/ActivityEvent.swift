@@ -1,4 +1,4 @@
-public import Model
+public import TelltaleModel
 
 /// A fact about one live activity, as somebody told it.
 public struct ActivityEvent: Hashable, Sendable {

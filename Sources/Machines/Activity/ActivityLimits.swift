@@ -1,4 +1,4 @@
-public import Model
+public import TelltaleModel
 
 /// The settings that an activity's decisions depend on, beside those of its kind.
 public struct ActivitySettings: Hashable, Sendable {

@@ -1,5 +1,5 @@
-public import Model
-public import Statechart
+public import TelltaleModel
+public import TelltaleStatechart
 
 /// What became of an event, or of a deadline.
 public struct ActivityOutcome: Hashable, Sendable {

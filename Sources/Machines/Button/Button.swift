@@ -1,5 +1,5 @@
 public import Kinds
-public import Model
+public import TelltaleModel
 
 /// One button: a thing that can be done, once at a time.
 ///

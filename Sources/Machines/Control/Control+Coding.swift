@@ -1,4 +1,4 @@
-internal import Model
+internal import TelltaleModel
 
 // What toggles and buttons write alike.
 

@@ -1,5 +1,5 @@
 public import Kinds
-public import Model
+public import TelltaleModel
 
 /// What a control's machine made of an event.
 public struct ControlOutcome: Hashable, Sendable {

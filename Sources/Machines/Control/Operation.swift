@@ -1,4 +1,4 @@
-public import Model
+public import TelltaleModel
 
 /// One try to change something real: the commit number of the `SET` or `PRESS` that asked for it.
 ///

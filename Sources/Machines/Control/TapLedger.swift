@@ -1,4 +1,4 @@
-public import Model
+public import TelltaleModel
 
 /// Remembers which taps have acted, so that a retry does not act again, on any control.
 ///

@@ -1,4 +1,4 @@
-public import Model
+public import TelltaleModel
 
 extension Toggle {
     public func encode(to writer: inout BinaryWriter) {

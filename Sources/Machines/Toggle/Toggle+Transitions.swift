@@ -1,5 +1,5 @@
 internal import Kinds
-internal import Model
+internal import TelltaleModel
 
 // What each event does. Numbers are rows of `Protocols/Machines/toggle.table`.
 

@@ -1,5 +1,5 @@
 public import Kinds
-public import Model
+public import TelltaleModel
 
 /// One toggle: what is known of the real thing, and what somebody wants of it.
 ///

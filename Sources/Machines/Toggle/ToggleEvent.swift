@@ -1,4 +1,4 @@
-public import Model
+public import TelltaleModel
 
 /// What happens to a toggle.
 public enum ToggleEvent: Hashable, Sendable {

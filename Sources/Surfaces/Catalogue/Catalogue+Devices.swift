@@ -1,4 +1,4 @@
-internal import Model
+internal import TelltaleModel
 
 extension Catalogue {
     public static let devices: [Device] = [

@@ -1,4 +1,4 @@
-public import Model
+public import TelltaleModel
 
 extension Catalogue {
     /// The whole catalogue as one value: what `telltale surfaces --json` prints.

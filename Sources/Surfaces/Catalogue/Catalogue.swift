@@ -1,4 +1,4 @@
-public import Model
+public import TelltaleModel
 
 /// The devices and sizes that clients lay themselves out by, from Apple's Human Interface Guidelines.
 ///

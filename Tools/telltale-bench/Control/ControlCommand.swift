@@ -3,7 +3,7 @@ import Foundation
 import Histogram
 import Journal
 import JournalSQLite
-import Model
+import TelltaleModel
 
 /// `telltale-bench control`: from a tap to its confirmation on every screen.
 struct ControlCommand: ParsableCommand {

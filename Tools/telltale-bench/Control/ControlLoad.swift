@@ -1,6 +1,6 @@
-import EventLoop
 import Foundation
 import Histogram
+import TelltaleEventLoop
 
 /// A provider that answers at once, and screens of which one taps and all wait for the settled row.
 final class ControlLoad {

@@ -1,5 +1,5 @@
-import EventLoop
 import Foundation
+import TelltaleEventLoop
 
 /// A server that relays what it is sent, in a folder of its own: what every one of them is told, and what it answers.
 final class Broker: FanOutTarget {

@@ -1,8 +1,8 @@
 import ArgumentParser
-import EventLoop
 import Foundation
 import Histogram
-import Model
+import TelltaleEventLoop
+import TelltaleModel
 
 /// `telltale-bench fanout`: what it costs to show one event to many, and how long it takes.
 struct FanOutCommand: ParsableCommand {

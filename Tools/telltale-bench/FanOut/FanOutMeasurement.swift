@@ -2,7 +2,7 @@ import CFanOut
 import Foundation
 import Glibc
 import Histogram
-import Model
+import TelltaleModel
 
 /// How much, how fast and for how long.
 struct FanOutPlan {

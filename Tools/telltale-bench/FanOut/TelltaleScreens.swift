@@ -1,5 +1,5 @@
-import EventLoop
 import Foundation
+import TelltaleEventLoop
 
 /// Our own daemon: each key an activity whose state changes with every event, each subscriber a screen.
 final class TelltaleScreens: FanOutTarget {

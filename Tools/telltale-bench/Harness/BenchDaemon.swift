@@ -1,5 +1,5 @@
-import EventLoop
 import Foundation
+import TelltaleEventLoop
 
 /// The `telltaled` that was built beside the bench, on a free port.
 struct BenchDaemon {

@@ -1,4 +1,4 @@
-import EventLoop
+import TelltaleEventLoop
 
 /// One question and its answer over a connection that is then closed: what a measurement needs besides its load.
 enum Exchange {

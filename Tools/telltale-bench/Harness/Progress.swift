@@ -1,5 +1,5 @@
-import EventLoop
 import Glibc
+import TelltaleEventLoop
 
 /// One line on standard error that is drawn over and over, where standard error is a terminal.
 struct Progress {

@@ -1,6 +1,6 @@
-import EventLoop
 import Foundation
 import Glibc
+import TelltaleEventLoop
 
 /// A server under measurement: a process of its own, which ends with the bench.
 final class ServerProcess {

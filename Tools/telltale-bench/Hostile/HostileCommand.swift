@@ -1,8 +1,8 @@
 import ArgumentParser
-import EventLoop
 import Foundation
 import Histogram
-import Model
+import TelltaleEventLoop
+import TelltaleModel
 
 /// `telltale-bench hostile`: whether clients that behave badly are felt by those that do not.
 struct HostileCommand: ParsableCommand {

@@ -1,8 +1,8 @@
 import ArgumentParser
 import CAllocations
-import EventLoop
 import Foundation
-import Model
+import TelltaleEventLoop
+import TelltaleModel
 
 /// `telltale-bench hub`: what a delivery costs without sockets, clock and journal; and the guard against its growing.
 struct HubCommand: ParsableCommand {

@@ -1,6 +1,6 @@
 import Hub
 import Kinds
-import Model
+import TelltaleModel
 
 /// A hub with subscribers and no sockets, no clock and no journal: what a delivery costs by itself, the same each time.
 final class HubLoad {

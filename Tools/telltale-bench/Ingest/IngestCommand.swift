@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import Histogram
-import Model
+import TelltaleModel
 
 /// `telltale-bench ingest`: durable, acknowledged events a second through a real daemon, alone or beside NATS JetStream.
 struct IngestCommand: ParsableCommand {

@@ -1,5 +1,5 @@
-import EventLoop
 import Histogram
+import TelltaleEventLoop
 
 /// What one measurement found.
 struct IngestResult {

@@ -1,4 +1,4 @@
-import EventLoop
+import TelltaleEventLoop
 
 /// A server that takes events and acknowledges each: what differs between ours and others.
 protocol IngestTarget: AnyObject {

@@ -1,6 +1,6 @@
-import EventLoop
 import Foundation
-import Model
+import TelltaleEventLoop
+import TelltaleModel
 
 /// NATS with one JetStream stream on disk: each event published with a reply subject, on which the server acknowledges.
 ///

@@ -1,4 +1,4 @@
-import EventLoop
+import TelltaleEventLoop
 
 /// Our own daemon, with activities of one small machine.
 final class TelltaleTarget: IngestTarget {

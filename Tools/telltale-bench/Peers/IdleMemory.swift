@@ -1,4 +1,4 @@
-import Model
+import TelltaleModel
 
 /// What a connection costs a server that has nothing to say to it.
 struct IdleMemory {

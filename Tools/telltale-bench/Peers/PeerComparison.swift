@@ -1,6 +1,6 @@
 import Foundation
 import Histogram
-import Model
+import TelltaleModel
 
 /// All servers before one audience: at one rate for all, and each at its maximum.
 struct PeerComparison {

@@ -1,6 +1,6 @@
 import ArgumentParser
-import EventLoop
-import Model
+import TelltaleEventLoop
+import TelltaleModel
 
 /// `telltale-bench peers`: the same work beside NATS, Redis, Mosquitto and a plain relay in C, in one run.
 struct PeersCommand: ParsableCommand {

@@ -1,5 +1,5 @@
 import Foundation
-import Model
+import TelltaleModel
 
 /// Some measurements of one figure.
 struct Sample {

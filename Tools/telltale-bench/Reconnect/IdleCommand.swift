@@ -1,6 +1,6 @@
 import ArgumentParser
-import EventLoop
-import Model
+import TelltaleEventLoop
+import TelltaleModel
 
 /// `telltale-bench idle`: the daemon's memory for connections to which nothing happens.
 struct IdleCommand: ParsableCommand {

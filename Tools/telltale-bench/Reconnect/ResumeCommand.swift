@@ -1,6 +1,6 @@
 import ArgumentParser
-import EventLoop
-import Model
+import TelltaleEventLoop
+import TelltaleModel
 
 /// `telltale-bench resume`: what a reconnect costs that missed little, beside one that starts anew.
 struct ResumeCommand: ParsableCommand {

@@ -1,7 +1,7 @@
 import ArgumentParser
-import EventLoop
 import Foundation
-import Model
+import TelltaleEventLoop
+import TelltaleModel
 
 /// `telltale-bench storm`: everybody's connection breaks, and everybody comes back at once.
 struct StormCommand: ParsableCommand {

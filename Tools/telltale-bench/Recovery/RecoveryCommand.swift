@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import Model
+import TelltaleModel
 
 /// `telltale-bench recovery`: how long a daemon takes to know everything again.
 struct RecoveryCommand: ParsableCommand {

@@ -1,4 +1,4 @@
-public import Model
+public import TelltaleModel
 
 /// A row to be drawn, as a subscription shows it.
 public struct Card: Hashable, Sendable {

@@ -1,4 +1,4 @@
-public import Model
+public import TelltaleModel
 
 /// The time left until an absolute date, as a display counts it: rows hold dates, and whoever draws them counts.
 public enum Countdown {

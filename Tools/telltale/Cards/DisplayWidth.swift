@@ -1,4 +1,4 @@
-internal import Model
+internal import TelltaleModel
 
 extension String {
     /// Columns that a terminal takes for it.

@@ -1,4 +1,4 @@
-internal import Model
+internal import TelltaleModel
 
 /// How a piece of text looks.
 public struct Ink: Hashable, Sendable {

@@ -1,4 +1,4 @@
-public import Model
+public import TelltaleModel
 
 /// The screens of a scenario side by side, with what happens above and how far it is below.
 public struct ScenarioWall: Hashable, Sendable {

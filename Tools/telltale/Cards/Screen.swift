@@ -1,4 +1,4 @@
-public import Model
+public import TelltaleModel
 
 /// An alert that a surface shows for a moment.
 public struct Notice: Hashable, Sendable {

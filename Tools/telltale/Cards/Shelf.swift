@@ -1,4 +1,4 @@
-public import Model
+public import TelltaleModel
 
 /// Which of very many activities a small display draws.
 ///

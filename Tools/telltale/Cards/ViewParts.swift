@@ -1,4 +1,4 @@
-internal import Model
+internal import TelltaleModel
 
 /// The parts of one view of a row (`symbol title subtitle text timer progress buttons tint`), read for drawing.
 struct ViewParts {

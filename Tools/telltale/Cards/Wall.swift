@@ -1,4 +1,4 @@
-public import Model
+public import TelltaleModel
 
 /// Several surfaces side by side, with a line above and a progress bar below: what the demo shows.
 public struct Wall: Hashable, Sendable {

@@ -1,0 +1,35 @@
+internal import FanOut
+internal import TelltaleModel
+
+/// Which activities show which controls in their views: their rows come again when the control changes.
+struct ControlReferences: Sendable {
+    private var activities: [Key: Set<EntityIndex>] = [:]
+    private var controls: [EntityIndex: [Key]] = [:]
+
+    var isEmpty: Bool { controls.isEmpty }
+
+    /// The activities in whose newest rows the control stands, in the order of their indices.
+    func activities(with control: Key) -> [EntityIndex] {
+        activities[control]?.sorted() ?? []
+    }
+
+    func controls(in activity: EntityIndex) -> [Key] { controls[activity] ?? [] }
+
+    func shows(controlsIn activity: EntityIndex) -> Bool { controls[activity] != nil }
+
+    /// Notes what a row of an activity showed, beside what others of its rows do.
+    mutating func note(_ keys: [Key], in activity: EntityIndex) {
+        for key in keys where activities[key, default: []].insert(activity).inserted {
+            controls[activity, default: []].append(key)
+        }
+    }
+
+    /// The activity changed: the rows to come note anew what they show.
+    mutating func forget(_ activity: EntityIndex) {
+        guard !isEmpty, let keys = controls.removeValue(forKey: activity) else { return }
+        for key in keys {
+            activities[key]?.remove(activity)
+            if activities[key]?.isEmpty == true { activities[key] = nil }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+public import TelltaleModel
+
+/// Wall time that goes on, whatever the machine's clock does.
+///
+/// Deadlines, time-outs and the age of event ids go by it. A clock that is put back must not let them sleep; and one
+/// wrong reading of the future must not be the end of them all, for what has fired, and what was forgotten, does not come
+/// back when the clock does.
+public struct HybridClock: Sendable {
+    private var time: Timestamp
+    /// When that was, by the monotonic clock.
+    private var monotonic: Timestamp
+    /// Since when the clock has been further ahead than a clock gets by itself, on the same.
+    private var aheadSince: Timestamp?
+
+    /// How far the clock may be set ahead at once, and for how long it must say so when it is set ahead further: a virtual
+    /// machine that was halted comes back to another time.
+    public static let trustedSpan = Milliseconds.minutes(1)
+    /// How far it may be put back for time to wait until it comes here again. Beyond that, time goes on without it.
+    public static let patience = Milliseconds.seconds(1)
+
+    /// - Parameters:
+    ///   - time: Now, or the time of the newest record where that is later.
+    ///   - monotonic: Milliseconds on a clock that never jumps, and goes on while the machine sleeps.
+    public init(_ time: Timestamp, monotonic: Int64) {
+        self.time = time
+        self.monotonic = Timestamp(milliseconds: monotonic)
+    }
+
+    /// What time it is, when the clocks say this. Never before what it said last.
+    public mutating func reading(wall: Timestamp, monotonic: Int64) -> Timestamp {
+        let clock = Timestamp(milliseconds: monotonic)
+        let elapsed = max(.zero, clock - self.monotonic)
+        let steady = time + elapsed
+        let ahead = wall - steady
+        self.monotonic = max(self.monotonic, clock)
+        if ahead <= Self.trustedSpan { aheadSince = nil }
+        if ahead > Self.trustedSpan {
+            let since = aheadSince ?? clock
+            let isBelieved = clock - since >= Self.trustedSpan
+            time = isBelieved ? wall : steady
+            aheadSince = isBelieved ? nil : since
+        } else if ahead >= .zero {
+            time = wall
+        } else if steady - wall <= Self.patience {
+            // A clock that is kept right is put back by little: the next readings are those of others again.
+            time = max(time, wall)
+        } else {
+            time = steady
+        }
+        return time
+    }
+}

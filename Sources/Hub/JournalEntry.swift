@@ -1,0 +1,263 @@
+internal import Machines
+internal import TelltaleModel
+internal import TelltaleWire
+
+/// One thing that the hub decided on: what a journal record holds.
+///
+/// The past can be computed again from nothing else, so all that a decision depends on is in here.
+enum JournalEntry: Sendable {
+    /// Settings that decisions depend on, as they take effect.
+    case settings(JSON)
+    /// The kinds, all of them, as they take effect.
+    case kinds([JSON])
+    case event(PostedEvent, source: String)
+    case dismissed(Key, account: String)
+    case seen(Key, account: String, rev: Int64)
+    /// A control exists from now on: its kind file names it.
+    case created(Key)
+    /// A person tapped a control. `sender` and `eid` are what makes a retry harmless.
+    case tapped(Key, ControlAction, connection: ConnectionNumber, sender: String, eid: String?, isLocked: Bool)
+    /// A provider told what the real thing is; a control that is not there yet exists from then on.
+    case reported(Key, value: Bool?, observedAt: Timestamp?, by: ConnectionNumber)
+    case done(Key, OperationID, value: Bool?, by: ConnectionNumber)
+    case failed(Key, OperationID, ProviderFailure?, by: ConnectionNumber)
+    /// Another connection acts for this control now, or nobody.
+    case providerChanged(Key, to: ConnectionNumber?)
+    /// The event that a button raised was not taken, so that nothing came of the press.
+    case raiseRefused(Key, OperationID, ProviderFailure)
+    /// The daemon was started again: no connection of before is there any more.
+    case restarted(Key)
+    /// A control lives by the version of its kind that is in force from now on.
+    case kindChanged(Key)
+    /// The earliest deadline of this key fired.
+    ///
+    /// Which one it was and what it did is the key's own state; `due` is when it should have fired, for the history.
+    case deadline(Key, due: Timestamp)
+    /// Retention is over; the key is forgotten.
+    case pruned(Key)
+
+    /// The key that it is about.
+    var key: Key? {
+        switch self {
+        case .settings, .kinds: nil
+        case .event(let event, _): event.command.key
+        case .dismissed(let key, _), .seen(let key, _, _), .deadline(let key, _), .pruned(let key), .created(let key),
+            .tapped(let key, _, _, _, _, _), .reported(let key, _, _, _), .done(let key, _, _, _),
+            .failed(let key, _, _, _), .providerChanged(let key, _), .raiseRefused(let key, _, _),
+            .restarted(let key), .kindChanged(let key):
+            key
+        }
+    }
+}
+
+/// The body of a journal record: what was decided on, and what came of it.
+struct RecordBody: Sendable {
+    var input: JournalEntry
+    /// Real wall time: event ids and retention age by it.
+    var wall: Timestamp
+    var verdict: Verdict
+    /// The key's rev after it.
+    var rev: Int64
+    /// The state after it in words, for the history.
+    var state: StateName
+    /// A hash of everything that the key's state is made of: a recovery that computes otherwise must not go on.
+    var stateHash: UInt64
+}
+
+/// A state in words: life-cycle, then the innermost state. They are joined by a space where somebody reads them.
+struct StateName: Sendable, CustomStringConvertible {
+    private let lifecycle: String
+    private let state: String
+
+    init(lifecycle: String, state: String) {
+        self.lifecycle = lifecycle
+        self.state = state
+    }
+
+    init(_ words: String) {
+        self.init(lifecycle: "", state: words)
+    }
+
+    var description: String { lifecycle.isEmpty ? state : "\(lifecycle) \(state)" }
+
+    /// As one text.
+    func encode(to writer: inout BinaryWriter) {
+        if lifecycle.isEmpty { writer.write(state) } else { writer.write(words: lifecycle, state) }
+    }
+}
+
+extension RecordBody {
+    private static let version: UInt8 = 1
+
+    /// The bytes that ``init(decoding:)`` reads, of what is at hand: to be put together into one, all of it would be
+    /// copied.
+    ///
+    /// - Parameters:
+    ///   - writer: Memory to write in; it is empty before and after.
+    ///   - writeInput: Writes what was decided on.
+    static func encode(
+        _ applied: borrowing DecisionResult, wall: Timestamp, _ writer: inout BinaryWriter,
+        _ writeInput: (inout BinaryWriter) -> Void
+    ) -> [UInt8] {
+        writer.write(version)
+        writer.write(wall)
+        writer.write(UInt8(truncatingIfNeeded: Verdict.allCases.firstIndex(of: applied.verdict) ?? 0))
+        writer.write(applied.rev)
+        applied.description.encode(to: &writer)
+        writer.write(applied.stateHash)
+        writeInput(&writer)
+        return writer.take()
+    }
+
+    init(decoding bytes: [UInt8]) throws(BinaryError) {
+        var reader = BinaryReader(bytes)
+        guard try reader.readByte() == Self.version else { throw reader.failure("a record of another version") }
+        wall = try reader.readTimestamp()
+        let verdictIndex = Int(try reader.readByte())
+        guard Verdict.allCases.indices.contains(verdictIndex) else { throw reader.failure("unknown verdict") }
+        verdict = Verdict.allCases[verdictIndex]
+        rev = try reader.readInt64()
+        state = StateName(try reader.readString())
+        stateHash = try reader.readUInt64()
+        switch try reader.readByte() {
+        case 1: input = .settings(try reader.readJSON())
+        case 2: input = .kinds(try reader.readArray { (reader) throws(BinaryError) in try reader.readJSON() })
+        case 3:
+            let event = try PostedEvent(from: &reader)
+            input = .event(event, source: event.command.source ?? "-")
+        case 4: input = .dismissed(try reader.readKey(), account: try reader.readString())
+        case 5: input = .seen(try reader.readKey(), account: try reader.readString(), rev: try reader.readInt64())
+        case 6: input = .deadline(try reader.readKey(), due: try reader.readTimestamp())
+        case 7: input = .pruned(try reader.readKey())
+        case 8: input = .created(try reader.readKey())
+        case 9:
+            let key = try reader.readKey()
+            let value = try reader.readOptionalBool()
+            input = .tapped(
+                key, value.map { .set($0) } ?? .press, connection: try reader.readInt64(),
+                sender: try reader.readString(), eid: try reader.readOptionalText(), isLocked: try reader.readBool())
+        case 10:
+            input = .reported(
+                try reader.readKey(), value: try reader.readOptionalBool(),
+                observedAt: try reader.readOptional { (reader) throws(BinaryError) in try reader.readTimestamp() },
+                by: try reader.readInt64())
+        case 11:
+            input = .done(
+                try reader.readKey(), OperationID(try reader.readInt64()), value: try reader.readOptionalBool(),
+                by: try reader.readInt64())
+        case 12:
+            let (key, operation) = (try reader.readKey(), OperationID(try reader.readInt64()))
+            let failure = ProviderFailure(code: try reader.readOptionalText(), message: try reader.readOptionalText())
+            input = .failed(key, operation, failure, by: try reader.readInt64())
+        case 13:
+            input = .providerChanged(
+                try reader.readKey(),
+                to: try reader.readOptional { (reader) throws(BinaryError) in try reader.readInt64() })
+        case 14: input = .restarted(try reader.readKey())
+        case 15: input = .kindChanged(try reader.readKey())
+        case 16:
+            input = .raiseRefused(
+                try reader.readKey(), OperationID(try reader.readInt64()),
+                ProviderFailure(code: try reader.readOptionalText(), message: try reader.readOptionalText()))
+        default: throw reader.failure("unknown input")
+        }
+        guard reader.isAtEnd else { throw reader.failure("more than a record") }
+    }
+}
+
+extension BinaryWriter {
+    mutating func write(_ input: JournalEntry) {
+        switch input {
+        case .settings(let settings):
+            write(UInt8(1))
+            write(settings)
+        case .kinds(let kinds):
+            write(UInt8(2))
+            write(kinds) { $0.write($1) }
+        case .event(let event, let source):
+            write(event, from: source)
+        case .dismissed(let key, let account):
+            write(UInt8(4))
+            write(key.text)
+            write(account)
+        case .seen(let key, let account, let rev):
+            write(UInt8(5))
+            write(key.text)
+            write(account)
+            write(rev)
+        case .deadline(let key, let due):
+            write(UInt8(6))
+            write(key.text)
+            write(due)
+        case .pruned(let key):
+            write(UInt8(7))
+            write(key.text)
+        case .created(let key):
+            write(UInt8(8))
+            write(key.text)
+        case .tapped(let key, let action, let connection, let sender, let eid, let isLocked):
+            write(UInt8(9))
+            write(key.text)
+            write(action.value) { $0.write($1) }
+            write(connection)
+            write(sender)
+            write(eid) { $0.write($1) }
+            write(isLocked)
+        case .reported(let key, let value, let observedAt, let connection):
+            write(UInt8(10))
+            write(key.text)
+            write(value) { $0.write($1) }
+            write(observedAt) { $0.write($1) }
+            write(connection)
+        case .done(let key, let operation, let value, let connection):
+            write(UInt8(11))
+            write(key.text)
+            write(operation.number)
+            write(value) { $0.write($1) }
+            write(connection)
+        case .failed(let key, let operation, let failure, let connection):
+            write(UInt8(12))
+            write(key.text)
+            write(operation.number)
+            write(failure?.code) { $0.write($1) }
+            write(failure?.message) { $0.write($1) }
+            write(connection)
+        case .providerChanged(let key, let connection):
+            write(UInt8(13))
+            write(key.text)
+            write(connection) { $0.write($1) }
+        case .restarted(let key):
+            write(UInt8(14))
+            write(key.text)
+        case .kindChanged(let key):
+            write(UInt8(15))
+            write(key.text)
+        case .raiseRefused(let key, let operation, let failure):
+            write(UInt8(16))
+            write(key.text)
+            write(operation.number)
+            write(failure.code) { $0.write($1) }
+            write(failure.message) { $0.write($1) }
+        }
+    }
+
+    mutating func write(_ event: PostedEvent, from source: String) {
+        write(UInt8(3))
+        event.encode(to: &self, source: source)
+    }
+}
+
+extension BinaryReader {
+    mutating func readOptionalBool() throws(BinaryError) -> Bool? {
+        try readOptional { (reader) throws(BinaryError) in try reader.readBool() }
+    }
+
+    mutating func readOptionalText() throws(BinaryError) -> String? {
+        try readOptional { (reader) throws(BinaryError) in try reader.readString() }
+    }
+
+    mutating func readKey() throws(BinaryError) -> Key {
+        guard let key = Key(try readString()) else { throw failure("not a key") }
+        return key
+    }
+}

@@ -1,0 +1,43 @@
+import TelltaleWire
+
+/// Says some lines on a connection of its own, and gives what came when that is enough.
+final class Asker {
+    private let isDone: ([ClientLine]) -> Bool
+    private let then: ([ClientLine]) -> Void
+    private var reader = ClientLines()
+    private var lines: [ClientLine] = []
+    private var attempts = 0
+    private var isOver = false
+    var link: Link?
+    var begin: () -> Void = {}
+    var end: (Link) -> Void = { _ in }
+
+    private static let attemptLimit = 3
+
+    init(until isDone: @escaping ([ClientLine]) -> Bool, then: @escaping ([ClientLine]) -> Void) {
+        self.isDone = isDone
+        self.then = then
+    }
+
+    func received(_ bytes: [UInt8], on link: Link) {
+        guard link === self.link, !isOver else { return }
+        lines += reader.readHeads(bytes).lines
+        guard isDone(lines) else { return }
+        isOver = true
+        end(link)
+        then(lines)
+    }
+
+    /// Asks again, or gives what there is.
+    func lost(_ link: Link) {
+        guard link === self.link, !isOver else { return }
+        attempts += 1
+        guard attempts < Self.attemptLimit else {
+            isOver = true
+            return then(lines)
+        }
+        lines = []
+        reader.begin()
+        begin()
+    }
+}

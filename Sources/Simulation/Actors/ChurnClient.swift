@@ -1,0 +1,150 @@
+import TelltaleModel
+import TelltaleWire
+
+/// Somebody who follows this and that on one connection, and gives it up again.
+final class ChurnClient: SimulatedClient {
+    /// One subscription, by the daemon's number.
+    struct Following {
+        var pattern: String
+        var view: String
+        var isLive = false
+        var table: [String: Screen.Shown] = [:]
+        var revs: [String: Int64] = [:]
+        var cursor: Int64 = 0
+    }
+
+    private enum Question {
+        case subscribe(pattern: String, view: String)
+        case unsubscribe(Int)
+    }
+
+    unowned let world: any Environment
+    let index: Int
+    private var random: SimulationRandom
+    private(set) var link: Link?
+    private var lines = ClientLines()
+    private var asked: [Question] = []
+    private(set) var followings: [Int: Following] = [:]
+
+    /// Subscriptions that it has at once.
+    private static let limit = 5
+
+    init(world: any Environment, index: Int, random: SimulationRandom) {
+        self.world = world
+        self.index = index
+        self.random = random
+    }
+
+    var name: String { "wanderer-\(index)" }
+    var isWaiting: Bool { link == nil || !asked.isEmpty || followings.values.contains { !$0.isLive } }
+    var untilNextMove: Int64 { random.pick(1_000...20_000) }
+
+    func move() {
+        guard let link else { return connect() }
+        if world.isCalm { return }
+        if random.chance(world.climate.resets) { return vanish() }
+        let numbers = followings.keys.sorted()
+        if numbers.count < Self.limit, random.chance(700) || numbers.isEmpty {
+            subscribe(on: link)
+        } else if !numbers.isEmpty {
+            let number = random.pick(of: numbers)
+            asked.append(.unsubscribe(number))
+            world.send("UNSUB sub=\(number) id=w\n", on: link)
+        }
+    }
+
+    private func subscribe(on link: Link) {
+        let cast = world.setting.cast
+        let kinds = cast.parts.map(\.kind) + cast.controlKinds
+        let pattern = random.chance(300) || kinds.isEmpty ? "*" : "\(random.pick(of: kinds))/*"
+        let view = random.pick(of: ["full", "carplay", "watch", "phone", "desktop", "vision"])
+        asked.append(.subscribe(pattern: pattern, view: view))
+        world.send("SUB \(pattern) view=\(view) id=w\n", on: link)
+    }
+
+    func doLater(_ what: Int) {}
+    func calmDown() { if link == nil { connect() } }
+
+    private func connect() {
+        lines.begin()
+        let link = world.connect(self)
+        self.link = link
+        subscribe(on: link)
+    }
+
+    func vanish() {
+        guard let link else { return }
+        world.reset(link)
+        forget()
+    }
+
+    func lost(_ link: Link) {
+        guard link === self.link else { return }
+        forget()
+        if world.isCalm { connect() }
+    }
+
+    private func forget() {
+        link = nil
+        asked = []
+        followings = [:]
+    }
+
+    func received(_ bytes: [UInt8], on link: Link) {
+        guard link === self.link else { return }
+        for line in lines.readHeads(bytes).lines { receive(line) }
+    }
+
+    private func receive(_ line: ClientLine) {
+        if line.verb == "OK" || line.verb == "ERR" { return answered(line) }
+        guard let number = line.integer("sub").map({ Int($0) }) else { return }
+        guard var following = followings[number] else {
+            return broken("is sent \(line.verb) of the subscription \(number), which it does not have")
+        }
+        // Moved out and in again, so that its table is not copied.
+        followings[number] = Following(pattern: "", view: "")
+        if let fault = take(line, &following) { broken("\(following.pattern), \(following.view): \(fault)") }
+        followings[number] = following
+    }
+
+    private func answered(_ line: ClientLine) {
+        guard !asked.isEmpty, line["id"] == "w" else { return broken("is answered what it did not ask") }
+        switch asked.removeFirst() {
+        case .subscribe(let pattern, let view):
+            guard line.verb == "OK", let number = line.integer("sub") else {
+                return broken("may not follow \(pattern)")
+            }
+            followings[Int(number)] = Following(pattern: pattern, view: view)
+        case .unsubscribe(let number):
+            // It may have said so twice.
+            if followings.removeValue(forKey: number) != nil, line.verb == "ERR" { broken("cannot give up \(number)") }
+        }
+    }
+
+    /// - Returns: What is wrong with a line of a subscription.
+    private func take(_ line: ClientLine, _ following: inout Following) -> String? {
+        if let cursor = line["cur"].flatMap({ Cursor($0) }) {
+            if cursor.sequence < following.cursor { return "its cursor goes back" }
+            if cursor.sequence > world.durableSequence { return "its cursor is ahead of the disk" }
+            following.cursor = cursor.sequence
+        }
+        if line.verb == "LIVE" {
+            defer { following.isLive = true }
+            return following.isLive ? "it is LIVE twice" : nil
+        }
+        guard let key = line["key"], let rev = line.integer("rev") else { return nil }
+        if let fault = world.chronicle?.fault(of: key, rev: rev) { return fault }
+        if following.pattern != "*", !key.hasPrefix(following.pattern.dropLast()) { return "it is told of \(key)" }
+        switch line.verb {
+        case "SNAP", "UPD", "DEL":
+            if (line.verb == "SNAP") == following.isLive { return "\(line.verb) on the wrong side of LIVE" }
+            if rev < following.revs[key] ?? 0 { return "\(key) goes back to \(rev)" }
+            following.revs[key] = rev
+            following.table[key] = line.verb == "DEL" ? nil : Screen.Shown(rev: rev, text: line.text)
+        case _: break
+        }
+        return nil
+    }
+
+    private func broken(_ what: String) { world.violated("protocol", "\(name) \(what)") }
+}

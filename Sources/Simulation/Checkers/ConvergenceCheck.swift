@@ -1,0 +1,231 @@
+import Hub
+import Journal
+import TelltaleModel
+import TelltaleWire
+
+/// What must hold when faults have stopped, writes have stopped and everything has arrived.
+struct ConvergenceCheck {
+    let world: World
+    /// Nothing comes after it: whatever takes long is looked at once, now.
+    let isLast: Bool
+
+    func run() {
+        let checks: [() -> Void] = [
+            checkScreens, checkAnnouncements, checkAcknowledged, checkFullView, checkDeadlines, checkHistories,
+            checkRecovery,
+        ]
+        for check in checks where world.ledger.violations.isEmpty { check() }
+    }
+
+    private func ask(_ lines: [String]) -> [ClientLine] { read(world.daemon.answers(to: lines)) }
+
+    private func read(_ bytes: [UInt8]) -> [ClientLine] {
+        var reader = ClientLines()
+        return reader.readHeads(bytes).lines
+    }
+
+    // MARK: P4, P5
+
+    /// Every screen shows what one shows that comes only now, and so does every subscription of who follows several.
+    private func checkScreens() {
+        for client in world.clients where world.ledger.violations.isEmpty {
+            if let screen = client as? Screen {
+                check(
+                    screen.table, of: screen.name, screen.pattern, screen.view, introduction: screen.introduction)
+            } else if let wanderer = client as? ChurnClient {
+                for (_, following) in wanderer.followings.sorted(by: { $0.key < $1.key }) {
+                    check(following.table, of: wanderer.name, following.pattern, following.view, introduction: [])
+                }
+            }
+        }
+    }
+
+    private func check(
+        _ table: [String: Screen.Shown], of name: String, _ pattern: String, _ view: String, introduction: [String]
+    ) {
+        let lines = ask(introduction + ["SUB \(pattern) view=\(view) id=s"])
+        var fresh: [String: Screen.Shown] = [:]
+        for line in lines where line.verb == "SNAP" {
+            guard let key = line["key"], let rev = line.integer("rev") else { continue }
+            fresh[key] = Screen.Shown(rev: rev, text: line.text)
+        }
+        guard lines.contains(where: { $0.verb == "LIVE" }) else {
+            return world.violated("P4", "\(name) would not get a snapshot: \(lines.last?.verb ?? "")")
+        }
+        for key in Set(fresh.keys).union(table.keys).sorted() {
+            if let shown = table[key], let new = fresh[key], shown.isSame(as: new) { continue }
+            return world.violated(
+                "P4/P5",
+                "\(name) (\(pattern), \(view)) shows \(key) as \(text(table[key])), and it is \(text(fresh[key]))")
+        }
+    }
+
+    private func text(_ shown: Screen.Shown?) -> String {
+        guard let shown else { return "nothing" }
+        return "rev \(shown.rev) \(String(decoding: shown.text, as: UTF8.self))"
+    }
+
+    /// Who was there all the time has been told of every milestone, and of every alert that its surface draws.
+    private func checkAnnouncements() {
+        for case let screen as Screen in world.clients {
+            guard let since = screen.liveSince else { continue }
+            func due(_ all: [HistoryChecker.Announcement]) -> [ObservationLog.KeyRev] {
+                all.filter { announcement in
+                    announcement.place.rev > since && screen.follows(announcement.place.key)
+                        && world.records.isDue(announcement, to: screen.account)
+                }.map(\.place)
+            }
+            if screen.view == "full" {
+                let due = due(world.records.milestones)
+                for (index, place) in due.enumerated() where !screen.milestones.contains(place) {
+                    if screen.missedKeys.contains(place.key) { continue }
+                    // More than 64 do not wait. A person's device is not even told that something goes which it never had.
+                    let hasGone =
+                        screen.foldedDeletions.contains(place.key)
+                        || screen.account != nil && screen.table[place.key] == nil
+                    if hasGone, due.count - index > 64 { continue }
+                    return world.violated(
+                        "milestones", "\(screen.name) was not told the milestone of \(place.key) at \(place.rev)")
+                }
+            }
+            if screen.drawsEveryAlert {
+                let due = due(world.records.alerts)
+                // More than 64 do not wait for a reader that takes nothing; the oldest make room.
+                let kept = screen.link?.wasBlocked == true ? Array(due.suffix(64)) : due
+                for place in kept where !screen.alerts.contains(place) {
+                    return world.violated(
+                        "alerts", "\(screen.name) was not told the alert of \(place.key) at \(place.rev)")
+                }
+            }
+        }
+    }
+
+    // MARK: P1, P6
+
+    /// Everything that was acknowledged is known, with the rev that was told.
+    private func checkAcknowledged() {
+        for case let system as any Poster in world.clients {
+            let posts = isLast ? system.acknowledged : system.acknowledged.suffix(50)
+            guard let source = posts.first?.source else { continue }
+            let lines = ask(["HELLO client=\(source)"] + posts.map(\.line)).filter {
+                $0.verb == "OK" || $0.verb == "ERR"
+            }
+            guard lines.count == posts.count + 1 else {
+                return world.violated("P1", "\(posts.count) retries of \(source) have \(lines.count - 1) answers")
+            }
+            for (post, line) in zip(posts, lines.dropFirst()) {
+                if line["verdict"] != "duplicate" {
+                    return world.violated(
+                        "P1",
+                        "\(source) was acknowledged \(post.line), which is now \(line["verdict"] ?? line["code"] ?? "")"
+                    )
+                }
+                if line.integer("rev") != post.rev {
+                    return world.violated("P6", "\(post.line) had rev \(post.rev), and now \(line["rev"] ?? "")")
+                }
+            }
+        }
+    }
+
+    // MARK: The reference
+
+    /// There is what the reference says that there is, in the state that it says.
+    private func checkFullView() {
+        var keys: Set<String> = []
+        for line in ask(["SUB *"]) where line.verb == "SNAP" {
+            guard let key = line["key"], let rev = line.integer("rev"), let body = line.tail else { continue }
+            keys.insert(key)
+            if let fault = world.ledger.saw(line.text, of: key, rev: rev).fault { return world.violated("P3", fault) }
+            if let fault = faultOfRow(body, key: key) { return world.violated("reference", "\(key) \(fault)") }
+        }
+        for (key, story) in world.records.stories.sorted(by: { $0.key < $1.key }) {
+            guard let isListed = story.reference.isListed, isListed != keys.contains(key) else { continue }
+            let other = keys.contains(key) ? "is there" : "is gone"
+            return world.violated("reference", "\(key) \(other), and it is \(story.reference.state ?? "no more")")
+        }
+    }
+
+    private func faultOfRow(_ body: JSONObject, key: String) -> String? {
+        guard let reference = world.records.stories[key]?.reference else { return "was never written" }
+        if let state = Screen.state(in: body), let known = reference.state, state != known {
+            return "is \(state), and not \(known)"
+        }
+        if let phase = body["phase"]?.string, phase == "pending" || phase == "performing" {
+            return "is \(phase) though every time is up"
+        }
+        if body["available"]?.bool == false, world.climate.providers > 0 {
+            return "is not available though its provider is there"
+        }
+        guard case .order(let order) = reference else { return nil }
+        if let due = order.staleAt, body["staleAt"]?.integer != due { return "is not stale at \(due)" }
+        if let due = order.removeAt, body["removeAt"]?.integer != due { return "is not removed at \(due)" }
+        return nil
+    }
+
+    private func checkDeadlines() {
+        world.records.checkDeadlines(at: world.daemonTime)
+    }
+
+    /// HISTORY tells what was written, and pruning took no more than it may.
+    private func checkHistories() {
+        guard isLast else { return }
+        let now = world.wall.milliseconds
+        let keys = world.records.stories.keys.sorted()
+        var histories: [[[UInt8]]] = [[]]
+        for line in world.daemon.answers(to: keys.map { "HISTORY \($0)" }).split(separator: UInt8(ascii: "\n")) {
+            if line.starts(with: "HIST ".utf8) {
+                histories[histories.count - 1].append(Array(line) + [UInt8(ascii: "\n")])
+            } else if line.starts(with: "OK ".utf8) || line.starts(with: "ERR ".utf8) {
+                histories.append([])
+            }
+        }
+        guard histories.count == keys.count + 1 else {
+            return world.violated("history", "\(keys.count) questions have \(histories.count - 1) answers")
+        }
+        for (key, history) in zip(keys, histories) {
+            if let fault = world.records.fault(inHistory: history, of: key, at: now) {
+                return world.violated("history", fault)
+            }
+        }
+    }
+
+    // MARK: P9, P10
+
+    /// A daemon that reads this journal knows what this one knows, with and without the snapshot, twice alike.
+    private func checkRecovery() {
+        let contents = world.daemon.disk.contents
+        do {
+            let first = try world.daemon.answers(to: ["SUB *"], after: contents)
+            let here = rows(world.daemon.answers(to: ["SUB *"]))
+            guard compare(here, with: rows(first.bytes), "a recovery"), isLast else { return }
+            let second = try world.daemon.answers(to: ["SUB *"], after: contents)
+            if first.bytes != second.bytes || first.stateHash != second.stateHash {
+                return world.violated("P10", "two recoveries of one journal differ")
+            }
+            guard contents.prunedThrough == 0, contents.snapshotSequence != nil else { return }
+            var whole = contents
+            whole.snapshotSequence = nil
+            whole.snapshotChunks = []
+            let third = try world.daemon.answers(to: ["SUB *"], after: whole)
+            guard compare(here, with: rows(third.bytes), "a recovery without the snapshot") else { return }
+            if third.stateHash != first.stateHash {
+                world.violated("P9", "a recovery without the snapshot computes another state")
+            }
+        } catch {
+            world.violated("P9", "it would not recover: \(error)")
+        }
+    }
+
+    /// Rows of a snapshot, in the order of their bytes: what order they came in tells nothing.
+    private func rows(_ bytes: [UInt8]) -> [String] {
+        bytes.split(separator: UInt8(ascii: "\n")).filter { $0.starts(with: "SNAP ".utf8) }
+            .map { String(decoding: $0, as: UTF8.self) }.sorted()
+    }
+
+    private func compare(_ here: [String], with there: [String], _ what: String) -> Bool {
+        guard here != there else { return true }
+        let (lost, new) = (Set(here).subtracting(there).min(), Set(there).subtracting(here).min())
+        world.violated("P9", "\(lost ?? "nothing") is after \(what) \(new ?? "nothing")")
+        return false
+    }
+}

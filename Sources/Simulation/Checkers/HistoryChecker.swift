@@ -1,0 +1,192 @@
+import Hub
+import Journal
+import TelltaleModel
+import TelltaleWire
+
+/// Every record that ever became durable, as HISTORY tells it, held at once against the reference models.
+///
+/// It forgets nothing: what clients are told, what a daemon says of its past, and what pruning took away are held
+/// against it.
+final class HistoryChecker {
+    /// What happened under one key.
+    struct Story {
+        var reference: Reference
+        /// What HISTORY says of it, in all its lives.
+        var lines: [(heard: Int64, bytes: [UInt8])] = []
+        /// How many of them may be gone because the key was forgotten.
+        var forgottenCount = 0
+        /// Whose its newest life is: empty = everybody's, `nil` = not known.
+        var audience: [String]?
+        /// Somebody has seen it, or swiped it away.
+        var wasHandled = false
+    }
+
+    /// What goes out before a row.
+    struct Announcement {
+        var place: ObservationLog.KeyRev
+        var audience: [String]?
+    }
+
+    /// What an event did.
+    struct Effect {
+        var verdict: String
+        var rev: Int64
+    }
+
+    private unowned let world: World
+    private(set) var stories: [String: Story] = [:]
+    /// The state after each commit that gave its key a rev.
+    private(set) var states: [ObservationLog.KeyRev: String] = [:]
+    /// By `source/eid`.
+    private(set) var effects: [String: Effect] = [:]
+    /// Every tap that was taken, by its operation.
+    private(set) var operations: Set<String> = []
+    private(set) var milestones: [Announcement] = []
+    private(set) var alerts: [Announcement] = []
+    /// Resumes from before it cannot be complete.
+    private(set) var resumeFloor: Int64 = 0
+    private var lastSequence: Int64 = 0
+    private var lines = ClientLines()
+    var outages = Outages()
+
+    init(world: World) {
+        self.world = world
+    }
+
+    /// How long the daemon may take with what is due, when nothing holds it up: a sync that is under way, and its pace.
+    private var patience: Int64 { Int64(world.climate.slowestSync) + 5 }
+    /// And until it is durable, with a sync of its own.
+    private var reach: Int64 { 2 * patience }
+    private var retention: Int64 { Int64(world.climate.retention) * 1_000 }
+    /// Kinds live by the wall's clock, as controls and retention do.
+    private var hasOneClock: Bool { world.setting.clockSpeed == 1 }
+
+    /// These have become durable.
+    func take(_ records: [JournalRecord]) {
+        for record in records {
+            guard world.ledger.violations.isEmpty else { return }
+            guard record.sequence == lastSequence + 1 else {
+                return world.violated("P1", "record \(record.sequence) is written after record \(lastSequence)")
+            }
+            lastSequence = record.sequence
+            if !record.entity.isEmpty { take(record) }
+        }
+    }
+
+    private func take(_ record: JournalRecord) {
+        let (key, bytes) = (record.entity, Hub.historyLine(of: record))
+        guard let line = lines.readHeads(bytes).lines.first, let record = HistoryRecord(line) else {
+            return world.violated(
+                "history", "\(key) has an unreadable record: \(String(decoding: bytes, as: UTF8.self))")
+        }
+        if let fault = checkID(record) { return world.violated(fault.promise, "\(key): \(fault.what)") }
+        if record.type == "deadline" || record.type == "pruned" { checkPunctuality(of: record, key: key) }
+        var story =
+            stories.removeValue(forKey: key)
+            ?? Story(reference: Reference(key: key, retention: hasOneClock ? retention : nil))
+        let wasListed = story.reference.isListed == true
+        if let fault = story.reference.take(record) {
+            world.violated("reference", "\(key) at record \(record.sequence): \(fault)")
+        }
+        story.lines.append((record.heard, bytes))
+        if !wasListed, story.reference.isListed == true {
+            story.audience = record.id.map { world.ledger.audiences[$0] ?? [] }
+        }
+        if record.type == "seen" || record.type == "dismissed" { story.wasHandled = true }
+        if record.type == "set" || record.type == "press" { operations.insert("o\(record.sequence)") }
+        if record.type == "pruned" {
+            story.forgottenCount = story.lines.count
+            resumeFloor = max(resumeFloor, record.rev)
+        }
+        stories[key] = story
+        guard record.rev == record.sequence else { return }
+        let place = ObservationLog.KeyRev(key: key, rev: record.rev)
+        states[place] = record.state
+        guard case .order(let order) = story.reference else { return }
+        let announcement = Announcement(place: place, audience: story.audience)
+        if order.newestMilestone == record.rev { milestones.append(announcement) }
+        if order.newestAlert == record.rev { alerts.append(announcement) }
+    }
+
+    /// Whether a device of `account` has to be told. What any person handled may be nothing for their devices any more.
+    func isDue(_ announcement: Announcement, to account: String?) -> Bool {
+        guard let account else { return true }
+        guard stories[announcement.place.key]?.wasHandled == false, let audience = announcement.audience else {
+            return false
+        }
+        return audience.isEmpty || audience.contains(account)
+    }
+
+    /// Only what was sent is recorded, and each of it once (P1, P6).
+    private func checkID(_ record: HistoryRecord) -> (promise: String, what: String)? {
+        guard let id = record.id else { return nil }
+        if !world.ledger.sent.contains(id) { return ("P1", "\(id) is recorded, and nobody sent it") }
+        if let effect = effects[id] { return ("P6", "\(id) is recorded twice: rev \(effect.rev), then \(record.rev)") }
+        effects[id] = Effect(verdict: record.verdict, rev: record.rev)
+        return nil
+    }
+
+    /// A daemon starts: no connection of before is there any more.
+    func restarted() {
+        for key in stories.keys { stories[key]?.reference.restart() }
+    }
+
+    private func checkPunctuality(of record: HistoryRecord, key: String) {
+        guard hasOneClock else { return }
+        // The end of retention is no date of the order's own; the reference knows when it was due.
+        guard let due = record.type == "deadline" ? record.happened : stories[key]?.reference.nextDue else { return }
+        let excused = outages.excused(due, reach: reach)
+        if record.heard > excused + patience {
+            world.violated("deadline", "\(key) was due at \(due) and fired \(record.heard - due) ms late")
+        }
+    }
+
+    /// Nothing stays past its deadline.
+    func checkDeadlines(at now: Int64) {
+        guard hasOneClock else { return }
+        for (key, story) in stories.sorted(by: { $0.key < $1.key }) {
+            if story.reference.owesRestart {
+                return world.violated("reference", "\(key) is as it was before the restart")
+            }
+            guard let due = story.reference.nextDue else { continue }
+            if outages.excused(due, reach: reach) + patience < now {
+                return world.violated(
+                    "deadline", "\(key) is \(story.reference.state ?? ""), \(now - due) ms past its deadline")
+            }
+        }
+    }
+
+    /// What is wrong with the answer to the event `id`.
+    func fault(ofAnswer id: String, verdict: String, rev: Int64) -> String? {
+        guard let record = effects[id] else { return "\(id) is acknowledged, and is not on the disk" }
+        guard record.rev != rev || (verdict != "duplicate" && record.verdict != verdict) else { return nil }
+        return "\(id) is \(verdict) with rev \(rev), and was written as \(record.verdict), rev \(record.rev)"
+    }
+
+    /// What is wrong with a row, a deletion or an announcement of this rev.
+    func fault(of key: String, rev: Int64) -> String? {
+        states[ObservationLog.KeyRev(key: key, rev: rev)] == nil
+            ? "\(key) has rev \(rev), which no commit gave it" : nil
+    }
+
+    /// What is wrong with a record, as HISTORY tells it.
+    func fault(inRecord record: HistoryRecord, of key: String) -> String? {
+        record.sequence > lastSequence ? "\(key) has record \(record.sequence), and \(lastSequence) were written" : nil
+    }
+
+    /// What is wrong with HISTORY, as the daemon tells it of `key` at `now`.
+    func fault(inHistory lines: [[UInt8]], of key: String, at now: Int64) -> String? {
+        let whole = stories[key]?.lines ?? []
+        guard lines.count <= whole.count else {
+            return "\(key) has \(lines.count) records, and \(whole.count) were written"
+        }
+        let gone = whole.count - lines.count
+        for (line, known) in zip(lines, whole.dropFirst(gone)) where line != known.bytes {
+            return
+                "\(key) has the record \(String(decoding: line, as: UTF8.self)), which was \(String(decoding: known.bytes, as: UTF8.self))"
+        }
+        guard gone > stories[key]?.forgottenCount ?? 0 else { return nil }
+        let newest = whole[gone - 1].heard
+        return !hasOneClock || now - newest > retention ? nil : "\(key) has lost a record of \(now - newest) ms ago"
+    }
+}

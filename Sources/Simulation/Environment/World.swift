@@ -1,0 +1,426 @@
+import Hub
+import TelltaleModel
+import TelltaleWire
+
+/// A daemon, a network and a crowd, all from one seed.
+///
+/// Nothing in it asks the real time or draws real chance, and nothing depends on the order of a dictionary: the same
+/// climate gives the same history to the byte.
+final class World: Environment {
+    let climate: FaultProfile
+    let bug: SeededBug?
+    private(set) var now: Int64 = 0
+    private var queue = EventQueue()
+    private var random: SimulationRandom
+    private var wires: SimulationRandom
+    private(set) var daemon: SimulatedDaemon!
+    private(set) var clients: [any SimulatedClient] = []
+    let ledger = ObservationLog()
+    private(set) var records: HistoryChecker!
+    var chronicle: HistoryChecker? { records }
+    let setting: Setting
+    private(set) var stage: ScriptRunner?
+    private(set) var player: TracePlayer?
+    /// Is asked before each thing that happens, with its time, whether it may: for who watches.
+    var mayGoOn: ((Int64) -> Bool)?
+    private var arrivalCount = 0
+    private var isPastArrivals = false
+    /// Milliseconds by which the wall clock is ahead of where it began.
+    private var wallOffset: Int64 = 0
+    /// The hub's time. It does not go back when the wall's does, but what a crash undoes takes it back to its newest record.
+    private var hubClock = World.begin
+    /// From now on no fault happens, and nothing new is sent.
+    private(set) var isCalm = false
+    private(set) var inputCount = 0
+    private var crashesLeft = 0
+    private var tampering: BugInjector?
+    private(set) var steps = 0
+
+    /// Where every run's calendar begins.
+    static let begin: Int64 = 1_763_719_200_000
+
+    /// Is told every piece that a client reads and sends, for somebody who looks for a fault.
+    private let trace: Trace?
+    typealias Trace = (_ time: Int64, _ client: Int, _ text: String) -> Void
+
+    init(_ climate: FaultProfile, setting: Setting = Setting(), bug: SeededBug?, trace: Trace?) throws(SimulatedKinds
+        .KindFault)
+    {
+        self.climate = climate
+        self.setting = setting
+        self.bug = bug
+        self.trace = trace
+        random = SimulationRandom(seed: climate.seed)
+        wires = random.fork()
+        if let bug { tampering = BugInjector(bug, random: SimulationRandom(seed: climate.seed &+ 77)) }
+        var configuration = HubConfiguration()
+        configuration.decisions.retention = .seconds(Int64(climate.retention))
+        configuration.limits.heartbeat = 5_000
+        configuration.decisions.clockSpeed = Double(setting.clockSpeed)
+        records = HistoryChecker(world: self)
+        daemon = SimulatedDaemon(
+            world: self, kinds: try SimulatedKinds.load(for: setting, bug: bug), configuration: configuration)
+        daemon.disk.refusedGap = { [unowned self] sequence, last in
+            violated("P1", "record \(sequence) is written after record \(last)")
+        }
+        daemon.disk.written = { [unowned self] in records.take($0) }
+        populate()
+    }
+
+    private func populate() {
+        func add(_ make: (Int, SimulationRandom) -> any SimulatedClient) {
+            clients.append(make(clients.count, random.fork()))
+        }
+        for number in 0..<climate.producers {
+            add { OrderSystem(world: self, index: $0, number: number, random: $1) }
+        }
+        for number in 0..<climate.screens { add { Screen(world: self, index: $0, number: number, random: $1) } }
+        for number in 0..<climate.providers { add { LampProvider(world: self, index: $0, number: number, random: $1) } }
+        for number in 0..<climate.fingers { add { TapClient(world: self, index: $0, number: number, random: $1) } }
+        for _ in 0..<climate.wanderers { add { ChurnClient(world: self, index: $0, random: $1) } }
+    }
+
+    /// Puts the scenario's script and trace into it.
+    func stageScenario(_ expectations: Expectations) {
+        ledger.latency = LatencyBook()
+        (stage, player) = ScriptRunner.set(in: self, expectations: expectations, clients: &clients)
+    }
+
+    // MARK: Time
+
+    var wall: Timestamp { Timestamp(milliseconds: Self.begin + now + wallOffset) }
+    var hubTime: HubTime {
+        let time = Timestamp(milliseconds: wall.milliseconds + now * (setting.clockSpeed - 1))
+        return HubTime(time: time, wall: wall, monotonic: now)
+    }
+    var instant: Int64 { now * 1_000 }
+    var daemonTime: Int64 { hubTime.time.milliseconds }
+    var durableSequence: Int64 { daemon.disk.durableSequence }
+    func patience(_ span: Int64) -> Int64 { span }
+    func isOwn(_ key: String) -> Bool { true }
+    func scheduleLater(_ what: Int, for client: any SimulatedClient, after delay: Int64) {
+        schedule(.later(client: client.index, what: what), after: delay)
+    }
+
+    func schedule(_ event: EventQueue.Event, after delay: Int64) {
+        queue.schedule(event, at: now + max(0, delay))
+    }
+
+    func wireDelay() -> Int64 { wires.pick(0...Int64(max(1, climate.slowestWire))) }
+    func syncDelay() -> Int64 { wires.pick(1...Int64(max(1, climate.slowestSync))) }
+
+    // MARK: Run
+
+    /// Lives through storms and calms. What was not kept is in ``ledger``.
+    func run() {
+        setDisk(isFull: climate.startsFull)
+        if climate.startsFull { schedule(.disk(isFull: false), after: random.pick(100...10_000)) }
+        daemon.start()
+        for client in clients { schedule(.move(client: client.index), after: random.pick(0...2_000)) }
+        stage?.begin()
+        player?.begin()
+        arrive()
+        let storms = stage == nil ? 3 : 1
+        let crashesBefore = climate.crashes
+        for storm in 0..<storms where ledger.violations.isEmpty {
+            isCalm = false
+            let quota = climate.inputs * (storm + 1) / storms
+            let crashes = crashesBefore * (storm + 1) / storms - crashesBefore * storm / storms
+            planFaults(crashes: crashes)
+            while isGoingOn(quota), ledger.violations.isEmpty, now < 36_000_000, step() {}
+            calm(isLast: storm == storms - 1)
+        }
+    }
+
+    private func isGoingOn(_ quota: Int) -> Bool {
+        if crashesLeft > 0 || stage?.isDone == false || player?.isDone == false { return true }
+        return inputCount < quota && climate.producers + climate.fingers > 0 && !isPastArrivals
+    }
+
+    /// The next arrivals of an open model.
+    private func arrive() {
+        guard let arrivals = setting.arrivals else { return }
+        guard let next = arrivals.next(after: now, index: arrivalCount, random: &random) else {
+            isPastArrivals = true
+            return
+        }
+        schedule(.arrival(count: next.count), after: next.time - now)
+    }
+
+    private func planFaults(crashes: Int) {
+        crashesLeft = crashes
+        // Within the storm, as far as its length can be told beforehand.
+        let span = max(5_000, min(60_000, Int64(climate.inputs) * 20))
+        for _ in 0..<crashes { schedule(.crash, after: random.pick(1_000...span)) }
+        for _ in 0..<climate.fullDisks {
+            let start = random.pick(1_000...60_000)
+            schedule(.disk(isFull: true), after: start)
+            schedule(.disk(isFull: false), after: start + random.pick(500...8_000))
+        }
+        for _ in 0..<climate.storms { schedule(.storm, after: random.pick(1_000...span)) }
+        for _ in 0..<climate.clockJumps {
+            schedule(
+                .clockJump(random.chance(500) ? random.pick(-20_000...0) : random.pick(0...90_000)),
+                after: random.pick(1...60_000))
+        }
+    }
+
+    /// Faults stop and writes stop; then everybody must end on the newest state (P4).
+    private func calm(isLast: Bool) {
+        guard ledger.violations.isEmpty else { return }
+        isCalm = true
+        setDisk(isFull: false)
+        for client in clients { client.calmDown() }
+        let end = now + 90_000
+        while let next = queue.nextTime, next < end, ledger.violations.isEmpty { guard step() else { break } }
+        // Until what is on the wires has arrived.
+        // A thin wire with much to carry takes its minutes.
+        let latest = now + 600_000
+        while !isQuiet, now < latest, ledger.violations.isEmpty { guard step() else { break } }
+        guard ledger.violations.isEmpty else { return }
+        guard isQuiet else { return violated("P4", "it does not come to rest") }
+        ConvergenceCheck(world: self, isLast: isLast).run()
+    }
+
+    private func setDisk(isFull: Bool) {
+        daemon.disk.isFull = isFull
+        trace?(now, -1, isFull ? "the disk is full" : "the disk has room")
+        if isFull {
+            records.outages.begin(.fullDisk, at: hubClock)
+        } else {
+            // What was refused is tried again after a second.
+            records.outages.end(.fullDisk, at: hubClock + 1_010 + 2 * Int64(climate.slowestSync))
+        }
+    }
+
+    /// The daemon has come back, with what was on the disk.
+    func recovered(to clock: Int64) {
+        hubClock = max(clock, wall.milliseconds)
+        records.outages.end(.down, at: hubClock)
+    }
+
+    private var isQuiet: Bool {
+        daemon.isUp && daemon.isIdle
+            && clients.allSatisfy { client in
+                guard let link = client.link else { return true }
+                return link.buffered == 0 && link.unsent.isEmpty && !client.isWaiting
+            }
+    }
+
+    /// One thing happens.
+    private func step() -> Bool {
+        if let mayGoOn, let next = queue.nextTime, !mayGoOn(next) { return false }
+        guard let (time, event) = queue.pop() else { return false }
+        now = max(now, time)
+        hubClock = max(hubClock, wall.milliseconds)
+        steps += 1
+        switch event {
+        case .toServer(let link, let bytes): daemon.received(bytes, on: link)
+        case .toClient(let link, let bytes): arrived(bytes, at: link)
+        case .halfClosed(let link): daemon.inputEnded(link)
+        case .lostAtServer(let link): daemon.lost(link)
+        case .lostAtClient(let link): lostAtClient(link)
+        case .read(let link):
+            link.isReadScheduled = false
+            read(link)
+        case .move(let client):
+            clients[client].move()
+            schedule(.move(client: client), after: clients[client].untilNextMove)
+        case .later(let client, let what): clients[client].doLater(what)
+        case .synced(let generation): if generation == daemon.generation, daemon.isUp { daemon.synced() }
+        case .snapshotWritten(let generation):
+            if generation == daemon.generation, daemon.isUp { daemon.snapshotWritten() }
+        case .daemonTimer(let generation, let version):
+            if generation == daemon.generation { daemon.timerFired(version: version) }
+        case .lookAtBlocked(let generation): if generation == daemon.generation, daemon.isUp { daemon.lookAtBlocked() }
+        case .crash:
+            guard !isCalm else { break }
+            guard daemon.isUp else {
+                schedule(.crash, after: 1_000)
+                break
+            }
+            crashesLeft -= 1
+            trace?(now, -1, "crash")
+            daemon.crash(keepingUnsynced: random.chance(500))
+            records.outages.begin(.down, at: hubClock)
+            schedule(.start, after: random.pick(10...3_000))
+        case .start:
+            if !daemon.isUp {
+                trace?(now, -1, "start")
+                daemon.start()
+            }
+        case .disk(let isFull): setDisk(isFull: isFull && !isCalm)
+        case .clockJump(let span):
+            guard !isCalm else { break }
+            // Nobody tells the daemon; it sees when it wakes, and it looks at its readers every second.
+            records.outages.jump(from: wall.milliseconds, to: wall.milliseconds + span + 1_010)
+            wallOffset += span
+            trace?(now, -1, "the clock jumps by \(span) ms")
+        case .storm: if !isCalm { for client in clients { client.vanish() } }
+        case .arrival(let count):
+            let systems = clients.prefix(climate.producers)
+            if !isCalm, !systems.isEmpty {
+                arrivalCount += 1
+                (systems[random.below(systems.count)] as? OrderSystem)?.arrive(count)
+                arrive()
+            } else if isCalm {
+                // Until the next storm.
+                schedule(.arrival(count: count), after: 1_000)
+            }
+        }
+        return true
+    }
+
+    func countInput() { inputCount += 1 }
+
+    func violated(_ promise: String, _ what: String) {
+        ledger.violations.append(Violation(promise: promise, what: what, time: now))
+    }
+
+    // MARK: Network
+
+    /// A client connects.
+    func connect(_ client: any SimulatedClient) -> Link {
+        let link = Link(
+            client: client.index, capacity: [2_000, 16_000, 200_000][random.below(3)],
+            generation: daemon.generation)
+        // It takes a moment until the daemon hears of it; nothing is lost by accepting at once.
+        daemon.accept(link)
+        daemon.turn()
+        return link
+    }
+
+    /// A client sends.
+    func send(_ text: String, on link: Link) {
+        guard link.isOpenAtClient else { return }
+        trace?(now, link.client, "> " + text)
+        inPieces(Array(text.utf8)) { piece in
+            link.lastArrivalAtServer = max(link.lastArrivalAtServer, now + wireDelay())
+            queue.schedule(.toServer(link, piece), at: link.lastArrivalAtServer)
+        }
+    }
+
+    /// Cuts what is sent, as a network does.
+    private func inPieces(_ bytes: [UInt8], _ body: ([UInt8]) -> Void) {
+        var start = 0
+        while start < bytes.count {
+            let isSliced = !isCalm && wires.chance(climate.slices)
+            let count = isSliced ? 1 + wires.below(bytes.count - start) : bytes.count - start
+            body(count == bytes.count ? bytes : Array(bytes[start..<start + count]))
+            start += count
+        }
+    }
+
+    func halfClose(_ link: Link) {
+        link.lastArrivalAtServer = max(link.lastArrivalAtServer, now + wireDelay())
+        queue.schedule(.halfClosed(link), at: link.lastArrivalAtServer)
+    }
+
+    /// A client goes without a word.
+    func reset(_ link: Link) {
+        link.isOpenAtClient = false
+        link.lastArrivalAtServer = max(link.lastArrivalAtServer, now + wireDelay())
+        queue.schedule(.lostAtServer(link), at: link.lastArrivalAtServer)
+    }
+
+    /// The daemon sends.
+    ///
+    /// - Returns: Whether the socket took all of it.
+    func send(_ bytes: [UInt8], to link: Link) -> Bool {
+        var bytes = bytes
+        tampering?.change(&bytes, toPerson: (clients[link.client] as? Screen)?.account != nil)
+        EmissionCheck.check(bytes, limit: daemon.configuration.limits.bytesPerFlush + (1 << 16), world: self)
+        link.unsent.append(bytes)
+        push(link)
+        return link.unsent.isEmpty
+    }
+
+    /// Nothing more comes from the daemon.
+    func finish(_ link: Link) {
+        link.isFinishing = true
+        if link.unsent.isEmpty { hangUp(link) }
+    }
+
+    private func hangUp(_ link: Link) {
+        link.lastArrivalAtClient = max(link.lastArrivalAtClient, now + wireDelay())
+        queue.schedule(.lostAtClient(link), at: link.lastArrivalAtClient)
+        queue.schedule(.lostAtServer(link), at: link.lastArrivalAtClient)
+    }
+
+    /// What the socket takes goes on its way.
+    private func push(_ link: Link) {
+        let count = min(link.capacity - link.buffered, link.unsent.count)
+        guard count > 0 else { return }
+        let bytes = link.unsent.take(count)
+        link.buffered += count
+        link.lastProgress = now
+        inPieces(bytes) { piece in
+            link.lastArrivalAtClient = max(link.lastArrivalAtClient, now + wireDelay())
+            queue.schedule(.toClient(link, piece), at: link.lastArrivalAtClient)
+        }
+    }
+
+    private func arrived(_ bytes: [UInt8], at link: Link) {
+        guard link.isOpenAtClient else { return }
+        link.received.append(bytes)
+        read(link)
+    }
+
+    func read(_ link: Link) {
+        guard link.isOpenAtClient, !link.received.isEmpty, !link.isReadScheduled else { return }
+        let count = min(link.readingLimit ?? .max, link.received.count)
+        let bytes = link.received.take(count)
+        link.buffered -= count
+        ledger.heard(bytes, client: link.client, at: now)
+        trace?(now, link.client, "< " + String(decoding: bytes, as: UTF8.self))
+        clients[link.client].received(bytes, on: link)
+        let wasBlocked = !link.unsent.isEmpty
+        push(link)
+        if wasBlocked, link.unsent.isEmpty {
+            if link.isFinishing { hangUp(link) } else { daemon.becameWritable(link) }
+        }
+        if link.readingLimit != nil, !link.received.isEmpty {
+            link.isReadScheduled = true
+            schedule(.read(link), after: link.pause)
+        }
+    }
+
+    func wasHungUp(_ link: Link) -> Bool {
+        daemon.isUp && link.session == nil && !link.isFinishing && link.wasAcceptedIn == daemon.generation
+            && !link.wasCut
+    }
+
+    private func lostAtClient(_ link: Link) {
+        guard link.isOpenAtClient else { return }
+        // What came before the end is read before it.
+        if !link.received.isEmpty {
+            link.readingLimit = nil
+            link.isReadScheduled = false
+            read(link)
+        }
+        link.isOpenAtClient = false
+        clients[link.client].lost(link)
+    }
+
+    func tampered(_ bytes: [UInt8]) -> [UInt8] {
+        tampering?.changeRequests(bytes, durable: daemon.disk.durableSequence) ?? bytes
+    }
+}
+
+/// Somebody at the other end of a connection.
+protocol SimulatedClient: AnyObject {
+    var index: Int { get }
+    var link: Link? { get }
+    /// It waits for something that the daemon owes it.
+    var isWaiting: Bool { get }
+    var untilNextMove: Int64 { get }
+    /// Does something, as it comes to mind.
+    func move()
+    func doLater(_ what: Int)
+    /// Goes without a word, as at a reconnect storm, and comes back at its next move.
+    func vanish()
+    func received(_ bytes: [UInt8], on link: Link)
+    func lost(_ link: Link)
+    /// Whatever it did wrong it leaves off, and it comes back if it is away.
+    func calmDown()
+}

@@ -1,0 +1,160 @@
+/// Changes lines on their way, as a daemon with a bug would have written or read them.
+struct BugInjector {
+    private let bug: SeededBug
+    private var random: SimulationRandom
+    private var oldRow: String?
+    private var bodies: [String: String] = [:]
+    private var newestOperation: String?
+
+    init(_ bug: SeededBug, random: SimulationRandom) {
+        self.bug = bug
+        self.random = random
+    }
+
+    private static let outgoing: Set<SeededBug> = [
+        .deletionDropped, .rowDropped, .rowRepeated, .milestoneDropped, .replyDropped, .repliesSwapped, .liveDropped,
+        .bodyChanged, .revTooHigh, .cursorAhead, .cursorBehind, .duplicateAppliedAgain, .snapshotRowDropped,
+        .verdictWrong, .oldAnswerAccepted, .alertConflated, .alertRepeated, .cursorIsRev, .rowsQueued, .farewellUntold,
+    ]
+
+    /// Of what the daemon says to a client, which acts for a person or does not.
+    mutating func change(_ bytes: inout [UInt8], toPerson: Bool) {
+        guard Self.outgoing.contains(bug) else { return }
+        var lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+        switch bug {
+        case .repliesSwapped:
+            if lines.count > 1, random.chance(50), lines[0].hasPrefix("OK "), lines[1].hasPrefix("OK ") {
+                lines.swapAt(0, 1)
+            }
+        case .alertRepeated:
+            let alert = lines.first { $0.hasPrefix("ALERT ") }
+            if alert != nil, let oldRow, random.chance(200) { lines.insert(oldRow, at: 0) }
+            oldRow = alert ?? oldRow
+        case .rowsQueued:
+            // A row of the same key that has not left yet leaves too.
+            if let row = lines.last(where: { $0.hasPrefix("UPD ") }), random.chance(20) { lines.append(row) }
+        case .farewellUntold:
+            func key(_ line: String) -> Substring? { line.split(separator: " ").first { $0.hasPrefix("key=") } }
+            let gone = Set(lines.filter { $0.hasPrefix("DEL ") }.compactMap(key))
+            lines.removeAll { line in
+                toPerson && (line.hasPrefix("MILE ") || line.hasPrefix("ALERT "))
+                    && key(line).map(gone.contains) == true
+            }
+        case .rowRepeated:
+            let row = lines.first { $0.hasPrefix("UPD ") }
+            if row != nil, let oldRow, random.chance(50) { lines.append(oldRow) }
+            oldRow = row ?? oldRow
+        case _:
+            var kept: [String] = []
+            for line in lines { if let line = changed(line) { kept.append(line) } }
+            lines = kept
+        }
+        bytes = Array(lines.map { $0 + "\n" }.joined().utf8)
+    }
+
+    private mutating func changed(_ line: String) -> String? {
+        switch bug {
+        case .deletionDropped: return line.hasPrefix("DEL ") && random.chance(100) ? nil : line
+        case .rowDropped: return line.hasPrefix("UPD ") && random.chance(10) ? nil : line
+        case .snapshotRowDropped: return line.hasPrefix("SNAP ") && random.chance(50) ? nil : line
+        case .milestoneDropped: return line.hasPrefix("MILE ") && random.chance(50) ? nil : line
+        case .replyDropped: return line.hasPrefix("OK ") && random.chance(5) ? nil : line
+        case .alertConflated: return line.hasPrefix("ALERT ") && random.chance(100) ? nil : line
+        case .cursorIsRev:
+            guard line.hasPrefix("UPD "), let rev = line.number(after: " rev=") else { return line }
+            return line.changingCursor { _ in rev }
+        case .liveDropped: return line.hasPrefix("LIVE ") && random.chance(50) ? nil : line
+        case .bodyChanged:
+            return line.hasPrefix("UPD ") && random.chance(20)
+                ? line.with("\"lifecycle\":\"active\"", "\"lifecycle\":\"stale\"") : line
+        case .revTooHigh:
+            return line.hasPrefix("UPD ") && random.chance(10)
+                ? line.changingNumber(after: " rev=") { $0 + 100_000 } : line
+        case .cursorAhead: return line.changingCursor { $0 + 3 }
+        case .cursorBehind: return random.chance(50) ? line.changingCursor { max(0, $0 - 50) } : line
+        case .duplicateAppliedAgain: return line.with("verdict=duplicate", "verdict=applied")
+        case .verdictWrong:
+            return line.hasPrefix("OK ") && random.chance(20)
+                ? line.with("verdict=applied", "verdict=duplicate").changingNumber(after: " rev=") { max(1, $0 - 1) }
+                : line
+        case .oldAnswerAccepted:
+            if line.hasPrefix("DO ") {
+                newestOperation = line.split(separator: " ").first { $0.hasPrefix("op=") }.map(String.init)
+            }
+            return line
+        case _: return line
+        }
+    }
+
+    /// Of what the daemon hears.
+    mutating func changeRequests(_ bytes: [UInt8], durable: Int64) -> [UInt8] {
+        switch bug {
+        case .byteLost:
+            guard bytes.count > 1, random.chance(5) else { return bytes }
+            var bytes = bytes
+            bytes.remove(at: random.below(bytes.count))
+            return bytes
+        case .accountForgotten:
+            return rewritten(bytes) { $0.hasPrefix("HELLO ") ? $0.with(" account=alice", "") : $0 }
+        case .eventIDForgotten:
+            return random.chance(100)
+                ? rewritten(bytes) { $0.hasPrefix("EVT ") ? $0.with(" eid=", " xid=") : $0 } : bytes
+        case .resumeFromNewest:
+            return rewritten(bytes) { $0.hasPrefix("SUB ") ? $0.changingCursor(named: " from=") { _ in durable } : $0 }
+        case .oldAnswerAccepted:
+            guard let newest = newestOperation else { return bytes }
+            return rewritten(bytes) { line in
+                guard line.hasPrefix("DONE "),
+                    let old = line.split(separator: " ").first(where: { $0.hasPrefix("op=") })
+                else { return line }
+                return line.with(String(old), newest)
+            }
+        case _: return bytes
+        }
+    }
+
+    /// Whole lines alone: a piece of one passes as it is.
+    private func rewritten(_ bytes: [UInt8], _ body: (String) -> String) -> [UInt8] {
+        guard bytes.last == UInt8(ascii: "\n") else { return bytes }
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+        return Array(lines.map { body(String($0)) }.joined(separator: "\n").utf8)
+    }
+}
+
+extension String {
+    /// With the first `old` replaced.
+    fileprivate func with(_ old: String, _ new: String) -> String {
+        guard let place = firstRange(of: old) else { return self }
+        return String(self[..<place.lowerBound]) + new + self[place.upperBound...]
+    }
+
+    private func firstRange(of text: String) -> Range<String.Index>? {
+        var start = startIndex
+        while start < endIndex {
+            if self[start...].hasPrefix(text) { return start..<index(start, offsetBy: text.count) }
+            start = index(after: start)
+        }
+        return nil
+    }
+
+    fileprivate func number(after mark: String) -> Int64? {
+        firstRange(of: mark).flatMap { Int64(self[$0.upperBound...].prefix { $0.isNumber }) }
+    }
+
+    fileprivate func changingNumber(after mark: String, _ body: (Int64) -> Int64) -> String {
+        guard let place = firstRange(of: mark) else { return self }
+        let digits = self[place.upperBound...].prefix { $0.isNumber }
+        guard let number = Int64(digits) else { return self }
+        return String(self[..<place.upperBound]) + "\(body(number))" + self[digits.endIndex...]
+    }
+
+    fileprivate func changingCursor(named name: String = " cur=", _ body: (Int64) -> Int64) -> String {
+        guard let place = firstRange(of: name) else { return self }
+        let epoch = self[place.upperBound...].prefix { $0 != ":" && $0 != " " }
+        guard epoch.endIndex < endIndex, self[epoch.endIndex] == ":" else { return self }
+        let start = index(after: epoch.endIndex)
+        let digits = self[start...].prefix { $0.isNumber }
+        guard let number = Int64(digits) else { return self }
+        return String(self[..<start]) + "\(body(number))" + self[digits.endIndex...]
+    }
+}

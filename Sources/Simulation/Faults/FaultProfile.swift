@@ -1,0 +1,110 @@
+/// Which faults a run has, and how harsh they are. Every number is a share of a thousand where nothing else is said.
+///
+/// A seed picks one; a run that failed is made smaller by setting them to 0 one by one.
+public struct FaultProfile: Sendable, Equatable {
+    public var seed: UInt64
+    public var producers = 4
+    public var screens = 12
+    public var providers = 2
+    public var fingers = 2
+    /// Posts and taps after which nothing new is sent.
+    public var inputs = 2_000
+    /// Of the daemon, without warning.
+    public var crashes = 1
+    /// Times at which the disk is full for some seconds.
+    public var fullDisks = 0
+    /// The disk is full when the daemon starts for the first time.
+    public var startsFull = false
+    /// Wall clock jumps.
+    public var clockJumps = 0
+    /// Records between two snapshots.
+    public var snapshotEvery = 500
+    /// The slowest sync, in milliseconds.
+    public var slowestSync = 20
+    /// A wire's longest delay, in milliseconds.
+    public var slowestWire = 30
+    /// Writes that arrive in pieces.
+    public var slices = 200
+    /// Connections that a client breaks, at each of its moves.
+    public var resets = 20
+    /// Half-closes, at each move of a producer.
+    public var halfCloses = 5
+    /// Screens that read slowly, or not at all for a while.
+    public var slowReaders = 150
+    /// Events that are posted again although they were answered.
+    public var duplicates = 30
+    /// Events that the machine has no use for now.
+    public var disorder = 200
+    /// Lines that no server should accept.
+    public var badLines = 10
+    /// Providers that answer late, wrongly, or not at all.
+    public var lies = 150
+    /// How long a dismissed order can be asked for, in seconds.
+    public var retention = 300
+    /// Events that happen and are never told.
+    public var drops = 0
+    /// Events leave within so many places of their own; 0 or 1: in order.
+    public var reorderWindow = 0
+    /// Times at which everybody's connection breaks at once.
+    public var storms = 0
+    /// Actions that a provider says it could not do.
+    public var providerFailures = 0
+    /// A provider's longest time for an action, in milliseconds, where it takes its time; 0: 1,500.
+    public var slowestProvider = 0
+    /// Taps that come twice.
+    public var doubleTaps = 100
+    /// Taps on what is out of date; 0: some.
+    public var staleTaps = 0
+    /// Who follows this and that on one connection, and gives it up again.
+    public var wanderers = 0
+    /// Events that bring an alert of their own.
+    public var ownAlerts = 0
+    /// Events that tell of a moment that is over.
+    public var lateEvents = 0
+
+    public init(seed: UInt64) {
+        self.seed = seed
+        var random = SimulationRandom(seed: seed ^ 0x0C11_3A7E)
+        // Half of the faults are off in a run, so that one does not always hide another.
+        func maybe(_ value: Int, _ random: inout SimulationRandom) -> Int { random.chance(500) ? value : 0 }
+        crashes = 1 + random.below(3)
+        fullDisks = maybe(1 + random.below(3), &random)
+        startsFull = random.chance(100)
+        clockJumps = maybe(1 + random.below(2), &random)
+        snapshotEvery = [100, 300, 1_000, 100_000][random.below(4)]
+        slowestSync = [1, 5, 20, 200][random.below(4)]
+        slowestWire = [1, 10, 100, 1_000][random.below(4)]
+        slices = maybe(random.below(800), &random)
+        resets = maybe(random.below(60), &random)
+        halfCloses = maybe(random.below(20), &random)
+        slowReaders = maybe(random.below(400), &random)
+        duplicates = maybe(random.below(100), &random)
+        disorder = maybe(random.below(500), &random)
+        badLines = maybe(random.below(30), &random)
+        lies = maybe(random.below(500), &random)
+        retention = [30, 300, 3_000][random.below(3)]
+        wanderers = 1
+        ownAlerts = maybe(random.below(300), &random)
+        lateEvents = maybe(random.below(100), &random)
+        storms = maybe(1 + random.below(2), &random)
+        reorderWindow = maybe(random.below(10), &random)
+        doubleTaps = random.below(300)
+    }
+}
+
+/// A promise that was not kept.
+public struct Violation: Sendable, Equatable, CustomStringConvertible {
+    /// `P1` … `P10` of the list of promises, or `protocol` for a rule of the wire.
+    public var promise: String
+    public var what: String
+    /// Milliseconds after the run's start.
+    public var time: Int64
+
+    public init(promise: String, what: String, time: Int64) {
+        self.promise = promise
+        self.what = what
+        self.time = time
+    }
+
+    public var description: String { "\(promise) at \(time) ms: \(what)" }
+}

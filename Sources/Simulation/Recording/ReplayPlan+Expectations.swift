@@ -1,0 +1,59 @@
+public import TelltaleModel
+
+extension Trace.Case {
+    /// The state that the data itself says this case ended in, as the kinds that ship name it (protocol.md §8).
+    ///
+    /// An order's source tells a final status; where that is no event of the source, the last event it stands for. A
+    /// flight's source tells none: its last event is what became of it.
+    public var expectedState: String? {
+        if let finalStatus { return Self.statesOfStatuses[finalStatus] ?? finalStatus }
+        return rows.last.map { Self.statesOfEvents[$0.event] ?? $0.event }
+    }
+
+    private static let statesOfStatuses = [
+        "shipped": "handed_to_carrier", "invoiced": "approved", "processing": "approved",
+    ]
+    private static let statesOfEvents = [
+        "scheduled_departure": "scheduled", "arrived_dest_local": "arrived", "diverted_or_unknown": "diverted",
+    ]
+}
+
+/// Whether every case ended as the data says.
+public struct OutcomeCheck: Hashable, Sendable {
+    public struct Disagreement: Hashable, Sendable, CustomStringConvertible {
+        public var key: Key
+        public var expected: String
+        public var found: String
+        /// Who says so.
+        public var place: String
+
+        public var description: String { "\(key): the data says \(expected), \(place) says \(found)" }
+    }
+
+    public private(set) var agreementCount = 0
+    public private(set) var disagreements: [Disagreement] = []
+    /// Cases by the states that the data gives them.
+    public private(set) var counts: [String: Int] = [:]
+
+    public init() {}
+
+    public var isClean: Bool { disagreements.isEmpty }
+
+    /// - Parameters:
+    ///   - expected: By the data.
+    ///   - found: Each place that shows the case, and what it shows; `nil` for nothing.
+    public mutating func compare(_ key: Key, expected: String, found: [(place: String, state: String?)]) {
+        counts[expected, default: 0] += 1
+        let wrong = found.filter { $0.state != expected }
+        if wrong.isEmpty { agreementCount += 1 }
+        disagreements += wrong.map {
+            Disagreement(key: key, expected: expected, found: $0.state ?? "nothing", place: $0.place)
+        }
+    }
+
+    /// `484 delivered, 5 handed_to_carrier`: the most frequent first.
+    public var countsText: String {
+        counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { "\($0.value) \($0.key)" }
+            .joined(separator: ", ")
+    }
+}

@@ -1,0 +1,112 @@
+internal import TelltaleModel
+
+/// What a crowd plays with: activities that go their usual roads, and controls.
+public struct Cast: Sendable, Hashable {
+    /// A kind of activity.
+    public struct Part: Sendable, Hashable {
+        public var kind: String
+        /// How often it begins, against the others.
+        public var weight: Int
+        /// The events of a life without troubles, in order.
+        public var road: [String]
+        /// Events that a disorderly sender adds.
+        public var others: [String]
+
+        public init(kind: String, weight: Int, road: [String], others: [String]) {
+            (self.kind, self.weight, self.road, self.others) = (kind, weight, road, others)
+        }
+    }
+
+    public var parts: [Part]
+    /// Keys. A scenario's own exist once their provider has reported them.
+    public var toggles: [String]
+    public var buttons: [String]
+    /// Whether a provider reports every control when it comes.
+    public var reportsControls = false
+
+    /// The kinds of ``SimulatedKinds``.
+    public static let simulated = Cast(
+        parts: [
+            Part(kind: "order", weight: 700, road: roads["order"]?.road ?? [], others: ["cancel"]),
+            Part(kind: "ride", weight: 300, road: roads["ride"]?.road ?? [], others: ["cancel"]),
+        ], toggles: ["lamp/1", "lamp/2", "lamp/3"], buttons: ["bell/1"])
+
+    /// The usual roads of the kinds that ship.
+    static let roads: [String: (road: [String], others: [String])] = [
+        "order": (["start", "confirm", "brew", "ready", "collect"], ["cancel"]),
+        "ride": (["start", "ride", "pause", "ride", "arrive"], ["cancel"]),
+        "coffee-order": (["start", "confirm", "brew", "ready", "collect"], ["cancel"]),
+        "flight": (["scheduled_departure", "departed", "arrived_dest_local"], ["canceled"]),
+        "parcel": (["purchased", "approved", "handed_to_carrier", "delivered"], ["canceled"]),
+    ]
+
+    func pick(_ random: inout SimulationRandom) -> Part? {
+        var draw = random.below(parts.reduce(0) { $0 + $1.weight })
+        for part in parts {
+            draw -= part.weight
+            if draw < 0 { return part }
+        }
+        return parts.last
+    }
+
+    func road(of kind: some StringProtocol) -> (road: [String], others: [String]) {
+        parts.first { $0.kind == kind }.map { ($0.road, $0.others) } ?? ([], [])
+    }
+
+    /// The kinds of its controls, each once.
+    var controlKinds: [String] {
+        var kinds: [String] = []
+        for key in toggles + buttons {
+            let kind = String(key.prefix { $0 != "/" })
+            if !kinds.contains(kind) { kinds.append(kind) }
+        }
+        return kinds
+    }
+}
+
+extension Cast {
+    /// Of `population`: `kinds`, `toggles` and `buttons`; the swarm's own where a scenario names none.
+    init(_ reader: inout ScenarioReader) throws(Scenario.Fault) {
+        self = .simulated
+        if let kinds = try reader.inner("kinds") {
+            parts = []
+            for member in kinds.members {
+                let path = "\(kinds.path).\(member.name)"
+                var (road, others) = Self.roads[member.name] ?? ([], [])
+                var weight = 1
+                if let number = member.value.integer {
+                    weight = Int(number)
+                } else {
+                    guard member.value.object != nil else {
+                        throw Scenario.Fault(at: path, "takes a weight, or an object of weight, road and others")
+                    }
+                    var part = try ScenarioReader(member.value, at: path)
+                    weight = try part.count("weight", 1...1_000_000) ?? 1
+                    road = try part.texts("road") ?? road
+                    others = try part.texts("others") ?? others
+                    try part.finish()
+                }
+                guard (1...1_000_000).contains(weight) else {
+                    throw Scenario.Fault(at: path, "takes a weight from 1 to 1000000")
+                }
+                guard !road.isEmpty else {
+                    throw Scenario.Fault(
+                        at: path,
+                        "needs its road, the events of a usual life: { \"weight\": 1, \"road\": [\"start\", …] }")
+                }
+                parts.append(Part(kind: member.name, weight: weight, road: road, others: others))
+            }
+            guard !parts.isEmpty else { throw Scenario.Fault(at: kinds.path, "names no kind") }
+            (toggles, buttons) = ([], [])
+            reportsControls = true
+        }
+        for (name, path) in [("toggles", \Cast.toggles), ("buttons", \Cast.buttons)] {
+            guard let keys = try reader.texts(name) else { continue }
+            if let bad = keys.first(where: { Key($0) == nil }) {
+                throw reader.fault(name, "holds \(bad), which is no key such as porch-light/front")
+            }
+            self[keyPath: path] = keys
+            reportsControls = true
+        }
+    }
+}

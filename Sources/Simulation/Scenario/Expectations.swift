@@ -1,0 +1,111 @@
+import TelltaleModel
+
+/// What must come of a scenario. That every promise is kept is expected of each, whatever it says.
+public struct Expectations: Sendable {
+    /// How often something may have happened, by the names of a report.
+    struct Count: Sendable {
+        var name: String
+        var least: Int
+        var most: Int?
+    }
+
+    /// How long an event takes to a screen, in milliseconds.
+    struct Threshold: Sendable {
+        /// `nil`: any screen.
+        var surface: String?
+        var percentile: Double
+        var name: String
+        var most: Int64
+    }
+
+    var counts: [Count] = []
+    var eventually: [Sight] = []
+    var never: [Sight] = []
+    /// By key, the state at the end.
+    var states: [(key: String, state: String)] = []
+    var latency: [Threshold] = []
+
+    private static let percentiles = ["p50": 50.0, "p90": 90, "p95": 95, "p99": 99, "max": 100]
+
+    init(_ scenario: inout ScenarioReader, screens: [StageScreen]) throws(Scenario.Fault) {
+        guard var reader = try scenario.inner("expect") else { return }
+        for name in ScenarioOutcome.countNames {
+            guard reader.has(name) else {
+                _ = reader.take(name)
+                continue
+            }
+            if reader.members[name]?.object != nil, var bounds = try reader.inner(name) {
+                counts.append(
+                    Count(
+                        name: name, least: try bounds.count("least", 0...Int.max) ?? 0,
+                        most: try bounds.count("most", 0...Int.max)))
+                try bounds.finish()
+            } else if let least = try reader.count(name, 0...Int.max) {
+                counts.append(Count(name: name, least: least, most: name == "regressions" ? least : nil))
+            }
+        }
+        for (name, list) in [("eventually", \Expectations.eventually), ("never", \Expectations.never)] {
+            for var sight in try reader.list(name) {
+                self[keyPath: list].append(try Sight(&sight, screens: screens))
+                try sight.finish()
+            }
+        }
+        if let states = try reader.inner("states") {
+            for member in states.members {
+                guard Key(member.name) != nil, let state = member.value.string else {
+                    throw states.fault(
+                        member.name, "takes a key and the state it ends in, as \"coffee-order/1\": \"collected\"")
+                }
+                self.states.append((member.name, state))
+            }
+        }
+        if let latency = try reader.inner("latency") {
+            for member in latency.members {
+                guard member.name == "all" || ViewName(member.name) != nil else {
+                    throw latency.fault(member.name, "is no surface, nor full, nor all")
+                }
+                var bounds = try ScenarioReader(member.value, at: "\(latency.path).\(member.name)")
+                for (name, percentile) in Self.percentiles.sorted(by: { $0.value < $1.value }) {
+                    guard let most = try bounds.span(name) else { continue }
+                    self.latency.append(
+                        Threshold(
+                            surface: member.name == "all" ? nil : member.name, percentile: percentile, name: name,
+                            most: most))
+                }
+                try bounds.finish()
+            }
+        }
+        try reader.finish()
+    }
+
+    /// What was expected and did not come of it.
+    ///
+    /// - Parameter isLive: Against a daemon elsewhere: what only a world in process can do is not expected of it.
+    public func unmet(by outcome: ScenarioOutcome, isLive: Bool = false) -> [String] {
+        var unmet = outcome.unmetSights
+        for count in counts where !(isLive && ScenarioOutcome.inProcessCounts.contains(count.name)) {
+            let found = outcome.count(of: count.name)
+            if found < count.least {
+                unmet.append("\(count.name): \(found), and at least \(count.least) were expected")
+            }
+            if let most = count.most, found > most {
+                unmet.append("\(count.name): \(found), and at most \(most) were expected")
+            }
+        }
+        for (key, state) in states where outcome.states[key] != state {
+            unmet.append("\(key) ended as \(outcome.states[key] ?? "nothing"), and \(state) was expected")
+        }
+        for threshold in latency {
+            guard let found = outcome.latency(of: threshold.surface, percentile: threshold.percentile) else {
+                unmet.append("latency \(threshold.surface ?? "all"): no event reached a screen")
+                continue
+            }
+            if found > threshold.most * 1000 {
+                unmet.append(
+                    "latency \(threshold.surface ?? "all") \(threshold.name): \(found / 1000) ms, and at most \(threshold.most) ms were expected"
+                )
+            }
+        }
+        return unmet
+    }
+}

@@ -1,0 +1,181 @@
+public import TelltaleModel
+
+/// A named world: who is in it, what happens, what goes wrong, and what must come of it (`Protocols/Scenarios`).
+public struct Scenario: Sendable {
+    public var name: String
+    public var title: String
+    public var about: String
+    public var climate: FaultProfile
+    public var setting: Setting
+    public var expectations: Expectations
+
+    /// What is wrong with a scenario file: what, where, and what to write instead.
+    public struct Fault: Error, CustomStringConvertible {
+        public var description: String
+
+        public init(description: String) {
+            self.description = description
+        }
+    }
+
+    /// - Parameter name: The file's, without its ending.
+    public init(_ json: JSON, name: String) throws(Fault) {
+        do throws(Fault) {
+            try self.init(reading: json, name: name)
+        } catch {
+            throw Fault(description: "\(name): \(error)")
+        }
+    }
+
+    private init(reading json: JSON, name: String) throws(Fault) {
+        var reader = try ScenarioReader(json, at: "$")
+        _ = reader.take("$schema")
+        self.name = name
+        title = try reader.needText("title")
+        about = try reader.text("about") ?? ""
+        let seed = reader.take("seed")
+        if let seed, seed.integer == nil { throw reader.fault("seed", "takes a whole number") }
+        climate = FaultProfile(calmWithSeed: UInt64(bitPattern: seed?.integer ?? 1))
+        setting = Setting()
+        if var clock = try reader.inner("clock") {
+            setting.clockSpeed = Int64(try clock.count("speed", 1...100_000) ?? 1)
+            try clock.finish()
+        }
+        climate.startsFull = try reader.flag("startsFull") ?? false
+        if var population = try reader.inner("population") {
+            try climate.read(&population, .population)
+            setting.cast = try Cast(&population)
+            setting.trace = try TraceFile(&population, named: "trace", needsKind: true)
+            try population.finish()
+        }
+        // Kinds that nobody in it uses need not be there.
+        if climate.producers == 0 { setting.cast.parts = [] }
+        if climate.fingers == 0, !setting.cast.reportsControls {
+            (setting.cast.toggles, setting.cast.buttons) = ([], [])
+        }
+        setting.arrivals = try Arrivals(&reader)
+        if var faults = try reader.inner("faults") {
+            try climate.read(&faults, .faults)
+            try faults.finish()
+        }
+        if var clients = try reader.inner("clients") {
+            try climate.read(&clients, .clients)
+            try setting.readSurfaces(&clients)
+            try clients.finish()
+        }
+        for var screen in try reader.list("screens") {
+            let read = try StageScreen(&screen)
+            guard !setting.screens.contains(where: { $0.name == read.name }) else {
+                throw screen.fault("name", "is \(read.name), as that of a screen before it")
+            }
+            setting.screens.append(read)
+        }
+        for var step in try reader.list("steps") {
+            setting.steps.append(
+                try Step(&step, screens: setting.screens, after: setting.steps.last?.at ?? 0))
+        }
+        expectations = try Expectations(&reader, screens: setting.screens)
+        try reader.finish()
+        guard climate.producers + climate.fingers + setting.steps.count > 0 || setting.trace != nil else {
+            throw reader.fault("population", "has nobody who does anything: name producers, fingers, a trace or steps")
+        }
+    }
+
+    /// The kinds whose files a daemon in process needs, but for the swarm's own.
+    public var kindNames: [String] {
+        setting.kindNames.filter { !["order", "ride", "lamp", "bell"].contains($0) }
+    }
+}
+
+/// What a world plays with, beside its climate.
+public struct Setting: Sendable {
+    public var cast = Cast.simulated
+    /// The kind files of a daemon in process; empty: ``SimulatedKinds``.
+    public var kinds: [JSON] = []
+    /// How many times as fast as real time kinds' clocks run.
+    public var clockSpeed: Int64 = 1
+    public var arrivals: Arrivals?
+    /// Cases that happened, posted at their offsets.
+    public var trace: TraceFile?
+    public var plan: ReplayPlan?
+    public var screens: [StageScreen] = []
+    public var steps: [Step] = []
+    /// The views of the crowd's screens, with weights; empty: all of them, in turn.
+    var surfaces: [(view: String, weight: Int)] = []
+    /// Behind every id and account, so that two runs at one daemon do not meet.
+    public var tag = ""
+
+    public init() {}
+
+    /// Every kind that anybody in it speaks of, each once.
+    public var kindNames: [String] {
+        var names: [String] = cast.parts.map(\.kind) + cast.controlKinds
+        if let kind = trace?.kind { names.append(kind) }
+        for step in steps {
+            if let key = step.key { names.append(String(key.prefix { $0 != "/" })) }
+        }
+        var seen: Set<String> = []
+        return names.filter { seen.insert($0).inserted }
+    }
+
+    /// The scenario's own names, as this run says them.
+    func tagged(_ name: String) -> String { tag.isEmpty ? name : "\(name)~\(tag)" }
+
+    fileprivate mutating func readSurfaces(_ reader: inout ScenarioReader) throws(Scenario.Fault) {
+        guard let surfaces = try reader.inner("surfaces") else { return }
+        for member in surfaces.members {
+            guard ViewName(member.name) != nil else {
+                throw surfaces.fault(
+                    member.name,
+                    "is none of \(Surface.allCases.map(\.rawValue).joined(separator: ", ")), full")
+            }
+            guard let weight = member.value.integer, (0...1_000_000).contains(weight) else {
+                throw surfaces.fault(member.name, "takes a weight, a whole number from 0")
+            }
+            if weight > 0 { self.surfaces.append((member.name, Int(weight))) }
+        }
+        guard !self.surfaces.isEmpty else { throw Scenario.Fault(at: surfaces.path, "has no surface above 0") }
+    }
+
+    /// The view of the crowd's screen of that number: the mix as it was named, evenly spread.
+    func view(ofScreen number: Int) -> String? {
+        let total = surfaces.reduce(0) { $0 + $1.weight }
+        guard total > 0 else { return nil }
+        // A step of the golden ratio spreads few screens over all weights.
+        var place = (number * 618_034 % 1_000_000) * total / 1_000_000
+        for surface in surfaces {
+            place -= surface.weight
+            if place < 0 { return surface.view }
+        }
+        return surfaces.last?.view
+    }
+}
+
+extension Step {
+    var key: String? {
+        switch deed {
+        case .post(let key, _, _, _), .set(let key, _, _), .press(let key, _), .open(let key, _), .dismiss(let key, _):
+            key
+        case .expect(let sight, _): sight.key
+        case .traits, .say: nil
+        }
+    }
+}
+
+extension FaultProfile {
+    /// Nothing goes wrong in it, but for what is set.
+    init(calmWithSeed seed: UInt64) {
+        self.init(seed: seed)
+        for knob in Self.knobs where knob.group == .faults { knob.set(&self, knob.range.lowerBound) }
+        startsFull = false
+        snapshotEvery = 1_000
+        retention = 300
+        inputs = 500
+    }
+
+    fileprivate mutating func read(_ reader: inout ScenarioReader, _ group: Knob.Group) throws(Scenario.Fault) {
+        for knob in Self.knobs where knob.group == group {
+            if let value = try reader.count(knob.name, knob.range) { knob.set(&self, value) }
+        }
+    }
+}

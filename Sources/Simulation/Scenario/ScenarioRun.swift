@@ -1,0 +1,148 @@
+public import TelltaleModel
+import TelltaleWire
+
+/// A scenario in process, on virtual time.
+public enum ScenarioRun {
+    /// - Parameters:
+    ///   - trace: Is told what each client reads and sends, with its time and the client's number.
+    ///   - watch: Is asked before each thing that happens whether it may.
+    public static func inProcess(
+        _ scenario: Scenario, trace: ((_ time: Int64, _ client: Int, _ text: String) -> Void)? = nil,
+        watch: ((Glimpse) -> Bool)? = nil
+    ) -> ScenarioOutcome {
+        var outcome = ScenarioOutcome()
+        do throws(SimulatedKinds.KindFault) {
+            let world = try World(scenario.climate, setting: scenario.setting, bug: nil, trace: trace)
+            world.stageScenario(scenario.expectations)
+            if let watch {
+                world.mayGoOn = { [unowned world] time in
+                    watch(
+                        Glimpse(
+                            clients: world.clients, stage: world.stage, time: time, daemonTime: world.daemonTime,
+                            progress: world.progress, isCalm: world.isCalm, inputs: world.inputCount))
+                }
+            }
+            world.run()
+            outcome.collect(from: world.ledger, clients: world.clients)
+            outcome.inputs = world.inputCount
+            outcome.crashes = world.daemon.recoveries
+            outcome.milliseconds = world.now
+            outcome.unmetSights = world.stage?.conclude() ?? []
+            for (key, state) in world.finalStates(scenario) { outcome.states[key] = state }
+            outcome.judgeTrace(world.player) { world.finalState(of: $0) }
+        } catch {
+            outcome.violations = [Violation(promise: "kinds", what: error.text, time: 0)]
+        }
+        return outcome
+    }
+}
+
+extension World {
+    /// From 0 to 1.
+    var progress: Double {
+        var parts: [Double] = []
+        if climate.producers + climate.fingers > 0 { parts.append(Double(inputCount) / Double(max(1, climate.inputs))) }
+        if let stage { parts.append(Double(stage.next) / Double(max(1, setting.steps.count))) }
+        return min(1, parts.min() ?? 1)
+    }
+
+    func finalState(of key: String) -> String? {
+        var reader = ClientLines()
+        let answers = reader.read(daemon.answers(to: ["GET \(key)"])).lines
+        return answers.first { $0.verb == "OK" }?.tail?["state"]?.string
+    }
+
+    fileprivate func finalStates(_ scenario: Scenario) -> [(String, String)] {
+        scenario.expectations.states.compactMap { key, _ in finalState(of: setting.tagged(key)).map { (key, $0) } }
+    }
+}
+
+extension ScenarioOutcome {
+    mutating func collect(from ledger: ObservationLog, clients: [any SimulatedClient]) {
+        violations = ledger.violations
+        (rows, folded, resumes, resets) = (ledger.rows, ledger.folded, ledger.resumes, ledger.resets)
+        regressions = ledger.regressions
+        (verdicts, errors) = (ledger.verdicts, ledger.errors)
+        for result in ledger.operations.values { operations[result, default: 0] += 1 }
+        latencies = ledger.latency?.samples ?? [:]
+        for case let screen as Screen in clients { screens[screen.view, default: 0] += 1 }
+    }
+
+    /// Whether the trace's cases ended as the data says.
+    mutating func judgeTrace(_ player: TracePlayer?, state: (String) -> String?) {
+        guard let player else { return }
+        for (key, expected) in player.expectedStates {
+            let found = state(key)
+            if found != expected {
+                violations.append(
+                    Violation(
+                        promise: "reference",
+                        what: "the data says \(expected) of \(key), the daemon \(found ?? "nothing")",
+                        time: 0))
+            }
+        }
+    }
+}
+
+/// What somebody who watches sees: the screens, and how far it is.
+public struct Glimpse {
+    public struct Display {
+        public var name: String
+        public var view: ViewName
+        /// Keys and bodies of what it shows.
+        public var rows: [(key: String, body: JSONObject)]
+        public var isAway: Bool
+    }
+
+    let clients: [any SimulatedClient]
+    let stage: ScriptRunner?
+    /// Milliseconds from the beginning.
+    public let time: Int64
+    /// Unix milliseconds of the daemon's clock.
+    public let daemonTime: Int64
+    public let progress: Double
+    public let isCalm: Bool
+    public let inputs: Int
+
+    public var caption: String { stage?.caption ?? "" }
+    public var step: Int { stage?.next ?? 0 }
+
+    /// The named screens, or else one of each view of the crowd.
+    ///
+    /// - Parameters:
+    ///   - limit: The most screens.
+    ///   - rowLimit: The most rows of a screen in a view. A script's screen shows its first ones, in their order; one of a
+    ///     crowd, which has far too many, those that changed last.
+    public func displays(limit: Int, rowLimit: (ViewName) -> Int) -> [Display] {
+        var screens = clients.compactMap { $0 as? Screen }
+        let isStaged = screens.contains(where: \.isOnStage)
+        if isStaged {
+            screens = screens.filter(\.isOnStage)
+        } else {
+            var seen: Set<String> = []
+            let order = ["phone", "carplay", "watch", "desktop", "pad", "standby", "full"]
+            func rank(_ screen: Screen) -> (Int, Int, Int) {
+                (order.firstIndex(of: screen.view) ?? order.count, screen.pattern == "*" ? 0 : 1, screen.index)
+            }
+            screens = screens.sorted { rank($0) < rank($1) }
+                .filter { seen.insert($0.view).inserted }
+            if screens.count > 1 { screens.removeAll { $0.view == "full" } }
+        }
+        return screens.prefix(limit).map { screen in
+            let view = ViewName(screen.view) ?? .full
+            var rows: [(key: String, body: JSONObject)]
+            if isStaged {
+                rows = screen.table.compactMap { key, shown in shown.body.map { (key, $0) } }
+                rows.sort {
+                    ($0.body["order"]?.integer ?? .max, $0.key) < ($1.body["order"]?.integer ?? .max, $1.key)
+                }
+                rows = Array(rows.prefix(rowLimit(view)))
+            } else {
+                let newest = screen.table.sorted { ($1.value.rev, $0.key) < ($0.value.rev, $1.key) }
+                rows = newest.prefix(rowLimit(view)).compactMap { key, shown in shown.body.map { (key, $0) } }
+                for index in rows.indices { rows[index].body["order"] = .integer(Int64(index)) }
+            }
+            return Display(name: screen.name, view: view, rows: rows, isAway: screen.link == nil)
+        }
+    }
+}

@@ -1,0 +1,63 @@
+public import TelltaleModel
+
+/// A screen with a name, which steps and expectations speak of.
+public struct StageScreen: Sendable, Hashable {
+    public var name: String
+    /// A surface's name, or `full`.
+    public var view: String
+    public var account: String?
+    public var traits: [String]
+}
+
+/// What a screen is to show, or not to show.
+public struct Sight: Sendable, Hashable {
+    public var screen: String
+    public var key: String
+    /// What its row holds at least; `nil`: the screen shows nothing of it.
+    public var shows: JSONObject?
+
+    /// Whether a row is as it is to be: every member named is there and alike, and texts may be inside longer ones'
+    /// places only whole.
+    func holds(_ body: JSONObject?) -> Bool {
+        guard let shows else { return body == nil }
+        guard let body else { return false }
+        return JSON.object(body).contains(.object(shows))
+    }
+
+    var text: String {
+        shows.map { "\(screen) shows \(key) with \(JSON.object($0))" } ?? "\(screen) does not show \(key)"
+    }
+}
+
+/// One thing that happens on the stage, in its turn: not before its time, and not before the step before it is done.
+public struct Step: Sendable, Hashable {
+    public enum Deed: Sendable, Hashable {
+        /// An event of the order system.
+        case post(key: String, event: String, accounts: [String], tail: JSONObject)
+        /// A person does something on a screen.
+        case set(key: String, isOn: Bool, screen: String)
+        case press(key: String, screen: String)
+        case open(key: String, screen: String)
+        case dismiss(key: String, screen: String)
+        /// What is around a screen changes: `locked=yes`, `dashboard=hidden`, …
+        case traits([String], screen: String)
+        case expect(Sight, within: Int64)
+        /// Nothing but a word for who watches.
+        case say
+    }
+
+    /// Milliseconds after the beginning.
+    public var at: Int64
+    public var deed: Deed
+    /// For who watches.
+    public var text: String?
+    public let path: String
+}
+
+extension JSON {
+    /// Whether everything that `part` names is here, alike. An array is alike only as a whole.
+    func contains(_ part: JSON) -> Bool {
+        guard case .object(let members) = part, let own = object else { return self == part }
+        return members.allSatisfy { member in own[member.name]?.contains(member.value) == true }
+    }
+}

@@ -1,0 +1,213 @@
+import TelltaleModel
+import TelltaleWire
+
+/// Plays a scenario's steps, one after the other: each at its time, and when the one before it is done.
+///
+/// An event or a tap is done when it was answered; an expectation when it holds, or when its time is up. So the script
+/// means the same at any speed, and slips a little where a daemon takes its time.
+final class ScriptRunner {
+    unowned let world: any Environment
+    let courier: EventClient
+    private(set) var next = 0
+    /// Since when the step under way goes on.
+    private var since: Int64?
+    /// How much later than written the script is.
+    private var slip: Int64 = 0
+    private var waitsFor: Int?
+    private(set) var unmet: [String] = []
+    /// What was said last.
+    private(set) var caption = ""
+    private var hasEventually: Set<Int> = []
+    private var brokeNever: Set<Int> = []
+    let expectations: Expectations
+
+    init(world: any Environment, courier: EventClient, expectations: Expectations) {
+        self.world = world
+        self.courier = courier
+        self.expectations = expectations
+        courier.onAnswer = { [unowned self] place, line in answered(place, line) }
+        courier.onLater = { [unowned self] _ in go() }
+    }
+
+    private var steps: [Step] { world.setting.steps }
+    var isDone: Bool { next >= steps.count }
+
+    /// On named screens, by the scenario's names.
+    var screens: [String: Screen] = [:]
+
+    func begin() { look(after: steps.first?.at ?? 0) }
+
+    /// A screen shows something else.
+    func changed(_ screen: Screen) {
+        for (index, sight) in expectations.eventually.enumerated() where holds(sight) { hasEventually.insert(index) }
+        for (index, sight) in expectations.never.enumerated() where holds(sight) { brokeNever.insert(index) }
+        if !isDone, case .expect = steps[next].deed, since != nil { go() }
+    }
+
+    /// What of `eventually` and `never` did not hold, at the end.
+    func conclude() -> [String] {
+        var unmet = unmet
+        for (index, sight) in expectations.eventually.enumerated() where !hasEventually.contains(index) && !holds(sight)
+        {
+            unmet.append("$.expect.eventually[\(index)]: it was expected that \(sight.text), and it never did")
+        }
+        for (index, sight) in expectations.never.enumerated() where brokeNever.contains(index) {
+            unmet.append("$.expect.never[\(index)]: \(sight.text), and it never should")
+        }
+        if !isDone { unmet.append("\(steps[next].path): the script did not get there") }
+        return unmet
+    }
+
+    // MARK: Steps
+
+    private func look(after delay: Int64) { world.scheduleLater(0, for: courier, after: max(0, delay)) }
+
+    private func go() {
+        while !isDone, waitsFor == nil {
+            let step = steps[next]
+            let due = step.at + slip
+            guard due <= world.now else { return look(after: due - world.now) }
+            if since == nil {
+                since = world.now
+                caption = step.text ?? caption
+                begin(step)
+                if waitsFor != nil { return }
+            }
+            if case .expect(let sight, let within) = step.deed, !holds(sight) {
+                let patience = world.patience(within)
+                guard world.now - (since ?? 0) >= patience else {
+                    return look(after: min(patience, max(1, patience / 40)))
+                }
+                unmet.append(
+                    "\(step.path): it was expected that \(sight.text) within \(within) ms, and it is \(shown(sight))")
+            }
+            finish()
+        }
+    }
+
+    private func finish() {
+        slip += world.now - (since ?? world.now)
+        since = nil
+        waitsFor = nil
+        next += 1
+    }
+
+    private func begin(_ step: Step) {
+        switch step.deed {
+        case .post(let key, let event, let accounts, let tail):
+            let eid = "step-\(next)"
+            var line = "EVT \(tagged(key)) type=\(event) eid=\(eid)"
+            if !accounts.isEmpty {
+                line += " for=" + accounts.map { world.setting.tagged($0) }.joined(separator: ",")
+            }
+            if !tail.isEmpty { line += " \(Step.dated(.object(tail), now: world.daemonTime))" }
+            world.countInput()
+            waitsFor = courier.post(line, eid: eid, due: world.instant)
+        case .set(let key, let isOn, let screen):
+            world.countInput()
+            ask("SET \(tagged(key)) value=\(isOn ? "on" : "off") eid=step-\(next)", on: screen)
+        case .press(let key, let screen):
+            world.countInput()
+            ask("PRESS \(tagged(key)) eid=step-\(next)", on: screen)
+        case .open(let key, let screen): ask("OPEN \(tagged(key))", on: screen)
+        case .dismiss(let key, let screen): ask("DISMISS \(tagged(key))", on: screen)
+        case .traits(let traits, let screen): ask("TRAIT " + traits.joined(separator: " "), on: screen)
+        case .expect, .say: break
+        }
+    }
+
+    private func ask(_ line: String, on name: String) {
+        guard let screen = screens[name] else { return }
+        let step = next
+        waitsFor = step
+        screen.perform(line) { [unowned self] answer in
+            if answer.verb == "ERR" {
+                unmet.append("\(steps[step].path): \(line) is refused: \(answer["code"] ?? "")")
+            }
+            done(step)
+        }
+    }
+
+    private func answered(_ place: Int, _ line: ServerLine) {
+        guard waitsFor == place else { return }
+        if line.verb == "ERR" {
+            unmet.append(
+                "\(steps[next].path): the event is refused: \(line["code"] ?? ""), \(line.message ?? "")")
+        }
+        done(next)
+    }
+
+    private func done(_ step: Int) {
+        guard step == next, waitsFor != nil else { return }
+        finish()
+        look(after: 0)
+    }
+
+    // MARK: What is shown
+
+    private func tagged(_ key: String) -> String { world.setting.tagged(key) }
+
+    private func body(_ sight: Sight) -> JSONObject? { screens[sight.screen]?.table[tagged(sight.key)]?.body }
+
+    private func holds(_ sight: Sight) -> Bool {
+        guard let screen = screens[sight.screen], screen.isLive else { return false }
+        var sight = sight
+        if !world.setting.tag.isEmpty, let shows = sight.shows {
+            let id = String(sight.key.drop { $0 != "/" }.dropFirst())
+            sight.shows = shows.replacing(id, with: world.setting.tagged(id))
+        }
+        return sight.holds(body(sight))
+    }
+
+    private func shown(_ sight: Sight) -> String {
+        guard let body = body(sight) else { return "not shown" }
+        guard let view = body["view"] else { return "\(JSON.object(body))" }
+        return "{\"presentation\":\(body["presentation"] ?? .null),\"view\":\(view)}"
+    }
+}
+
+extension JSONObject {
+    /// With every text that is `old` exchanged, at any depth.
+    func replacing(_ old: String, with new: String) -> JSONObject {
+        func exchanged(_ json: JSON) -> JSON {
+            switch json {
+            case .string(old): .string(new)
+            case .object(let object): .object(object.replacing(old, with: new))
+            case .array(let array): .array(array.map(exchanged))
+            case .null, .bool, .integer, .number, .string: json
+            }
+        }
+        var object = self
+        for member in self { object[member.name] = exchanged(member.value) }
+        return object
+    }
+}
+
+extension ScriptRunner {
+    /// Adds what a scenario says beside its crowd: the script's screens and courier, and the trace's.
+    static func set(
+        in world: any Environment, expectations: Expectations, clients: inout [any SimulatedClient]
+    ) -> (ScriptRunner?, TracePlayer?) {
+        var stage: ScriptRunner?
+        var player: TracePlayer?
+        let setting = world.setting
+        if !setting.screens.isEmpty || !setting.steps.isEmpty {
+            let courier = EventClient(world: world, index: clients.count, source: setting.tagged("script"))
+            clients.append(courier)
+            let new = ScriptRunner(world: world, courier: courier, expectations: expectations)
+            for named in setting.screens {
+                let screen = Screen(world: world, index: clients.count, stage: named)
+                screen.onChange = { [unowned new] screen in new.changed(screen) }
+                new.screens[named.name] = screen
+                clients.append(screen)
+            }
+            stage = new
+        }
+        if let plan = setting.plan {
+            let courier = EventClient(world: world, index: clients.count, source: setting.tagged("trace"))
+            clients.append(courier)
+            player = TracePlayer(world: world, courier: courier, plan: plan)
+        }
+        return (stage, player)
+    }
+}

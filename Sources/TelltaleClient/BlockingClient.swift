@@ -1,0 +1,128 @@
+public import TelltaleEventLoop
+public import TelltaleModel
+public import TelltaleWire
+
+/// Why a program got no answer.
+public enum ClientFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    /// Nobody answers at that address, or not a daemon.
+    case unreachable(String)
+    /// The daemon will not have this client.
+    case refused(String)
+    /// The connection went before the reply.
+    case lost(String)
+    case timedOut
+
+    public var description: String {
+        switch self {
+        case .unreachable(let reason): reason
+        case .refused(let reason): "refused: \(reason)"
+        case .lost(let reason): "the connection was lost before the answer: \(reason)"
+        case .timedOut: "the daemon did not answer in time"
+        }
+    }
+}
+
+/// A client for programs that ask, wait and end: it runs a loop of its own on the calling thread.
+///
+/// Not for a thread of the cooperative pool. One connection, which is not made again.
+public final class BlockingClient {
+    private let loop: EventLoop
+    private let client: Client
+    private let inbox: Inbox
+    private let watchdog: TimerHandle
+    private let timeout: Milliseconds
+
+    private final class Inbox {
+        var events: [ClientEvent] = []
+        var hasTimedOut = false
+    }
+
+    /// Connects, and returns when `HELLO` was answered.
+    ///
+    /// - Parameter timeout: For this, and for each request.
+    public init(
+        to endpoint: Endpoint, configuration: ClientConfiguration, timeout: Milliseconds = .seconds(30)
+    ) throws(ClientFailure) {
+        var configuration = configuration
+        configuration.reconnects = false
+        let inbox = Inbox()
+        do throws(UVError) {
+            loop = try EventLoop()
+            client = try Client(to: endpoint, configuration: configuration, on: loop) { inbox.events.append($1) }
+            watchdog = try TimerHandle(on: loop) { _ in inbox.hasTimedOut = true }
+        } catch {
+            throw .unreachable(error.description)
+        }
+        self.inbox = inbox
+        self.timeout = timeout
+        client.start()
+        try wait { event throws(ClientFailure) -> Bool in
+            switch event {
+            case .ready: return true
+            case .refused(let reason, _): throw .refused(reason)
+            case .disconnected(let reason, _): throw .unreachable(reason)
+            case .farewell(let line) where line.verb == "ERR": throw .refused(line.message ?? "sent away")
+            case .item, .reply, .restarted, .lost, .subscription, .traitsRefused, .serviceRefused, .action, .violation,
+                .farewell:
+                return false
+            }
+        }
+    }
+
+    deinit {
+        client.close()
+        loop.shutDown()
+    }
+
+    public var greeting: ServerGreeting? { client.greeting }
+
+    /// Asks, and waits for the reply.
+    ///
+    /// - Parameter onItem: Is given each line of an answer that has several.
+    public func request(_ command: Command, onItem: (ServerLine) -> Void = { _ in }) throws(ClientFailure) -> Reply {
+        let wanted = client.request(command)
+        var reply: Reply?
+        var reason = "the daemon closed the connection"
+        var farewell: ServerLine?
+        try wait { event throws(ClientFailure) -> Bool in
+            switch event {
+            case .item(wanted, let line): onItem(line)
+            case .reply(wanted, let answer): reply = answer
+            case .lost(wanted):
+                if let farewell, farewell.verb == "ERR" { throw .refused(reason) }
+                throw .lost(reason)
+            // What it said before it closed tells more than that it did.
+            case .disconnected(let why, _): if farewell == nil { reason = why }
+            case .farewell(let line):
+                farewell = line
+                reason = line.message ?? line["code"] ?? reason
+            case .violation(let text): reason = text
+            case .ready, .refused, .item, .reply, .restarted, .lost, .subscription, .traitsRefused, .serviceRefused,
+                .action:
+                break
+            }
+            return reply != nil
+        }
+        guard let reply else { throw .lost(reason) }
+        return reply
+    }
+
+    private func wait(until isDone: (ClientEvent) throws(ClientFailure) -> Bool) throws(ClientFailure) {
+        inbox.hasTimedOut = false
+        watchdog.schedule(afterMilliseconds: timeout.count)
+        defer { watchdog.cancel() }
+        while true {
+            if !inbox.events.isEmpty {
+                while !inbox.events.isEmpty {
+                    if try isDone(inbox.events.removeFirst()) { return }
+                }
+                // It answers, and whoever takes the answers may have taken their time.
+                watchdog.schedule(afterMilliseconds: timeout.count)
+                inbox.hasTimedOut = false
+            }
+            if inbox.hasTimedOut { throw .timedOut }
+            if client.isOver { throw .lost("the daemon closed the connection") }
+            loop.run(.once)
+        }
+    }
+}

@@ -1,0 +1,137 @@
+internal import DequeModule
+public import TelltaleModel
+public import TelltaleWire
+
+extension ClientProtocol {
+    /// Asks the server for something; the answer comes as ``ClientEvent/reply(_:_:)`` with what is returned here.
+    ///
+    /// An event, a `SET` and a `PRESS` without an `eid` are given one, so that they can be repeated safely. `SERVE` and
+    /// `TRAIT`, once answered `OK`, are said again after each reconnect.
+    ///
+    /// - Precondition: Not `HELLO`, `SUB` or `UNSUB`, which have their own ways: ``ClientConfiguration``,
+    ///   ``subscribe(_:)``, ``unsubscribe(_:)``.
+    @discardableResult
+    public mutating func request(_ command: Command) -> RequestID {
+        var command = command
+        let kind: PendingRequest.Kind
+        switch command {
+        case .event(var event):
+            if event.eid == nil { event.eid = makeEventID() }
+            command = .event(event)
+            kind = .repeatable
+        case .set(var set):
+            if set.eid == nil { set.eid = makeEventID() }
+            command = .set(set)
+            kind = .repeatable
+        case .press(let key, let eid):
+            command = .press(key, eid: eid ?? makeEventID())
+            kind = .repeatable
+        case .serve(let served): kind = .service(served)
+        case .traits(let changed): kind = .situation(changed)
+        case .done, .fail, .report: kind = .once
+        case .ping, .help, .get, .list, .kinds, .history, .stats, .dismiss, .seen, .open: kind = .repeatable
+        case .bye:
+            leaves = true
+            kind = .farewell
+        case .hello, .subscribe, .unsubscribe, .refused:
+            preconditionFailure("HELLO, SUB and UNSUB are the client's own")
+        }
+        lastNumber += 1
+        let id = RequestID(number: lastNumber)
+        guard phase != .over else {
+            events.append(.lost(id))
+            return id
+        }
+        unsent.append(PendingRequest(number: lastNumber, kind: kind, command))
+        return id
+    }
+
+    /// Sends an event, again and again until it is answered, with one id all the time.
+    @discardableResult
+    public mutating func post(_ event: EventCommand) -> RequestID {
+        request(.event(event))
+    }
+
+    /// Follows a pattern through all reconnects.
+    public mutating func subscribe(_ command: SubscribeCommand) -> SubscriptionID {
+        let id = SubscriptionID(index: subscriptions.count)
+        var subscription = Subscription(command: command)
+        subscription.cursor = command.from?.description
+        subscriptions.append(subscription)
+        if phase == .ready { subscribeNow(id) }
+        return id
+    }
+
+    public mutating func unsubscribe(_ id: SubscriptionID) {
+        guard subscriptions[id.index].isWanted else { return }
+        subscriptions[id.index].isWanted = false
+        subscriptions[id.index].rows = [:]
+        // Without a number its SUB is still to be answered: the UNSUB follows then.
+        if let number = subscriptions[id.index].number { unsubscribeNow(number) }
+    }
+
+    /// The newest known row of each key, in the order of the keys.
+    public func rows(of id: SubscriptionID) -> [Row] {
+        subscriptions[id.index].rows.values.map(\.row).sorted { $0.key < $1.key }
+    }
+
+    public func row(of key: Key, in id: SubscriptionID) -> Row? { subscriptions[id.index].rows[key]?.row }
+
+    /// Where the subscription could resume, for a client that wants to keep it across its own restarts.
+    public func cursor(of id: SubscriptionID) -> String? { subscriptions[id.index].cursor }
+
+    private mutating func makeEventID() -> String {
+        lastEventNumber += 1
+        return "\(configuration.eventIDPrefix)-\(lastEventNumber)"
+    }
+
+    /// Ahead of everything that waits, and whatever the window.
+    mutating func sendNow(_ command: Command, _ kind: PendingRequest.Kind, resumingFrom cursor: String? = nil) {
+        lastNumber += 1
+        let request = PendingRequest(number: lastNumber, kind: kind, command, resumingFrom: cursor)
+        output += request.line
+        unanswered.append(request)
+    }
+
+    mutating func subscribeNow(_ id: SubscriptionID) {
+        var command = subscriptions[id.index].command
+        command.from = nil
+        let cursor = subscriptions[id.index].cursor
+        sendNow(.subscribe(command), .subscribe(id, resumes: cursor != nil), resumingFrom: cursor)
+    }
+
+    mutating func unsubscribeNow(_ number: Int64) {
+        subscriptionNumbers[number] = nil
+        sendNow(.unsubscribe(number: Int(number)), .unsubscribe)
+    }
+
+    mutating func ping(at now: Timestamp) {
+        // As good as said: where the socket does not take what waits for it, a second one would only wait behind it.
+        lastSent = now
+        if output.isEmpty { sendNow(.ping, .ownPing) }
+    }
+
+    /// The connection is gone: what was sent and not answered is sent again, or told as lost.
+    mutating func settleUnanswered() {
+        var again = postponed
+        postponed = []
+        for request in unanswered {
+            switch request.kind {
+            case .hello, .ownTraits, .ownService, .ownPing, .subscribe, .unsubscribe, .farewell: break
+            case .repeatable, .service, .situation:
+                again.append(request)
+                events.append(.restarted(RequestID(number: request.number)))
+            case .once: lose(request)
+            }
+        }
+        unanswered = []
+        unsent.prepend(contentsOf: again)
+    }
+
+    mutating func lose(_ request: PendingRequest) {
+        switch request.kind {
+        case .repeatable, .once, .service, .situation: events.append(.lost(RequestID(number: request.number)))
+        case .hello, .ownTraits, .ownService, .ownPing, .subscribe, .unsubscribe, .farewell: break
+        }
+    }
+}

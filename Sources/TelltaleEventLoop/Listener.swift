@@ -1,0 +1,152 @@
+internal import CTelltaleLibuv
+internal import Glibc
+
+/// Accepts connections at one address. Dropping the last reference stops it, and removes its Unix socket's file.
+@safe public final class Listener {
+    public struct Options {
+        /// Connections that the system may hold until this loop takes them.
+        public var backlog = 4096
+        /// Descriptors that connections never use: files, timers and other people's libraries need some too. A
+        /// connection that would is sent the farewell and closed.
+        public var reservedDescriptorCount = 64
+        /// What a connection that there is no room for is told: a line of the caller's protocol.
+        public var farewell: () -> [UInt8] = { [] }
+        /// The mode of a Unix socket's file.
+        public var socketFileMode: UInt16 = 0o600
+
+        public init() {}
+    }
+
+    /// Where it really listens: with the port that the system chose for port 0.
+    public let endpoint: Endpoint
+    /// Connections that were sent away for want of descriptors.
+    public private(set) var refusedCount = 0
+
+    private let handle: OwnedHandle
+    private let family: Connection.Family
+    private let options: Options
+    private let descriptorCeiling: CInt
+    private let onConnection: (Connection) -> Void
+    /// Given up to accept, and send away, one connection when the process has no descriptor left.
+    private var spareDescriptor: CInt
+
+    /// - Parameters:
+    ///   - endpoint: `localhost`, an IPv4 or IPv6 literal, or the path of a Unix socket. Port 0 is any free one. A
+    ///     socket file that nobody answers on is replaced.
+    ///   - onConnection: Is given each connection, and calls ``Connection/start(_:)`` from within.
+    /// - Throws: A ``UVError`` that names the address: in use, not ours, not allowed.
+    public init(
+        at endpoint: Endpoint, on loop: EventLoop, options: Options = Options(),
+        onConnection: @escaping (Connection) -> Void
+    ) throws(UVError) {
+        self.options = options
+        self.onConnection = onConnection
+        descriptorCeiling = DescriptorLimit.current(less: options.reservedDescriptorCount)
+        switch endpoint {
+        case .tcp(let host, let port):
+            family = .tcp
+            handle = try unsafe OwnedHandle(on: loop, attempting: "make a TCP socket", uv_tcp_init)
+            self.endpoint = try unsafe Self.bind(handle.pointer(as: uv_tcp_t.self), host, port)
+        case .unix(let path):
+            family = .unix
+            handle = try Self.bindUnixSocket(path, on: loop, mode: options.socketFileMode)
+            self.endpoint = endpoint
+        }
+        spareDescriptor = Self.openSpareDescriptor()
+        handle.setOwner(self)
+        // TCP tells only here that the port is taken.
+        let status = unsafe uv_listen(stream, CInt(clamping: options.backlog)) { raw, status in
+            unsafe owner(of: raw, as: Listener.self)?.hasConnection(status)
+        }
+        try UVError.check(status, attempting: "listen on \(endpoint)")
+    }
+
+    deinit {
+        if spareDescriptor >= 0 { Glibc.close(spareDescriptor) }
+    }
+
+    private var stream: UnsafeMutablePointer<uv_stream_t> { unsafe handle.pointer(as: uv_stream_t.self) }
+
+    private static func bind(
+        _ tcp: UnsafeMutablePointer<uv_tcp_t>, _ host: String, _ port: UInt16
+    ) throws(UVError) -> Endpoint {
+        let attempt = "listen on \(Endpoint.tcp(host: host, port: port))"
+        guard let address = SocketAddress(literal: host == "localhost" ? "127.0.0.1" : host, port: port) else {
+            throw UVError(.invalidArgument, attempting: "\(attempt), which is no IP address and not localhost")
+        }
+        // libuv sets SO_REUSEADDR, so that a restart need not wait for old connections to fade.
+        let status = unsafe address.withSockaddr { unsafe uv_tcp_bind(tcp, $0, 0) }
+        try UVError.check(status, attempting: attempt)
+        guard let bound = unsafe SocketAddress(of: tcp, uv_tcp_getsockname)?.endpoint else {
+            throw UVError(.addressInUse, attempting: attempt)  // A bind that was put off, and failed.
+        }
+        return bound
+    }
+
+    private func hasConnection(_ status: CInt) {
+        guard status >= 0 else { return acceptWithSpareDescriptor() }
+        do throws(UVError) {
+            let connection = try Connection(family, on: handle.loop)
+            guard let accepted = unsafe connection.stream else { return }
+            let status = unsafe uv_accept(stream, accepted)
+            guard status >= 0 else { return connection.close() }
+            connection.tuneTCP()
+            // A new one gets the lowest free number, so the number tells how many are used.
+            guard connection.descriptor < descriptorCeiling else {
+                refusedCount += 1
+                _ = connection.write(options.farewell())
+                return connection.close()
+            }
+            onConnection(connection)
+        } catch {
+            // Only memory could be short, and then nothing here helps.
+        }
+    }
+
+    /// libuv keeps a spare descriptor of its own and sends everybody who waits away with it. Should another thread have
+    /// snatched that one, this does the same; without it the loop would spin on a socket that it cannot accept from.
+    private func acceptWithSpareDescriptor() {
+        var listening: uv_os_fd_t = -1
+        guard spareDescriptor >= 0, unsafe uv_fileno(handle.raw, &listening) == 0 else { return }
+        Glibc.close(spareDescriptor)
+        let accepted = accept(listening, nil, nil)
+        if accepted >= 0 {
+            refusedCount += 1
+            let farewell = options.farewell()
+            _ = unsafe farewell.withUnsafeBytes {
+                unsafe send(accepted, $0.baseAddress, $0.count, CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL))
+            }
+            Glibc.close(accepted)
+        }
+        spareDescriptor = Self.openSpareDescriptor()
+    }
+
+    private static func openSpareDescriptor() -> CInt {
+        unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
+    }
+}
+
+/// How many files and sockets this process may have open.
+public enum DescriptorLimit {
+    public static var current: Int { Int(clamping: limits.rlim_cur) }
+
+    /// Raises the limit as far as the process may by itself. Returns the limit that holds then.
+    @discardableResult
+    public static func raiseToMaximum() -> Int {
+        var limits = limits
+        limits.rlim_cur = limits.rlim_max
+        unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)
+        return current
+    }
+
+    /// The first descriptor number that a connection may not have. A small limit is shared rather than all reserved.
+    static func current(less reservedCount: Int) -> CInt {
+        CInt(clamping: current - min(max(0, reservedCount), current / 2))
+    }
+
+    private static var limits: rlimit {
+        var limits = rlimit()
+        unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)
+        return limits
+    }
+}

@@ -1,0 +1,259 @@
+import TelltaleModel
+
+/// What stands behind a verb, read as what the verb takes.
+struct Arguments {
+    let words: Words
+    /// The JSON tail, once it was read.
+    var tail: JSONObject?
+
+    private var verb: VerbDescription { words.verb }
+
+    init(_ line: Span<UInt8>, behind verbEnd: Int, of verb: VerbDescription) {
+        words = Words(line, behind: verbEnd, of: verb)
+    }
+
+    func command(_ line: Span<UInt8>) throws(WireError) -> Command {
+        switch verb.verb {
+        case .hello: .hello(try hello(line))
+        case .event: .event(try event(line))
+        case .subscribe: .subscribe(try subscribe(line))
+        case .unsubscribe: .unsubscribe(number: try subscriptionNumber(line))
+        case .get: .get(try key(line), view: try view(line))
+        case .list: .list(try optionalPattern(line), view: try view(line))
+        case .kinds: .kinds
+        case .history: .history(try key(line))
+        case .stats: .stats
+        case .trait: .traits(try traits())
+        case .open: .open(try key(line))
+        case .seen: .seen(try key(line), rev: try required(.rev, try integer(.rev, line)))
+        case .dismiss: .dismiss(try key(line))
+        case .set: .set(try set(line))
+        case .press: .press(try key(line), eid: text(.eid, line))
+        case .serve: .serve(kind: try kind(line))
+        case .done: .done(op: try required(.op, text(.op, line)), value: try onOff(line))
+        case .fail: .fail(op: try required(.op, text(.op, line)), code: text(.code, line), message: try message())
+        case .report: .report(try key(line), value: try onOff(line), at: try timestamp(.at, line))
+        case .ping: .ping
+        case .help: .help(verb: words.positional.map { line.text($0) })
+        case .bye: .bye
+        }
+    }
+
+    private func hello(_ line: Span<UInt8>) throws(WireError) -> Hello {
+        var hello = Hello()
+        hello.client = text(.client, line)
+        if let range = words[.surface] {
+            guard let surface = Surface(rawValue: line.text(range)) else {
+                throw value(.surface, range, line, Surface.allCases.map(\.rawValue).joined(separator: "|"))
+            }
+            hello.surface = surface
+        }
+        hello.account = try account(.account, line)
+        hello.device = text(.device, line)
+        hello.capabilities = try list(.caps, line)
+        if let heartbeat = try integer(.hb, line) {
+            guard (1...Self.heartbeatLimit).contains(heartbeat) else {
+                throw .attribute(verb, "hb= is to be 1 to \(Self.heartbeatLimit) ms; leave it out for none")
+            }
+            hello.heartbeat = Int(heartbeat)
+        }
+        return hello
+    }
+
+    private func event(_ line: Span<UInt8>) throws(WireError) -> EventCommand {
+        let type = try required(.type, words[.type])
+        guard type.count <= WireLimits.eventNameLength, line.allSatisfy(type, \.isEventNameByte) else {
+            throw value(.type, type, line, "a name of [A-Za-z0-9_.:-], at most \(WireLimits.eventNameLength) bytes")
+        }
+        let name = line.text(type)
+        guard !line.extracting(type).begins(with: Self.internalEventPrefix) else {
+            throw .attribute(
+                verb, "type=\(name) is raised by the machine itself when a state is done; post what happened instead")
+        }
+        return EventCommand(
+            key: try key(line), type: name, source: text(.src, line), eid: text(.eid, line),
+            happenedAt: try timestamp(.at, line), version: try integer(.ver, line), accounts: try list(.accounts, line),
+            tail: tail ?? JSONObject())
+    }
+
+    private func subscribe(_ line: Span<UInt8>) throws(WireError) -> SubscribeCommand {
+        var subscribe = SubscribeCommand(pattern: try pattern(line))
+        subscribe.view = try view(line)
+        subscribe.account = try account(.accounts, line)
+        if let range = words[.from] {
+            guard let cursor = Cursor(line, range) else {
+                throw WireError(
+                    .badCursor,
+                    "SUB: from=\(line.quoted(range)) is no cursor; send back the last cur= as it came, or leave it out")
+            }
+            subscribe.from = cursor
+        }
+        if let rate = try integer(.rate, line) {
+            guard (1...Self.rateLimit).contains(rate) else {
+                throw .attribute(verb, "rate= is to be 1 to \(Self.rateLimit) lines a second; leave it out for all")
+            }
+            subscribe.rate = Int(rate)
+        }
+        subscribe.placement = text(.placement, line)
+        return subscribe
+    }
+
+    private func set(_ line: Span<UInt8>) throws(WireError) -> SetCommand {
+        let key = try key(line)
+        var set = SetCommand(key: key, value: try required(.value, try onOff(line)))
+        set.seenRev = try integer(.seenRev, line)
+        set.eid = text(.eid, line)
+        return set
+    }
+
+    private func traits() throws(WireError) -> [Attribute] {
+        guard !words.traits.isEmpty || !words.ignored.isEmpty else {
+            throw .attribute(verb, "name a situation, such as TRAIT dashboard=hidden; HELP TRAIT lists them")
+        }
+        return words.traits
+    }
+
+    private func message() throws(WireError) -> String? {
+        guard let json = tail?["message"] else { return nil }
+        guard let message = json.string else { throw .wrongType(at: "message", expected: "a text") }
+        return message
+    }
+}
+
+// MARK: - Single arguments
+
+extension Arguments {
+    /// Events that a client may not send (definitions.md, *Transitions*).
+    private static let internalEventPrefix: StaticString = "done."
+    /// A day: whoever is silent for longer wants no heartbeat. In milliseconds.
+    private static let heartbeatLimit: Int64 = 86_400_000
+    /// Lines a second for each key; beyond a million a limit means nothing.
+    private static let rateLimit: Int64 = 1_000_000
+
+    private func required<Value>(_ name: AttributeName, _ value: Value?) throws(WireError) -> Value {
+        guard let value else {
+            throw .attribute(verb, "\(name.rawValue)= is missing; write \(verb.usage)")
+        }
+        return value
+    }
+
+    private func value(
+        _ name: AttributeName, _ range: Range<Int>, _ line: Span<UInt8>, _ expected: String
+    ) -> WireError {
+        .value(verb, name.rawValue, line.quoted(range), expected)
+    }
+
+    private func text(_ name: AttributeName, _ line: Span<UInt8>) -> String? { words[name].map { line.text($0) } }
+
+    private func integer(_ name: AttributeName, _ line: Span<UInt8>) throws(WireError) -> Int64? {
+        guard let range = words[name] else { return nil }
+        // Rows, refusals and histories tell them again, in JSON.
+        guard let integer = line.decimal(range), integer <= JSON.integerLimit else {
+            throw value(name, range, line, "a whole number: digits alone, at most \(JSON.integerLimit)")
+        }
+        return integer
+    }
+
+    private func timestamp(_ name: AttributeName, _ line: Span<UInt8>) throws(WireError) -> Timestamp? {
+        try integer(name, line).map { Timestamp(milliseconds: $0) }
+    }
+
+    private func onOff(_ line: Span<UInt8>) throws(WireError) -> Bool? {
+        guard let range = words[.value] else { return nil }
+        switch line.text(range) {
+        case "on": return true
+        case "off": return false
+        case _: throw value(.value, range, line, "on|off")
+        }
+    }
+
+    private func view(_ line: Span<UInt8>) throws(WireError) -> ViewName? {
+        guard let range = words[.view] else { return nil }
+        guard let view = ViewName(line.text(range)) else {
+            throw value(.view, range, line, (["full"] + Surface.allCases.map(\.rawValue)).joined(separator: "|"))
+        }
+        return view
+    }
+
+    private func subscriptionNumber(_ line: Span<UInt8>) throws(WireError) -> Int {
+        let number = try required(.sub, try integer(.sub, line))
+        guard let number = Int(exactly: number) else { throw .attribute(verb, "sub= is too large") }
+        return number
+    }
+
+    /// Texts between commas: none empty, none twice. A value's own length bounds their number.
+    private func list(_ name: AttributeName, _ line: Span<UInt8>) throws(WireError) -> [String] {
+        guard let range = words[name] else { return [] }
+        var texts: [String] = []
+        var start = range.lowerBound
+        while start <= range.upperBound {
+            var end = start
+            while end < range.upperBound, line[end] != UInt8(ascii: ",") { end += 1 }
+            let text = line.text(start..<end)
+            guard !text.isEmpty, !texts.contains(text) else {
+                throw .attribute(
+                    verb,
+                    "\(name.rawValue)=\(line.quoted(range)) has an empty or a repeated part; write each once, "
+                        + "with single commas")
+            }
+            texts.append(text)
+            start = end + 1
+        }
+        return texts
+    }
+
+    private func account(_ name: AttributeName, _ line: Span<UInt8>) throws(WireError) -> String? {
+        let accounts = try list(name, line)
+        guard accounts.count <= 1 else {
+            throw .attribute(verb, "\(name.rawValue)= takes one account here, so it has no comma in it")
+        }
+        return accounts.first
+    }
+
+    private func key(_ line: Span<UInt8>) throws(WireError) -> Key {
+        guard let word = words.positional else {
+            throw WireError(.badKey, "\(verb.verb.rawValue): a key is missing; write \(verb.usage)")
+        }
+        guard let key = Key(line.extracting(word)) else {
+            throw WireError(
+                .badKey,
+                "\(verb.verb.rawValue): \(line.quoted(word)) is no key; write kind/id, each 1 to 64 of "
+                    + "[A-Za-z0-9._~:@-]")
+        }
+        return key
+    }
+
+    private func optionalPattern(_ line: Span<UInt8>) throws(WireError) -> Pattern {
+        words.positional == nil ? .all : try pattern(line)
+    }
+
+    private func pattern(_ line: Span<UInt8>) throws(WireError) -> Pattern {
+        guard let word = words.positional else {
+            throw WireError(.badPattern, "\(verb.verb.rawValue): a pattern is missing; write kind/id, kind/* or *")
+        }
+        guard let pattern = Pattern(line.text(word)) else {
+            throw WireError(
+                .badPattern,
+                "\(verb.verb.rawValue): \(line.quoted(word)) is no pattern; write kind/id, kind/* or *")
+        }
+        return pattern
+    }
+
+    private func kind(_ line: Span<UInt8>) throws(WireError) -> String {
+        guard let word = words.positional else {
+            throw WireError(.badKey, "\(verb.verb.rawValue): a kind is missing; write \(verb.usage)")
+        }
+        let kind = line.text(word)
+        guard Key.isSegment(kind.utf8) else {
+            throw WireError(
+                .badKey, "\(verb.verb.rawValue): \(line.quoted(word)) is no kind; write 1 to 64 of [A-Za-z0-9._~:@-]")
+        }
+        return kind
+    }
+}
+
+extension WireError {
+    static func unknownVerb(_ given: String) -> WireError {
+        WireError(.unknownVerb, "\(given) is no verb of this server; HELP lists them")
+    }
+}

@@ -1,0 +1,234 @@
+internal import TelltaleModel
+
+/// Splits a byte stream into lines (protocol.md §1).
+///
+/// Lines end in LF, a CR before it is dropped, and they hold UTF-8 without control bytes. Empty lines and comments
+/// (`#`) are swallowed. Memory is bounded by ``lineLengthLimit`` and one piece: only the beginning of a line whose end
+/// has not come is kept, and its memory is given back with the line, so an idle connection holds nothing.
+public struct LineDecoder: Sendable {
+    // An idle connection holds nothing else, so the small ones stand together.
+
+    /// The longest line accepted, in bytes, without its line ending. May be changed between two pieces.
+    public var lineLengthLimit: Int
+    /// The line begun in earlier pieces: already scanned, without a CR at its end.
+    private var begun: [UInt8] = []
+    private var failure: Failure?
+    /// Whether lines that begin with `#` are delivered too: a client wants to read the answer to `HELP`.
+    public var deliversComments: Bool
+    /// The last byte of the last piece was a CR: half a line ending, or a stray control byte.
+    private var endsInCarriageReturn = false
+    private var utf8 = UTF8Check()
+
+    /// Behind a reference: nearly every stream has none, and there is a decoder for each.
+    private indirect enum Failure: Sendable {
+        case error(WireError)
+    }
+
+    public init(lineLengthLimit: Int = WireLimits.lineLength, deliversComments: Bool = false) {
+        self.lineLengthLimit = lineLengthLimit
+        self.deliversComments = deliversComments
+    }
+
+    /// Whether a line was begun and has not ended: at the end of the stream, that line is lost.
+    public var hasUnfinishedLine: Bool { !begun.isEmpty || endsInCarriageReturn }
+
+    /// Takes the next piece of the stream, and hands each line that it completes to `deliver`.
+    ///
+    /// Lines come without their ending, never empty, valid UTF-8, with a verb in front. They are valid during the call
+    /// alone.
+    ///
+    /// - Throws: `bad_line`, `bad_utf8` or `line_too_long`, after the lines before the fault were delivered, and as
+    ///   soon as the fault is known. The stream has lost its framing by then: the same error is thrown from then on,
+    ///   and nothing is delivered.
+    public mutating func decode(_ bytes: Span<UInt8>, deliver: (Span<UInt8>) -> Void) throws(WireError) {
+        _ = try decodeSome(bytes) { line in
+            deliver(line)
+            return true
+        }
+    }
+
+    /// The same, for as long as `deliver` wants more.
+    ///
+    /// - Returns: How many bytes it took: all, or those up to the end of the line at which `deliver` gave `false`. The
+    ///   others are to come again.
+    public mutating func decodeSome(
+        _ bytes: Span<UInt8>, deliver: (Span<UInt8>) -> Bool
+    ) throws(WireError) -> Int {
+        if case .error(let error) = failure { throw error }
+        do {
+            return try scan(bytes, deliver: deliver)
+        } catch {
+            failure = .error(error)
+            begun = []
+            throw error
+        }
+    }
+
+    private mutating func scan(_ bytes: Span<UInt8>, deliver: (Span<UInt8>) -> Bool) throws(WireError) -> Int {
+        var lineStart = 0
+        var index = 0
+        if endsInCarriageReturn, !bytes.isEmpty {
+            guard bytes[0] == UInt8.lineFeed else { throw .controlByte(.carriageReturn) }
+            endsInCarriageReturn = false
+            guard try finish(bytes, 0..<0, deliver: deliver) else { return 1 }
+            lineStart = 1
+            index = 1
+        }
+        while index < bytes.count {
+            if !utf8.isExpectingMore { index = bytes.skippingPrintableASCII(from: index) }
+            let length = begun.count + index - lineStart
+            guard length <= lineLengthLimit else { throw .lineTooLong(limit: lineLengthLimit) }
+            guard index < bytes.count else { break }
+            let byte = bytes[index]
+            guard utf8.take(byte) else { throw .brokenUTF8(at: length) }
+            if byte == .lineFeed {
+                guard try finish(bytes, lineStart..<index, deliver: deliver) else { return index + 1 }
+                lineStart = index + 1
+            } else if byte == .carriageReturn {
+                guard index + 1 < bytes.count else {
+                    endsInCarriageReturn = true
+                    begun.append(copying: bytes.extracting(lineStart..<index))
+                    return bytes.count
+                }
+                guard bytes[index + 1] == .lineFeed else { throw .controlByte(byte) }
+                guard try finish(bytes, lineStart..<index, deliver: deliver) else { return index + 2 }
+                index += 1
+                lineStart = index + 1
+            } else if byte < 0x20 || byte == 0x7F {
+                throw .controlByte(byte)
+            }
+            index += 1
+        }
+        guard begun.count + bytes.count - lineStart <= lineLengthLimit else {
+            throw .lineTooLong(limit: lineLengthLimit)
+        }
+        begun.append(copying: bytes.extracting(lineStart..<bytes.count))
+        return bytes.count
+    }
+
+    private mutating func finish(
+        _ bytes: Span<UInt8>, _ range: Range<Int>, deliver: (Span<UInt8>) -> Bool
+    ) throws(WireError) -> Bool {
+        guard !begun.isEmpty else { return try check(bytes.extracting(range), deliver: deliver) }
+        var line: [UInt8] = []
+        swap(&line, &begun)
+        line.append(copying: bytes.extracting(range))
+        return try check(line.span, deliver: deliver)
+    }
+
+    private func check(_ line: Span<UInt8>, deliver: (Span<UInt8>) -> Bool) throws(WireError) -> Bool {
+        guard !line.isEmpty else { return true }
+        if line[0] == UInt8(ascii: "#") { return deliversComments ? deliver(line) : true }
+        guard line.verbEnd() != nil else { throw .noVerb(line) }
+        return deliver(line)
+    }
+}
+
+extension UInt8 {
+    fileprivate static let lineFeed: UInt8 = 0x0A
+    fileprivate static let carriageReturn: UInt8 = 0x0D
+}
+
+extension Span<UInt8> {
+    /// The first position at or after `start` that does not hold printable ASCII.
+    ///
+    /// Whole blocks first, without a branch in them, so that the compiler compares many bytes in one instruction. (With
+    /// a comparison in the loop instead of a maximum it makes branches of it.)
+    fileprivate func skippingPrintableASCII(from start: Int) -> Int {
+        let blockLength = 32
+        var index = start
+        while count - index >= blockLength {
+            let block = extracting(index..<index + blockLength)
+            var highest: UInt8 = 0
+            for offset in 0..<blockLength { highest = Swift.max(highest, block[offset] &- 0x20) }
+            guard highest < 0x5F else { break }
+            index += blockLength
+        }
+        while index < count, self[index].isPrintableASCII { index += 1 }
+        return index
+    }
+}
+
+/// Checks UTF-8 byte by byte, by the table of well-formed sequences (Unicode 16, table 3-7).
+struct UTF8Check: Sendable {
+    private var missing: UInt8 = 0
+    /// What the next byte of a sequence may be; narrower than `80...BF` after some first bytes.
+    private var lower: UInt8 = 0x80
+    private var upper: UInt8 = 0xBF
+
+    /// In the middle of a sequence.
+    var isExpectingMore: Bool { missing > 0 }
+
+    /// Whether the text is still well-formed after `byte`.
+    mutating func take(_ byte: UInt8) -> Bool {
+        if missing > 0 {
+            guard byte >= lower, byte <= upper else { return false }
+            missing -= 1
+            lower = 0x80
+            upper = 0xBF
+            return true
+        }
+        switch byte {
+        case 0x00...0x7F: return true
+        case 0xC2...0xDF: missing = 1
+        case 0xE0...0xEF:
+            missing = 2
+            // E0 would be overlong below A0; ED would be a surrogate above 9F.
+            if byte == 0xE0 { lower = 0xA0 }
+            if byte == 0xED { upper = 0x9F }
+        case 0xF0...0xF4:
+            missing = 3
+            // F0 would be overlong below 90; F4 would be beyond U+10FFFF above 8F.
+            if byte == 0xF0 { lower = 0x90 }
+            if byte == 0xF4 { upper = 0x8F }
+        default: return false
+        }
+        return true
+    }
+}
+
+extension WireError {
+    static func lineTooLong(limit: Int) -> WireError {
+        WireError(.lineTooLong, "a line has more than \(limit) bytes; send shorter ones, the greeting tells the limit")
+    }
+
+    fileprivate static func brokenUTF8(at offset: Int) -> WireError {
+        WireError(.badUTF8, "byte \(offset + 1) of the line is not UTF-8; encode lines as UTF-8")
+    }
+
+    fileprivate static func controlByte(_ byte: UInt8) -> WireError {
+        let hex = String(byte, radix: 16, uppercase: true)
+        let name = (hex.utf8.count == 1 ? "0x0" : "0x") + hex
+        return WireError(
+            .badLine, "control byte \(name) in a line; escape it in JSON (\\u00..), and end lines with LF or CRLF")
+    }
+
+    static func noVerb(_ line: Span<UInt8>) -> WireError {
+        if line.count >= 3, line[0] == 0xEF, line[1] == 0xBB, line[2] == 0xBF {
+            return WireError(.badLine, "the line begins with a byte order mark; send UTF-8 without one")
+        }
+        return WireError(
+            .badLine,
+            "the line does not begin with a verb of 2 to 12 letters, but with \(line.quoted(0..<line.firstSpace())); "
+                + "send VERB, then words, each after one space; HELP lists the verbs")
+    }
+}
+
+extension Span<UInt8> {
+    private var quoteLengthLimit: Int { 40 }
+
+    fileprivate func firstSpace() -> Int {
+        var index = 0
+        while index < count, self[index] != UInt8(ascii: " ") { index += 1 }
+        return index
+    }
+
+    /// What somebody sent, cut to what a message can hold, between quotation marks.
+    func quoted(_ range: Range<Int>) -> String {
+        guard range.count > quoteLengthLimit else { return "\"\(text(range))\"" }
+        // A cut in the middle of a character would mend to a replacement character.
+        var end = range.lowerBound + quoteLengthLimit
+        while end > range.lowerBound, self[end] & 0xC0 == 0x80 { end -= 1 }
+        return "\"\(text(range.lowerBound..<end))…\""
+    }
+}

@@ -1,0 +1,130 @@
+internal import TelltaleModel
+
+extension LineWriter {
+    /// One request line: what ``RequestParser`` reads back as the same command.
+    ///
+    /// - Parameters:
+    ///   - id: Comes back on the reply.
+    ///   - cursor: For `SUB`, instead of the command's own: as the server gave it, byte for byte.
+    /// - Precondition: The command is not ``Command/refused(_:)``, which is no request.
+    public mutating func request(_ command: Command, id: String? = nil, resumingFrom cursor: String? = nil) {
+        switch command {
+        case .hello(let hello): write(hello)
+        case .ping: begin(.ping)
+        case .bye: begin(.bye)
+        case .help(let verb):
+            begin(.help)
+            if let verb { word(verb) }
+        case .event(let event): return write(event, id)
+        case .subscribe(let subscribe): write(subscribe, cursor)
+        case .unsubscribe(let number):
+            begin(.unsubscribe)
+            attribute("sub", number)
+        case .get(let key, let view):
+            begin(.get, key)
+            optional("view", view?.description)
+        case .list(let pattern, let view):
+            begin(.list)
+            word(pattern.description)
+            optional("view", view?.description)
+        case .kinds: begin(.kinds)
+        case .history(let key): begin(.history, key)
+        case .stats: begin(.stats)
+        case .traits(let traits): write(traits)
+        case .dismiss(let key): begin(.dismiss, key)
+        case .seen(let key, let rev):
+            begin(.seen, key)
+            attribute("rev", rev)
+        case .open(let key): begin(.open, key)
+        case .set(let set): write(set)
+        case .press(let key, let eid):
+            begin(.press, key)
+            optional("eid", eid)
+        case .serve(let kind):
+            begin(.serve)
+            word(kind)
+        case .done(let operation, let value):
+            begin(.done)
+            attribute("op", operation)
+            optional("value", value.map { Self.onOff($0) })
+        case .fail(let operation, let code, let message): return write(operation, code, message, id)
+        case .report(let key, let value, let time):
+            begin(.report, key)
+            optional("value", value.map { Self.onOff($0) })
+            if let time { attribute("at", time) }
+        case .refused: preconditionFailure("a refused command is what a server makes of a faulty line")
+        }
+        optional("id", id)
+        end()
+    }
+
+    private mutating func write(_ hello: Hello) {
+        begin(.hello)
+        optional("client", hello.client)
+        optional("surface", hello.surface?.rawValue)
+        optional("account", hello.account)
+        optional("device", hello.device)
+        attribute("caps", joined: hello.capabilities)
+        if let heartbeat = hello.heartbeat { attribute("hb", heartbeat) }
+    }
+
+    private mutating func write(_ event: EventCommand, _ id: String?) {
+        begin(.event, event.key)
+        attribute("type", event.type)
+        optional("id", id)
+        optional("src", event.source)
+        optional("eid", event.eid)
+        if let time = event.happenedAt { attribute("at", time) }
+        if let version = event.version { attribute("ver", version) }
+        attribute("for", joined: event.accounts)
+        if !event.tail.isEmpty { tail(event.tail) }
+        end()
+    }
+
+    private mutating func write(_ subscribe: SubscribeCommand, _ cursor: String?) {
+        begin(.subscribe)
+        word(subscribe.pattern.description)
+        optional("view", subscribe.view?.description)
+        optional("for", subscribe.account)
+        optional("from", cursor ?? subscribe.from?.description)
+        if let rate = subscribe.rate { attribute("rate", rate) }
+        optional("placement", subscribe.placement)
+    }
+
+    /// Names are the caller's, so they are not `StaticString`s.
+    private mutating func write(_ traits: [Attribute]) {
+        begin(.trait)
+        for trait in traits { word("\(trait.name)=\(trait.value)") }
+    }
+
+    private mutating func write(_ set: SetCommand) {
+        begin(.set, set.key)
+        attribute("value", Self.onOff(set.value))
+        if let rev = set.seenRev { attribute("if", rev) }
+        optional("eid", set.eid)
+    }
+
+    private mutating func write(_ operation: String, _ code: String?, _ message: String?, _ id: String?) {
+        begin(.fail)
+        attribute("op", operation)
+        optional("code", code)
+        optional("id", id)
+        if let message {
+            var object = JSONObject()
+            object["message"] = .string(message)
+            tail(object)
+        }
+        end()
+    }
+
+    private mutating func begin(_ verb: Verb, _ key: Key) {
+        begin(verb)
+        word(key.text)
+    }
+
+    private mutating func optional(_ name: StaticString, _ value: String?) {
+        if let value { attribute(name, value) }
+    }
+
+    private static func onOff(_ value: Bool) -> String { value ? "on" : "off" }
+}

@@ -1,0 +1,35 @@
+import TelltaleModel
+
+/// Reads request lines, one at a time, without a memory of earlier ones.
+///
+/// Keeps the buffers of its JSON parser. Not thread-safe; one a thread.
+public final class RequestParser {
+    private let json = JSONParser()
+
+    public init() {}
+
+    /// Understands one line, as ``LineDecoder`` delivers it.
+    ///
+    /// Never fails: a faulty request is ``Command/refused(_:)``, with its `id=` wherever that can be read.
+    public func parse(_ line: Span<UInt8>) -> Request {
+        let (id, command, ignored) = parts(of: line)
+        return Request(id: id, command: command, ignored: ignored)
+    }
+
+    /// The same, in parts: who takes a ``Request`` apart copies what it holds.
+    public func parts(of line: Span<UInt8>) -> (id: String?, command: Command, ignored: [String]) {
+        guard let verbEnd = line.verbEnd() else { return (nil, .refused(.noVerb(line)), []) }
+        // A line without a known verb is read like PING, for the sake of its id.
+        let verb = line.packed(0..<verbEnd, uppercase: true).flatMap(VerbDescription.find)
+        var arguments = Arguments(line, behind: verbEnd, of: verb ?? .plain)
+        let id = arguments.words[.id].map { line.text($0) }
+        guard verb != nil else { return (id, .refused(.unknownVerb(line.quoted(0..<verbEnd))), []) }
+        do throws(WireError) {
+            if let fault = arguments.words.fault { throw fault }
+            if let start = arguments.words.tail { arguments.tail = try json.object(in: line, from: start) }
+            return (id, try arguments.command(line), arguments.words.ignored)
+        } catch {
+            return (id, .refused(error), [])
+        }
+    }
+}

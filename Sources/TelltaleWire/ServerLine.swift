@@ -1,0 +1,103 @@
+public import TelltaleModel
+
+/// One line from a server, for those who write clients.
+///
+/// Nothing in it is judged: a client ignores verbs and attributes that it does not know (protocol.md §2).
+public struct ServerLine: Hashable, Sendable {
+    /// `OK`, `UPD`, …; `#` for a line of help, whose text is then the only word.
+    public var verb: String
+    /// Words without a `=`, in the order in which they stood.
+    public var words: [String]
+    /// In the order in which they stood.
+    public var attributes: [Attribute]
+    /// The JSON object at the end of the line.
+    public var tail: JSONObject?
+
+    public init(verb: String, words: [String] = [], attributes: [Attribute] = [], tail: JSONObject? = nil) {
+        self.verb = verb
+        self.words = words
+        self.attributes = attributes
+        self.tail = tail
+    }
+
+    /// The value of the first attribute of that name.
+    public subscript(name: String) -> String? { attributes.first { $0.name == name }?.value }
+
+    /// The value of an attribute that is a whole number.
+    public func integer(_ name: String) -> Int64? {
+        guard let value = self[name] else { return nil }
+        return value.utf8.span.decimal(0..<value.utf8.count)
+    }
+
+    /// Of `LIVE`, `MARK`, `UPD` and `DEL`: where to resume.
+    public var cursor: Cursor? { self["cur"].flatMap { Cursor($0) } }
+
+    /// Of an `ERR`: its code, `nil` when this client is older than it.
+    public var errorCode: ErrorCode? { self["code"].flatMap { ErrorCode(rawValue: $0) } }
+
+    /// Of an `ERR`: what to tell people.
+    public var message: String? { tail?["msg"]?.string }
+
+    /// Reads one line, as ``LineDecoder`` delivers it.
+    ///
+    /// - Throws: `bad_line` where there is no verb, `bad_json` where the tail is no JSON object.
+    public init(_ line: Span<UInt8>, parser: JSONParser) throws(WireError) {
+        if !line.isEmpty, line[0] == UInt8(ascii: "#") {
+            let hasSpace = line.count > 1 && line[1] == UInt8(ascii: " ")
+            self.init(verb: "#", words: [line.text((hasSpace ? 2 : 1)..<line.count)])
+            return
+        }
+        guard let verbEnd = line.verbEnd() else { throw .noVerb(line) }
+        self.init(verb: line.text(0..<verbEnd))
+        var start = verbEnd + 1
+        while start < line.count {
+            if line[start] == UInt8(ascii: "{") {
+                tail = try parser.object(in: line, from: start)
+                return
+            }
+            let end = line.wordEnd(from: start)
+            if let equals = line.attributeNameEnd(start..<end) {
+                attributes.append(
+                    Attribute(name: line.text(start..<equals), value: line.text(equals + 1..<end)))
+            } else if start < end {
+                words.append(line.text(start..<end))
+            }
+            start = end + 1
+        }
+    }
+}
+
+extension Span<UInt8> {
+    func wordEnd(from start: Int) -> Int {
+        firstIndex(of: UInt8(ascii: " "), from: start)
+    }
+
+    /// Where the `=` of `name=value` stands; `nil` when the word is no attribute by the grammar of names.
+    func attributeNameEnd(_ word: Range<Int>) -> Int? {
+        guard !word.isEmpty, self[word.lowerBound].isLowercaseLetter else { return nil }
+        var index = word.lowerBound + 1
+        while index < word.upperBound, index - word.lowerBound <= WireLimits.attributeNameLength {
+            let byte = self[index]
+            if byte == UInt8(ascii: "=") { return index }
+            guard byte.isLowercaseLetter || byte.isDigit || byte == UInt8(ascii: "_") else { return nil }
+            index += 1
+        }
+        return nil
+    }
+}
+
+extension JSONParser {
+    /// The object from `start` to the end of the line.
+    func object(in line: Span<UInt8>, from start: Int) throws(WireError) -> JSONObject {
+        let json: JSON
+        do {
+            json = try parse(line.extracting(start..<line.count))
+        } catch {
+            throw WireError(.badJSON, "the JSON tail, from byte \(start + 1) of the line: \(error)")
+        }
+        guard case .object(let object) = json else {
+            throw WireError(.badJSON, "the JSON tail, from byte \(start + 1) of the line, is no object; send {…}")
+        }
+        return object
+    }
+}

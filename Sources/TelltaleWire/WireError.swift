@@ -1,0 +1,90 @@
+public import TelltaleModel
+
+/// Every error code of the protocol. Stable, and never reused (protocol.md §6).
+public enum ErrorCode: String, CaseIterable, Hashable, Sendable {
+    case badLine = "bad_line"
+    case lineTooLong = "line_too_long"
+    case badUTF8 = "bad_utf8"
+    case badJSON = "bad_json"
+    case badAttribute = "bad_attr"
+    case badKey = "bad_key"
+    case badPattern = "bad_pattern"
+    case badCursor = "bad_cursor"
+    case unknownVerb = "unknown_verb"
+    case unknownKind = "unknown_kind"
+    case unknownKey = "unknown_key"
+    case unknownSubscription = "unknown_sub"
+    case tooLarge = "too_large"
+    case duplicateMismatch = "dup_mismatch"
+    case machineError = "machine_error"
+    case limitActivities = "limit_activities"
+    case limitSubscriptions = "limit_subs"
+    case limitConnections = "limit_conns"
+    case authenticationRequired = "auth_required"
+    case authenticationFailed = "auth_failed"
+    case forbidden
+    case staleRev = "stale_rev"
+    case unavailable
+    case cooling
+    case badAction = "bad_action"
+    case storageFull = "storage_full"
+    case storageFailed = "storage_failed"
+    case shuttingDown = "shutting_down"
+    case versionUnsupported = "version_unsupported"
+    case `internal`
+
+    /// The server closes after this line.
+    public var isFatal: Bool {
+        switch self {
+        case .badLine, .lineTooLong, .badUTF8, .storageFailed, .versionUnsupported: true
+        case .badJSON, .badAttribute, .badKey, .badPattern, .badCursor, .unknownVerb, .unknownKind, .unknownKey,
+            .unknownSubscription, .tooLarge, .duplicateMismatch, .machineError, .limitActivities,
+            .limitSubscriptions, .limitConnections, .authenticationRequired, .authenticationFailed, .forbidden,
+            .staleRev, .unavailable, .cooling, .badAction, .storageFull, .shuttingDown, .internal:
+            false
+        }
+    }
+
+    /// Whether, and after what, the same request makes sense again.
+    public var retry: Retry {
+        switch self {
+        case .badLine, .lineTooLong, .badUTF8, .badJSON, .badAttribute, .badKey, .badPattern, .badCursor,
+            .unknownVerb, .unknownKind, .unknownKey, .unknownSubscription, .tooLarge, .duplicateMismatch,
+            .machineError, .forbidden, .badAction, .versionUnsupported, .limitSubscriptions:
+            .no
+        case .limitActivities, .limitConnections, .unavailable, .cooling, .storageFull, .storageFailed,
+            .shuttingDown, .internal:
+            .later
+        case .authenticationRequired, .authenticationFailed: .auth
+        case .staleRev: .resync
+        }
+    }
+}
+
+public enum Retry: String, Hashable, Sendable {
+    case no, now, later, auth, resync
+}
+
+/// A refusal: what an `ERR` line says.
+public struct WireError: Error, Hashable, Sendable {
+    public var code: ErrorCode
+    /// For people: what, where, and what to do.
+    public var message: String
+    /// Further members of the tail, beside `msg`.
+    public var details: JSONObject
+
+    public init(_ code: ErrorCode, _ message: String, details: JSONObject = JSONObject()) {
+        self.code = code
+        self.message = message
+        self.details = details
+    }
+
+    /// A member of the JSON tail is of another type than it is to be.
+    ///
+    /// - Parameter path: Which one: names, with dots between.
+    public static func wrongType(at path: String, expected: String) -> WireError {
+        var details = JSONObject()
+        details["path"] = .string(path)
+        return WireError(.badJSON, "\(path) in the JSON tail is to be \(expected)", details: details)
+    }
+}

@@ -1,0 +1,203 @@
+import Hub
+import Journal
+import Kinds
+import TelltaleModel
+import Testing
+
+/// A hub with a clock that is set by hand, a journal in memory, and clients that are strings in and strings out.
+final class HubHarness {
+    var hub: Hub
+    private(set) var records: [JournalRecord] = []
+    var time = Timestamp(milliseconds: 1_763_719_200_000)
+    /// The journal takes nothing: the disk is full.
+    var isFull = false
+    /// The journal has pruned everything up to this record.
+    var prunedThrough: Int64 = 0
+    private var clients: [SessionID: Client] = [:]
+
+    final class Client {
+        fileprivate var bytes: [UInt8] = []
+        fileprivate(set) var isFinished = false
+        let id: SessionID
+
+        fileprivate init(id: SessionID) {
+            self.id = id
+        }
+    }
+
+    init(kinds: [String] = [HubHarness.coffee], configuration: HubConfiguration = HubConfiguration()) throws {
+        hub = Hub(configuration: configuration, epoch: 0x6f3a_91c2_d0e4_b577)
+        try hub.adopt(try kinds.map { try Self.kind($0) })
+        try hub.adopt(configuration.decisions)
+        turn()
+    }
+
+    static func kind(_ text: String) throws -> Kind {
+        let (kind, diagnostics) = Kind.read(try JSONParser.parse(text), file: "test.json")
+        guard let kind else { throw Broken(diagnostics: diagnostics) }
+        return kind
+    }
+
+    struct Broken: Error {
+        var diagnostics: [Diagnostic]
+    }
+
+    var now: HubTime { HubTime(time: time, wall: time, monotonic: time.milliseconds) }
+
+    func connect() -> Client {
+        let client = Client(id: hub.connected(at: now))
+        clients[client.id] = client
+        flush()
+        _ = lines(of: client)
+        return client
+    }
+
+    /// A device of this person.
+    func connect(as account: String) -> Client {
+        let client = connect()
+        send("HELLO account=\(account)", from: client)
+        return client
+    }
+
+    /// Subscribes, and gives the cursor of `LIVE`.
+    func cursor(of subscription: String, from client: Client) throws -> String {
+        try #require(send(subscription, from: client).last.flatMap { Self.attribute("cur", of: $0) })
+    }
+
+    /// Sends a line, turns the hub, and gives what the client received since it was last asked.
+    @discardableResult
+    func send(_ line: String, from client: Client) -> [String] {
+        post(line, from: client)
+        turn()
+        return lines(of: client)
+    }
+
+    /// Sends a line without letting the hub decide.
+    func post(_ line: String, from client: Client) {
+        hub.received(Array((line + "\n").utf8).span, from: client.id, at: now)
+    }
+
+    /// Decides, commits and flushes until nothing is left to do.
+    func turn() {
+        hub.sessionDeadlineReached(at: now)
+        for _ in 0..<100 where hub.hasWork(at: now) {
+            let decided = hub.decide(at: now)
+            if isFull, !decided.isEmpty {
+                hub.refused(at: now)
+            } else {
+                records += decided
+                hub.committed(at: now)
+            }
+            flush()
+        }
+        flush()
+        while readHistory() {}
+        for id in hub.takeEndedSessions() {
+            clients[id]?.isFinished = true
+            hub.disconnected(id)
+        }
+    }
+
+    /// Reads a piece of a history and tells it.
+    ///
+    /// - Returns: Whether one was asked for.
+    @discardableResult
+    func readHistory() -> Bool {
+        guard let request = hub.takeHistoryRequests().first else { return false }
+        var chain: [JournalRecord] = []
+        var next = request.lastSequence
+        while next > prunedThrough, chain.count < request.limit {
+            chain.append(records[Int(next) - 1])
+            next = records[Int(next) - 1].previous
+        }
+        hub.historyRead(.success(chain), for: request)
+        flush()
+        return true
+    }
+
+    /// Decides and commits once, and nothing else.
+    func commit() {
+        records += hub.decide(at: now)
+        hub.committed(at: now)
+    }
+
+    func advance(by span: Milliseconds) {
+        time = time + span
+        turn()
+    }
+
+    /// Renders what all are due before anybody takes it, as the daemon may.
+    func flush() {
+        var rounds = 0
+        while hub.hasReadySessions, rounds < 1_000 {
+            rounds += 1
+            var rendered: [(client: Client, bytes: [UInt8], output: Output)] = []
+            for _ in 0..<hub.readySessionCount {
+                guard let id = hub.nextReady(), let client = clients[id] else { continue }
+                var bytes: [UInt8] = []
+                let output = hub.output(for: id, at: now, to: &bytes)
+                rendered.append((client, bytes, output))
+            }
+            for (client, bytes, output) in rendered {
+                client.bytes += bytes + hub.sharedRows[output.sharedRange]
+                if output.disposition == .finish { client.isFinished = true }
+            }
+        }
+    }
+
+    func disconnect(_ client: Client) {
+        hub.disconnected(client.id)
+        clients[client.id] = nil
+        turn()
+    }
+
+    /// What has arrived since the last call.
+    func lines(of client: Client) -> [String] {
+        let text = String(decoding: client.bytes, as: UTF8.self)
+        client.bytes = []
+        return text.split(separator: "\n").map(String.init)
+    }
+
+    /// The process dies and begins again: the journal, or a snapshot of its state, is read, every connection is gone.
+    func restart(kinds: [String], fromSnapshot: Bool = false) throws {
+        if fromSnapshot {
+            var chunks: [[UInt8]] = []
+            hub.snapshot().forEachChunk { chunks.append($0) }
+            var loaded = Hub(configuration: HubConfiguration(), epoch: hub.epoch)
+            for chunk in chunks { try loaded.load(chunk) }
+            loaded.finishLoading()
+            hub = loaded
+        } else {
+            hub = try recovered()
+        }
+        try hub.adopt(try kinds.map { try Self.kind($0) })
+        hub.restart()
+        clients = [:]
+        turn()
+    }
+
+    /// Another hub that has read the same journal.
+    func recovered() throws -> Hub {
+        var hub = Hub(configuration: HubConfiguration(), epoch: self.hub.epoch)
+        for record in records { try hub.replay(record) }
+        return hub
+    }
+
+    static let coffee = """
+        {"kind":"coffee-order","type":"activity","version":1,"app":"com.example.coffee","title":"Coffee order",
+         "supplementalFamilies":["small"],"stale":"4m","dismiss":"15m",
+         "machine":{"initial":"placed","on":{"cancel":"cancelled"},"states":{
+           "placed":{"progress":0.1,"on":{"confirm":"queued"},"after":{"5m":"unattended"}},
+           "queued":{"progress":0.2,"on":{"brew":"brewing"}},
+           "brewing":{"progress":0.6,"on":{"ready":"ready"}},
+           "ready":{"progress":1.0,"milestone":true,"alert":{"title":"{{attributes.item}} is ready","body":"Shelf {{content.shelf}}"},
+                    "on":{"collect":"collected"}},
+           "unattended":{"on":{"brew":"brewing"}},
+           "collected":{"type":"final","milestone":true},
+           "cancelled":{"type":"final","dismiss":"1m"}}},
+         "views":{"compact":{"leading":{"symbol":"cup"},"trailing":{"text":"{{state.title}}"}},
+                  "minimal":{"symbol":"cup"},"lockScreen":{"title":"{{attributes.item}}","subtitle":"{{state.title}}","progress":true},
+                  "expanded":{"center":{"title":"{{state.title}}"}},
+                  "small":{"title":"{{state.title}}","progress":true}}}
+        """
+}

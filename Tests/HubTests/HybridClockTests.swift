@@ -1,0 +1,57 @@
+import Hub
+import TelltaleModel
+import Testing
+
+/// Wall time, told by a clock that jumps.
+struct HybridClockTests {
+    private static let start: Int64 = 1_763_719_200_000
+    private static let year: Int64 = 365 * 86_400_000
+
+    /// Seconds since the last reading, how far the clock is off by then, and how far what is told is.
+    private static let rows: [(name: String, steps: [(seconds: Int64, clock: Int64, told: Int64)])] = [
+        ("a clock that is right", [(1, 0, 0), (0, 0, 0), (60, 0, 0), (86_400, 0, 0)]),
+        ("set ahead by little is taken at once", [(1, 30_000, 30_000), (1, 30_000, 30_000)]),
+        ("one wrong reading is none", [(1, year, 0), (1, 0, 0), (1, year, 0), (1, 0, 0)]),
+        (
+            "a day ahead is taken after a minute",
+            [(1, 86_400_000, 0), (59, 86_400_000, 0), (1, 86_400_000, 86_400_000)]
+        ),
+        ("that minute is one", [(1, year, 0), (40, year, 0), (1, 0, 0), (1, year, 0), (40, year, 0)]),
+        ("put back by little, it waits", [(10, 0, 0), (0, -800, 0), (1, -800, -800), (5, -800, -800)]),
+        ("put back by much, it goes on", [(10, -year, 0), (10, -year, 0), (1, 0, 0)]),
+        ("taken, and put back, it goes on", [(1, year, 0), (60, year, year), (10, 0, year), (3_600, 0, year)]),
+    ]
+
+    @Test(arguments: rows.map(\.name))
+    func row(name: String) throws {
+        let row = try #require(Self.rows.first { $0.name == name })
+        var steady = HybridClock(Timestamp(milliseconds: Self.start), monotonic: 500)
+        var (elapsed, last): (Int64, Int64) = (0, .min)
+        for (number, step) in row.steps.enumerated() {
+            elapsed += step.seconds * 1_000
+            let told = steady.reading(
+                wall: Timestamp(milliseconds: Self.start + elapsed + step.clock), monotonic: 500 + elapsed
+            ).milliseconds
+            #expect(told - Self.start - elapsed == step.told, "step \(number)")
+            #expect(told >= last)
+            last = told
+        }
+    }
+
+    @Test func `numbers at their ends are no trap`() {
+        var steady = HybridClock(.distantPast, monotonic: .min)
+        _ = steady.reading(wall: .distantFuture, monotonic: .max)
+        _ = steady.reading(wall: .distantPast, monotonic: .min)
+        #expect(steady.reading(wall: .distantFuture, monotonic: .max) > .distantPast)
+    }
+
+    @Test(arguments: [(0.5, 1_800_000), (60, 216_000_000), (1_000_000, 3_600_000_000_000)] as [(Double, Int64)])
+    func `a fast clock goes by what has passed, whatever the date is said to be`(speed: Double, told: Int64) {
+        let start = Timestamp(milliseconds: Self.start)
+        let fast = ScaledClock(start, monotonic: 500, speed: speed)
+        #expect(fast.reading(monotonic: 500) == start)
+        #expect(fast.reading(monotonic: 500 + 3_600_000) == start + Milliseconds(told))
+        #expect(fast.reading(monotonic: 0) == start)
+        #expect(fast.reading(monotonic: .max) > start)
+    }
+}
