@@ -1,121 +1,27 @@
-internal import DequeModule
 internal import FanOut
-internal import HeapModule
-internal import Journal
-internal import Kinds
+public import Journal
+public import Kinds
 internal import Machines
-internal import Surfaces
 public import TelltaleModel
 internal import TelltaleWire
 
-/// Telltale as one value: what is true of every activity and control, who follows it, and what each is owed.
+/// Telltale as one value: what is true of every activity and control, the subscriptions, and what each is owed.
 ///
-/// A shell tells it what happened (``connected(at:)``, ``received(_:from:at:)``, ``disconnected(_:at:)``), then turns it:
+/// A performer tells it what happened (``connected(at:)``, ``received(_:from:at:)``, ``disconnected(_:)``), then turns it:
 /// ``decide(at:limit:batchLimit:)`` gives the records to be made durable, ``committed(at:)`` or ``refused(at:)`` says what
-/// became of them, and ``output(for:at:to:)`` renders what a writable session is due. Between a decision and its
-/// commit nothing is rendered, so nobody can be shown what is not durable (architecture.md, *A turn*).
+/// became of them, and ``output(for:at:to:)`` renders what a writable session is due. Between a decision and its commit
+/// nothing is rendered, so no client is shown what is not durable (ARCHITECTURE.md, *A turn*).
 ///
 /// It asks no clock and does no IO: the same calls give the same bytes. There is one of it at a time: a copy would share
 /// its sessions, and copying the rest would be costly by accident.
 public struct Hub: ~Copyable {
     let configuration: HubConfiguration
-
-    // MARK: What is true (rebuilt from the journal)
-
-    /// The lineage of this history.
-    public internal(set) var epoch: UInt64
-    /// The newest record that was decided on.
-    var sequence: Int64 = 0
-    /// The newest record that is durable.
-    public internal(set) var durableSequence: Int64 = 0
-    /// The hub's time: never before that of its last record.
-    var time: Timestamp = .distantPast
-    var kinds = KindTable()
-    private let addressOnly = AddressOnly()
-    var entities = EntityTable()
-    var eventIDs = EventIDs()
-    var activityCounts = ActivityCounts()
-    /// What there is to be shown, by whose devices may show it.
-    var audience = AudienceIndex()
-    var accounts = Interner()
-    var taps = TapLedger()
-    /// The control of each operation that a provider is at.
-    var flights: [Int64: Key] = [:]
-    /// Wall time, never before that of the last record: what controls, retention and event ids go by.
-    var wall: Timestamp = .distantPast
-    /// The settings in force, and whether a record has said so.
-    var settings = DecisionSettings()
-    var hasSettings = false
-    /// Resumes from before this sequence cannot be complete: tombstones were pruned.
-    var resumeFloor: Int64 = 0
-    /// When the journal was how long.
-    var ageMarks: Deque<AgeMark> = []
-
-    // MARK: Who follows it (lost with the process)
-
-    var sessions: [Session?] = []
-    var freeSessions: [Int32] = []
-    var connectionCount: Int64 = 0
-    var openSessionCount = 0
-    var subscriptions = SubscriptionTable()
-    /// Those of the newest subscription: the next one's are alike more often than not.
-    var lastTerms: SubscriptionTerms?
-    var patterns = PatternIndex()
-    var changes = ChangeOrder()
-    /// Sessions with requests that wait to be decided: one entry a request, in the order of their arrival.
-    var arrivals: Deque<SessionID> = []
-    /// Sessions that asked more than a turn takes, and wait for the next.
-    var postponed: [SessionID] = []
-    /// How many keys may still be looked at in this turn.
-    var readingShare = 0
-    var ready = ReadyQueue()
-    /// Sessions that ended by a decision of the hub; the shell closes their connections.
-    var ended: [SessionID] = []
-    /// Who serves each kind of control, by its name.
-    var rosters: [String: ProviderRoster] = [:]
-    /// The session of each connection that serves a kind.
-    var providers: [ConnectionNumber: SessionID] = [:]
-    /// Kinds of controls for which another connection acts than their controls were told.
-    var unalignedKinds: Set<String> = []
-    /// What the hub itself wants decided.
-    var pendingInputs: [JournalEntry] = []
-    /// The newest record when this process began: it tells its connections from those of earlier ones.
-    var firstSequence: Int64 = 0
-    /// Reused by every walk over a key's followers.
-    var followerBuffer: [SubscriptionIndex] = []
-    /// What the log has not been told yet.
-    var machineFaults: [String] = []
-    /// The length of the `LIST` that was just completed.
-    var listCount = 0
-
-    // MARK: What is being decided
-
-    /// The batch that the journal is writing, or `nil` between commits.
-    var batch: Batch?
-    /// How to take it all back, newest last; empty between batches.
-    var undo: [Undo] = []
-    /// The one before, until there is time to free what it held.
-    var settledBatch: Batch?
-    /// How many records the one before had.
-    var lastBatchCount = 0
-    var deadlines = Heap<Deadline>()
-    /// Those that go by the real clock: of controls, and the end of retention.
-    var wallDeadlines = Heap<Deadline>()
-    var sessionDeadlines = Heap<SessionDeadline>()
-    var armedCount: Int64 = 0
-    /// After a full disk, no deadline fires before this moment of the monotonic clock.
-    var storageRetryAt: Int64 = 0
-    /// Kinds that wait to take effect with the next batch.
-    var pendingKinds: [Kind]?
-    var pendingSettings: DecisionSettings?
-    var historyRequests: [HistoryRequest] = []
-    /// The last records of keys that were forgotten.
-    var prunedChains: [Int64] = []
-    var parser = RequestParser()
-    /// Memory for what is written at every event and every row; `nil` while somebody writes.
-    var spare = SpareWriters()
-    var rows = RowCache()
-    var controlReferences = ControlReferences()
+    var store: EntityStore
+    var commit = GroupCommit()
+    var sessions: SessionTable
+    var subscriptions = SubscriptionRegistry()
+    var renderer: RowRenderer
+    var providers = ProviderRegistry()
     public var statistics = Statistics()
 
     /// A hub with no past.
@@ -123,165 +29,303 @@ public struct Hub: ~Copyable {
     /// - Parameter epoch: A number that no other history has, from a random source.
     public init(configuration: HubConfiguration, epoch: UInt64) {
         self.configuration = configuration
-        self.epoch = epoch
+        store = EntityStore(epoch: epoch)
+        sessions = SessionTable(limits: configuration.limits)
+        renderer = RowRenderer(settings: configuration.surfaces)
     }
 
-    /// Where a recovery stands: the newest record that was replayed.
-    public var lastRecordSequence: Int64 { sequence }
-    /// The hub's time: that of its newest record, after a recovery.
-    public var lastRecordTime: Timestamp { time }
-    /// The same on the real clock.
-    public var lastRecordWall: Timestamp { wall }
+    // MARK: A turn
 
-    /// How many activities and controls there are, dismissed ones that can still be asked for included.
-    public var entityCount: Int { entities.count }
-    public var kindCount: Int { kinds.current.count }
-}
-
-/// Writers that keep their memory from one use to the next.
-struct SpareWriters: ~Copyable {
-    var lines: LineWriter?
-    var rows: JSONWriter?
-    var records: BinaryWriter?
-}
-
-/// What one turn decided, until the journal has it.
-struct Batch: Sendable {
-    /// Those that ``Hub/decide(at:limit:batchLimit:)`` has not given away yet.
-    var records: [JournalRecord] = []
-    /// How many there are, given away or not.
-    var recordCount = 0
-    /// Those of them that nobody asked for and no deadline made.
-    var ownRecordCount = 0
-    /// How many requests were decided for it, and how many may be.
-    var requestCount = 0
-    var requestLimit = Int.max
-    /// Everything in it is decided.
-    var isComplete = false
-    /// The keys that it forgets, and the ends of their chains.
-    var forgotten: [EntityIndex] = []
-    var prunedChains: [Int64] = []
-    /// The hub's own inputs in it; they come again when it cannot be written.
-    var taken: [JournalEntry] = []
-    /// What takes effect with it, and else must come again.
-    var adoptedKinds: [Kind]?
-    var adoptedSettings: DecisionSettings?
-    /// What each record changed for those who follow its key.
-    var changes: [Change] = []
-    /// How it could have been taken back, once it is settled: only to be freed with the rest of it.
-    var undo: [Undo] = []
-    /// What providers are asked to do.
-    var performances: [(key: Key, ControlPerformance)] = []
-    /// The senders of requests that wait for its end.
-    var held: [SessionID] = []
-    /// Sessions that have replies in it, in the order of their first.
-    var sessions: [SessionID] = []
-
-    init() {}
-
-    /// With room for as many records as the last one had: a busy hub's next has about as many, and growing to them step
-    /// by step would copy each a few times.
+    /// Decides what is waiting, in the order of arrival; deadlines that are due come first.
+    ///
+    /// A long batch comes in parts, so that the journal can write one while the next is decided: call this again for as
+    /// long as it ``isDeciding``, at the same moment, with nothing in between.
     ///
     /// - Parameters:
-    ///   - limit: Of how many records a part is.
-    ///   - requestLimit: How many requests may be decided for all of it.
-    init(expecting count: Int, limit: Int, requestLimit: Int) {
-        self.requestLimit = requestLimit
-        records.reserveCapacity(min(count, limit))
-        changes.reserveCapacity(count)
+    ///   - limit: The part ends with the entry that makes this many records.
+    ///   - batchLimit: How many requests it decides at most, all parts together; the first part says so. Others wait for the
+    ///     next batch.
+    /// - Returns: The records to be made durable. After the last part call ``committed(at:)``, at once when there were
+    ///   none, or ``refused(at:)``.
+    public mutating func decide(at now: HubTime, limit: Int = .max, batchLimit: Int = .max) -> [JournalRecord] {
+        if commit.isIdle { beginBatch(limit: limit, batchLimit: batchLimit, at: now) }
+        precondition(isDeciding, "the journal still has the last batch")
+        while commit.takesRequest(limit: limit), let id = sessions.popArrival() {
+            guard let session = sessions[id] else { continue }
+            let isOver = session.isClosing || session.hasSaidBye
+            if session.holdsBack, !isOver {
+                commit.hold(id)
+                continue
+            }
+            store.prefetch(for: session)
+            guard let request = session.popRequest(), !isOver else { continue }
+            commit.countRequest()
+            decide(request, from: session, at: now)
+        }
+        return commit.endPart(isLast: sessions.waitingCount == 0 || commit.isFull)
     }
 
-    mutating func append(_ record: JournalRecord) {
-        records.append(record)
-        recordCount += 1
+    private mutating func beginBatch(limit: Int, batchLimit: Int, at now: HubTime) {
+        answerPostponed(at: now)
+        commit.begin(limit: limit, requestLimit: batchLimit)
+        store.beginBatch(expecting: commit.lastRecordCount, at: now)
+        originate()
+        commit.noteOwnRecords()
+        fireDeadlines()
     }
 
-    /// How many requests may still be decided for it.
-    var room: Int { requestLimit - requestCount }
-
-    /// What it holds so far, nobody asked for.
-    mutating func noteOwnRecords() { ownRecordCount = recordCount }
-
-    /// Leaves none.
-    mutating func takeRecords() -> [JournalRecord] {
-        var taken: [JournalRecord] = []
-        swap(&taken, &records)
-        if !isComplete { records.reserveCapacity(taken.count) }
-        return taken
-    }
-}
-
-/// A key that a commit changed.
-struct Change: Sendable {
-    var entity: EntityIndex
-    var commit: Int64
-    var milestones: [Announcement] = []
-    var alert: ActivityAlert?
-    /// What it made of an activity: whose it was then. A later one of the same batch may be other people's.
-    var activity: ActivityBox?
-
-    /// Something goes out before its row.
-    var isAnnounced: Bool { alert != nil || !milestones.isEmpty }
-
-    /// Whether the devices of `account` could show it then; without an account everything is visible.
-    func isVisible(to account: String?) -> Bool { account.map { activity?.value.isVisible(to: $0) ?? true } ?? true }
-
-    /// Whether what goes out before its row is for the devices of `account`. An activity that leaves with this commit
-    /// can be seen no more, and its end may be what is told.
-    func isTold(to account: String?) -> Bool {
-        guard let account, let activity = activity?.value else { return true }
-        return activity.isAddressed(to: account) && !activity.isDismissed(by: account)
+    private mutating func decide(_ request: WaitingRequest, from session: Session, at now: HubTime) {
+        // A timer that is due by now comes before an event of now.
+        fireDeadlines()
+        if !commit.hasRoomForDeadlines, let key = request.key { fireDeadlines(of: key) }
+        switch request {
+        case .event(let event): decideEvent(event, from: session, at: now)
+        case .other(let request): decide(request, from: session, at: now)
+        }
     }
 
-    /// Whether it was for `account` then.
-    func isAddressed(to account: String?) -> Bool {
-        account.map { activity?.value.isAddressed(to: $0) ?? true } ?? true
+    private mutating func decide(_ request: Request, from session: Session, at now: HubTime) {
+        switch request.command {
+        case .hello(let hello): decideHello(hello, request, from: session, at: now)
+        case .traits(let attributes): decideTraits(attributes, request, of: session)
+        case .dismiss(let key): decideDismissal(of: key, request, from: session)
+        case .seen(let key, let rev): decideSeen(key, rev: rev, request, from: session)
+        case .set, .press, .serve, .done, .fail, .report: decideControl(request, from: session)
+        case .bye:
+            session.hasSaidBye = true
+            stage(for: session) { $0.append(read: request) }
+        case .ping, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .history, .stats, .open, .refused:
+            stage(for: session) { $0.append(read: request) }
+        case .event: break  // Waits in a form of its own.
+        }
     }
-}
 
-extension Change {
-    /// What `outcome` made of an activity.
-    init(entity: EntityIndex, commit: Int64, activity: ActivityBox, _ outcome: ActivityOutcome) {
-        self.init(
-            entity: entity, commit: commit,
-            milestones: outcome.milestones.map { .milestone(rev: commit, state: $0.state, at: $0.time) },
-            alert: outcome.effects.contains(.alert) ? outcome.alert : nil, activity: activity)
+    /// The batch is durable: its replies leave, and the followers of its keys are owed their rows.
+    public mutating func committed(at now: HubTime) {
+        guard !commit.isIdle else { return }
+        precondition(!isDeciding, "the end of the batch is not decided yet")
+        let batch = commit.committed(through: store.sequence)
+        sessions.putBack(batch.held)
+        if batch.recordCount > 0 { statistics.commits += 1 }
+        let undo = store.commitBatch(hasRecords: batch.recordCount > 0)
+        sessions.beginReading()
+        subscriptions.publish(batch.changes.span, &store, &renderer, to: &sessions)
+        store.releaseForgotten()
+        for id in batch.sessions { if let session = sessions[id] { answer(session, at: now) } }
+        // Behind the answer to what made it necessary: a provider that has just come is told so first.
+        for (key, performance) in batch.performances { ask(performance, key: key) }
+        commit.keep(batch, undo: undo)
     }
-}
 
-/// How to take back one part of a batch that could not be written.
-enum Undo: Sendable {
-    case entity(EntityIndex, EntityState, kind: Int, rev: Int64, lastRecord: Int64, dismissedAt: Timestamp?)
-    /// The newest id of a source.
-    case eventID(source: Int)
-    // What is rare stands behind a reference: an event with an id notes two ways back.
-    indirect case tap(TapLedger.Identity)
-    indirect case kinds(KindTable)
-    indirect case settings(DecisionSettings, hadSettings: Bool)
-    case resumeFloor(Int64)
-    indirect case readdressed(EntityIndex, AudienceHistory?)
-    /// A connection began to serve a kind.
-    case serving(String, SessionID)
-}
-
-/// A moment at which a key has something to do. Old ones stay in the heap and are passed over.
-struct Deadline: Comparable, Sendable {
-    var time: Timestamp
-    /// In the order in which they were armed.
-    var order: Int64
-    var entity: EntityIndex
-
-    static func < (left: Deadline, right: Deadline) -> Bool {
-        (left.time, left.order) < (right.time, right.order)
+    /// The disk has no room for the batch, and nothing of it was written: it is taken back, and its senders are told.
+    ///
+    /// Readers and fan-out go on. The next batch is tried as if nothing had been; so writing recovers by itself.
+    public mutating func refused(at now: HubTime) {
+        statistics.storageFullBatches += 1
+        takeBatchBack(
+            WireError(.storageFull, "the disk is full; free some space, and send it again later"), at: now)
     }
-}
 
-/// A moment of the monotonic clock at which a session must be looked at.
-struct SessionDeadline: Comparable, Sendable {
-    var time: Int64
-    var session: SessionID
-
-    static func < (left: SessionDeadline, right: SessionDeadline) -> Bool {
-        (left.time, left.session.number) < (right.time, right.session.number)
+    /// The disk failed, and whether it has the batch is not known: nothing is shown of it, its senders are told and closed.
+    ///
+    /// Decide nothing after this: the process that is started next begins with what the disk has.
+    public mutating func failed(at now: HubTime) {
+        takeBatchBack(
+            WireError(
+                .storageFailed, "the disk failed, and the server ends; send it again when it is back, with the same eid"
+            ),
+            at: now)
     }
+
+    private mutating func takeBatchBack(_ error: WireError, at now: HubTime) {
+        guard !commit.isIdle else { return }
+        precondition(!isDeciding, "the end of the batch is not decided yet")
+        let batch = commit.refused(at: now.monotonic)
+        sessions.putBack(batch.held)
+        for step in batch.sessionUndo.reversed() { takeBack(step) }
+        store.rollBack(to: commit.durableSequence)
+        providers.unalignAll()
+        for id in batch.sessions {
+            guard let session = sessions[id] else { continue }
+            session.staged.refuseCommitted(error)
+            answer(session, at: now)
+            if error.code.isFatal { session.isClosing = true }
+        }
+    }
+
+    private mutating func takeBack(_ step: SessionUndo) {
+        switch step {
+        case .tapped(let id): sessions[id]?.hasTapped = false
+        case .served(let kind, let id):
+            let session = sessions[id]
+            session?.served.removeAll { $0 == kind }
+            providers.takeBack(kind, id, servesOthers: session?.served.isEmpty == false)
+        }
+    }
+
+    // MARK: What the hub originates
+
+    /// Settings, kinds, restarts and provider changes go first in a batch.
+    private mutating func originate() {
+        if let settings = commit.takeSettings() { _ = try? record(.settings(settings.json)) }
+        let kinds = commit.takeKinds()
+        if let kinds {
+            _ = try? record(.kinds(kinds.map(\.source)))
+            providers.unalignAll()
+        }
+        for entry in commit.takeEntries() { _ = try? record(entry) }
+        // They come of the kinds, and not again by themselves: with a batch that is taken back they would pile up.
+        if kinds != nil { for entry in store.consequencesOfKinds { _ = try? record(entry) } }
+        for kind in providers.takeUnaligned() { align(kind) }
+    }
+
+    /// Fires what is due by the hub's clocks, in the order of its dates: after a full disk too, because an event that is
+    /// tried again must not overtake a timer that was due before it.
+    private mutating func fireDeadlines() {
+        while commit.hasRoomForDeadlines, let next = store.popDue() { fire(next.entity, due: next.time) }
+        while commit.hasRoomForDeadlines, let next = store.popDueOnWallClock() { fire(next.entity, due: next.time) }
+    }
+
+    /// As many timers as a machine can have, and as many as their steps may set off: a kind whose timers go in a circle is
+    /// not waited for.
+    private static let deadlinesOfOneKey = 128
+
+    /// Fires what is due of one key, when others of the batch's had no room: a timer of its own comes before an event of
+    /// the key.
+    private mutating func fireDeadlines(of key: Key) {
+        guard let entity = store.index(of: key) else { return }
+        for _ in 0..<Self.deadlinesOfOneKey {
+            guard let due = store.due(of: entity) else { return }
+            fire(entity, due: due)
+        }
+    }
+
+    private mutating func fire(_ entity: EntityIndex, due: Timestamp) {
+        guard let key = store[entity].key else { return }
+        statistics.deadlinesFired += 1
+        // One that is refused is not armed again before something changes, or it would be due for ever.
+        _ = try? record(store[entity].dismissedAt == nil ? .deadline(key, due: due) : .pruned(key))
+    }
+
+    // MARK: Rendering
+
+    /// Renders what a writable session is due: replies first, then rows, rendered now, from current state.
+    ///
+    /// It is appended to `bytes`. Where it is nothing but rows that others are sent as well, it is only looked up: a
+    /// broadcast is in memory once, however many sessions it goes to, and only the system copies it.
+    ///
+    /// At most about ``Limits/bytesPerFlush``; when more is due, the session is ready again at once.
+    public mutating func output(for id: SessionID, at now: HubTime, to bytes: inout [UInt8]) -> Output {
+        guard commit.isIdle, let session = sessions[id] else { return Output(disposition: .keep, sharedRange: 0..<0) }
+        var writer = renderer.takeWriter()
+        var writing = RowWriting(
+            now: now.monotonic, commit: commit.durableSequence, limit: configuration.limits.bytesPerFlush)
+        var isDone = writeReplies(of: session, limit: writing.limit, to: &writer)
+        // A reply that waits behind a history tells a key as it was: no newer row may come before it.
+        if isDone, session.outbox.count <= 1 {
+            writeMark(to: session, at: now, to: &writer)
+            isDone = renderer.writeRows(of: session, &writing, &subscriptions, &store, to: &writer)
+            if let release = writing.nextRelease { sessions.watch(session, at: release) }
+        }
+        if !writer.isEmpty {
+            // One write takes bytes from one place.
+            renderer.write(writing.run, to: &writer)
+            writing.run = RowCache.Run()
+        }
+        if !writer.isEmpty || writing.run.count > 0 { session.lastSent = now.monotonic }
+        writer.move(to: &bytes)
+        renderer.giveBack(writer)
+        statistics.count(writing)
+        return Output(disposition: disposition(of: session, isDone: isDone), sharedRange: writing.run.range)
+    }
+
+    /// Writes the sign of life that a session is owed, with every cursor that advanced.
+    private mutating func writeMark(to session: Session, at now: HubTime, to writer: inout LineWriter) {
+        guard session.owesMark, !session.isClosing else { return }
+        session.owesMark = false
+        let (now, start) = (max(store.time, now.time), writer.count)
+        for index in session.subscriptions {
+            guard
+                let cursor = subscriptions.advanceCursor(
+                    of: index, epoch: store.epoch, durable: commit.durableSequence),
+                let subscription = subscriptions[index]
+            else { continue }
+            writer.mark(now: now, subscription: Int(subscription.number), cursor: cursor)
+        }
+        if writer.count == start { writer.mark(now: now) }
+    }
+
+    private mutating func disposition(of session: Session, isDone: Bool) -> Disposition {
+        sessions.readOn(session)
+        if !isDone {
+            sessions.makeReady(session)
+            return .hasMore
+        }
+        if session.isClosing { return session.outbox.isEmpty ? .finish : .keep }
+        // After a half-close nothing can come any more but rows.
+        if session.inputEnded, session.subscriptions.isEmpty, session.inFlightCount == 0 { return .finish }
+        return .keep
+    }
+
+    // MARK: The past
+
+    /// The lineage of this history.
+    public var epoch: UInt64 { store.epoch }
+    /// Where a recovery stands: the newest record that was replayed.
+    public var lastRecordSequence: Int64 { store.sequence }
+    /// The kinds' clock: that of the newest record, after a recovery.
+    public var lastRecordTime: Timestamp { store.time }
+    /// The same on the real clock.
+    public var lastRecordWall: Timestamp { store.wall }
+
+    /// Takes the next chunk of a snapshot, into a hub without a past.
+    public mutating func load(_ chunk: [UInt8]) throws(RecoveryError) {
+        try store.load(chunk)
+        commit.replayed(through: store.sequence)
+    }
+
+    /// The whole snapshot has been loaded; the records after it follow.
+    public mutating func finishLoading() { store.finishLoading() }
+
+    /// Does again what a record says, and compares.
+    public mutating func replay(_ record: JournalRecord) throws(RecoveryError) {
+        try store.replay(record)
+        commit.replayed(through: store.sequence)
+    }
+
+    /// After a recovery: no connection of before is there any more, so no provider is, and nothing is pending.
+    public mutating func restart() {
+        sessions.began(after: store.sequence)
+        for key in store.controlsWithProvider { commit.propose(.restarted(key)) }
+    }
+
+    /// Puts `kinds` in force with the next commit: at the start, and on a reload. Instances keep the version that they
+    /// began with.
+    ///
+    /// - Throws: ``KindRefusal``; the old ones stay in force then.
+    public mutating func adopt(_ kinds: [Kind]) throws(KindRefusal) {
+        let sorted = kinds.sorted { $0.name < $1.name }
+        // Those in force, asked for again, take back what still waits.
+        commit.propose(try store.isChange(to: sorted) ? sorted : nil)
+    }
+
+    /// Lets what decisions depend on take effect with the next commit.
+    ///
+    /// - Throws: ``SettingsRefusal`` where this history was written by a clock of another speed.
+    public mutating func adopt(_ settings: DecisionSettings) throws(SettingsRefusal) {
+        if try store.isChange(to: settings) { commit.propose(settings) }
+    }
+
+    /// The state as it is durable now.
+    ///
+    /// - Precondition: No batch is being committed.
+    public func snapshot() -> HubSnapshot {
+        precondition(commit.isIdle, "what is not durable must not get into a snapshot")
+        return store.snapshot
+    }
+
+    /// A hash of everything that a recovery rebuilds: the same journal gives the same one, in every process.
+    ///
+    /// - Precondition: No batch is being committed.
+    public var stateHash: UInt64 { snapshot().stateHash }
 }

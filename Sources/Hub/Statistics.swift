@@ -3,9 +3,6 @@ internal import TelltaleModel
 
 /// What `STATS` tells: what a daemon's metrics would say.
 public struct Statistics: Sendable {
-    public var acceptedConnections = 0
-    public var refusedConnections = 0
-    public var requests = 0
     public var rows = 0
     /// Rows that came late, by cause: folded for a slow reader, held back by a rate, sent again by a resume.
     public var foldedSlow = 0
@@ -13,12 +10,8 @@ public struct Statistics: Sendable {
     public var resumedRows = 0
     public var commits = 0
     public var deadlinesFired = 0
-    public var guardErrors = 0
-    /// Steps of machines that were refused, timers' included.
-    public var machineErrors = 0
     public var refusals = 0
     public var verdicts = [Int](repeating: 0, count: Verdict.allCases.count)
-    public var stuckReadersCut = 0
     public var storageFullBatches = 0
 
     /// Commits that were synced, and how long that took.
@@ -36,12 +29,10 @@ public struct Statistics: Sendable {
         if let index = Verdict.allCases.firstIndex(of: verdict) { verdicts[index] += 1 }
     }
 
-    mutating func count(_ cause: DirtyQueue.Cause?) {
-        switch cause {
-        case .slow: foldedSlow += 1
-        case .rate: foldedRate += 1
-        case .resume: resumedRows += 1
-        case nil: break
-        }
+    mutating func count(_ writing: borrowing RowWriting) {
+        rows += writing.rowCount
+        foldedSlow += writing.slowCount
+        foldedRate += writing.rateCount
+        resumedRows += writing.resumeCount
     }
 }

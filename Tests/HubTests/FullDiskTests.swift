@@ -64,10 +64,10 @@ struct FullDiskTests {
         house.isFull = true
         try house.hub.adopt(settings)
         house.turn()
-        let before = house.hub.settings
+        let before = house.hub.store.settings
         house.isFull = false
         house.advance(by: .seconds(2))
-        let (after, recovered) = (house.hub.settings, try house.recovered().settings)
+        let (after, recovered) = (house.hub.store.settings, try house.recovered().store.settings)
         #expect(before != settings && after == settings && recovered == settings)
     }
 
@@ -88,14 +88,14 @@ struct FullDiskTests {
         let shop = house.connect()
         house.send("EVT coffee-order/1 type=start", from: shop)
         house.send(#"EVT coffee-order/1 type=end {"dismissal-date":1}"#, from: shop)
-        let places = house.hub.entities.indexCount
+        let places = house.hub.store.entities.indexCount
         house.isFull = true
         house.advance(by: .days(8))
         house.isFull = false
         house.advance(by: .seconds(2))
         #expect(house.hub.entityCount == 0)
         house.send("EVT coffee-order/2 type=start", from: shop)
-        #expect(house.hub.entities.indexCount == places)
+        #expect(house.hub.store.entities.indexCount == places)
     }
 
     @Test func `cursors of before a pruning that was refused resume`() throws {

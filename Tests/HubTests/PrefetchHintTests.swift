@@ -14,7 +14,7 @@ struct PrefetchHintTests {
         house.post(#"EVT coffee-order/1 type=update {"content-state":1}"#, from: shop)
         house.post("NONE", from: shop)
         house.post("EVT coffee-order/2 type=start", from: shop)
-        let session = try #require(house.hub[shop.id])
+        let session = try #require(house.hub.sessions[shop.id])
         #expect(session.prefetchHints.map(\.isEvent) == [true, false, true, false, false, true])
         #expect(session.prefetchHints.map { $0.eidHash != 0 } == [false, false, true, false, false, false])
         #expect(session.inbox.count == 6)
@@ -30,13 +30,13 @@ struct PrefetchHintTests {
         house.send("EVT coffee-order/2 type=start", from: shop)
         let orders = [1, 1, 2, 3, 2, 1, 2]
         for order in orders { house.post("EVT coffee-order/\(order) type=confirm", from: shop) }
-        let session = try #require(house.hub[shop.id])
+        let session = try #require(house.hub.sessions[shop.id])
         for (number, order) in orders.enumerated() {
-            house.hub.fetchAhead(of: session)
+            house.hub.store.prefetch(for: session)
             // As far ahead as that; those before were never so far behind.
             if number >= 3 {
                 let key = try #require(Key("coffee-order/\(order)"))
-                #expect(session.prefetchHints.first?.entity == house.hub.entities.index(of: key))
+                #expect(session.prefetchHints.first?.entity == house.hub.store.entities.index(of: key))
             }
             _ = session.popRequest()
         }

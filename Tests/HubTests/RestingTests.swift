@@ -93,25 +93,25 @@ struct RestingTests {
         let (shop, watch) = (house.connect(), house.connect())
         house.send("EVT coffee-order/1 type=start", from: shop)
         house.send("SUB coffee-order/1 view=watch", from: watch)
-        #expect(house.hub.rows.count == 1)
+        #expect(house.hub.renderer.rowCount == 1)
         house.advance(by: Milliseconds(1_100))
-        #expect(house.hub.rows.count == 0)
+        #expect(house.hub.renderer.rowCount == 0)
         #expect(house.send("GET coffee-order/1 view=watch", from: watch).contains { $0.hasPrefix("OK ") })
     }
 
     @Test func `kinds that nobody has heard of are forgotten with whoever followed them`() throws {
         let house = try house()
         let screen = house.connect()
-        let count = house.hub.entities.kindNumbers.count
+        let count = house.hub.store.entities.kindNumbers.count
         for number in 1...50 {
             house.send("SUB odd-\(number)/*", from: screen)
             house.send("SUB odder-\(number)/1", from: screen)
         }
-        #expect(house.hub.entities.kindNumbers.count == count + 100)
+        #expect(house.hub.store.entities.kindNumbers.count == count + 100)
         house.send("UNSUB sub=1", from: screen)
-        #expect(house.hub.entities.kindNumbers.count == count + 99)
+        #expect(house.hub.store.entities.kindNumbers.count == count + 99)
         house.disconnect(screen)
-        #expect(house.hub.entities.kindNumbers.count == count)
+        #expect(house.hub.store.entities.kindNumbers.count == count)
     }
 
     @Test("A key that is forgotten leaves its place to another, whoever followed it", arguments: [false, true])
@@ -122,13 +122,13 @@ struct RestingTests {
         house.send("SUB coffee-order/1 view=full rate=1", from: screens[2])
         if !isTaken { for screen in screens { house.hub.becameBlocked(screen.id, at: house.now) } }
         for event in ["start", "confirm", "brew"] { house.send("EVT coffee-order/1 type=\(event)", from: shop) }
-        let places = house.hub.entities.indexCount
+        let places = house.hub.store.entities.indexCount
         if isTaken { house.advance(by: .seconds(2)) }
         for screen in screens { house.disconnect(screen) }
         house.send(#"EVT coffee-order/1 type=end {"dismissal-date":1}"#, from: shop)
         house.advance(by: .days(8))
         house.send("EVT coffee-order/2 type=start", from: shop)
-        #expect(house.hub.entities.indexCount == places && house.hub.entityCount == 1)
+        #expect(house.hub.store.entities.indexCount == places && house.hub.entityCount == 1)
     }
 
     @Test func `events that move no deadline leave none behind`() throws {
@@ -138,7 +138,7 @@ struct RestingTests {
         for number in 1...100 {
             house.send(#"EVT errand/1 type=update {"content-state":{"n":\#(number)}}"#, from: shop)
         }
-        #expect(house.hub.deadlines.count == 1)
+        #expect(house.hub.store.deadlines.entryCount == 1)
     }
 
     @Test func `who is gone is counted no more, and leaves its place to the next`() throws {
@@ -148,7 +148,7 @@ struct RestingTests {
             house.send("SERVE porch-light", from: provider)
             house.disconnect(provider)
         }
-        #expect(house.hub.sessions.count == 1 && house.hub.providers.isEmpty)
+        #expect(house.hub.sessions.slotCount == 1 && house.hub.providers.connectionCount == 0)
         let connections = try HubHarness.tail(house.send("STATS", from: house.connect()).last)["connections"]
         #expect(connections == 1)
     }
@@ -160,9 +160,9 @@ struct RestingTests {
         let house = try house()
         let shop = house.connect()
         try house.event("coffee-order/1", "type=start for=alice,bob", from: shop)
-        #expect(house.hub.accounts.count == 2)
+        #expect(house.hub.store.accounts.count == 2)
         try house.event("coffee-order/1", #"type=end {"dismissal-date":1}"#, from: shop)
-        #expect(house.hub.accounts.count == 0)
+        #expect(house.hub.store.accounts.count == 0)
         try house.event("coffee-order/2", "type=start for=carol", from: shop)
         let screens = try ["alice", "carol"].map { try Screen("desktop", account: $0, in: house).connect() }
         for screen in screens { try screen.look() }
@@ -174,10 +174,10 @@ struct RestingTests {
         let shop = house.connect()
         house.isFull = true
         house.send("EVT coffee-order/1 type=start for=alice", from: shop)
-        #expect(house.hub.accounts.count == 0)
+        #expect(house.hub.store.accounts.count == 0)
         house.isFull = false
         try house.event("coffee-order/1", "type=start for=alice", from: shop)
-        #expect(house.hub.accounts.count == 1)
+        #expect(house.hub.store.accounts.count == 1)
     }
 
     @Test func `a session that ends is told nothing after its BYE`() throws {
@@ -212,7 +212,7 @@ struct RestingTests {
             house.send(#"EVT \#(key) type=update {"content-state":{"n":\#(number)}}"#, from: shop)
             house.advance(by: Milliseconds(Int64(20 + number % 17)))
             if number == 500 { for _ in 0..<5 { house.disconnect(screens.removeFirst()) } }
-            try #require(house.hub.sessionDeadlines.count <= 2 * 11 + 65)
+            try #require(house.hub.sessions.deadlineEntryCount <= 2 * 11 + 65)
         }
         house.advance(by: Milliseconds(1_000))
         for screen in screens { #expect(house.lines(of: screen).contains { $0.hasPrefix("UPD ") }) }
@@ -224,7 +224,7 @@ struct RestingTests {
     @Test func `a connection that has used up its numbers is told so`() throws {
         let house = try house()
         let screen = house.connect()
-        house.hub[screen.id]?.subscriptionCount = .max - 1
+        house.hub.sessions[screen.id]?.subscriptionCount = .max - 1
         #expect(house.send("SUB *", from: screen).first?.hasPrefix("OK ") == true)
         let refusal = house.send("SUB *", from: screen)
         #expect(refusal.count == 1 && refusal.first?.contains("limit_subs") == true)

@@ -1,4 +1,4 @@
-import Hub
+@testable import Hub
 import TelltaleModel
 import Testing
 
@@ -83,7 +83,7 @@ struct StuckReaderTests {
         #expect(house.hub.nextSessionDeadline == house.now.monotonic + 1)
         house.advance(by: Milliseconds(1))
         #expect(reader.isFinished)
-        #expect(house.hub.statistics.stuckReadersCut == 1)
+        #expect(house.hub.sessions.stuckReaderCount == 1)
     }
 
     @Test func `who asks for heartbeats and is silent for two of them is cut, and who says anything is not`() throws {

@@ -1,18 +1,16 @@
-internal import DequeModule
 internal import FanOut
-internal import HeapModule
+internal import Machines
 internal import Surfaces
 internal import TelltaleModel
 internal import TelltaleWire
 
-// MARK: Greeting, HELLO, TRAIT, STATS
-
+// The greeting, HELLO, TRAIT, and what STATS tells.
 extension Hub {
     func greeting(at now: HubTime) -> [UInt8] {
         var greeting = Greeting(
-            epoch: epoch, sequence: durableSequence, now: max(time, now.time),
+            epoch: store.epoch, sequence: commit.durableSequence, now: max(store.time, now.time),
             heartbeat: Int(configuration.limits.heartbeat), server: configuration.serverVersion)
-        greeting.speed = settings.clockSpeed
+        greeting.speed = store.settings.clockSpeed
         greeting.lineLengthLimit = configuration.limits.lineLength
         var writer = LineWriter()
         writer.greeting(greeting)
@@ -25,19 +23,19 @@ extension Hub {
     /// The shortest and the longest heartbeat that a client may ask for, in milliseconds.
     private static let heartbeats: ClosedRange<Int64> = 100...3_600_000
 
-    mutating func greet(_ hello: Hello, _ request: Request, from id: SessionID, at now: HubTime) -> [UInt8] {
-        guard let session = self[id] else { return [] }
+    mutating func decideHello(_ hello: Hello, _ request: Request, from session: Session, at now: HubTime) {
+        let traits = session.traits
         session.client = hello.client ?? session.client
         session.account = hello.account ?? session.account
         session.surface = hello.surface ?? session.surface
         if let heartbeat = hello.heartbeat {
             session.heartbeat = min(max(Int64(heartbeat), Self.heartbeats.lowerBound), Self.heartbeats.upperBound)
             session.owesLife = true
-            watch(id, at: now.monotonic + session.heartbeat)
+            sessions.watch(session, at: now.monotonic + session.heartbeat)
         }
         var writer = LineWriter()
         writer.beginOK(id: request.id)
-        writer.attribute("conn", "c\(id.number)")
+        writer.attribute("conn", "c\(session.id.number)")
         writer.attribute("caps", joined: Self.capabilities.filter { hello.capabilities.contains($0) })
         writer.attribute("hb", session.heartbeat)
         if let device = hello.device.flatMap({ Catalogue.device(named: $0) }) {
@@ -46,39 +44,45 @@ extension Hub {
         }
         writer.ignored(request.ignored)
         writer.end()
-        return writer.bytes
+        stage(for: session) { $0.append(writer.bytes) }
+        if session.traits != traits { reproject(session, locked: false) }
     }
 
-    mutating func change(_ attributes: [Attribute], _ request: Request, of id: SessionID) -> [UInt8] {
+    mutating func decideTraits(_ attributes: [Attribute], _ request: Request, of session: Session) {
         var writer = LineWriter()
-        guard var traits = self[id]?.traits else { return [] }
-        for attribute in attributes {
-            do throws(TraitError) {
-                try traits.set(attribute.name, to: attribute.value)
-            } catch {
-                writer.error(WireError(.badAttribute, error.description), id: request.id)
-                return writer.bytes
-            }
+        var traits = session.traits
+        do throws(TraitError) {
+            for attribute in attributes { try traits.set(attribute.name, to: attribute.value) }
+            writer.ok(id: request.id, ignored: request.ignored)
+        } catch {
+            traits = session.traits
+            writer.error(WireError(.badAttribute, error.description), id: request.id)
         }
-        if let old = self[id]?.traits, traits != old {
-            self[id]?.traits = traits
-            reproject(id, locked: traits.isLocked != old.isLocked)
+        let old = session.traits
+        if traits != old {
+            session.traits = traits
+            reproject(session, locked: traits.isLocked != old.isLocked)
         }
-        writer.ok(id: request.id, ignored: request.ignored)
-        return writer.bytes
+        stage(for: session) { $0.append(writer.bytes) }
     }
 
-    func tellStatistics(_ request: Request, writer: inout LineWriter) {
+    private mutating func reproject(_ session: Session, locked: Bool) {
+        subscriptions.reproject(
+            session, locked: locked, before: commit.durableSequence + 1, &store, renderer)
+        sessions.makeReady(session)
+    }
+
+    func tellStatistics(_ request: Request, to writer: inout LineWriter) {
         var body = JSONWriter()
         body.beginObject()
-        body.member("connections", openSessionCount)
-        body.member("accepted", statistics.acceptedConnections)
-        body.member("refused", statistics.refusedConnections)
+        body.member("connections", sessions.openCount)
+        body.member("accepted", sessions.acceptedCount)
+        body.member("refused", sessions.refusedCount)
         body.member("subscriptions", subscriptions.count)
-        body.member("entities", entities.count)
-        body.member("kinds", kinds.current.count)
-        body.member("seq", durableSequence)
-        body.member("requests", statistics.requests)
+        body.member("entities", store.entities.count)
+        body.member("kinds", store.kinds.current.count)
+        body.member("seq", commit.durableSequence)
+        body.member("requests", sessions.requestCount)
         body.member("commits", statistics.commits)
         body.member("deadlines", statistics.deadlinesFired)
         body.member("rows", statistics.rows)
@@ -95,11 +99,11 @@ extension Hub {
         }
         body.endObject()
         body.member("refusals", statistics.refusals)
-        body.member("guardErrors", statistics.guardErrors)
-        body.member("machineErrors", statistics.machineErrors)
-        body.member("stuckReadersCut", statistics.stuckReadersCut)
+        body.member("guardErrors", store.faults.guardErrorCount)
+        body.member("machineErrors", store.faults.refusedStepCount)
+        body.member("stuckReadersCut", sessions.stuckReaderCount)
         body.member("storageFull", statistics.storageFullBatches)
-        body.member("eventIDs", eventIDs.count)
+        body.member("eventIDs", store.eventIDs.count)
         var (dirtyCount, sessionBytes) = (0, 0)
         subscriptions.forEach { subscription in
             sessionBytes += MemoryLayout<Subscription>.stride
@@ -107,8 +111,7 @@ extension Hub {
             guard let backlog = subscription.backlog else { return }
             sessionBytes += Backlog.byteCount + backlog.queue.byteCount + 64 * backlog.shown.count
         }
-        for session in sessions {
-            guard let session else { continue }
+        sessions.forEach { session in
             sessionBytes += Session.byteCount + session.outboxByteCount + session.unread.count
         }
         body.member("dirtyKeys", dirtyCount)

@@ -121,8 +121,10 @@ final class Session {
         return inbox.popFirst()
     }
 
-    /// Gives back the memory of what waited, where nothing does: what once came in a burst would be kept for ever.
-    func trim() {
+    /// Gives back the memory of what waited, where nothing does: what once came in a burst would be kept for ever. Once a
+    /// heartbeat: a busy session would only have to ask for it again.
+    func trim(at now: Int64) {
+        trimmed = now
         if unread.isEmpty { unread = [] }
         if inbox.isEmpty { (inbox, prefetchHints) = ([], []) }
         if staged.isEmpty { staged = StagedReplies() }
@@ -145,4 +147,16 @@ final class Session {
 
     /// Requests that have not been answered yet.
     var inFlightCount: Int { inbox.count + staged.count + outbox.reduce(0) { $0 + $1.replyCount } }
+
+    /// Bytes that are rendered and have not left.
+    var outboxByteCount: Int {
+        outbox.reduce(0) { count, item in
+            if case .bytes(let bytes, _) = item { count + bytes.count } else { count }
+        }
+    }
+
+    /// Sends bytes behind everything else that is due.
+    func send(_ bytes: [UInt8]) {
+        if !bytes.isEmpty { outbox.append(.bytes(bytes)) }
+    }
 }

@@ -72,7 +72,7 @@ struct HistoryCursor: Sendable {
                 id: requestID)
             return (writer.bytes, true)
         }
-        for record in own.reversed() { Hub.writeHistory(record, key: key, writer: &writer) }
+        for record in own.reversed() { HistoryLine.write(record, key: key, to: &writer) }
         count += own.count
         lastTold = own.first?.sequence ?? 0
         if ends.isEmpty {

@@ -32,9 +32,9 @@ struct SubscriptionTable {
     func change(owedTo index: SubscriptionIndex) -> PendingUpdate? { places[Int(index.rawValue)]?.pendingUpdate }
 
     /// The one at `index` has been sent it: it shows `placement` of its key, and has been told the cursor of `commit`.
-    mutating func settleChange(of index: SubscriptionIndex, showing placement: Placement?, at commit: Int64) {
+    mutating func markSent(_ index: SubscriptionIndex, showing placement: Placement?, at commit: Int64) {
         var places = places.mutableSpan
-        places[Int(index.rawValue)]?.settleChange(showing: placement, at: commit)
+        places[Int(index.rawValue)]?.markSent(showing: placement, at: commit)
     }
 
     /// Owes the one at `index` the row of a commit, where it needs no backlog for that.

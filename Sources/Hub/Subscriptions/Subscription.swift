@@ -51,7 +51,7 @@ struct Subscription {
         /// What waits there, if anything does.
         case backlog(Backlog)
         /// Nothing waits in it: it is kept for what else it holds, or because more will wait soon.
-        case settled(Backlog)
+        case drained(Backlog)
     }
 
     private struct Flags: OptionSet {
@@ -128,7 +128,7 @@ struct Subscription {
             switch debt {
             case .nothing: nil
             case .change(let commits): commits.first
-            case .backlog(let backlog), .settled(let backlog): backlog.queue.oldestMissingCommit
+            case .backlog(let backlog), .drained(let backlog): backlog.queue.oldestMissingCommit
             }
         guard let oldest = missing else { return max(durable, toldCursor) }
         return max(min(durable, oldest - 1), toldCursor)
@@ -140,7 +140,7 @@ struct Subscription {
     var isOwedNothing: Bool {
         guard !needsProjection else { return false }
         return switch debt {
-        case .nothing, .settled: true
+        case .nothing, .drained: true
         case .change, .backlog: false
         }
     }
@@ -152,7 +152,7 @@ struct Subscription {
     /// How many keys wait for it, held back ones included.
     var waitingCount: Int {
         switch debt {
-        case .nothing, .settled: 0
+        case .nothing, .drained: 0
         case .change: 1
         case .backlog(let backlog): backlog.queue.count
         }
@@ -172,13 +172,13 @@ struct Subscription {
     var backlog: Backlog? {
         switch debt {
         case .nothing, .change: nil
-        case .backlog(let backlog), .settled(let backlog): backlog
+        case .backlog(let backlog), .drained(let backlog): backlog
         }
     }
 
     func isWaiting(for entity: EntityIndex) -> Bool {
         switch debt {
-        case .nothing, .settled: false
+        case .nothing, .drained: false
         case .change: key == entity
         case .backlog(let backlog): backlog.queue.contains(entity)
         }
@@ -187,7 +187,7 @@ struct Subscription {
     /// Calls `body` with every key that waits, in no particular order.
     func forEachWaiting(_ body: (EntityIndex) -> Void) {
         switch debt {
-        case .nothing, .settled: break
+        case .nothing, .drained: break
         case .change: if let key { body(key) }
         case .backlog(let backlog): for entity in backlog.queue.waiting { body(entity) }
         }
@@ -207,7 +207,7 @@ struct Subscription {
             guard commits.fold() else { return .refused }
             debt = .change(commits)
             return .folded
-        case .backlog, .settled: return .refused
+        case .backlog, .drained: return .refused
         }
     }
 
@@ -215,7 +215,7 @@ struct Subscription {
     mutating func markSent() { debt = .nothing }
 
     /// It has been sent ``pendingUpdate``, with a cursor.
-    mutating func settleChange(showing placement: Placement?, at commit: Int64) {
+    mutating func markSent(showing placement: Placement?, at commit: Int64) {
         debt = .nothing
         shownOfKey = placement
         toldCursor = commit
@@ -234,7 +234,7 @@ struct Subscription {
         switch debt {
         case .nothing: return nil
         case .backlog(let backlog): return backlog
-        case .settled(let backlog):
+        case .drained(let backlog):
             debt = .backlog(backlog)
             return backlog
         case .change(let commits):
@@ -246,9 +246,9 @@ struct Subscription {
     }
 
     /// Everything that waited has been sent, but for what a rate holds back.
-    mutating func settle() {
+    mutating func noteDrained() {
         guard case .backlog(let backlog) = debt, backlog.queue.isEmpty, backlog.queue.count == 0 else { return }
-        debt = key != nil && backlog.isEmpty ? .nothing : .settled(backlog)
+        debt = key != nil && backlog.isEmpty ? .nothing : .drained(backlog)
     }
 
     /// All that waits now is the snapshot or the resume.

@@ -52,7 +52,7 @@ enum JournalEntry: Sendable {
 
 /// The body of a journal record: what was decided on, and what came of it.
 struct RecordBody: Sendable {
-    var input: JournalEntry
+    var entry: JournalEntry
     /// Real wall time: event ids and retention age by it.
     var wall: Timestamp
     var verdict: Verdict
@@ -94,18 +94,18 @@ extension RecordBody {
     ///
     /// - Parameters:
     ///   - writer: Memory to write in; it is empty before and after.
-    ///   - writeInput: Writes what was decided on.
+    ///   - writeEntry: Writes what was decided on.
     static func encode(
-        _ applied: borrowing DecisionResult, wall: Timestamp, _ writer: inout BinaryWriter,
-        _ writeInput: (inout BinaryWriter) -> Void
+        _ result: borrowing DecisionResult, wall: Timestamp, _ writer: inout BinaryWriter,
+        _ writeEntry: (inout BinaryWriter) -> Void
     ) -> [UInt8] {
         writer.write(version)
         writer.write(wall)
-        writer.write(UInt8(truncatingIfNeeded: Verdict.allCases.firstIndex(of: applied.verdict) ?? 0))
-        writer.write(applied.rev)
-        applied.description.encode(to: &writer)
-        writer.write(applied.stateHash)
-        writeInput(&writer)
+        writer.write(UInt8(truncatingIfNeeded: Verdict.allCases.firstIndex(of: result.verdict) ?? 0))
+        writer.write(result.rev)
+        result.description.encode(to: &writer)
+        writer.write(result.stateHash)
+        writeEntry(&writer)
         return writer.take()
     }
 
@@ -120,54 +120,54 @@ extension RecordBody {
         state = StateName(try reader.readString())
         stateHash = try reader.readUInt64()
         switch try reader.readByte() {
-        case 1: input = .settings(try reader.readJSON())
-        case 2: input = .kinds(try reader.readArray { (reader) throws(BinaryError) in try reader.readJSON() })
+        case 1: entry = .settings(try reader.readJSON())
+        case 2: entry = .kinds(try reader.readArray { (reader) throws(BinaryError) in try reader.readJSON() })
         case 3:
             let event = try PostedEvent(from: &reader)
-            input = .event(event, source: event.command.source ?? "-")
-        case 4: input = .dismissed(try reader.readKey(), account: try reader.readString())
-        case 5: input = .seen(try reader.readKey(), account: try reader.readString(), rev: try reader.readInt64())
-        case 6: input = .deadline(try reader.readKey(), due: try reader.readTimestamp())
-        case 7: input = .pruned(try reader.readKey())
-        case 8: input = .created(try reader.readKey())
+            entry = .event(event, source: event.command.source ?? "-")
+        case 4: entry = .dismissed(try reader.readKey(), account: try reader.readString())
+        case 5: entry = .seen(try reader.readKey(), account: try reader.readString(), rev: try reader.readInt64())
+        case 6: entry = .deadline(try reader.readKey(), due: try reader.readTimestamp())
+        case 7: entry = .pruned(try reader.readKey())
+        case 8: entry = .created(try reader.readKey())
         case 9:
             let key = try reader.readKey()
             let value = try reader.readOptionalBool()
-            input = .tapped(
+            entry = .tapped(
                 key, value.map { .set($0) } ?? .press, connection: try reader.readInt64(),
                 sender: try reader.readString(), eid: try reader.readOptionalText(), isLocked: try reader.readBool())
         case 10:
-            input = .reported(
+            entry = .reported(
                 try reader.readKey(), value: try reader.readOptionalBool(),
                 observedAt: try reader.readOptional { (reader) throws(BinaryError) in try reader.readTimestamp() },
                 by: try reader.readInt64())
         case 11:
-            input = .done(
+            entry = .done(
                 try reader.readKey(), OperationID(try reader.readInt64()), value: try reader.readOptionalBool(),
                 by: try reader.readInt64())
         case 12:
             let (key, operation) = (try reader.readKey(), OperationID(try reader.readInt64()))
             let failure = ProviderFailure(code: try reader.readOptionalText(), message: try reader.readOptionalText())
-            input = .failed(key, operation, failure, by: try reader.readInt64())
+            entry = .failed(key, operation, failure, by: try reader.readInt64())
         case 13:
-            input = .providerChanged(
+            entry = .providerChanged(
                 try reader.readKey(),
                 to: try reader.readOptional { (reader) throws(BinaryError) in try reader.readInt64() })
-        case 14: input = .restarted(try reader.readKey())
-        case 15: input = .kindChanged(try reader.readKey())
+        case 14: entry = .restarted(try reader.readKey())
+        case 15: entry = .kindChanged(try reader.readKey())
         case 16:
-            input = .raiseRefused(
+            entry = .raiseRefused(
                 try reader.readKey(), OperationID(try reader.readInt64()),
                 ProviderFailure(code: try reader.readOptionalText(), message: try reader.readOptionalText()))
-        default: throw reader.failure("unknown input")
+        default: throw reader.failure("unknown entry")
         }
         guard reader.isAtEnd else { throw reader.failure("more than a record") }
     }
 }
 
 extension BinaryWriter {
-    mutating func write(_ input: JournalEntry) {
-        switch input {
+    mutating func write(_ entry: JournalEntry) {
+        switch entry {
         case .settings(let settings):
             write(UInt8(1))
             write(settings)

@@ -1,5 +1,5 @@
 internal import FanOut
-public import Journal
+internal import Journal
 internal import Kinds
 internal import Machines
 internal import TelltaleModel
@@ -21,46 +21,35 @@ public enum RecoveryError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-extension Hub {
+extension EntityStore {
     /// Does again what a record says, and compares.
-    public mutating func replay(_ record: JournalRecord) throws(RecoveryError) {
+    mutating func replay(_ record: JournalRecord) throws(RecoveryError) {
         let body: RecordBody
         do throws(BinaryError) {
             body = try RecordBody(decoding: record.body)
         } catch {
             throw .unreadable(place: "record \(record.sequence)", reason: error.description)
         }
-        time = max(time, record.time)
-        wall = max(wall, body.wall)
-        // What is replayed is durable.
-        defer { undo.removeAll(keepingCapacity: true) }
-        let applied: DecisionResult
+        setClocks(time: record.time, wall: body.wall)
+        defer { finishReplay() }
+        let result: DecisionResult
         do {
-            applied = try apply(body.input, sequence: record.sequence)
+            result = try apply(body.entry, as: record.sequence)
         } catch {
             throw .diverged(
                 sequence: record.sequence, entity: record.entity, expected: body.verdict.rawValue,
                 computed: "a refusal: \(error)")
         }
-        sequence = record.sequence
-        durableSequence = record.sequence
-        _ = link(applied.entity)
-        if let change = applied.change { changes.touch(change.entity) }
-        if case .pruned = body.input, let entity = applied.entity {
-            // Whether the journal had heard of it is not known; asked for twice it does no harm.
-            prunedChains.append(record.sequence)
-            endChain(of: entity)
-            changes.remove(entity)
-            entities.freeIfUnused(entity)
-        }
-        forgetIDs()
-        markAge()
-        guard applied.verdict == body.verdict, applied.rev == body.rev, applied.stateHash == body.stateHash else {
+        _ = advance(to: record.sequence, about: result.entity)
+        if let change = result.change { touch(change.entity) }
+        // Whether the journal has heard of the chain's end is not known; asked for twice it does no harm.
+        if case .pruned = body.entry, let entity = result.entity { endChain(of: entity) }
+        guard result.verdict == body.verdict, result.rev == body.rev, result.stateHash == body.stateHash else {
             throw .diverged(
                 sequence: record.sequence, entity: record.entity,
                 expected: "\(body.verdict.rawValue), \(body.state), rev \(body.rev), hash \(body.stateHash)",
                 computed:
-                    "\(applied.verdict.rawValue), \(applied.description), rev \(applied.rev), hash \(applied.stateHash)"
+                    "\(result.verdict.rawValue), \(result.description), rev \(result.rev), hash \(result.stateHash)"
             )
         }
     }

@@ -36,12 +36,12 @@ struct PrefetchHint: Sendable {
     var isEvent: Bool { keyHash != 0 }
 }
 
-extension Hub {
+extension EntityStore {
     /// Asks for the memory of what is decided for a session after its next request.
     ///
     /// Each step needs what the one before it asked for, so every event goes through them one by one while those before it
     /// are decided.
-    func fetchAhead(of session: Session) {
+    func prefetch(for session: Session) {
         let count = session.prefetchHints.count
         if count > 4 {
             let event = session.prefetchHints[4]
@@ -55,13 +55,13 @@ extension Hub {
             let event = session.prefetchHints[3]
             if event.isEvent { session.prefetchHints[3].entity = entities.prefetchEntity(hash: event.keyHash) }
         }
-        if count > 2, let entity = session.prefetchHints[2].entity, case .activity(let box) = entities[entity].state {
+        if count > 2, let entity = session.prefetchHints[2].entity, case .activity(let box) = self[entity].state {
             box.prefetch()
         }
         if count > 1 {
             let event = session.prefetchHints[1]
             event.tail.prefetch(byteCount: Int(event.tailByteCount))
-            if let entity = event.entity, case .activity(let box) = entities[entity].state { box.prefetchParts() }
+            if let entity = event.entity, case .activity(let box) = self[entity].state { box.prefetchParts() }
         }
     }
 }

@@ -1,0 +1,85 @@
+internal import FanOut
+internal import Journal
+internal import Kinds
+internal import Machines
+internal import TelltaleModel
+
+/// What one turn decided, until the journal has it.
+struct Batch: Sendable {
+    /// Records that were not given away yet.
+    private(set) var records: [JournalRecord] = []
+    /// How many there are, given away or not.
+    private(set) var recordCount = 0
+    /// Records that the hub originated: kinds, settings, provider changes.
+    private var ownRecordCount = 0
+    /// How many requests were decided for it, and how many may be.
+    var requestCount = 0
+    private let requestLimit: Int
+    /// The hub's own entries in it; they come again when it cannot be written.
+    var ownEntries: [JournalEntry] = []
+    /// Kinds and settings that take effect with it, and else must come again.
+    var kinds: [Kind]?
+    var settings: DecisionSettings?
+    /// What each record changed for the followers of its key.
+    private(set) var changes: [Change] = []
+    /// What providers are asked to do.
+    private(set) var performances: [(key: Key, ControlPerformance)] = []
+    /// The senders of requests that wait for its end.
+    var held: [SessionID] = []
+    /// Sessions that have replies in it, in the order of their first.
+    var sessions: [SessionID] = []
+    /// How to take back what it did to sessions and providers.
+    var sessionUndo: [SessionUndo] = []
+    /// The store's undo log, once the batch is settled: only to be freed with the rest of it.
+    var storeUndo: [Undo] = []
+
+    /// The most records of one commit, so that no commit grows without bound.
+    private static let recordLimit = 8_192
+
+    /// - Parameters:
+    ///   - count: About how many records it will have. A busy hub's next batch has about as many as the last one, and
+    ///     growing to them step by step copies each record a few times.
+    ///   - limit: Of how many records a part is.
+    ///   - requestLimit: How many requests may be decided for all of it.
+    init(expecting count: Int, limit: Int, requestLimit: Int) {
+        self.requestLimit = requestLimit
+        records.reserveCapacity(min(count, limit))
+        changes.reserveCapacity(count)
+    }
+
+    /// How many requests may still be decided for it.
+    var room: Int { requestLimit - requestCount }
+
+    /// The hub's own records do not count: when they cannot be written, they must not shut out requests.
+    var hasRoom: Bool { recordCount - ownRecordCount < Self.recordLimit }
+    /// Deadlines take up half of a batch at most: timers alone must not keep requests from being decided.
+    var hasRoomForDeadlines: Bool { recordCount - ownRecordCount < Self.recordLimit / 2 }
+
+    mutating func append(_ record: JournalRecord) {
+        records.append(record)
+        recordCount += 1
+    }
+
+    mutating func append(_ change: consuming Change) { changes.append(change) }
+
+    mutating func append(_ performance: (key: Key, ControlPerformance)) { performances.append(performance) }
+
+    /// What it holds so far, the hub originated.
+    mutating func noteOwnRecords() { ownRecordCount = recordCount }
+
+    /// Gives away the records that were not given away yet.
+    mutating func takeRecords(isLast: Bool) -> [JournalRecord] {
+        var taken: [JournalRecord] = []
+        swap(&taken, &records)
+        if !isLast { records.reserveCapacity(taken.count) }
+        return taken
+    }
+}
+
+/// How to take back what a request did to its session, when its batch is not written.
+enum SessionUndo: Sendable {
+    /// The session had not tapped a control before.
+    case tapped(SessionID)
+    /// The connection began to serve a kind.
+    case served(String, SessionID)
+}

@@ -1,0 +1,171 @@
+internal import FanOut
+internal import Journal
+internal import Kinds
+internal import Machines
+internal import TelltaleModel
+
+/// The batch under way, and what waits for the next one: many requests share one sync of the disk.
+///
+/// A batch is idle, then deciding, then committing, then idle again.
+///
+/// Invariants:
+/// - Nothing is decided while a batch is committing, and nothing is rendered before it is settled.
+/// - ``durableSequence`` is the newest record that the journal has confirmed; it never goes back.
+/// - What the hub originates (kinds, settings, restarts, provider changes) is in a batch, or waits here; a batch that is
+///   refused gives it back.
+struct GroupCommit: ~Copyable {
+    private enum Phase {
+        case idle, deciding, committing
+    }
+
+    private let addressOnly = AddressOnly()
+    private var phase = Phase.idle
+    private var batch = Batch(expecting: 0, limit: 0, requestLimit: 0)
+    /// The batch before, until there is time to free what it held.
+    private var settledBatch: Batch?
+    /// The newest record that is durable.
+    private(set) var durableSequence: Int64 = 0
+    /// How many records the batch before had.
+    private(set) var lastRecordCount = 0
+    /// After a refused batch, no deadline fires before this moment, in milliseconds of the monotonic clock.
+    private(set) var retryTime: Int64 = 0
+    /// What the hub originates in the next batch, in this order: settings, kinds, entries.
+    private var pendingSettings: DecisionSettings?
+    private var pendingKinds: [Kind]?
+    private var pendingEntries: [JournalEntry] = []
+    /// Memory for records; `nil` while one is written.
+    private var spareWriter: BinaryWriter?
+
+    /// After a batch was refused, the hub's own work waits so long, in milliseconds.
+    private static let retryPause: Int64 = 1_000
+
+    var isIdle: Bool { phase == .idle }
+    /// The end of the batch is yet to be decided.
+    var isDeciding: Bool { phase == .deciding }
+
+    /// Whether the batch takes another request of `limit` records a part.
+    @inline(__always)
+    func takesRequest(limit: Int) -> Bool { batch.hasRoom && batch.room > 0 && batch.records.count < limit }
+    var isFull: Bool { !batch.hasRoom || batch.room == 0 }
+    var hasRoomForDeadlines: Bool { batch.hasRoomForDeadlines }
+    /// How many requests were decided for the batch.
+    var requestCount: Int { batch.requestCount }
+    /// How many requests may still be decided for it; `nil` = there is none.
+    var room: Int? { isIdle ? nil : batch.room }
+
+    /// Whether the hub has something of its own to say.
+    var hasOwnWork: Bool { !pendingEntries.isEmpty || pendingKinds != nil || pendingSettings != nil }
+
+    // MARK: What the hub originates
+
+    mutating func propose(_ settings: DecisionSettings) { pendingSettings = settings }
+    /// - Parameter kinds: `nil` takes back what still waits.
+    mutating func propose(_ kinds: [Kind]?) { pendingKinds = kinds }
+    mutating func propose(_ entry: JournalEntry) { pendingEntries.append(entry) }
+
+    /// Moves what waits into the batch.
+    mutating func takeSettings() -> DecisionSettings? {
+        batch.settings = pendingSettings.take()
+        return batch.settings
+    }
+
+    mutating func takeKinds() -> [Kind]? {
+        batch.kinds = pendingKinds.take()
+        return batch.kinds
+    }
+
+    mutating func takeEntries() -> [JournalEntry] {
+        batch.ownEntries = pendingEntries
+        pendingEntries = []
+        return batch.ownEntries
+    }
+
+    /// What the batch holds so far, the hub originated.
+    mutating func noteOwnRecords() { batch.noteOwnRecords() }
+
+    // MARK: Deciding
+
+    /// Begins a batch.
+    ///
+    /// - Parameters: As of ``Batch/init(expecting:limit:requestLimit:)``.
+    mutating func begin(limit: Int, requestLimit: Int) {
+        phase = .deciding
+        batch = Batch(expecting: lastRecordCount, limit: limit, requestLimit: requestLimit)
+    }
+
+    mutating func countRequest() { batch.requestCount += 1 }
+    mutating func hold(_ session: SessionID) { batch.held.append(session) }
+    mutating func appendSession(_ session: SessionID) { batch.sessions.append(session) }
+    mutating func recordUndo(_ undo: SessionUndo) { batch.sessionUndo.append(undo) }
+
+    /// Makes what was applied the next record.
+    ///
+    /// - Parameters:
+    ///   - entity: The text of its key; empty = it is about none.
+    ///   - previous: The key's record before it; 0 = there is none.
+    ///   - writeEntry: Writes what was decided on.
+    mutating func append(
+        _ result: inout DecisionResult, at sequence: Int64, time: Timestamp, wall: Timestamp,
+        entity: consuming String, previous: Int64, _ writeEntry: (inout BinaryWriter) -> Void
+    ) {
+        var writer = spareWriter.take() ?? BinaryWriter()
+        let body = RecordBody.encode(result, wall: wall, &writer, writeEntry)
+        spareWriter = consume writer
+        batch.append(JournalRecord(sequence: sequence, time: time, entity: entity, previous: previous, body: body))
+        for performance in result.performances { batch.append(performance) }
+        // Moved, because nothing else asks for it.
+        if let change = result.change.take() { batch.append(change) }
+    }
+
+    /// Ends a part of the batch.
+    ///
+    /// - Parameter isLast: All of the batch is decided.
+    /// - Returns: The records of the part.
+    mutating func endPart(isLast: Bool) -> [JournalRecord] {
+        if isLast { phase = .committing }
+        return batch.takeRecords(isLast: isLast)
+    }
+
+    // MARK: Settled
+
+    /// The batch is durable up to the record `sequence`.
+    ///
+    /// - Returns: What there is to be published and answered. Give it back with ``keep(_:undo:)``.
+    mutating func committed(through sequence: Int64) -> Batch {
+        lastRecordCount = batch.recordCount
+        durableSequence = sequence
+        return takeBatch()
+    }
+
+    /// The batch is not written.
+    ///
+    /// - Parameter now: In milliseconds of the monotonic clock.
+    /// - Returns: What there is to be taken back and refused.
+    mutating func refused(at now: Int64) -> Batch {
+        retryTime = now + Self.retryPause
+        pendingEntries = batch.ownEntries + pendingEntries
+        pendingKinds = pendingKinds ?? batch.kinds
+        pendingSettings = pendingSettings ?? batch.settings
+        return takeBatch()
+    }
+
+    /// A snapshot or a record was replayed.
+    mutating func replayed(through sequence: Int64) { durableSequence = sequence }
+
+    private mutating func takeBatch() -> Batch {
+        phase = .idle
+        var taken = Batch(expecting: 0, limit: 0, requestLimit: 0)
+        swap(&taken, &batch)
+        return taken
+    }
+
+    /// Keeps a settled batch until ``freeSettled()``.
+    mutating func keep(_ batch: consuming Batch, undo: consuming [Undo]) {
+        batch.storeUndo = undo
+        settledBatch = consume batch
+    }
+
+    /// Frees what the batch before held, such as the former state of every key in it. Best while the journal has the next
+    /// batch, and every client waits: it takes a good part of the time of deciding.
+    mutating func freeSettled() { settledBatch = nil }
+}

@@ -1,0 +1,39 @@
+internal import DequeModule
+internal import TelltaleModel
+
+/// A sample: at `wall` the newest record was `sequence`.
+struct AgeMark: Hashable, Sendable {
+    var sequence: Int64
+    var wall: Timestamp
+}
+
+/// (wall time, sequence) samples, oldest first: retention finds by them which records are older than it.
+struct AgeMarks: Sendable {
+    private var marks: Deque<AgeMark>
+
+    private static let interval = Milliseconds.minutes(10)
+
+    init(_ marks: [AgeMark] = []) {
+        self.marks = Deque(marks)
+    }
+
+    var all: [AgeMark] { Array(marks) }
+
+    /// Takes a sample, unless the newest one is younger than the interval.
+    mutating func note(_ sequence: Int64, at wall: Timestamp) {
+        if let last = marks.last, wall - last.wall < Self.interval { return }
+        marks.append(AgeMark(sequence: sequence, wall: wall))
+    }
+
+    /// Drops the samples that are older than `retention` at `wall`.
+    ///
+    /// - Returns: The newest record among them; 0 = there was none.
+    mutating func takePrunable(olderThan retention: Milliseconds, at wall: Timestamp) -> Int64 {
+        var sequence: Int64 = 0
+        while let oldest = marks.first, wall - oldest.wall > retention {
+            sequence = oldest.sequence
+            marks.removeFirst()
+        }
+        return sequence
+    }
+}

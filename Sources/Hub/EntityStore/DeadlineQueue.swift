@@ -1,0 +1,54 @@
+internal import FanOut
+internal import HeapModule
+internal import TelltaleModel
+
+/// A moment at which a key has something to do. A replaced entry stays in its heap until it comes up.
+struct Deadline: Comparable, Sendable {
+    var time: Timestamp
+    /// Counts up with every entry: entries of one moment fire in the order in which they were armed.
+    var order: Int64
+    var entity: EntityIndex
+
+    static func < (left: Deadline, right: Deadline) -> Bool {
+        (left.time, left.order) < (right.time, right.order)
+    }
+}
+
+/// The deadlines of every key, on two clocks.
+///
+/// An entity notes the time of its entry (``Entity/armed``, ``Entity/wallArmed``); an entry with another time is stale.
+struct DeadlineQueue: Sendable {
+    /// Activities live by the kinds' clock.
+    private var kindsClock = Heap<Deadline>()
+    /// Controls and the retention of dismissed activities go by the real clock.
+    private var wallClock = Heap<Deadline>()
+    private var count: Int64 = 0
+
+    var next: Timestamp? { kindsClock.min?.time }
+    var nextOnWallClock: Timestamp? { wallClock.min?.time }
+
+    /// How many entries there are, stale ones included.
+    var entryCount: Int { kindsClock.count + wallClock.count }
+
+    mutating func arm(_ entity: EntityIndex, at time: Timestamp) {
+        count += 1
+        kindsClock.insert(Deadline(time: time, order: count, entity: entity))
+    }
+
+    mutating func armOnWallClock(_ entity: EntityIndex, at time: Timestamp) {
+        count += 1
+        wallClock.insert(Deadline(time: time, order: count, entity: entity))
+    }
+
+    /// Takes the earliest entry at or before `time`, which may be stale.
+    mutating func pop(by time: Timestamp) -> Deadline? {
+        guard let next = kindsClock.min, next.time <= time else { return nil }
+        return kindsClock.popMin()
+    }
+
+    /// The same of the real clock.
+    mutating func popOnWallClock(by time: Timestamp) -> Deadline? {
+        guard let next = wallClock.min, next.time <= time else { return nil }
+        return wallClock.popMin()
+    }
+}

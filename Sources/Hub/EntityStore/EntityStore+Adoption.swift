@@ -1,0 +1,53 @@
+internal import FanOut
+internal import Kinds
+internal import Machines
+internal import TelltaleModel
+
+/// The kinds' clock of this journal ran at another speed; its dates would mean something else.
+public struct SettingsRefusal: Error, Hashable, Sendable, CustomStringConvertible {
+    public var journal: Double
+    public var asked: Double
+
+    public var description: String {
+        "this journal was written with --clock-speed \(journal), not \(asked); start with that speed, or with another --data"
+    }
+}
+
+// Whether kinds and settings can take effect.
+extension EntityStore {
+    /// Whether `kinds` differ from those in force. Instances keep the version that they began with.
+    ///
+    /// - Throws: ``KindRefusal`` where something lives by a kind that would go, or change its type.
+    func isChange(to kinds: [Kind]) throws(KindRefusal) -> Bool {
+        let names = Set(kinds.map(\.name))
+        var inUse: [String: Int] = [:]
+        for entity in entities.existing where activity(at: entity) != nil && isListed(entity) {
+            let name = self.kinds.versions[entities[entity].kind].name
+            if !names.contains(name) { inUse[name, default: 0] += 1 }
+        }
+        if let name = inUse.keys.min() { throw .stillInUse(kind: name, count: inUse[name] ?? 0) }
+        for kind in kinds {
+            let isChanged = self.kinds.versions.contains {
+                $0.name == kind.name && $0.version == kind.version && $0.source != kind.source
+            }
+            if isChanged { throw .changedWithoutVersion(kind: kind.name, version: kind.version) }
+        }
+        let types = Dictionary(kinds.map { ($0.name, $0.typeName) }, uniquingKeysWith: { first, _ in first })
+        for entity in entities.existing {
+            let kind = self.kinds.versions[entities[entity].kind]
+            guard let type = types[kind.name], type != kind.typeName else { continue }
+            throw .changedType(kind: kind.name, from: kind.typeName, to: type)
+        }
+        return kinds.map(\.source) != self.kinds.inForce.map(\.source) || self.kinds.current.isEmpty
+    }
+
+    /// Whether `settings` differ from those in force.
+    ///
+    /// - Throws: ``SettingsRefusal`` where this history was written by a clock of another speed.
+    func isChange(to settings: DecisionSettings) throws(SettingsRefusal) -> Bool {
+        guard !hasSettings || settings.clockSpeed == self.settings.clockSpeed else {
+            throw SettingsRefusal(journal: self.settings.clockSpeed, asked: settings.clockSpeed)
+        }
+        return settings != self.settings || !hasSettings
+    }
+}

@@ -1,0 +1,227 @@
+internal import FanOut
+internal import Kinds
+internal import Machines
+internal import TelltaleModel
+internal import TelltaleWire
+
+// What journal entries do to controls.
+extension EntityStore {
+    mutating func applyToControl(_ entry: JournalEntry, sequence: Int64) throws(WireError) -> DecisionResult {
+        guard let key = entry.key else { throw WireError(.internal, "no control is named") }
+        let entity: EntityIndex
+        var isNew = false
+        if let known = entities.index(of: key), exists(known) {
+            entity = known
+            recordUndo(of: entity)
+            if case .created = entry { throw WireError(.internal, "\(key) exists") }
+            if case .kindChanged = entry, let kind = kinds.current[String(key.kind)] {
+                update(entity) { $0.kind = kind }
+            }
+        } else {
+            entity = try create(key, provider: entry.reporter)
+            isNew = true
+        }
+        let kind = kinds.versions[entities[entity].kind]
+        var outcome: ControlOutcome
+        do throws(ControlRejection) {
+            outcome = try step(entry, entity: entity, key: key, kind: kind, sequence: sequence)
+        } catch {
+            throw WireError(
+                ErrorCode(rawValue: error.code) ?? .unavailable, "\(key): \(error.message)", details: error.details)
+        }
+        // That it is there is news, where the machine has none: a button is reported without a value.
+        if isNew, outcome.verdict == .noop { outcome.verdict = .applied }
+        var result = DecisionResult(verdict: outcome.verdict, entity: entity)
+        result.operation = outcome.operation
+        for step in outcome.steps {
+            switch step {
+            case .perform(let performance):
+                result.performances.append((key, performance))
+                began(performance.operation, on: key)
+            case .ended(let end): ended(end.operation)
+            case .raise(let raised): result.raised.append(raised)
+            }
+        }
+        if outcome.effects.contains(.publish) || isNew {
+            update(entity) { $0.rev = sequence }
+            result.change = Change(entity: entity, commit: sequence)
+        }
+        if case .tapped(_, let action, _, let sender, let eid?, _) = entry {
+            let identity = TapLedger.Identity(sender: sender, eid: eid)
+            insertTap(identity, on: key, action: action, operation: outcome.operation)
+        }
+        arm(entity)
+        result.rev = entities[entity].rev
+        (result.description, result.stateHash) = controlState(at: entity)
+        return result
+    }
+
+    private mutating func step(
+        _ entry: JournalEntry, entity: EntityIndex, key: Key, kind: Kind, sequence: Int64
+    ) throws(ControlRejection) -> ControlOutcome {
+        switch (entities[entity].state, kind.body) {
+        case (.toggle(var toggle), .toggle(let toggleKind)):
+            guard let event = ToggleEvent(entry, operation: OperationID(sequence)) else {
+                return ControlOutcome(.applied)
+            }
+            let outcome = try toggle.apply(event, kind: toggleKind, at: wall)
+            update(entity) { $0.state = .toggle(toggle) }
+            return outcome
+        case (.button(var button), .button(let buttonKind)):
+            guard let event = ButtonEvent(entry, operation: OperationID(sequence)) else {
+                return ControlOutcome(.applied)
+            }
+            let outcome = try button.apply(event, key: key, kind: buttonKind, at: wall)
+            update(entity) { $0.state = .button(button) }
+            return outcome
+        default: return ControlOutcome(.ignored)
+        }
+    }
+
+    private mutating func create(_ key: Key, provider: ConnectionNumber?) throws(WireError) -> EntityIndex {
+        let name = String(key.kind)
+        guard let kindIndex = kinds.current[name] else { throw .unknownKey(key) }
+        let state: EntityState
+        switch kinds.versions[kindIndex].body {
+        case .toggle: state = .toggle(Toggle(provider: provider))
+        case .button: state = .button(Button(provider: provider))
+        case .activity: throw WireError(.badAction, "\(name) is a live activity, not a control")
+        }
+        let entity = intern(key)
+        recordUndo(of: entity)
+        update(entity) { place in
+            place.kind = kindIndex
+            place.state = state
+        }
+        list(entity)
+        return entity
+    }
+
+    private func controlState(at entity: EntityIndex) -> (description: StateName, hash: UInt64) {
+        var writer = BinaryWriter()
+        let description: String
+        switch entities[entity].state {
+        case .toggle(let toggle):
+            toggle.encode(to: &writer)
+            description = "\(toggle.phase.rawValue) \(toggle.value.map { $0 ? "on" : "off" } ?? "unknown")"
+        case .button(let button):
+            button.encode(to: &writer)
+            description = button.phase.rawValue
+        case .none, .activity: description = ""
+        }
+        return (StateName(description), StableHash.of(writer.bytes.span))
+    }
+
+    /// Notes the operation that a control is at, so that its provider's answer finds it.
+    mutating func notePendingOperation(at entity: EntityIndex) {
+        guard let key = entities[entity].key else { return }
+        switch entities[entity].state {
+        case .toggle(let toggle): if let flight = toggle.flight { began(flight.operation.id, on: key) }
+        case .button(let button): if let flight = button.flight { began(flight.operation, on: key) }
+        case .none, .activity: break
+        }
+    }
+
+    // MARK: What kinds and a restart mean for controls
+
+    /// What new kinds mean for controls, which have no end with which an old version could go: controls of a kind that is
+    /// gone go with it, the others live by the new version, and new instances exist.
+    var consequencesOfKinds: [JournalEntry] {
+        var entries: [JournalEntry] = []
+        for entity in entities.existing {
+            guard isControl(entity), let key = entities[entity].key else { continue }
+            switch kinds.current[String(key.kind)] {
+            case nil: entries.append(.pruned(key))
+            case entities[entity].kind?: break
+            case _?: entries.append(.kindChanged(key))
+            }
+        }
+        return entries + missingInstances.map { .created($0) }
+    }
+
+    /// Controls that their kind files name and that do not exist yet.
+    private var missingInstances: [Key] {
+        var missing: [Key] = []
+        for kind in kinds.inForce {
+            let ids: [String] =
+                switch kind.body {
+                case .toggle(let toggle): toggle.instances
+                case .button(let button): button.instances
+                case .activity: []
+                }
+            for id in ids {
+                guard let key = Key(kind: kind.name, id: id) else { continue }
+                if let entity = entities.index(of: key), exists(entity) { continue }
+                missing.append(key)
+            }
+        }
+        return missing
+    }
+
+    /// The controls that a connection of before a restart served, or performed an operation of.
+    var controlsWithProvider: [Key] {
+        entities.existing.compactMap { entity in
+            let isServed =
+                switch entities[entity].state {
+                case .toggle(let toggle): toggle.provider != nil || toggle.flight != nil
+                case .button(let button): button.provider != nil || button.flight != nil
+                case .none, .activity: false
+                }
+            return isServed ? entities[entity].key : nil
+        }
+    }
+
+    /// Whether a control was told that another connection acts for it than `acting`.
+    func isUnaligned(_ key: Key, with acting: ConnectionNumber?) -> Bool {
+        guard let entity = entities.index(of: key) else { return false }
+        return switch entities[entity].state {
+        case .toggle(let toggle): toggle.provider != acting
+        case .button(let button): button.provider != acting
+        case .none, .activity: false
+        }
+    }
+}
+
+extension JournalEntry {
+    /// The connection whose report makes a control exist.
+    fileprivate var reporter: ConnectionNumber? {
+        if case .reported(_, _, _, let connection) = self { connection } else { nil }
+    }
+}
+
+extension ToggleEvent {
+    fileprivate init?(_ entry: JournalEntry, operation: OperationID) {
+        switch entry {
+        case .tapped(_, .set(let value), let connection, _, _, let isLocked):
+            self = .tapped(value, operation: operation, connection: connection, isLocked: isLocked)
+        case .reported(_, let value?, let observedAt, _): self = .reported(value, observedAt: observedAt)
+        case .done(_, let operation, let value, let connection): self = .done(operation, value: value, by: connection)
+        case .failed(_, let operation, let failure, let connection):
+            self = .failed(operation, failure, by: connection)
+        case .providerChanged(_, let provider): self = .providerChanged(to: provider)
+        case .restarted: self = .restarted
+        case .kindChanged: self = .kindChanged
+        case .deadline: self = .deadlineReached
+        case .created, .tapped, .reported, .raiseRefused, .settings, .kinds, .event, .dismissed, .seen, .pruned:
+            return nil
+        }
+    }
+}
+
+extension ButtonEvent {
+    fileprivate init?(_ entry: JournalEntry, operation: OperationID) {
+        switch entry {
+        case .tapped(_, .press, _, _, _, let isLocked): self = .pressed(operation: operation, isLocked: isLocked)
+        case .reported: self = .reported
+        case .done(_, let operation, _, let connection): self = .done(operation, by: connection)
+        case .failed(_, let operation, let failure, let connection):
+            self = .failed(operation, failure, by: connection)
+        case .providerChanged(_, let provider): self = .providerChanged(to: provider)
+        case .raiseRefused(_, let operation, let failure): self = .raiseRefused(operation, failure)
+        case .restarted: self = .restarted
+        case .kindChanged: self = .kindChanged
+        case .deadline: self = .deadlineReached
+        case .created, .tapped, .settings, .kinds, .event, .dismissed, .seen, .pruned: return nil
+        }
+    }
+}

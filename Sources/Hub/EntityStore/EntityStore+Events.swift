@@ -1,0 +1,264 @@
+internal import FanOut
+internal import Kinds
+internal import Machines
+internal import TelltaleModel
+internal import TelltaleWire
+
+/// What one journal entry did: what its reply, its record and the followers of its key are told.
+struct DecisionResult: Sendable {
+    var verdict: Verdict
+    var entity: EntityIndex?
+    /// The key's rev after it.
+    var rev: Int64 = 0
+    /// The innermost state after it.
+    var state = ""
+    /// For the history.
+    var description = StateName("")
+    var stateHash: UInt64 = 0
+    var isOldEnd = false
+    var operation: OperationID?
+    var performances: [(key: Key, ControlPerformance)] = []
+    /// Events that a button sends to activities; they are decided next.
+    var raised: [RaisedEvent] = []
+    /// What followers see; `nil` when nothing changed for them.
+    var change: Change?
+    private let addressOnly = AddressOnly()
+}
+
+extension EntityStore {
+    /// Does what `entry` says, at the store's clocks, as the record behind the newest one.
+    ///
+    /// Live and in a recovery it is the same code, so that the same records give the same state.
+    ///
+    /// - Throws: What the sender is answered; nothing has changed then.
+    mutating func apply(_ entry: JournalEntry) throws(WireError) -> DecisionResult {
+        let sequence = sequence + 1
+        return try undoingFailure { store throws(WireError) in try store.apply(entry, as: sequence) }
+    }
+
+    /// The same for an event, which is not made a ``JournalEntry`` on the way: nearly every entry is one, and it would be
+    /// taken apart again.
+    mutating func apply(_ posted: PostedEvent, from source: String) throws(WireError) -> DecisionResult {
+        let sequence = sequence + 1
+        return try undoingFailure { store throws(WireError) in
+            try store.apply(posted, from: source, as: sequence)
+        }
+    }
+
+    /// - Parameter sequence: Of the record that holds `entry`.
+    mutating func apply(_ entry: JournalEntry, as sequence: Int64) throws(WireError) -> DecisionResult {
+        switch entry {
+        case .settings(let settings):
+            setSettings(DecisionSettings(settings))
+            // With a shorter retention, what is dismissed is forgotten earlier than its deadline says.
+            for entity in entities.existing where entities[entity].dismissedAt != nil { arm(entity) }
+            return DecisionResult(verdict: .applied)
+        case .kinds(let sources):
+            adoptKinds(try kinds(of: sources))
+            return DecisionResult(verdict: .applied)
+        case .event(let posted, let source):
+            return try apply(posted, from: source, as: sequence)
+        case .dismissed(let key, let account):
+            return try applyToActivity(key, ActivityEvent(.dismissed(account: account)), sequence: sequence)
+        case .seen(let key, let account, let rev):
+            return try applyToActivity(key, ActivityEvent(.seen(account: account, rev: rev)), sequence: sequence)
+        case .created, .tapped, .reported, .done, .failed, .providerChanged, .raiseRefused, .restarted, .kindChanged:
+            return try applyToControl(entry, sequence: sequence)
+        case .deadline(let key, _):
+            return try fireDeadline(entry, of: key, sequence: sequence)
+        case .pruned(let key): return try forget(key, sequence: sequence)
+        }
+    }
+
+    private func kinds(of sources: [JSON]) throws(WireError) -> [Kind] {
+        var kinds: [Kind] = []
+        for source in sources {
+            guard let kind = Kind.read(journaled: source) else {
+                throw WireError(.internal, "a kind of the journal cannot be read any more")
+            }
+            kinds.append(kind)
+        }
+        return kinds
+    }
+
+    // MARK: Events
+
+    private mutating func apply(
+        _ posted: PostedEvent, from source: String, as sequence: Int64
+    ) throws(WireError) -> DecisionResult {
+        // What the event holds is asked for where it is needed: a copy of all of it would touch a dozen counts.
+        let result: DecisionResult
+        let known = entities.index(of: posted.command.key, hash: posted.keyHash)
+        if let known, let current = activity(at: known), current.isLive {
+            // Its kind is there: one that something lives by cannot go.
+            result = try applyToActivity(current, at: known, posted.command.key, posted.event, sequence: sequence)
+        } else {
+            result = try applyWhereNoneLives(posted, at: known, sequence: sequence)
+        }
+        if let eid = posted.command.eid { insertEventID(posted, eid: eid, rev: result.rev, source: source) }
+        return result
+    }
+
+    /// - Parameter known: The index of its key, where it has one.
+    private mutating func applyWhereNoneLives(
+        _ posted: PostedEvent, at known: EntityIndex?, sequence: Int64
+    ) throws(WireError) -> DecisionResult {
+        let key = posted.command.key
+        let kindIndex = try kindOfActivities(named: String(key.kind))
+        guard let known, let current = activity(at: known), !current.isReplaced(by: posted.event) else {
+            return try begin(posted, kind: kindIndex, sequence: sequence)
+        }
+        return try applyToActivity(current, at: known, key, posted.event, sequence: sequence)
+    }
+
+    /// The index of the version in force.
+    private func kindOfActivities(named name: String) throws(WireError) -> Int {
+        guard let index = kinds.current[name] else {
+            throw WireError(
+                .unknownKind, "there is no kind \(name); KINDS lists those there are, a file in --kinds makes one")
+        }
+        guard case .activity = kinds.versions[index].body else {
+            throw WireError(.badAction, "\(name) is a control; SET or PRESS it, EVT is for live activities")
+        }
+        return index
+    }
+
+    /// Starts an activity under a key that has none, or whose last one is dismissed.
+    private mutating func begin(
+        _ posted: PostedEvent, kind kindIndex: Int, sequence: Int64
+    ) throws(WireError) -> DecisionResult {
+        let command = posted.command
+        let kind = kinds.versions[kindIndex]
+        guard case .activity(let activityKind) = kind.body else { throw .unknownKey(command.key) }
+        let (started, outcome): (Activity?, ActivityOutcome)
+        do throws(ActivityRejection) {
+            (started, outcome) = try Activity.start(
+                key: command.key, kind: activityKind, event: posted.event, accounts: command.accounts,
+                settings: settings.activities, at: time)
+            if let started { try checkRoom(for: started, kind: kindIndex) }
+        } catch {
+            throw wireError(error, key: command.key)
+        }
+        guard let started else { return DecisionResult(verdict: outcome.verdict) }
+        let entity = intern(command.key)
+        if let previous = activity(at: entity), previous.accounts != started.accounts {
+            readdress(entity, from: previous.accounts, commit: sequence)
+        }
+        recordUndo(of: entity)
+        countActivity(at: entity, by: -1)
+        update(entity) { $0.kind = kindIndex }
+        return replaceActivity(at: entity, by: ActivityBox(started), outcome, sequence: sequence)
+    }
+
+    /// Whether an activity that takes up no room yet has any, among those of its accounts.
+    private func checkRoom(for activity: Activity, kind: Int) throws(ActivityRejection) {
+        try accounts.checkRoom(
+            for: activity.occupiedAccounts, app: kinds.appNumbers[kind], limits: settings.activityLimits)
+    }
+
+    /// Lets an activity that exists take an event.
+    private mutating func applyToActivity(
+        _ key: Key, _ event: ActivityEvent, sequence: Int64
+    ) throws(WireError) -> DecisionResult {
+        guard let entity = entities.index(of: key), let current = activity(at: entity) else { throw .unknownKey(key) }
+        return try applyToActivity(current, at: entity, key, event, sequence: sequence)
+    }
+
+    private mutating func applyToActivity(
+        _ current: ActivityBox, at entity: EntityIndex, _ key: Key, _ event: ActivityEvent, sequence: Int64
+    ) throws(WireError) -> DecisionResult {
+        var activity = current.value
+        let hadEnded = activity.lifecycle == .ended
+        let outcome: ActivityOutcome
+        do throws(ActivityRejection) {
+            outcome = try activity.apply(event, settings: settings.activities, at: time)
+            // One that is opened again takes up room again.
+            if hadEnded { try checkRoom(for: activity, kind: entities[entity].kind) }
+        } catch {
+            throw wireError(error, key: key)
+        }
+        recordUndo(of: entity)
+        if !activity.isForEverybody { countActivity(at: entity, by: -1) }
+        return replaceActivity(at: entity, by: ActivityBox(consume activity), outcome, sequence: sequence)
+    }
+
+    private mutating func fireDeadline(
+        _ entry: JournalEntry, of key: Key, sequence: Int64
+    ) throws(WireError) -> DecisionResult {
+        guard let entity = entities.index(of: key) else { throw .unknownKey(key) }
+        guard var activity = activity(at: entity)?.value else {
+            return try applyToControl(entry, sequence: sequence)
+        }
+        guard let outcome = activity.deadlineReached(by: time, settings: settings.activities) else {
+            throw WireError(.internal, "no deadline of \(key) is due")
+        }
+        recordUndo(of: entity)
+        countActivity(at: entity, by: -1)
+        return replaceActivity(at: entity, by: ActivityBox(consume activity), outcome, sequence: sequence)
+    }
+
+    /// Takes over what an activity has become: its rev, its deadline, its place among the counted, its followers' due.
+    private mutating func replaceActivity(
+        at entity: EntityIndex, by box: ActivityBox, _ outcome: ActivityOutcome, sequence: Int64
+    ) -> DecisionResult {
+        let isChanged = outcome.effects.contains(.publish) || outcome.effects.contains(.retire)
+        let dismissedAt = box.lifecycle == .dismissed ? entities[entity].dismissedAt ?? wall : nil
+        let rev = isChanged ? sequence : entities[entity].rev
+        update(entity) { place in
+            place.state = .activity(box)
+            place.rev = rev
+            place.dismissedAt = dismissedAt
+        }
+        if outcome.guardErrorCount > 0 || outcome.failure != nil, let key = entities[entity].key {
+            noteFault { $0.note(outcome, of: key) }
+        }
+        if !box.isForEverybody { countActivity(at: entity, by: 1) }
+        list(entity, isListed: box.lifecycle != .dismissed)
+        arm(entity, deadline: box.deadline)
+        let state = box.statePath
+        var result = DecisionResult(
+            verdict: outcome.verdict, entity: entity, rev: rev, state: state,
+            description: StateName(lifecycle: box.lifecycle.rawValue, state: state),
+            stateHash: box.stateHash, isOldEnd: outcome.isOldEnd)
+        if isChanged { result.change = Change(entity: entity, commit: sequence, activity: box, outcome) }
+        return result
+    }
+
+    // MARK: Forgetting
+
+    private mutating func forget(_ key: Key, sequence: Int64) throws(WireError) -> DecisionResult {
+        // Forgotten twice in one batch, it would be refused by a replay, which gives its place away at once.
+        guard let entity = entities.index(of: key), exists(entity) else { throw .unknownKey(key) }
+        recordUndo(of: entity)
+        var change: Change?
+        if isControl(entity) {
+            // No follower has been told yet that it goes.
+            update(entity) { $0.rev = sequence }
+            change = Change(entity: entity, commit: sequence)
+            for operation in operations(at: entity) { ended(operation) }
+        }
+        let rev = entities[entity].rev
+        raiseResumeFloor(to: rev)
+        unlist(entity)
+        update(entity) { place in
+            place.state = .none
+            place.dismissedAt = nil
+            place.armed = nil
+        }
+        return DecisionResult(
+            verdict: .applied, entity: entity, rev: rev, description: StateName("pruned"), change: change)
+    }
+
+    private mutating func wireError(_ rejection: ActivityRejection, key: Key) -> WireError {
+        if case .machine = rejection { noteFault { $0.noteRefusedStep(of: key, rejection) } }
+        var error = WireError(rejection)
+        error.message = "\(key): \(error.message)"
+        return error
+    }
+}
+
+extension WireError {
+    static func unknownKey(_ key: Key) -> WireError {
+        WireError(.unknownKey, "there is no \(key); LIST shows what there is")
+    }
+}

@@ -1,0 +1,145 @@
+internal import FanOut
+internal import Kinds
+internal import Machines
+internal import TelltaleModel
+
+// What there is, without changing it.
+extension EntityStore {
+    func index(of key: Key) -> EntityIndex? { entities.index(of: key) }
+
+    func activity(at entity: EntityIndex) -> ActivityBox? {
+        if case .activity(let activity) = entities[entity].state { activity } else { nil }
+    }
+
+    /// The version of the kind that a key lives by; `nil` where nothing stands behind the key.
+    func kind(at entity: EntityIndex) -> Kind? {
+        let index = entities[entity].kind
+        return kinds.versions.indices.contains(index) ? kinds.versions[index] : nil
+    }
+
+    /// There is something behind the key, dismissed or not.
+    func exists(_ entity: EntityIndex) -> Bool {
+        if case .none = entities[entity].state { false } else { true }
+    }
+
+    /// It exists, and is in views and lists.
+    func isListed(_ entity: EntityIndex) -> Bool {
+        switch entities[entity].state {
+        case .none: false
+        case .activity(let activity): activity.value.lifecycle != .dismissed
+        case .toggle, .button: true
+        }
+    }
+
+    /// Whether `account` may ask what became of it, dismissed or not.
+    func isAddressed(_ entity: EntityIndex, to account: String?) -> Bool {
+        guard let account, case .activity(let activity) = entities[entity].state else { return true }
+        return activity.value.isAddressed(to: account)
+    }
+
+    /// Whether the devices of `account` may show it; without an account everything is visible.
+    func isVisible(_ entity: EntityIndex, to account: String?) -> Bool {
+        guard let account, case .activity(let activity) = entities[entity].state else { return true }
+        return activity.value.isVisible(to: account)
+    }
+
+    /// What exists, is not dismissed, is followed by `selector` and may be shown to `account`, in the order of the table.
+    ///
+    /// - Complexity: Of an account, what it can see; without one, everything there is.
+    func visible(to account: String?, followedBy selector: PatternIndex.Selector) -> [EntityIndex] {
+        let candidates: [EntityIndex]
+        switch (selector, account) {
+        case (.key(let entity), _): candidates = [entity]
+        case (.all, let account?): candidates = accounts.visible(to: account, kind: nil)
+        case (.kind(let kind), let account?): candidates = accounts.visible(to: account, kind: kind)
+        case (.all, nil), (.kind, nil): candidates = Array(entities.indices)
+        }
+        return candidates.filter { entity in
+            isListed(entity) && selector.follows(entity, kind: entities[entity].kindName)
+                && isVisible(entity, to: account)
+        }
+    }
+
+    /// What a selector follows and a commit after `sequence` changed, oldest first.
+    ///
+    /// - Complexity: O(1) for one key, else O(what changed): ten thousand screens of one key each come back at once.
+    func changed(after sequence: Int64, followedBy selector: PatternIndex.Selector) -> [EntityIndex] {
+        if case .key(let entity) = selector {
+            return changeOrder.contains(entity) && entities[entity].rev > sequence ? [entity] : []
+        }
+        return changed(after: sequence).filter { selector.follows($0, kind: entities[$0].kindName) }
+    }
+
+    func changed(after sequence: Int64) -> [EntityIndex] {
+        changeOrder.suffix(while: { entities[$0].rev > sequence })
+    }
+
+    func isControl(_ entity: EntityIndex) -> Bool {
+        switch entities[entity].state {
+        case .toggle, .button: true
+        case .none, .activity: false
+        }
+    }
+
+    /// The keys of the controls of a kind.
+    func controls(of kind: String) -> [Key] {
+        entities.existing.compactMap { entity in
+            guard isControl(entity), let key = entities[entity].key, key.kind == kind else { return nil }
+            return key
+        }
+    }
+
+    /// The operation that a control's provider performs, and the one that waits for it.
+    func operations(at entity: EntityIndex) -> [OperationID] {
+        switch entities[entity].state {
+        case .toggle(let toggle): [toggle.flight?.operation.id, toggle.queued?.id].compactMap(\.self)
+        case .button(let button): [button.flight?.operation].compactMap(\.self)
+        case .none, .activity: []
+        }
+    }
+
+    /// The keys of the controls in the views of an activity, in whatever presentation.
+    func controlKeys(in entity: EntityIndex) -> [String] {
+        guard let activity = activity(at: entity), let kind = kind(at: entity) else { return [] }
+        switch kind.body {
+        case .activity(let kind):
+            return kind.views.showsControls ? kind.views.buttonKeys(in: activity.value.templateContext) : []
+        case .toggle, .button: return []
+        }
+    }
+
+    // MARK: Deadlines
+
+    /// Whether a deadline is due at `now`.
+    func isDeadlineDue(at now: HubTime) -> Bool {
+        if let next = deadlines.next, next <= max(time, now.time) { return true }
+        if let next = deadlines.nextOnWallClock, next <= max(wall, now.wall) { return true }
+        return false
+    }
+
+    /// The deadline of one key that is due by the store's clocks.
+    func due(of entity: EntityIndex) -> Timestamp? {
+        if let due = activity(at: entity)?.deadline, due <= time { return due }
+        if let due = wallDeadline(of: entity), due <= wall { return due }
+        return nil
+    }
+
+    func wallDeadline(of entity: EntityIndex) -> Timestamp? {
+        switch entities[entity].state {
+        case .none: nil
+        case .activity: entities[entity].dismissedAt.map { $0 + settings.retention }
+        case .toggle(let toggle): toggle.deadline
+        case .button(let button): button.deadline
+        }
+    }
+}
+
+extension PatternIndex.Selector {
+    func follows(_ entity: EntityIndex, kind: Int32) -> Bool {
+        switch self {
+        case .all: true
+        case .kind(let own): own == kind
+        case .key(let own): own == entity
+        }
+    }
+}

@@ -1,0 +1,380 @@
+internal import FanOut
+internal import Kinds
+internal import Machines
+internal import TelltaleModel
+internal import TelltaleWire
+
+/// Everything that a replay of the journal computes again: kinds, settings, activities, controls, ids, deadlines.
+///
+/// Every verb that changes what is replayable notes in the undo log how to take the change back. So a batch that the
+/// journal refuses leaves no trace, however many keys it touched.
+///
+/// Invariants:
+/// - The same records in the same order give the same state, in every process (``HubSnapshot/stateHash``).
+/// - Between two batches the undo log is empty, and ``sequence`` is the newest durable record.
+/// - ``time`` and ``wall`` never go back.
+/// - What stands behind a key is listed, counted and armed exactly as its state says.
+///
+/// It has no notion of connections: it names no session, no subscription and no line.
+struct EntityStore: ~Copyable {
+    private let addressOnly = AddressOnly()
+    /// The lineage of this history.
+    let epoch: UInt64
+    /// The newest record that was decided on.
+    private(set) var sequence: Int64 = 0
+    /// The kinds' clock: never before that of the newest record.
+    private(set) var time: Timestamp = .distantPast
+    /// Wall time, never before that of the newest record: controls, retention and event ids go by it.
+    private(set) var wall: Timestamp = .distantPast
+    private(set) var kinds = KindTable()
+    private(set) var settings = DecisionSettings()
+    /// Whether a record has said which settings are in force.
+    private(set) var hasSettings = false
+    /// Resumes from before this sequence cannot be complete: deletions were forgotten.
+    private(set) var resumeFloor: Int64 = 0
+    private(set) var entities = EntityTable()
+    private(set) var eventIDs = EventIDs()
+    private(set) var accounts = AccountIndex()
+    private(set) var taps = TapLedger()
+    /// The control of each operation that a provider performs.
+    private var pendingOperations: [Int64: Key] = [:]
+    private(set) var changeOrder = ChangeOrder()
+    private(set) var deadlines = DeadlineQueue()
+    private(set) var ageMarks = AgeMarks()
+    private(set) var faults = MachineFaultLog()
+    private var undo: [Undo] = []
+    /// A batch is being decided. Without one it is a recovery, whose faults were told when they happened.
+    private var isDeciding = false
+    /// Keys that the batch forgets. Their indices are held until the batch is settled, so that no other key gets them.
+    private var forgotten: [EntityIndex] = []
+    /// The last records of keys that were forgotten since ``takePrunedChains()``.
+    private var prunedChains: [Int64] = []
+
+    init(epoch: UInt64) {
+        self.epoch = epoch
+    }
+
+    // MARK: A batch
+
+    /// - Parameter count: About how many records the batch will have.
+    mutating func beginBatch(expecting count: Int, at now: HubTime) {
+        isDeciding = true
+        // An event with an id notes two ways back.
+        undo.reserveCapacity(2 * count)
+        time = max(time, now.time)
+        wall = max(wall, now.wall)
+    }
+
+    /// The batch is durable.
+    ///
+    /// - Returns: Its undo log, which holds the former states: freeing it can wait until there is time.
+    mutating func commitBatch(hasRecords: Bool) -> [Undo] {
+        isDeciding = false
+        if hasRecords { forgetIDs() }
+        ageMarks.note(sequence, at: wall)
+        var log: [Undo] = []
+        swap(&log, &undo)
+        return log
+    }
+
+    /// After the changes of a committed batch are published: gives away the indices of the keys that it forgot. A key may
+    /// be there anew by now.
+    mutating func releaseForgotten() {
+        for entity in forgotten {
+            if !exists(entity) { changeOrder.remove(entity) }
+            entities.release(entity)
+        }
+        forgotten.removeAll(keepingCapacity: true)
+    }
+
+    /// The batch is not written: takes everything back that was decided after the record `durable`.
+    mutating func rollBack(to durable: Int64) {
+        isDeciding = false
+        var log: [Undo] = []
+        swap(&log, &undo)
+        for step in log.reversed() { takeBack(step) }
+        for entity in forgotten { entities.release(entity) }
+        forgotten.removeAll()
+        sequence = durable
+        pendingOperations = pendingOperations.filter { $0.key <= durable }
+        prunedChains.removeAll { $0 > durable }
+    }
+
+    /// Lets `body` change the store; what it throws leaves nothing to take back.
+    mutating func undoingFailure<Result>(
+        _ body: (inout EntityStore) throws(WireError) -> Result
+    ) throws(WireError) -> Result {
+        let count = undo.count
+        do {
+            return try body(&self)
+        } catch {
+            undo.removeLast(undo.count - count)
+            throw error
+        }
+    }
+
+    private mutating func takeBack(_ step: Undo) {
+        switch step {
+        case .entity(let entity, let state, let kind, let rev, let lastRecord, let dismissedAt):
+            countActivity(at: entity, by: -1)
+            unlist(entity)
+            entities.update(entity) { place in
+                place.state = state
+                place.kind = kind
+                place.rev = rev
+                place.lastRecord = lastRecord
+                place.dismissedAt = dismissedAt
+            }
+            countActivity(at: entity, by: 1)
+            list(entity)
+            notePendingOperation(at: entity)
+            arm(entity)
+            entities.freeIfUnused(entity)
+        case .eventID(let source): eventIDs.removeNewest(of: source)
+        case .tap(let identity): taps.forgetNewest(identity)
+        case .kinds(let table): kinds = table
+        case .settings(let settings, let hadSettings):
+            self.settings = settings
+            hasSettings = hadSettings
+        case .resumeFloor(let floor): resumeFloor = floor
+        case .readdressed(let entity, let history): entities.audienceHistories[entity] = history
+        }
+    }
+
+    // MARK: The newest record
+
+    /// The record `sequence` about `entity` was made: it is the newest of its key.
+    ///
+    /// - Returns: The key's record before it; 0 = there is none.
+    mutating func advance(to sequence: Int64, about entity: EntityIndex?) -> Int64 {
+        self.sequence = sequence
+        guard let entity else { return 0 }
+        let previous = entities[entity].lastRecord
+        entities[entity].lastRecord = sequence
+        return previous
+    }
+
+    /// Takes the clocks of a record or a snapshot.
+    mutating func setClocks(time: Timestamp, wall: Timestamp) {
+        self.time = max(self.time, time)
+        self.wall = max(self.wall, wall)
+    }
+
+    // MARK: Keys
+
+    subscript(entity: EntityIndex) -> Entity {
+        @inline(__always) _read { yield entities[entity] }
+    }
+
+    /// The index of `key`, which gets one when it has none.
+    mutating func intern(_ key: Key) -> EntityIndex { entities.intern(key) }
+
+    /// Holds an index for a subscription or a queue: no other key gets it before ``release(_:)``.
+    mutating func retain(_ entity: EntityIndex) { entities.retain(entity) }
+    mutating func release(_ entity: EntityIndex) { entities.release(entity) }
+
+    /// Changes what stands behind a key. The caller notes the way back before (``recordUndo(of:)``).
+    @inline(__always)
+    mutating func update(_ entity: EntityIndex, _ body: (inout Entity) -> Void) { entities.update(entity, body) }
+
+    /// The number of a kind's name, which patterns go by; it is held until ``releaseKind(_:)``.
+    mutating func retainKind(_ name: String) -> Int32 { entities.kindNumbers.retain(name) }
+    mutating func releaseKind(_ number: Int32) { entities.kindNumbers.release(number) }
+
+    // MARK: Ids
+
+    mutating func insertEventID(_ posted: PostedEvent, eid: String, rev: Int64, source: String) {
+        let number = eventIDs.insert(
+            EventIDs.Entry(digest: posted.digest, rev: rev), source: source, eid: eid, hash: posted.eidHash, wall: wall)
+        undo.append(.eventID(source: number))
+    }
+
+    mutating func insertTap(
+        _ identity: TapLedger.Identity, on key: Key, action: ControlAction, operation: OperationID?
+    ) {
+        taps.record(identity, on: key, action: action, operation: operation, at: wall)
+        undo.append(.tap(identity))
+    }
+
+    /// Forgets the ids of events and taps that are too old, or too many. Only after a commit: what makes room necessary
+    /// may be taken back.
+    mutating func forgetIDs() {
+        eventIDs.forget(at: wall, ageLimit: settings.eventIDAge, countLimit: settings.eventIDsPerSource)
+        taps.forget(at: wall)
+    }
+
+    // MARK: Operations
+
+    /// The control whose provider performs `operation`; `nil` = nothing waits for it.
+    func control(performing operation: OperationID) -> Key? { pendingOperations[operation.number] }
+    mutating func began(_ operation: OperationID, on key: Key) { pendingOperations[operation.number] = key }
+    mutating func ended(_ operation: OperationID) { pendingOperations[operation.number] = nil }
+
+    // MARK: The way back
+
+    /// Notes the state of a key before it changes.
+    mutating func recordUndo(of entity: EntityIndex) {
+        undo.append(
+            .entity(
+                entity, entities[entity].state, kind: entities[entity].kind, rev: entities[entity].rev,
+                lastRecord: entities[entity].lastRecord, dismissedAt: entities[entity].dismissedAt))
+    }
+
+    mutating func setSettings(_ settings: DecisionSettings) {
+        undo.append(.settings(self.settings, hadSettings: hasSettings))
+        self.settings = settings
+        hasSettings = true
+    }
+
+    mutating func adoptKinds(_ kinds: [Kind]) {
+        undo.append(.kinds(self.kinds))
+        self.kinds.adopt(kinds)
+    }
+
+    mutating func raiseResumeFloor(to rev: Int64) {
+        undo.append(.resumeFloor(resumeFloor))
+        resumeFloor = max(resumeFloor, rev)
+    }
+
+    /// Notes that the activity that ends under a key was for `accounts`, and the one that begins is for others.
+    mutating func readdress(_ entity: EntityIndex, from accounts: [String], commit: Int64) {
+        undo.append(.readdressed(entity, entities.audienceHistories[entity]))
+        entities.audienceHistories[entity, default: AudienceHistory()]
+            .append(AudienceHistory.Change(commit: commit, accounts: accounts))
+    }
+
+    // MARK: Changes
+
+    /// `entity` has just changed: a resume finds it by that.
+    mutating func touch(_ entity: EntityIndex) { changeOrder.touch(entity) }
+
+    /// `entity` cannot be resumed from here on: it is forgotten.
+    mutating func forgetChange(of entity: EntityIndex) { changeOrder.remove(entity) }
+
+    // MARK: Lists, counts, deadlines
+
+    /// Brings the list of what there is to be shown in line with what stands at `entity`.
+    mutating func list(_ entity: EntityIndex) { list(entity, isListed: isListed(entity)) }
+
+    mutating func list(_ entity: EntityIndex, isListed: Bool) {
+        guard isListed else { return unlist(entity) }
+        guard !accounts.isListed(entity) else { return }
+        accounts.list(entity, kind: entities[entity].kindName, accounts: activity(at: entity)?.accounts ?? [])
+    }
+
+    /// Takes what stands at `entity` off that list, before something else is put there.
+    mutating func unlist(_ entity: EntityIndex) {
+        guard accounts.isListed(entity) else { return }
+        accounts.unlist(entity, kind: entities[entity].kindName, accounts: activity(at: entity)?.accounts ?? [])
+    }
+
+    /// Counts what the activity at `entity` takes up of its accounts' room, once more or once less.
+    mutating func countActivity(at entity: EntityIndex, by difference: Int) {
+        guard let activity = activity(at: entity), !activity.accounts.isEmpty else { return }
+        let app = kinds.appNumbers[entities[entity].kind]
+        let names = activity.value.occupiedAccounts
+        if difference > 0 { accounts.add(names, app: app) } else { accounts.remove(names, app: app) }
+    }
+
+    /// Notes the next moments of a key, after anything about it changed.
+    ///
+    /// A deadline that moves to later keeps its entry, which is looked at again when it comes up. So a clock that every
+    /// event winds anew costs one entry, not one an event.
+    mutating func arm(_ entity: EntityIndex) { arm(entity, deadline: activity(at: entity)?.deadline) }
+
+    /// - Parameter deadline: Of the activity behind it, by the kinds' clock; `nil` where it has none.
+    mutating func arm(_ entity: EntityIndex, deadline: Timestamp?) {
+        if let time = deadline, time < entities[entity].armed ?? .distantFuture {
+            entities[entity].armed = time
+            deadlines.arm(entity, at: time)
+        }
+        if let time = wallDeadline(of: entity), time < entities[entity].wallArmed ?? .distantFuture {
+            entities[entity].wallArmed = time
+            deadlines.armOnWallClock(entity, at: time)
+        }
+    }
+
+    /// Takes the key whose deadline on the kinds' clock is due first; `nil` = none is due.
+    mutating func popDue() -> Deadline? {
+        while let next = deadlines.pop(by: time) {
+            // Another entry took this one's place.
+            guard entities[next.entity].armed == next.time else { continue }
+            entities[next.entity].armed = nil
+            if activity(at: next.entity)?.deadline == next.time { return next }
+            arm(next.entity)
+        }
+        return nil
+    }
+
+    /// The same of the real clock.
+    mutating func popDueOnWallClock() -> Deadline? {
+        while let next = deadlines.popOnWallClock(by: wall) {
+            guard entities[next.entity].wallArmed == next.time else { continue }
+            entities[next.entity].wallArmed = nil
+            if wallDeadline(of: next.entity) == next.time { return next }
+            arm(next.entity)
+        }
+        return nil
+    }
+
+    // MARK: Faults
+
+    /// Lets `body` note what went wrong in a machine, unless this is a recovery, which tells of the past.
+    mutating func noteFault(_ body: (inout MachineFaultLog) -> Void) { if isDeciding { body(&faults) } }
+    mutating func takeFaultTexts() -> [String] { faults.takeTexts() }
+
+    // MARK: Forgetting
+
+    /// The record ``sequence`` forgot the key at `entity`, which has no history from here on: a key that comes anew begins
+    /// a new one.
+    mutating func endChain(of entity: EntityIndex) {
+        entities[entity].lastRecord = 0
+        prunedChains.append(sequence)
+        if isDeciding {
+            // Until the batch is settled the key may have to be taken back.
+            entities.retain(entity)
+            forgotten.append(entity)
+        } else {
+            changeOrder.remove(entity)
+            entities.freeIfUnused(entity)
+        }
+    }
+
+    /// The last records of the keys that were forgotten since the last call.
+    mutating func takePrunedChains() -> [Int64] {
+        defer { prunedChains = [] }
+        return prunedChains
+    }
+
+    /// The newest record that is older than the retention; 0 = there is none.
+    mutating func takePrunableSequence() -> Int64 { ageMarks.takePrunable(olderThan: settings.retention, at: wall) }
+
+    // MARK: A replay and a snapshot
+
+    /// A record was replayed: what it made is durable.
+    mutating func finishReplay() {
+        undo.removeAll(keepingCapacity: true)
+        forgetIDs()
+        ageMarks.note(sequence, at: wall)
+    }
+
+    mutating func restore(_ header: HubSnapshot.Header) {
+        sequence = header.sequence
+        (time, wall, resumeFloor) = (header.time, header.wall, header.resumeFloor)
+        if let settings = header.settings { (self.settings, hasSettings) = (settings, true) }
+        kinds = header.kinds
+        ageMarks = AgeMarks(header.marks)
+        entities.reserve(header.entityCount)
+        for source in header.eventIDCounts { eventIDs.reserve(source.count, source: source.name) }
+    }
+
+    mutating func restore(_ history: AudienceHistory?, of entity: EntityIndex) {
+        entities.audienceHistories[entity] = history
+    }
+
+    mutating func restore(_ entry: EventIDs.Entry, source: String, eid: String, wall: Timestamp) {
+        eventIDs.insert(entry, source: source, eid: eid, hash: HashIndex.hash(of: eid), wall: wall)
+    }
+
+    mutating func restore(_ taps: TapLedger) { self.taps = taps }
+}

@@ -1,0 +1,41 @@
+internal import Machines
+internal import TelltaleModel
+
+/// Faults of machines that the author of a kind wants to hear of: steps that were refused, and guards that could not be
+/// evaluated. `STATS` tells the counts; the daemon writes the texts to its log.
+struct MachineFaultLog: Sendable {
+    private(set) var guardErrorCount = 0
+    private(set) var refusedStepCount = 0
+    private var texts: [String] = []
+
+    /// The most texts between two takes. Clients cause faults, so the log is told the first ones only.
+    private static let textLimit = 16
+
+    mutating func takeTexts() -> [String] {
+        guard !texts.isEmpty else { return [] }
+        defer { texts = [] }
+        return texts
+    }
+
+    mutating func noteRefusedStep(of key: Key, _ rejection: ActivityRejection) {
+        refusedStepCount += 1
+        append("machine_error, \(key): \(rejection)")
+    }
+
+    mutating func note(_ outcome: ActivityOutcome, of key: Key) {
+        if let location = outcome.guardErrorLocation {
+            guardErrorCount += outcome.guardErrorCount
+            append(
+                "\(key): the guard at \(location) reads what is not there, or compares what cannot be compared; it was false"
+            )
+        }
+        if let failure = outcome.failure {
+            refusedStepCount += 1
+            append("machine_error, \(key): a timer was dropped: \(ActivityRejection.machine(failure))")
+        }
+    }
+
+    private mutating func append(_ text: String) {
+        if texts.count < Self.textLimit { texts.append(text) }
+    }
+}

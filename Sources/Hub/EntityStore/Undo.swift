@@ -1,0 +1,16 @@
+internal import FanOut
+internal import Machines
+internal import TelltaleModel
+
+/// How to take back one change of a batch that is not written.
+enum Undo: Sendable {
+    case entity(EntityIndex, EntityState, kind: Int, rev: Int64, lastRecord: Int64, dismissedAt: Timestamp?)
+    /// The newest id of a source.
+    case eventID(source: Int)
+    // What is rare stands behind a reference: an event with an id notes two ways back.
+    indirect case tap(TapLedger.Identity)
+    indirect case kinds(KindTable)
+    indirect case settings(DecisionSettings, hadSettings: Bool)
+    case resumeFloor(Int64)
+    indirect case readdressed(EntityIndex, AudienceHistory?)
+}

@@ -1,0 +1,54 @@
+internal import Machines
+
+/// The connections that serve kinds of controls: the first that came acts, the others stand in line.
+///
+/// Invariants:
+/// - A kind whose acting connection changed is unaligned until its controls were told so in a batch.
+/// - A connection is found by its number as long as it serves a kind.
+struct ProviderRegistry: ~Copyable {
+    /// The connections in line for each kind, by its name.
+    private var rosters: [String: ProviderRoster] = [:]
+    private var sessions: [ConnectionNumber: SessionID] = [:]
+    private var unaligned: Set<String> = []
+
+    /// How many connections serve a kind.
+    var connectionCount: Int { sessions.count }
+    var hasUnaligned: Bool { !unaligned.isEmpty }
+
+    /// The connection that acts for the controls of `kind`.
+    func acting(for kind: String) -> ConnectionNumber? { rosters[kind]?.acting }
+
+    func session(of connection: ConnectionNumber) -> SessionID? { sessions[connection] }
+
+    /// A connection serves `kind` from now on.
+    ///
+    /// - Returns: Whether it acts for the kind's controls now, and did not before.
+    mutating func serve(_ kind: String, _ session: SessionID) -> Bool {
+        sessions[session.number] = session
+        return rosters[kind, default: ProviderRoster()].serve(session.number)
+    }
+
+    /// The connection does not serve `kind` any more; the next in line takes over with the next batch.
+    mutating func leave(_ kind: String, _ session: SessionID) {
+        sessions[session.number] = nil
+        if rosters[kind]?.leave(session.number) == true { unaligned.insert(kind) }
+    }
+
+    /// Takes ``serve(_:_:)`` back.
+    ///
+    /// - Parameter servesOthers: The connection still serves other kinds.
+    mutating func takeBack(_ kind: String, _ session: SessionID, servesOthers: Bool) {
+        if !servesOthers { sessions[session.number] = nil }
+        _ = rosters[kind]?.leave(session.number)
+    }
+
+    /// Every control may have been told something that was taken back, or lives by another kind now.
+    mutating func unalignAll() { unaligned.formUnion(rosters.keys) }
+
+    /// The kinds whose controls are to be told which connection acts for them, in the order of their names.
+    mutating func takeUnaligned() -> [String] {
+        guard !unaligned.isEmpty else { return [] }
+        defer { unaligned = [] }
+        return unaligned.sorted()
+    }
+}

@@ -1,0 +1,35 @@
+internal import Surfaces
+internal import TelltaleModel
+
+/// Everything beside an entity's state that decides the bytes of its row: equal forms share one encoding.
+enum RowForm: Hashable, Sendable {
+    case full
+    case activity(Surface, Placement, viewer: ControlViewer?)
+    case control(ControlViewer)
+
+    /// The form that is shared when nothing in the row depends on the viewer.
+    var withoutViewer: RowForm {
+        if case .activity(let surface, let placement, _) = self {
+            .activity(surface, placement, viewer: nil)
+        } else {
+            self
+        }
+    }
+
+    /// What a subscription remembers of having shown it. The moment of an alert is no part of it, so its end sends nothing.
+    var placement: Placement {
+        switch self {
+        case .activity(_, let placement, _): placement.withoutAlert
+        case .full, .control: Placement(nil, order: 0)
+        }
+    }
+
+    /// The form of a row that comes without an alert.
+    var withoutAlert: RowForm {
+        if case .activity(let surface, let placement, let viewer) = self {
+            .activity(surface, placement.withoutAlert, viewer: viewer)
+        } else {
+            self
+        }
+    }
+}

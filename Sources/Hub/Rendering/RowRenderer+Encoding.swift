@@ -1,0 +1,68 @@
+internal import FanOut
+internal import Kinds
+internal import Machines
+internal import Surfaces
+internal import TelltaleModel
+
+// What a row says.
+extension RowRenderer {
+    /// Writes the row of an entity in a form.
+    ///
+    /// - Parameter controls: Gets the keys of the controls in it.
+    /// - Returns: `false` where the entity has no row of that form.
+    static func write(
+        _ entity: EntityIndex, _ form: RowForm, _ store: borrowing EntityStore, controls: inout [Key],
+        to writer: inout JSONWriter
+    ) -> Bool {
+        guard let kind = store.kind(at: entity) else { return false }
+        switch (store[entity].state, form, kind.body) {
+        case (.activity(let activity), .full, _): activity.writeFullRow(to: &writer)
+        case (.activity(let activity), .activity(let surface, let placement, let viewer), _):
+            controls = writeSurfaceRow(
+                activity, kind, surface, placement, viewer ?? ControlViewer(placement: nil), store, to: &writer)
+        case (.toggle(let toggle), .control(let viewer), .toggle(let toggleKind)):
+            ControlRow.write(
+                toggle, kind: toggleKind, name: kind.name, title: kind.title, for: viewer, to: &writer)
+        case (.button(let button), .control(let viewer), .button(let buttonKind)):
+            ControlRow.write(
+                button, kind: buttonKind, name: kind.name, title: kind.title, for: viewer, to: &writer)
+        default: return false
+        }
+        return true
+    }
+
+    private static func writeSurfaceRow(
+        _ activity: ActivityBox, _ kind: Kind, _ surface: Surface, _ placement: Placement, _ viewer: ControlViewer,
+        _ store: borrowing EntityStore, to writer: inout JSONWriter
+    ) -> [Key] {
+        var embedded: [Key] = []
+        SurfaceRow.write(
+            activity.value, kind: kind, placement: placement, surface: surface,
+            control: { text, isInteractive, writer in
+                guard let key = Key(text) else { return false }
+                embedded.append(key)
+                return writeEmbedded(key, viewer: viewer, isInteractive: isInteractive, store, to: &writer)
+            }, to: &writer)
+        return embedded
+    }
+
+    /// Writes the control that stands in an activity's view; `false` when there is none of that key.
+    private static func writeEmbedded(
+        _ key: Key, viewer: ControlViewer, isInteractive: Bool, _ store: borrowing EntityStore,
+        to writer: inout JSONWriter
+    ) -> Bool {
+        guard let entity = store.index(of: key), let kind = store.kind(at: entity) else { return false }
+        switch (store[entity].state, kind.body) {
+        case (.toggle(let toggle), .toggle(let toggleKind)):
+            ControlRow.writeEmbedded(
+                toggle, key: key, kind: toggleKind, title: kind.title, for: viewer, isInteractive: isInteractive,
+                to: &writer)
+        case (.button(let button), .button(let buttonKind)):
+            ControlRow.writeEmbedded(
+                button, key: key, kind: buttonKind, title: kind.title, for: viewer, isInteractive: isInteractive,
+                to: &writer)
+        default: return false
+        }
+        return true
+    }
+}

@@ -1,0 +1,227 @@
+internal import FanOut
+internal import Kinds
+internal import Machines
+internal import Surfaces
+internal import TelltaleModel
+internal import TelltaleWire
+
+// In which form a session is shown a key.
+extension RowRenderer {
+    /// The form in which a subscription of `session` shows an entity now; `nil` when it does not show it.
+    func form(
+        of entity: EntityIndex, for subscription: Subscription, of session: Session, _ store: borrowing EntityStore
+    ) -> RowForm? {
+        let terms = subscription.terms
+        guard store.isListed(entity), store.isVisible(entity, to: terms.account) else { return nil }
+        guard case .surface(let surface) = terms.view else {
+            // A control that is looked at in one place shows what that place shows, on whatever device.
+            guard store.isControl(entity), terms.placement != nil else { return fullForm(of: entity, session, store) }
+            return controlForm(of: entity, surface: nil, placement: terms.placement, session, store)
+        }
+        switch store[entity].state {
+        case .none: return nil
+        case .activity(let activity):
+            let placement =
+                terms.competes
+                ? subscription.backlog?.placements[entity.rawValue] ?? .hidden
+                : placementAlone(of: activity, at: entity, surface: surface, traits: session.traits, store)
+            guard placement.isShown else { return nil }
+            return activityForm(of: entity, surface, placement, session, store)
+        case .toggle, .button:
+            return controlForm(of: entity, surface: surface, placement: terms.placement, session, store)
+        }
+    }
+
+    private func placementAlone(
+        of activity: ActivityBox, at entity: EntityIndex, surface: Surface, traits: Traits,
+        _ store: borrowing EntityStore
+    ) -> Placement {
+        let visible = store.visibleActivity(activity, at: entity)
+        return Projection.project(
+            surface: surface, traits: traits, foreground: store.foreground(of: traits), activities: [visible],
+            settings: settings, competing: false
+        ).first ?? .hidden
+    }
+
+    private func activityForm(
+        of entity: EntityIndex, _ surface: Surface, _ placement: Placement, _ session: Session,
+        _ store: borrowing EntityStore
+    ) -> RowForm {
+        .activity(
+            surface, placement,
+            viewer: ControlViewer(
+                placement: nil, connection: tapper(of: entity, session, store), isLocked: session.traits.isLocked))
+    }
+
+    /// The number of a connection that is shown what it wants of a control, rather than what is confirmed: the few that
+    /// tapped what is pending. `nil` = it is shown what every session is, and can share their row.
+    private func tapper(
+        of entity: EntityIndex, _ session: Session, _ store: borrowing EntityStore
+    ) -> ConnectionNumber? {
+        guard session.hasTapped else { return nil }
+        switch store[entity].state {
+        case .toggle(let toggle): return toggle.isTapped(by: session.id.number) ? session.id.number : nil
+        case .none, .button: return nil
+        case .activity:
+            // Not known before it has been drawn.
+            guard shows(controlsIn: entity) else { return session.id.number }
+            for key in controls(in: entity) {
+                if let control = store.index(of: key), tapper(of: control, session, store) != nil {
+                    return session.id.number
+                }
+            }
+            return nil
+        }
+    }
+
+    /// The full view. Of a control it is one for every session but those that tapped what is pending: they see their wish
+    /// here too, and a connection taps or stops waiting with a new `rev` alone.
+    private func fullForm(of entity: EntityIndex, _ session: Session, _ store: borrowing EntityStore) -> RowForm {
+        guard store.isControl(entity) else { return .full }
+        return .control(ControlViewer(placement: nil, connection: tapper(of: entity, session, store)))
+    }
+
+    private func controlForm(
+        of entity: EntityIndex, surface: Surface?, placement: String?, _ session: Session,
+        _ store: borrowing EntityStore
+    ) -> RowForm? {
+        let isLocked = session.traits.isLocked
+        let place =
+            placement.flatMap { ControlPlacement(rawValue: $0) }
+            ?? surface.flatMap { ControlPlacement.standard(on: $0, isLocked: isLocked) }
+        guard let place else { return nil }
+        return .control(
+            ControlViewer(placement: place, connection: tapper(of: entity, session, store), isLocked: isLocked))
+    }
+
+    // MARK: GET, LIST, OPEN
+
+    /// The row of one entity by itself, as GET and LIST show it; `nil` when the view does not show it.
+    ///
+    /// A dismissed activity can still be asked for in full.
+    mutating func loneBody(
+        of entity: EntityIndex, view: ViewName, for session: Session, _ store: borrowing EntityStore
+    ) -> [UInt8]? {
+        guard case .surface(let surface) = view else {
+            return body(of: entity, fullForm(of: entity, session, store), store)
+        }
+        switch store[entity].state {
+        case .none: return nil
+        case .activity(let activity):
+            let placement = placementAlone(
+                of: activity, at: entity, surface: surface, traits: session.traits, store)
+            guard placement.isShown else { return nil }
+            return body(of: entity, activityForm(of: entity, surface, placement.withoutAlert, session, store), store)
+        case .toggle, .button:
+            guard let form = controlForm(of: entity, surface: surface, placement: nil, session, store) else {
+                return nil
+            }
+            return body(of: entity, form, store)
+        }
+    }
+
+    /// What GET says of an activity that the view does not show.
+    func hiddenBody(of entity: EntityIndex, _ store: borrowing EntityStore) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.name("presentation")
+        writer.null()
+        if let activity = store.activity(at: entity) {
+            writer.member("lifecycle", activity.value.lifecycle.rawValue)
+        }
+        writer.endObject()
+        return writer.bytes
+    }
+
+    /// What a person sees who opens an activity, on a desktop its item in the menu bar: the Lock Screen view and the deep
+    /// link; `nil` where there is nothing to open.
+    mutating func openedBody(
+        of entity: EntityIndex, for session: Session, _ store: borrowing EntityStore
+    ) -> [UInt8]? {
+        guard let activity = store.activity(at: entity), store.isListed(entity) else { return nil }
+        let surface = session.surface ?? .desktop
+        let placement = Projection.opened(
+            store.visibleActivity(activity, at: entity), surface: surface, traits: session.traits, settings: settings)
+        guard placement.isShown else { return nil }
+        // What is opened stands in one place, whatever places a row of the surface has.
+        let drawn: Surface = surface == .phone || surface == .pad ? .desktop : surface
+        return body(of: entity, activityForm(of: entity, drawn, placement, session, store), store)
+    }
+
+    // MARK: Alerts
+
+    /// An alert as a subscription's surface draws it; `nil` where it draws none.
+    func alertBody(
+        _ alert: ActivityAlert, of entity: EntityIndex, for subscription: Subscription, of session: Session,
+        _ store: borrowing EntityStore
+    ) -> [UInt8]? {
+        guard case .surface(let surface) = subscription.terms.view, let activity = store.activity(at: entity) else {
+            return nil
+        }
+        let style = Projection.alertStyle(
+            of: store.visibleActivity(activity, at: entity), surface: surface, traits: session.traits,
+            foreground: store.foreground(of: session.traits), settings: settings)
+        guard let style else { return nil }
+        var writer = JSONWriter()
+        writer.beginObject()
+        // An event's own alert may be as long as a line, and goes to every follower.
+        writer.member("title", Template.bounded(alert.title))
+        writer.member("body", Template.bounded(alert.body))
+        if let sound = alert.sound { writer.member("sound", Template.bounded(sound)) }
+        writer.member("style", style.rawValue)
+        writer.endObject()
+        return writer.bytes
+    }
+
+    // MARK: Competition
+
+    /// Projects what a competing subscription shows anew, and owes it the rows that look different now.
+    func project(
+        _ index: SubscriptionIndex, of session: Session, _ subscriptions: inout SubscriptionRegistry,
+        _ store: inout EntityStore
+    ) {
+        subscriptions.change(index) { $0.needsProjection = false }
+        guard let subscription = subscriptions[index], case .surface(let surface) = subscription.terms.view else {
+            return
+        }
+        var candidates: [EntityIndex] = []
+        var visible: [VisibleActivity] = []
+        for entity in store.visible(to: subscription.terms.account, followedBy: subscription.selector) {
+            guard let activity = store.activity(at: entity) else { continue }
+            candidates.append(entity)
+            visible.append(store.visibleActivity(activity, at: entity))
+        }
+        let placements = Projection.project(
+            surface: surface, traits: session.traits, foreground: store.foreground(of: session.traits),
+            activities: visible, settings: settings, competing: subscription.terms.competes)
+        var shown: [Int32: Placement] = [:]
+        for (entity, placement) in zip(candidates, placements) where placement.isShown {
+            shown[entity.rawValue] = placement
+        }
+        let before = subscription.allShown
+        if subscription.terms.competes { subscriptions.change(index) { $0.needBacklog().placements = shown } }
+        shown = shown.mapValues(\.withoutAlert)
+        let commit = store.sequence + 1
+        // Before the snapshot or the resume is sent, every row is on its way anyway.
+        for entity in candidates where before[entity.rawValue] != shown[entity.rawValue] {
+            guard subscription.isLive || before[entity.rawValue] != nil else { continue }
+            subscriptions.oweSurroundings(of: entity, to: index, since: commit, &store)
+        }
+        // Controls do not compete.
+        for raw in before.keys.sorted() where shown[raw] == nil {
+            guard case .activity = store[EntityIndex(raw)].state else { continue }
+            subscriptions.oweSurroundings(of: EntityIndex(raw), to: index, since: commit, &store)
+        }
+    }
+}
+
+extension EntityStore {
+    fileprivate func visibleActivity(_ activity: ActivityBox, at entity: EntityIndex) -> VisibleActivity {
+        VisibleActivity(activity.value, index: entity.rawValue, app: kinds.appNumbers[self[entity].kind])
+    }
+
+    /// The number of the app that a device has in the foreground.
+    fileprivate func foreground(of traits: Traits) -> Int32? {
+        traits.foreground.flatMap { kinds.number(ofApp: $0) }
+    }
+}

@@ -1,0 +1,289 @@
+internal import FanOut
+internal import Machines
+internal import Surfaces
+internal import TelltaleModel
+internal import TelltaleWire
+
+/// What the rows of one session are written with, and what comes of it.
+struct RowWriting: ~Copyable {
+    /// In milliseconds of the monotonic clock.
+    let now: Int64
+    /// The newest durable record.
+    let commit: Int64
+    /// With this many bytes the write ends; the rest stays owed.
+    let limit: Int
+    /// Kept rows that are to be written before anything else.
+    var run = RowCache.Run()
+    /// When the next row that a rate holds back may leave.
+    var nextRelease: Int64?
+    /// How many rows were written, and how many of them were late, by cause.
+    var rowCount = 0
+    var slowCount = 0
+    var rateCount = 0
+    var resumeCount = 0
+
+    init(now: Int64, commit: Int64, limit: Int) {
+        self.now = now
+        self.commit = commit
+        self.limit = limit
+    }
+
+    fileprivate mutating func count(_ cause: DirtyQueue.Cause?) {
+        rowCount += 1
+        switch cause {
+        case .slow: slowCount += 1
+        case .rate: rateCount += 1
+        case .resume: resumeCount += 1
+        case nil: break
+        }
+    }
+}
+
+// The rows that a session is owed.
+extension RowRenderer {
+    /// Writes every row that a session is owed, subscription by subscription.
+    ///
+    /// - Returns: Whether everything due has been written, but for ``RowWriting/run``.
+    mutating func writeRows(
+        of session: Session, _ writing: inout RowWriting, _ subscriptions: inout SubscriptionRegistry,
+        _ store: inout EntityStore, to writer: inout LineWriter
+    ) -> Bool {
+        guard !session.isClosing else { return true }
+        for index in session.subscriptions {
+            if let update = subscriptions.pendingUpdate(of: index) {
+                guard writer.count + writing.run.count < writing.limit else { return false }
+                // What a person has tapped shows there alone.
+                let isShared = update.isUsual && !session.hasTapped
+                if isShared, let row = row(of: update, at: writing.commit) {
+                    if !writing.run.append(row) {
+                        write(writing.run, to: &writer)
+                        writing.run = RowCache.Run(row)
+                    }
+                    subscriptions.markSent(index, showing: row.placement, at: writing.commit)
+                    writing.rowCount += 1
+                    if update.commits.foldedCount > 0 { writing.slowCount += 1 }
+                } else {
+                    flushRun(&writing, to: &writer)
+                    write(update, to: index, of: session, isShared: isShared, &writing, &subscriptions, store, &writer)
+                }
+                continue
+            }
+            guard !subscriptions.isOwedNothing(index), let subscription = subscriptions[index] else { continue }
+            flushRun(&writing, to: &writer)
+            guard !session.hasTapped, subscription.sharesWrites(at: writing.commit) else {
+                guard writeBacklog(of: index, of: session, &writing, &subscriptions, &store, to: &writer) else {
+                    return false
+                }
+                continue
+            }
+            guard writer.count < writing.limit else { return false }
+            if let write = write(for: subscription, at: writing.commit) {
+                copy(write, to: index, &writing, &subscriptions, &store, &writer)
+                continue
+            }
+            let start = writer.count
+            // Held on to only where another subscription may want the same: the queue would have to copy what it takes
+            // from.
+            let isWanted = subscription.fresh.first.map { hasSeveralFollowers($0.entity, subscriptions, store) }
+            let keys = isWanted == true ? subscription.fresh : []
+            guard writeBacklog(of: index, of: session, &writing, &subscriptions, &store, to: &writer) else {
+                return false
+            }
+            guard !keys.isEmpty, let told = subscriptions[index] else { continue }
+            let bytes = writer.bytes(from: start)
+            if let write = SharedWrite(bytes, for: keys, to: told, at: writing.commit) { keep(write) }
+        }
+        return true
+    }
+
+    private func flushRun(_ writing: inout RowWriting, to writer: inout LineWriter) {
+        write(writing.run, to: &writer)
+        writing.run = RowCache.Run()
+    }
+
+    /// Writes the row of the one change that a subscription is owed, and keeps it for others in the same state.
+    private mutating func write(
+        _ update: PendingUpdate, to index: SubscriptionIndex, of session: Session, isShared: Bool,
+        _ writing: inout RowWriting, _ subscriptions: inout SubscriptionRegistry, _ store: borrowing EntityStore,
+        _ writer: inout LineWriter
+    ) {
+        let start = writer.count
+        subscriptions.change(index) { $0.markSent() }
+        write(
+            update.entity, DirtyQueue.Entry(update.commits), of: index, of: session, &writing, &subscriptions, store,
+            to: &writer)
+        if isShared, hasSeveralFollowers(update.entity, subscriptions, store), let told = subscriptions[index] {
+            // Where a row goes, it depends on its former subscriber.
+            let placement = told.shown(update.entity)
+            if placement != nil || !told.terms.tracksRows {
+                keep(writer.bytes(from: start), placement, for: update, at: writing.commit)
+            }
+        }
+    }
+
+    private func hasSeveralFollowers(
+        _ entity: EntityIndex, _ subscriptions: borrowing SubscriptionRegistry, _ store: borrowing EntityStore
+    ) -> Bool {
+        subscriptions.hasSeveralFollowers(of: entity, kind: store[entity].kindName)
+    }
+
+    /// Sends a subscription what another one in the same state was sent.
+    private func copy(
+        _ write: SharedWrite, to index: SubscriptionIndex, _ writing: inout RowWriting,
+        _ subscriptions: inout SubscriptionRegistry, _ store: inout EntityStore, _ writer: inout LineWriter
+    ) {
+        let bytes = write.bytes
+        writer.append(lines: bytes.span)
+        let holds = subscriptions.change(index) { subscription in
+            for (key, placement) in zip(write.keys, write.placements) { subscription.show(key.entity, placement) }
+            subscription.backlog?.queue.removeFresh()
+            subscription.noteDrained()
+            subscription.toldCursor = write.commit
+            return subscription.holdsWhatWaits
+        }
+        writing.rowCount += write.keys.count
+        if holds == true { for key in write.keys { store.release(key.entity) } }
+    }
+
+    private mutating func writeBacklog(
+        of index: SubscriptionIndex, of session: Session, _ writing: inout RowWriting,
+        _ subscriptions: inout SubscriptionRegistry, _ store: inout EntityStore, to writer: inout LineWriter
+    ) -> Bool {
+        let wasLive = subscriptions[index]?.isLive == true
+        subscriptions[index]?.backlog?.queue.release(at: writing.now)
+        if subscriptions[index]?.needsProjection == true { project(index, of: session, &subscriptions, &store) }
+        // Writing takes from it and never replaces it.
+        guard let backlog = subscriptions.change(index, { $0.openBacklog() }) ?? nil else { return true }
+        let holds = subscriptions[index]?.holdsWhatWaits == true
+        while !backlog.queue.isEmpty {
+            guard writer.count < writing.limit else { return false }
+            switch backlog.queue.popFirst() {
+            case .live: writeLive(index, writing.commit, &subscriptions, store, to: &writer)
+            case .row(let entity, let entry):
+                if !holdBack(entity, entry, of: index, in: backlog, &writing, subscriptions) {
+                    write(entity, entry, of: index, of: session, &writing, &subscriptions, store, to: &writer)
+                    if holds { store.release(entity) }
+                }
+            case nil: break
+            }
+        }
+        // A snapshot needs more than what may never come after it.
+        subscriptions.change(index) { subscription in
+            if !wasLive { subscription.trim(at: writing.now) }
+            subscription.noteDrained()
+        }
+        return true
+    }
+
+    private func writeLive(
+        _ index: SubscriptionIndex, _ commit: Int64, _ subscriptions: inout SubscriptionRegistry,
+        _ store: borrowing EntityStore, to writer: inout LineWriter
+    ) {
+        guard let subscription = subscriptions[index] else { return }
+        let cursor = subscription.cursor(epoch: store.epoch, durable: commit)
+        subscriptions.change(index) { subscription in
+            subscription.isLive = true
+            subscription.toldCursor = cursor.sequence
+        }
+        writer.live(subscription: Int(subscription.number), cursor: cursor)
+    }
+
+    /// Holds a row back whose key has used up its rate.
+    private func holdBack(
+        _ entity: EntityIndex, _ entry: DirtyQueue.Entry, of index: SubscriptionIndex, in backlog: Backlog,
+        _ writing: inout RowWriting, _ subscriptions: borrowing SubscriptionRegistry
+    ) -> Bool {
+        guard let interval = subscriptions[index]?.terms.rateInterval else { return false }
+        // The rows of a snapshot or a resume all leave at once, because each is its key's first; and they count.
+        if let last = backlog.lastSent[entity.rawValue], writing.now - last < interval {
+            backlog.queue.delay(entity, entry, until: last + interval)
+            writing.nextRelease = min(writing.nextRelease ?? .max, last + interval)
+            return true
+        }
+        backlog.lastSent[entity.rawValue] = writing.now
+        return false
+    }
+
+    /// Writes one key's announcements and its row, deletion, or nothing where the subscriber never had it.
+    private mutating func write(
+        _ entity: EntityIndex, _ entry: DirtyQueue.Entry, of index: SubscriptionIndex, of session: Session,
+        _ writing: inout RowWriting, _ subscriptions: inout SubscriptionRegistry, _ store: borrowing EntityStore,
+        to writer: inout LineWriter
+    ) {
+        guard let subscription = subscriptions[index], let key = store[entity].key else { return }
+        writing.count(entry.cause)
+
+        // Before a deletion too, or where there is no row at all: a milestone is told to each subscription, and on CarPlay
+        // an alert is a notification exactly when the dashboard, and so the row, is hidden.
+        let isAlerted = announce(entry, of: entity, key: key, subscription, store, to: &writer)
+        var head = RowHead(subscription: Int(subscription.number), key: key, rev: store[entity].rev)
+        head.skip = Int(clamping: entry.foldedCount)
+        head.why = entry.cause.map { RowHead.Fold($0) }
+        head.missed = entry.missed
+        let placed = form(of: entity, for: subscription, of: session, store)
+        let form = isAlerted ? placed : placed?.withoutAlert
+        let tracksRows = subscription.terms.tracksRows
+        guard let form, let body = body(of: entity, form, store) else {
+            let wasShown = subscription.shown(entity) != nil
+            if wasShown { subscriptions.change(index) { $0.show(entity, nil) } }
+            guard wasShown || entry.tellsDeletion || !tracksRows, !entry.isSnapshot else { return }
+            head.cursor = subscriptions.advanceCursor(of: index, epoch: store.epoch, durable: writing.commit)
+            return writer.deletion(head, why: store.deletionReason(of: entity, for: subscription.terms))
+        }
+        if tracksRows { subscriptions.change(index) { $0.show(entity, form.placement) } }
+        if entry.isSnapshot { return writer.snapshot(head, body: body) }
+        head.cursor = subscriptions.advanceCursor(of: index, epoch: store.epoch, durable: writing.commit)
+        writer.update(head, body: body)
+    }
+
+    /// Writes what goes before a row.
+    ///
+    /// - Returns: Whether the row comes with an alert. It is the only one that does: a row that comes again, to a device
+    ///   that has reconnected or whose situation changed, must not alert again.
+    private func announce(
+        _ entry: DirtyQueue.Entry, of entity: EntityIndex, key: Key, _ subscription: Subscription,
+        _ store: borrowing EntityStore, to writer: inout LineWriter
+    ) -> Bool {
+        var isAlerted = false
+        let number = Int(subscription.number)
+        for announcement in entry.announcements {
+            switch announcement {
+            case .milestone(let rev, let state, let time):
+                writer.milestone(subscription: number, key: key, rev: rev, state: state, at: time)
+            case .alert(let rev, let json):
+                // Seen on another device of this person meanwhile: it need not alert here.
+                if let account = subscription.terms.account, let activity = store.activity(at: entity),
+                    activity.value.isAlertSpent(rev: rev, for: account)
+                {
+                    continue
+                }
+                isAlerted = true
+                if !json.isEmpty { writer.alert(subscription: number, key: key, rev: rev, body: json) }
+            }
+        }
+        return isAlerted
+    }
+}
+
+extension EntityStore {
+    fileprivate func deletionReason(of entity: EntityIndex, for terms: SubscriptionTerms) -> DeletionReason {
+        switch self[entity].state {
+        case .none: .removed
+        case .activity(let activity):
+            activity.value.lifecycle == .dismissed
+                || terms.account.map { activity.value.isDismissed(by: $0) } ?? false
+                ? .dismissed : .hidden
+        case .toggle, .button: .hidden
+        }
+    }
+}
+
+extension RowHead.Fold {
+    fileprivate init(_ cause: DirtyQueue.Cause) {
+        switch cause {
+        case .slow: self = .slow
+        case .rate: self = .rate
+        case .resume: self = .resume
+        }
+    }
+}

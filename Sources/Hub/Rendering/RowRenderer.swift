@@ -1,0 +1,106 @@
+internal import FanOut
+internal import Kinds
+internal import Machines
+internal import Surfaces
+internal import TelltaleModel
+internal import TelltaleWire
+
+/// Encodes rows: one encoding of a key's state in a form serves every subscriber that is shown that form.
+///
+/// Invariants:
+/// - A kept row is of the newest state of its key: a change invalidates the rows of the key, and those of activities in
+///   whose views the changed control stands.
+/// - It changes nothing that is replayable.
+struct RowRenderer: ~Copyable {
+    private let addressOnly = AddressOnly()
+    let settings: SurfaceSettings
+    private var rows = RowCache()
+    private var references = ControlReferences()
+    /// Memory for rows; `nil` while one is written.
+    private var spareRow: JSONWriter?
+    /// Memory for lines; `nil` while they are written.
+    private var spareLines: LineWriter?
+
+    init(settings: SurfaceSettings) {
+        self.settings = settings
+    }
+
+    // MARK: What changed
+
+    /// A key changed: its rows are encoded anew, and note anew which controls they show.
+    mutating func invalidate(_ entity: EntityIndex) {
+        rows.forget(entity)
+        references.forget(entity)
+    }
+
+    /// Its rows are encoded anew, although the key did not change.
+    mutating func invalidateRows(of entity: EntityIndex) { rows.forget(entity) }
+
+    /// Drops kept rows now and then: rows that were asked for once would be kept for ever.
+    ///
+    /// - Parameters: In milliseconds; `now` of the monotonic clock.
+    mutating func refresh(after interval: Int64, at now: Int64) { rows.refresh(after: interval, at: now) }
+
+    var rowCount: Int { rows.count }
+
+    // MARK: Controls in rows of activities
+
+    var hasControlReferences: Bool { !references.isEmpty }
+    func shows(controlsIn activity: EntityIndex) -> Bool { references.shows(controlsIn: activity) }
+    func controls(in activity: EntityIndex) -> [Key] { references.controls(in: activity) }
+    func activities(with control: Key) -> [EntityIndex] { references.activities(with: control) }
+
+    mutating func noteControls(in activity: EntityIndex, _ store: borrowing EntityStore) {
+        references.note(store.controlKeys(in: activity).compactMap { Key($0) }, in: activity)
+    }
+
+    // MARK: Bodies
+
+    /// The encoded row of an entity in a form; encoded once as long as the entity does not change.
+    mutating func body(of entity: EntityIndex, _ form: RowForm, _ store: borrowing EntityStore) -> [UInt8]? {
+        // A row without controls does not depend on who looks at it.
+        let shared = references.shows(controlsIn: entity) ? form : form.withoutViewer
+        if let body = rows.body(of: entity, shared) { return body }
+        var controls: [Key] = []
+        guard let body = encode(entity, form, store, controls: &controls) else { return nil }
+        // One with controls changes when they do.
+        references.note(controls, in: entity)
+        rows.keep(body, of: entity, controls.isEmpty ? form.withoutViewer : form)
+        return body
+    }
+
+    private mutating func encode(
+        _ entity: EntityIndex, _ form: RowForm, _ store: borrowing EntityStore, controls: inout [Key]
+    ) -> [UInt8]? {
+        var writer = spareRow.take() ?? JSONWriter()
+        let isWritten = Self.write(entity, form, store, controls: &controls, to: &writer)
+        let body = writer.take()
+        spareRow = consume writer
+        return isWritten ? body : nil
+    }
+
+    // MARK: Memory for lines
+
+    mutating func takeWriter() -> LineWriter { spareLines.take() ?? LineWriter() }
+    mutating func giveBack(_ writer: consuming LineWriter) { spareLines = consume writer }
+
+    // MARK: Rows that several subscriptions are sent
+
+    /// Rows of ``RowCache/Run`` and of ``Output/sharedRange``.
+    var sharedRows: [UInt8] { rows.shared }
+
+    @inline(__always)
+    func row(of update: PendingUpdate, at commit: Int64) -> RowCache.ChangeRow? { rows.row(of: update, at: commit) }
+
+    mutating func keep(_ bytes: [UInt8], _ placement: Placement?, for update: PendingUpdate, at commit: Int64) {
+        rows.keep(bytes, placement, for: update, at: commit)
+    }
+
+    func write(_ run: RowCache.Run, to writer: inout LineWriter) { rows.write(run, to: &writer) }
+
+    mutating func write(for subscription: Subscription, at commit: Int64) -> SharedWrite? {
+        rows.write(for: subscription, at: commit)
+    }
+
+    mutating func keep(_ write: SharedWrite) { rows.keep(write) }
+}

@@ -1,0 +1,194 @@
+public import TelltaleModel
+internal import TelltaleWire
+
+/// What the performer does with a session after it has taken its bytes.
+public enum Disposition: Hashable, Sendable {
+    /// Stays open.
+    case keep
+    /// Stays open, and is due more: it is ready again.
+    case hasMore
+    /// Nothing more will come: shut the write side once the bytes have left, read on briefly, then close.
+    case finish
+}
+
+/// What ``Hub/output(for:at:to:)`` has rendered.
+public struct Output: Sendable {
+    public let disposition: Disposition
+    /// Where in ``Hub/sharedRows`` the session's bytes are, and then nothing was appended; empty when they were, or when
+    /// there are none.
+    public let sharedRange: Range<Int>
+}
+
+// What the performer tells of connections, and asks.
+extension Hub {
+    /// A connection was accepted; its greeting waits to be sent.
+    public mutating func connected(at now: HubTime) -> SessionID {
+        let session = sessions.opened(at: now.monotonic)
+        session.send(greeting(at: now))
+        return session.id
+    }
+
+    /// Bytes arrived. Their lines are parsed now, and decided in ``decide(at:limit:batchLimit:)``.
+    public mutating func received(_ bytes: Span<UInt8>, from id: SessionID, at now: HubTime) {
+        if let session = sessions[id] { sessions.received(bytes, from: session, at: now.monotonic) }
+    }
+
+    /// The client has shut its side. That is no disconnect: what is due is still sent.
+    public mutating func inputEnded(_ id: SessionID) {
+        guard let session = sessions[id] else { return }
+        session.inputEnded = true
+        retireProvider(session)
+        sessions.makeReady(session)
+    }
+
+    /// The connection is gone, for whatever reason.
+    public mutating func disconnected(_ id: SessionID) {
+        guard let session = sessions[id] else { return }
+        for index in session.subscriptions { subscriptions.remove(index, &store) }
+        for kind in session.served { providers.leave(kind, id) }
+        sessions.closed(session)
+    }
+
+    /// The socket took nothing of what it was given: nothing is rendered for it until ``becameWritable(_:)``.
+    public mutating func becameBlocked(_ id: SessionID, at now: HubTime) {
+        if let session = sessions[id] { sessions.becameBlocked(session, at: now.monotonic) }
+    }
+
+    /// A blocked socket took some bytes: slow, not stuck.
+    public mutating func progressed(_ id: SessionID, at now: HubTime) {
+        if let session = sessions[id], session.blockedSince != nil { session.blockedSince = now.monotonic }
+    }
+
+    public mutating func becameWritable(_ id: SessionID) {
+        guard let session = sessions[id] else { return }
+        session.blockedSince = nil
+        sessions.makeReady(session)
+    }
+
+    /// Whether the performer should read more from this connection.
+    ///
+    /// `false` while too many requests wait for their replies: the server simply stops reading.
+    public func wantsInput(_ id: SessionID) -> Bool { sessions.wantsInput(id) }
+
+    /// There was no room for a connection.
+    ///
+    /// - Returns: What it is told before it is closed.
+    public mutating func refusedConnection() -> [UInt8] {
+        sessions.countRefused()
+        var writer = LineWriter()
+        writer.error(
+            WireError(.limitConnections, "the server has no room for another connection; try again later"))
+        return writer.bytes
+    }
+
+    /// Ends every session in order: pending replies and rows first, then `BYE`.
+    ///
+    /// - Parameter wait: Milliseconds from which clients pick a random point before they reconnect.
+    public mutating func drain(wait: ClosedRange<Int>) {
+        for slot in 0..<sessions.slotCount {
+            guard let session = sessions[slot: Int32(slot)], !session.isClosing else { continue }
+            var writer = LineWriter()
+            writer.bye(.drain, wait: wait)
+            session.send(writer.bytes)
+            session.isClosing = true
+            sessions.makeReady(session)
+        }
+    }
+
+    /// Looks at every session whose moment has come: it must be told that the server lives, or is cut, or its rate allows a
+    /// row.
+    public mutating func sessionDeadlineReached(at now: HubTime) {
+        renderer.refresh(after: configuration.limits.heartbeat, at: now.monotonic)
+        sessions.expire(at: now.monotonic, &subscriptions)
+    }
+
+    /// Connections to be closed at once. The performer closes them and says ``disconnected(_:)``.
+    public mutating func takeEndedSessions() -> [SessionID] { sessions.takeEnded() }
+
+    // MARK: What there is to do
+
+    /// Whether ``decide(at:limit:batchLimit:)`` would find something to do.
+    public func hasWork(at now: HubTime) -> Bool {
+        if sessions.hasWork { return true }
+        // What could not be written is not tried again at once.
+        guard now.monotonic >= commit.retryTime else { return false }
+        return commit.hasOwnWork || providers.hasUnaligned || store.isDeadlineDue(at: now)
+    }
+
+    /// After a full disk: nothing but a request makes the hub try again before this moment of the monotonic clock, lest it
+    /// spin.
+    public var decisionsPausedUntil: Int64 { commit.retryTime }
+
+    /// Whether a batch waits for the journal. Nothing is decided and nothing is rendered until it is settled.
+    public var isCommitting: Bool { !commit.isIdle }
+
+    /// Whether the end of the batch is yet to be decided: ``decide(at:limit:batchLimit:)`` goes on with it.
+    public var isDeciding: Bool { commit.isDeciding }
+
+    /// The newest record that is durable.
+    public var durableSequence: Int64 { commit.durableSequence }
+
+    /// How many requests wait to be decided.
+    public var waitingCount: Int { sessions.waitingCount }
+
+    /// How many were decided for the batch that is not settled.
+    public var batchRequestCount: Int { commit.requestCount }
+
+    /// How many requests may still be decided for the batch; `nil` = there is none.
+    public var batchRoom: Int? { commit.room }
+
+    public func partLength(batchLimit: Int = .max) -> Int {
+        min(max(32, min(waitingCount, batchRoom ?? batchLimit) / 4), 256)
+    }
+
+    /// Frees what the last batch held. Best while the journal has the next one, and every client waits.
+    public mutating func freeSettledBatch() { commit.freeSettled() }
+
+    /// The next moment on the kinds' clock at which ``decide(at:limit:batchLimit:)`` has something to do by itself.
+    public var nextDeadline: Timestamp? { store.deadlines.next }
+    /// The same on the real clock.
+    public var nextWallDeadline: Timestamp? { store.deadlines.nextOnWallClock }
+    /// When ``sessionDeadlineReached(at:)`` has something to do, by the monotonic clock.
+    public var nextSessionDeadline: Int64? { sessions.nextDeadline }
+
+    /// How many activities and controls there are, dismissed ones that can still be asked for included.
+    public var entityCount: Int { store.entities.count }
+    public var kindCount: Int { store.kinds.current.count }
+    public var openSessionCount: Int { sessions.openCount }
+    /// How many times as fast as real time the kinds' clock runs.
+    public var clockSpeed: Double { store.settings.clockSpeed }
+
+    /// What went wrong in machines since the last call, for people: steps that were refused (`machine_error`), and guards
+    /// that could not be evaluated.
+    public mutating func takeMachineFaults() -> [String] { store.takeFaultTexts() }
+
+    /// The newest record that is older than the retention: what a snapshot contains may be pruned up to it.
+    public mutating func takePrunableSequence() -> Int64 { store.takePrunableSequence() }
+    /// The chains of keys that were forgotten since this was last asked.
+    public mutating func takePrunedChains() -> [Int64] { store.takePrunedChains() }
+
+    // MARK: Ready to send
+
+    /// The next session that has something to send, the one that has waited longest. Ask nothing while a batch is being
+    /// committed.
+    ///
+    /// One that has more to say than one write takes comes again behind all others: ask ``readySessionCount`` times in a
+    /// turn, and none is starved.
+    public mutating func nextReady() -> SessionID? { commit.isIdle ? sessions.popReady() : nil }
+
+    public var hasReadySessions: Bool { commit.isIdle && sessions.hasReady }
+
+    /// How many there are at most; some may be gone or blocked by now.
+    public var readySessionCount: Int { commit.isIdle ? sessions.readyCount : 0 }
+
+    /// What several sessions are sent: bytes of every ``Output/sharedRange`` of the same turn. Let go of it before the
+    /// hub renders again, or the hub has to copy it.
+    public var sharedRows: [UInt8] { renderer.sharedRows }
+
+    /// Appends what ``output(for:at:to:)`` renders, wherever it is.
+    public mutating func appendOutput(for id: SessionID, at now: HubTime, to bytes: inout [UInt8]) -> Disposition {
+        let output = output(for: id, at: now, to: &bytes)
+        bytes += sharedRows[output.sharedRange]
+        return output.disposition
+    }
+}

@@ -1,0 +1,254 @@
+internal import FanOut
+internal import Kinds
+internal import Machines
+internal import Surfaces
+internal import TelltaleModel
+internal import TelltaleWire
+
+// SET, PRESS, SERVE, DONE, FAIL, REPORT: from the parsed line to the record.
+extension Hub {
+    /// Decides a request about a control, and stages its answer.
+    mutating func decideControl(_ request: Request, from session: Session) {
+        stageCommitted(request.id, for: session) { hub, writer in
+            do throws(WireError) {
+                try hub.decideControl(request, from: session, to: &writer)
+            } catch {
+                writer.removeAll()
+                hub.refuse(request.id, error, to: &writer)
+            }
+        }
+    }
+
+    private mutating func decideControl(
+        _ request: Request, from session: Session, to writer: inout LineWriter
+    ) throws(WireError) {
+        switch request.command {
+        case .set(let command):
+            try tap(
+                command.key, .set(command.value), seenRev: command.seenRev, eid: command.eid, request, from: session,
+                to: &writer)
+        case .press(let key, let eid):
+            try tap(key, .press, seenRev: nil, eid: eid, request, from: session, to: &writer)
+        case .serve(let kind): try serve(kind, request, from: session, to: &writer)
+        case .done(let operation, let value):
+            try finish(operation, request, from: session, to: &writer) {
+                .done($0, $1, value: value, by: session.id.number)
+            }
+        case .fail(let operation, let code, let message):
+            let failure = ProviderFailure(code: code, message: message)
+            try finish(operation, request, from: session, to: &writer) {
+                .failed($0, $1, failure, by: session.id.number)
+            }
+        case .report(let key, let value, let observedAt):
+            try report(key, value: value, observedAt: observedAt, request, from: session, to: &writer)
+        default: throw WireError(.internal, "not a request about controls")
+        }
+    }
+
+    // MARK: SET and PRESS
+
+    private mutating func tap(
+        _ key: Key, _ action: ControlAction, seenRev: Int64?, eid: String?, _ request: Request,
+        from session: Session, to writer: inout LineWriter
+    ) throws(WireError) {
+        let entity = try control(key, for: action)
+        let sender = sessions.tapSender(session)
+        if let eid {
+            switch store.taps.answer(to: TapLedger.Identity(sender: sender, eid: eid), on: key, action: action) {
+            case .new: break
+            case .duplicate(let operation):
+                statistics.count(.duplicate)
+                return answerTap(operation, .duplicate, of: entity, request, to: &writer)
+            case .mismatch:
+                throw WireError(
+                    .duplicateMismatch, "eid \(eid) was used for another tap; give every tap an id of its own")
+            }
+        }
+        do throws(ControlRejection) {
+            try ControlRejection.check(seenRev: seenRev, rev: store[entity].rev)
+        } catch {
+            throw WireError(.staleRev, error.message, details: error.details)
+        }
+        if !session.hasTapped {
+            session.hasTapped = true
+            commit.recordUndo(.tapped(session.id))
+        }
+        let result = try record(
+            .tapped(
+                key, action, connection: session.id.number, sender: sender, eid: eid,
+                isLocked: session.traits.isLocked))
+        answerTap(result.operation, result.verdict, of: entity, request, to: &writer)
+    }
+
+    /// The control behind a key that takes `action`.
+    private func control(_ key: Key, for action: ControlAction) throws(WireError) -> EntityIndex {
+        guard let entity = store.index(of: key), store.exists(entity) else {
+            _ = try kind(named: String(key.kind))
+            throw .unknownKey(key)
+        }
+        switch (store[entity].state, action) {
+        case (.toggle, .set), (.button, .press): return entity
+        case (.toggle, .press): throw WireError(.badAction, "\(key) is a toggle; SET \(key) value=on|off")
+        case (.button, .set): throw WireError(.badAction, "\(key) is a button; PRESS \(key)")
+        case (.activity, _), (.none, _): throw WireError(.badAction, "\(key) is no control")
+        }
+    }
+
+    /// The version of a kind that is in force.
+    private func kind(named name: String) throws(WireError) -> Kind {
+        guard let index = store.kinds.current[name] else {
+            throw WireError(.unknownKind, "there is no kind \(name); KINDS lists them")
+        }
+        return store.kinds.versions[index]
+    }
+
+    private func answerTap(
+        _ operation: OperationID?, _ verdict: Verdict, of entity: EntityIndex, _ request: Request,
+        to writer: inout LineWriter
+    ) {
+        writer.beginOK(id: request.id)
+        if let operation { writer.attribute("op", operation.description) }
+        if verdict == .duplicate || verdict == .noop { writer.attribute("verdict", verdict.rawValue) }
+        switch store[entity].state {
+        case .toggle(let toggle): writer.attribute("phase", toggle.phase.rawValue)
+        case .button(let button): writer.attribute("phase", button.phase.rawValue)
+        case .none, .activity: break
+        }
+        writer.attribute("rev", store[entity].rev)
+        writer.ignored(request.ignored)
+        writer.end()
+    }
+
+    // MARK: Providers
+
+    private mutating func serve(
+        _ kind: String, _ request: Request, from session: Session, to writer: inout LineWriter
+    ) throws(WireError) {
+        if case .activity = try self.kind(named: kind).body {
+            throw WireError(.badAction, "\(kind) is a live activity; SERVE takes a kind of control")
+        }
+        if !session.served.contains(kind) {
+            session.served.append(kind)
+            commit.recordUndo(.served(kind, session.id))
+        }
+        if providers.serve(kind, session.id) { align(kind) }
+        writer.ok(id: request.id, ignored: request.ignored)
+    }
+
+    /// Tells the controls of a kind which connection acts for them.
+    mutating func align(_ kind: String) {
+        for key in store.controls(of: kind) { align(key) }
+    }
+
+    /// Tells a control which connection acts for it, where that is another one than it was told.
+    private mutating func align(_ key: Key) {
+        let acting = providers.acting(for: String(key.kind))
+        guard store.isUnaligned(key, with: acting) else { return }
+        _ = try? record(.providerChanged(key, to: acting))
+    }
+
+    /// DONE and FAIL.
+    private mutating func finish(
+        _ text: String, _ request: Request, from session: Session, to writer: inout LineWriter,
+        _ entry: (Key, OperationID) -> JournalEntry
+    ) throws(WireError) {
+        guard !session.served.isEmpty else {
+            throw WireError(.forbidden, "only a connection that serves a kind says this; SERVE it first")
+        }
+        // An operation that nothing waits for any more is old; its result changes nothing.
+        guard let operation = OperationID(text), let key = store.control(performing: operation) else {
+            statistics.count(.ignored)
+            writer.beginOK(id: request.id)
+            writer.attribute("verdict", Verdict.ignored.rawValue)
+            writer.ignored(request.ignored)
+            return writer.end()
+        }
+        guard session.served.contains(String(key.kind)) else {
+            throw WireError(.forbidden, "this connection does not serve \(key.kind)")
+        }
+        let result = try record(entry(key, operation))
+        writer.ok(id: request.id, verdict: result.verdict, rev: result.rev, state: nil, ignored: request.ignored)
+    }
+
+    private mutating func report(
+        _ key: Key, value: Bool?, observedAt: Timestamp?, _ request: Request, from session: Session,
+        to writer: inout LineWriter
+    ) throws(WireError) {
+        let name = String(key.kind)
+        let kind = try kind(named: name)
+        if case .activity = kind.body {
+            throw WireError(.badAction, "\(name) is a live activity; post its events with EVT")
+        }
+        guard session.served.contains(name) else {
+            throw WireError(.forbidden, "this connection does not serve \(name); SERVE \(name) first")
+        }
+        switch (kind.body, value) {
+        case (.toggle, nil): throw WireError(.badAttribute, "a toggle is reported with value=on or value=off")
+        case (.button, _?): throw WireError(.badAttribute, "a button has no value; REPORT \(key) alone")
+        case (.activity, _), (.toggle, _?), (.button, nil): break
+        }
+        let result = try record(.reported(key, value: value, observedAt: observedAt, by: session.id.number))
+        // A control that did not exist took the reporter for the one that acts.
+        align(key)
+        writer.ok(id: request.id, verdict: result.verdict, rev: result.rev, state: nil, ignored: request.ignored)
+    }
+
+    /// Sends a provider what it is to do.
+    mutating func ask(_ performance: ControlPerformance, key: Key) {
+        guard let id = providers.session(of: performance.provider), let session = sessions[id] else { return }
+        var writer = LineWriter()
+        writer.action(
+            operation: performance.operation.description, key: key, value: performance.action.value,
+            deadline: performance.deadline)
+        session.send(writer.bytes)
+        sessions.makeReady(session)
+    }
+
+    /// A provider that has said its last word cannot tell what became of anything: the next in line is to act.
+    mutating func retireProvider(_ session: Session) {
+        guard session.inputEnded, session.inbox.isEmpty, session.unread.isEmpty else { return }
+        for kind in session.served { providers.leave(kind, session.id) }
+        session.served = []
+    }
+
+    // MARK: Buttons that raise events
+
+    /// The source of buttons' events. Its blank keeps it from being a client's `src=`: the event ids of one would be taken
+    /// for those of the other. Journals of earlier releases have `telltaled` here.
+    public static let buttonSource = "a button"
+
+    /// Decides an event that a button sends to an activity, in the same commit as what made it. Where it is not taken, the
+    /// press came to nothing, and its result says so.
+    mutating func raise(_ raised: RaisedEvent, by button: Key) {
+        guard let failure = failure(of: raised) else { return }
+        _ = try? record(.raiseRefused(button, raised.operation, failure))
+    }
+
+    private mutating func failure(of raised: RaisedEvent) -> ProviderFailure? {
+        guard let key = Key(kind: raised.kind, id: raised.id) else {
+            statistics.refusals += 1
+            let shown = raised.id.utf8.count > 32 ? String(raised.id.unicodeScalars.prefix(31)) + "\u{2026}" : raised.id
+            return ProviderFailure(
+                code: ErrorCode.badKey.rawValue,
+                message: "raises.id gives \"\(shown)\"; make it 1 to 64 of A-Z a-z 0-9 . _ ~ : @ -")
+        }
+        var event = EventCommand(key: key, type: raised.event)
+        event.eid = raised.operation.description
+        event.tail["content-state"] = raised.content
+        if case .object = raised.attributes { event.tail["attributes"] = raised.attributes }
+        do throws(WireError) {
+            let result = try record(try PostedEvent(event), from: Self.buttonSource)
+            switch result.verdict {
+            case .ignored:
+                let state = result.state.isEmpty ? "" : " while it is \(result.state)"
+                return ProviderFailure(code: "ignored", message: "\(key) does not take \(raised.event)\(state)")
+            case .stale:
+                return ProviderFailure(code: "stale", message: "\(key) has an event that is dated later than this press")
+            case .applied, .noop, .deferred, .duplicate: return nil
+            }
+        } catch {
+            statistics.refusals += 1
+            return ProviderFailure(code: error.code.rawValue, message: error.message)
+        }
+    }
+}

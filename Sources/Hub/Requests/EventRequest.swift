@@ -1,0 +1,147 @@
+internal import FanOut
+internal import Machines
+internal import TelltaleModel
+internal import TelltaleWire
+
+// EVT, DISMISS, SEEN: from the parsed line to the record.
+extension Hub {
+    /// Decides an event, and stages its answer.
+    mutating func decideEvent(_ posted: PostedEvent, from session: Session, at now: HubTime) {
+        stageCommitted(posted.requestID, for: session) { hub, writer in
+            let source = posted.command.source ?? session.client ?? "-"
+            if let eid = posted.command.eid,
+                let known = hub.store.eventIDs.entry(source: source, eid: eid, hash: posted.eidHash)
+            {
+                return hub.answerKnown(posted, eid: eid, known, source: source, to: &writer)
+            }
+            do throws(WireError) {
+                let result = try hub.record(posted, from: source)
+                writer.ok(
+                    id: posted.requestID, verdict: result.verdict, rev: result.rev, state: result.state,
+                    isOldEnd: result.isOldEnd, ignored: posted.ignored)
+            } catch {
+                hub.refuse(posted.requestID, error, to: &writer)
+            }
+        }
+    }
+
+    /// An event whose id has taken effect acts no second time.
+    private mutating func answerKnown(
+        _ posted: PostedEvent, eid: String, _ known: EventIDs.Entry, source: String, to writer: inout LineWriter
+    ) {
+        guard known.digest == posted.digest else {
+            return refuse(
+                posted.requestID,
+                WireError(
+                    .duplicateMismatch,
+                    "eid \(eid) of \(source) was used for another event; give every event an id of its own"),
+                to: &writer)
+        }
+        statistics.count(.duplicate)
+        let entity = store.index(of: posted.command.key)
+        let state = entity.flatMap { store.activity(at: $0)?.value.statePath }
+        writer.ok(id: posted.requestID, verdict: .duplicate, rev: known.rev, state: state, ignored: posted.ignored)
+    }
+
+    /// A person dismisses an activity on a device.
+    mutating func decideDismissal(of key: Key, _ request: Request, from session: Session) {
+        decideForAccount(request, of: session) { hub, account throws(WireError) in
+            _ = try hub.addressed(key, to: account)
+            return try hub.record(.dismissed(key, account: account))
+        }
+    }
+
+    /// A person has seen an activity on a device.
+    mutating func decideSeen(_ key: Key, rev: Int64, _ request: Request, from session: Session) {
+        decideForAccount(request, of: session) { hub, account throws(WireError) in
+            let entity = try hub.addressed(key, to: account)
+            // A rev that is yet to come cannot have been seen.
+            return try hub.record(.seen(key, account: account, rev: min(rev, hub.store[entity].rev)))
+        }
+    }
+
+    private mutating func decideForAccount(
+        _ request: Request, of session: Session,
+        _ body: (inout Hub, String) throws(WireError) -> DecisionResult
+    ) {
+        guard let account = session.account else {
+            var writer = LineWriter()
+            writer.error(
+                WireError(.forbidden, "this acts for a person; say whose device this is with HELLO account=NAME"),
+                id: request.id)
+            return stage(for: session) { $0.append(writer.bytes) }
+        }
+        stageCommitted(request.id, for: session) { hub, writer in
+            do throws(WireError) {
+                let result = try body(&hub, account)
+                writer.ok(
+                    id: request.id, verdict: result.verdict, rev: result.rev, state: nil, ignored: request.ignored)
+            } catch {
+                hub.refuse(request.id, error, to: &writer)
+            }
+        }
+    }
+
+    /// The activity behind a key that `account` may know of.
+    private func addressed(_ key: Key, to account: String) throws(WireError) -> EntityIndex {
+        guard let entity = store.index(of: key), store.exists(entity), store.isAddressed(entity, to: account) else {
+            throw .unknownKey(key)
+        }
+        guard !store.isControl(entity) else {
+            throw WireError(.badAction, "\(key) is a control; DISMISS and SEEN are for live activities")
+        }
+        return entity
+    }
+
+    // MARK: What every deciding request shares
+
+    mutating func refuse(_ requestID: String?, _ error: WireError, to writer: inout LineWriter) {
+        statistics.refusals += 1
+        writer.error(error, id: requestID)
+    }
+
+    /// Lets `body` add what a session is to be answered with behind the commit.
+    mutating func stage(for session: Session, _ body: (inout StagedReplies) -> Void) {
+        if session.staged.isEmpty { commit.appendSession(session.id) }
+        body(&session.staged)
+    }
+
+    /// Lets `body` decide what makes a record, and write what its sender is answered when that is durable.
+    mutating func stageCommitted(
+        _ requestID: String?, for session: Session, _ body: (inout Hub, inout LineWriter) -> Void
+    ) {
+        var writer = renderer.takeWriter()
+        body(&self, &writer)
+        stage(for: session) { $0.append(committed: &writer, requestID: requestID) }
+        writer.removeAll()
+        renderer.giveBack(writer)
+    }
+
+    /// Applies an event and, unless it was refused, makes it the batch's next record.
+    mutating func record(_ posted: PostedEvent, from source: String) throws(WireError) -> DecisionResult {
+        var result = try store.apply(posted, from: source)
+        append(&result, about: posted.command.key.text) { $0.write(posted, from: source) }
+        return result
+    }
+
+    /// Applies an entry and, unless it was refused, makes it the batch's next record.
+    @discardableResult
+    mutating func record(_ entry: JournalEntry) throws(WireError) -> DecisionResult {
+        if case .event(let posted, let source) = entry { return try record(posted, from: source) }
+        var result = try store.apply(entry)
+        append(&result, about: entry.key?.text ?? "") { $0.write(entry) }
+        if case .pruned = entry, let entity = result.entity { store.endChain(of: entity) }
+        if !result.raised.isEmpty, let key = entry.key { for raised in result.raised { raise(raised, by: key) } }
+        return result
+    }
+
+    private mutating func append(
+        _ result: inout DecisionResult, about key: consuming String, _ writeEntry: (inout BinaryWriter) -> Void
+    ) {
+        let sequence = store.sequence + 1
+        let previous = store.advance(to: sequence, about: result.entity)
+        commit.append(
+            &result, at: sequence, time: store.time, wall: store.wall, entity: key, previous: previous, writeEntry)
+        statistics.count(result.verdict)
+    }
+}

@@ -1,0 +1,76 @@
+internal import Journal
+internal import Machines
+internal import TelltaleModel
+internal import TelltaleWire
+
+/// One journal record as `HISTORY` tells it.
+enum HistoryLine {
+    private static let ownMembers: Set = ["seq", "state", "src", "eid", "ver"]
+
+    /// Writes nothing of a record that cannot be read.
+    static func write(_ record: JournalRecord, key: Key, to writer: inout LineWriter) {
+        guard let body = try? RecordBody(decoding: record.body) else { return }
+        var happenedAt = record.time
+        let type: String
+        var tail = JSONWriter()
+        tail.beginObject()
+        tail.member("seq", record.sequence)
+        // Phase and value of a toggle; journals have one word for each, and so `unknown` twice.
+        let state = body.state.description
+        tail.member("state", state == "unknown unknown" ? "unknown" : state)
+        switch body.entry {
+        case .event(let posted, let source):
+            let event = posted.command
+            type = event.type
+            happenedAt = event.happenedAt ?? record.time
+            tail.member("src", source)
+            if let eid = event.eid { tail.member("eid", eid) }
+            if let version = event.version { tail.member("ver", version) }
+            // What the sender calls by one of our names would stand for ours, or twice in the object.
+            for member in event.tail where !ownMembers.contains(member.name) {
+                tail.member(named: member.name, member.value)
+            }
+        case .dismissed(_, let account):
+            type = "dismissed"
+            tail.member("account", account)
+        case .seen(_, let account, _):
+            type = "seen"
+            tail.member("account", account)
+        case .tapped(_, let action, _, let sender, let eid, _):
+            type = action.name
+            if let value = action.value { tail.member("value", value) }
+            tail.member("sender", sender)
+            if let eid { tail.member("eid", eid) }
+        case .reported(_, let value, let observedAt, _):
+            type = "reported"
+            happenedAt = observedAt ?? record.time
+            if let value { tail.member("value", value) }
+        case .done(_, let operation, let value, _):
+            type = "done"
+            tail.member("op", operation.description)
+            if let value { tail.member("value", value) }
+        case .failed(_, let operation, let failure, _):
+            type = "failed"
+            tail.member("op", operation.description)
+            if let message = failure?.message { tail.member("message", message) }
+        case .providerChanged(_, let provider): type = provider == nil ? "provider-left" : "provider-came"
+        case .raiseRefused(_, let operation, let failure):
+            type = "raise-refused"
+            tail.member("op", operation.description)
+            if let code = failure.code { tail.member("code", code) }
+            if let message = failure.message { tail.member("message", message) }
+        case .kindChanged: type = "kind-changed"
+        case .created: type = "created"
+        case .restarted: type = "restarted"
+        case .deadline(_, let due):
+            type = "deadline"
+            happenedAt = due
+        case .pruned: type = "pruned"
+        case .settings, .kinds: type = "settings"
+        }
+        tail.endObject()
+        writer.history(
+            key: key, rev: body.rev, happenedAt: happenedAt, heardAt: record.time, type: type, verdict: body.verdict,
+            body: tail.bytes)
+    }
+}

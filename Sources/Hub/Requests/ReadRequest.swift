@@ -1,0 +1,282 @@
+internal import DequeModule
+internal import FanOut
+public import Journal
+internal import Kinds
+internal import Machines
+internal import Surfaces
+internal import TelltaleModel
+internal import TelltaleWire
+
+// PING, HELP, GET, LIST, OPEN, KINDS, HISTORY, STATS: requests that change nothing. They are carried out after the commit
+// of those before them.
+extension Hub {
+    /// Keys that a list looks at before others have their turn.
+    private static let keysPerLook = 4_096
+    /// Bytes of replies that leave together, a fraction of what leaves in one write.
+    private static let replyPieceLength = 16_384
+
+    /// Sends what was decided for one session, and carries out what only reads, as far as the turn's share of that goes.
+    mutating func answer(_ session: Session, at now: HubTime) {
+        while !session.staged.isEmpty {
+            if let request = session.staged.firstRead {
+                guard sessions.takeShare(of: keyCount(of: request.command)) else {
+                    sessions.postpone(session)
+                    break
+                }
+                session.staged.removeFirst()
+                carryOut(request, for: session, at: now)
+            } else {
+                session.staged.moveReplies(to: &session.outbox, pieceLength: Self.replyPieceLength)
+            }
+            guard !session.isClosing else { break }
+        }
+        retireProvider(session)
+        sessions.makeReady(session)
+    }
+
+    /// Goes on with what the last turn's share was not enough for.
+    mutating func answerPostponed(at now: HubTime) {
+        sessions.beginReading()
+        let waiting = sessions.takePostponed()
+        guard !waiting.isEmpty else { return }
+        for id in waiting { if let session = sessions[id] { answer(session, at: now) } }
+        sessions.rotatePostponed()
+    }
+
+    /// About how many keys a request makes the hub look at.
+    private func keyCount(of command: Command) -> Int {
+        switch command {
+        // To follow all of them, and to give each up again.
+        case .subscribe(let subscribe):
+            if case .key = subscribe.pattern { 2 } else { 2 * store.entities.indexCount }
+        case .stats: sessions.slotCount
+        case .help, .kinds: 16
+        case _: 1
+        }
+    }
+
+    private mutating func carryOut(_ request: Request, for session: Session, at now: HubTime) {
+        var writer = LineWriter()
+        switch request.command {
+        case .ping: writer.pong(id: request.id, ignored: request.ignored)
+        case .bye: session.isClosing = true
+        case .help(let verb): help(verb, request, to: &writer)
+        case .subscribe(let command): return subscribe(command, request, from: session, at: now)
+        case .unsubscribe(let number): unsubscribe(number, request, from: session, to: &writer)
+        case .get, .open:
+            // Behind a list that still goes on it would show a key as it was before the list's own, newer row.
+            if session.isListing {
+                session.outbox.append(.read(request))
+            } else {
+                look(request, from: session, to: &writer)
+            }
+        case .list(let pattern, let view):
+            session.outbox.append(.list(request, pattern, view ?? session.defaultView, next: 0, count: 0))
+        case .kinds: listKinds(request, to: &writer)
+        case .history(let key): session.outbox.append(.history(HistoryCursor(of: key, request)))
+        case .stats: tellStatistics(request, to: &writer)
+        case .refused(let error):
+            refuse(request.id, error, to: &writer)
+            if error.code.isFatal { session.isClosing = true }
+        // Decided before the commit; none of these is staged to be read.
+        case .hello, .event, .traits, .dismiss, .seen, .set, .press, .serve, .done, .fail, .report: break
+        }
+        session.send(writer.bytes)
+    }
+
+    // MARK: Replies on their way out
+
+    /// Writes the replies that are ready.
+    ///
+    /// - Returns: Whether all of them have left.
+    mutating func writeReplies(of session: Session, limit: Int, to writer: inout LineWriter) -> Bool {
+        while let item = session.outbox.first {
+            guard writer.count < limit else { return false }
+            switch item {
+            case .history(let cursor):
+                guard !cursor.isAwaited else { return true }
+                session.outbox[0] = requestHistory(cursor, for: session)
+            case .bytes(let bytes, _):
+                writer.append(lines: bytes.span)
+                session.outbox.removeFirst()
+            case .read(let request):
+                session.outbox.removeFirst()
+                look(request, from: session, to: &writer)
+            case .list(let request, let pattern, let view, let next, let count):
+                session.outbox.removeFirst()
+                let list = writeList(
+                    for: session, pattern: pattern, view: view, next: next, count: count, limit: limit, to: &writer)
+                if let next = list.next {
+                    session.outbox.prepend(.list(request, pattern, view, next: next, count: list.count))
+                    return false
+                }
+                writer.beginOK(id: request.id)
+                writer.attribute("count", list.count)
+                writer.ignored(request.ignored)
+                writer.end()
+            }
+        }
+        return true
+    }
+
+    /// Writes rows of a `LIST` from the position `next` on.
+    ///
+    /// - Returns: Where to go on, `nil` when the list is complete; and how many rows it has so far.
+    private mutating func writeList(
+        for session: Session, pattern: Pattern, view: ViewName, next: Int32, count: Int, limit: Int,
+        to writer: inout LineWriter
+    ) -> (next: Int32?, count: Int) {
+        var count = count
+        var position = next
+        let end = Int(next) + Self.keysPerLook
+        while Int(position) < store.entities.indexCount {
+            guard writer.count < limit, position < end else { return (position, count) }
+            let entity = EntityIndex(position)
+            position += 1
+            guard store.isListed(entity), let key = store[entity].key, pattern.matches(key),
+                store.isVisible(entity, to: session.account),
+                let body = renderer.loneBody(of: entity, view: view, for: session, store)
+            else { continue }
+            writer.snapshot(RowHead(subscription: 0, key: key, rev: store[entity].rev), body: body)
+            count += 1
+        }
+        return (nil, count)
+    }
+
+    /// Answers a `GET` or an `OPEN`.
+    private mutating func look(_ request: Request, from session: Session, to writer: inout LineWriter) {
+        switch request.command {
+        case .get(let key, let view): get(key, view: view ?? session.defaultView, request, from: session, to: &writer)
+        case .open(let key): open(key, request, from: session, to: &writer)
+        case _: break
+        }
+    }
+
+    private mutating func get(
+        _ key: Key, view: ViewName, _ request: Request, from session: Session, to writer: inout LineWriter
+    ) {
+        guard let entity = store.index(of: key), store.exists(entity), store.isAddressed(entity, to: session.account)
+        else {
+            return writer.error(.unknownKey(key), id: request.id)
+        }
+        beginRow(of: entity, key, request, to: &writer)
+        let isShown = view == .full || store.isVisible(entity, to: session.account)
+        if isShown, let body = renderer.loneBody(of: entity, view: view, for: session, store) {
+            writer.tail(body)
+        } else {
+            // The surface shows nothing of it; GET says so instead of calling the key unknown.
+            writer.tail(renderer.hiddenBody(of: entity, store))
+        }
+        writer.end()
+    }
+
+    private mutating func open(_ key: Key, _ request: Request, from session: Session, to writer: inout LineWriter) {
+        guard let entity = store.index(of: key), store.exists(entity), store.isVisible(entity, to: session.account)
+        else {
+            return writer.error(.unknownKey(key), id: request.id)
+        }
+        guard let body = renderer.openedBody(of: entity, for: session, store) else {
+            return writer.error(
+                WireError(
+                    .badAction, "\(key) is not on any screen, or is no live activity; OPEN takes one that is shown"),
+                id: request.id)
+        }
+        beginRow(of: entity, key, request, to: &writer)
+        writer.tail(body)
+        writer.end()
+    }
+
+    private func beginRow(of entity: EntityIndex, _ key: Key, _ request: Request, to writer: inout LineWriter) {
+        writer.beginOK(id: request.id)
+        writer.attribute("key", key)
+        writer.attribute("rev", store[entity].rev)
+        writer.ignored(request.ignored)
+    }
+
+    private func help(_ verb: String?, _ request: Request, to writer: inout LineWriter) {
+        guard let lines = Help.lines(verb: verb) else {
+            return writer.error(
+                WireError(.unknownVerb, "there is no verb \(verb ?? ""); HELP lists them"), id: request.id)
+        }
+        for line in lines { writer.comment(line) }
+        writer.ok(id: request.id, ignored: request.ignored)
+    }
+
+    private func listKinds(_ request: Request, to writer: inout LineWriter) {
+        let kinds = store.kinds.inForce
+        for kind in kinds {
+            var body = JSONWriter()
+            body.beginObject()
+            body.member("app", kind.app)
+            body.member("title", kind.title)
+            body.endObject()
+            writer.kind(name: kind.name, type: kind.typeName, version: kind.version, body: body.bytes)
+        }
+        writer.beginOK(id: request.id)
+        writer.attribute("count", kinds.count)
+        writer.ignored(request.ignored)
+        writer.end()
+    }
+
+    // MARK: History
+
+    /// Asks for the next piece of a history whose turn has come.
+    ///
+    /// - Returns: How it goes on, or the refusal that stands in its place.
+    private mutating func requestHistory(_ cursor: HistoryCursor, for session: Session) -> OutboundItem {
+        var cursor = cursor
+        if cursor.ends.isEmpty {
+            let account = session.account
+            guard let entity = store.index(of: cursor.key), store.exists(entity),
+                store.isAddressed(entity, to: account)
+            else {
+                var writer = LineWriter()
+                writer.error(.unknownKey(cursor.key), id: cursor.requestID)
+                return .bytes(writer.bytes)
+            }
+            // What happened to other accounts' activities under this key is theirs.
+            cursor.begin(
+                at: store[entity].lastRecord,
+                from: account == nil ? 0 : store.entities.audienceHistories[entity]?.since ?? 0)
+        }
+        cursor.isAwaited = true
+        sessions.request(
+            HistoryRequest(session: session.id, lastSequence: cursor.ends.last ?? 0, limit: HistoryCursor.pieceLimit))
+        return .history(cursor)
+    }
+
+    /// What the performer is to read from the journal: at most one piece for each session.
+    public mutating func takeHistoryRequests() -> [HistoryRequest] { sessions.takeHistoryRequests() }
+
+    /// The journal has given what was asked for, newest first, or could not.
+    public mutating func historyRead(_ records: Result<[JournalRecord], JournalError>, for request: HistoryRequest) {
+        // Replies leave in order: the one that waits is the first.
+        guard let session = sessions[request.session], case .history(var cursor)? = session.outbox.popFirst() else {
+            return
+        }
+        switch records {
+        case .failure(let error):
+            var writer = LineWriter()
+            writer.error(WireError(.internal, "the history cannot be read: \(error)"), id: cursor.requestID)
+            session.outbox.prepend(.bytes(writer.bytes))
+        case .success(let records):
+            let (lines, isOver) = cursor.take(records)
+            if !isOver { session.outbox.prepend(.history(cursor)) }
+            if !lines.isEmpty { session.outbox.prepend(.bytes(lines)) }
+        }
+        sessions.makeReady(session)
+    }
+
+    /// One record as `HISTORY` tells it, with its line ending; empty for one that is about no key, or cannot be read.
+    public static func historyLine(of record: JournalRecord) -> [UInt8] {
+        guard let key = Key(record.entity) else { return [] }
+        var writer = LineWriter()
+        HistoryLine.write(record, key: key, to: &writer)
+        return writer.bytes
+    }
+}
+
+extension Session {
+    /// What it is shown when it names no view.
+    var defaultView: ViewName { surface.map { .surface($0) } ?? .full }
+}

@@ -1,0 +1,114 @@
+internal import FanOut
+internal import Surfaces
+internal import TelltaleModel
+internal import TelltaleWire
+
+// SUB and UNSUB, carried out after the commit of the requests before them.
+extension Hub {
+    mutating func subscribe(_ command: SubscribeCommand, _ request: Request, from session: Session, at now: HubTime) {
+        var writer = LineWriter()
+        do throws(WireError) {
+            try checkRoom(for: command, of: session)
+        } catch {
+            writer.error(error, id: request.id)
+            return session.send(writer.bytes)
+        }
+        let view = command.view ?? session.defaultView
+        let account = command.account ?? session.account
+        let terms = subscriptions.terms(
+            view: view, account: account, placement: command.placement,
+            // Rounded up, or there would be more lines a second than were asked for.
+            rateInterval: command.rate.map { Int64((999 + max(1, $0)) / max(1, $0)) })
+        session.subscriptionCount += 1
+        var subscription = Subscription(
+            terms, of: session.id.slot, number: session.subscriptionCount, selector: selector(of: command.pattern),
+            selection: selection(command.pattern, view, account, command.placement))
+        if case .surface = view { subscription.isSituated = session.traits != Traits() }
+        let index = subscriptions.insert(subscription, &store)
+        session.subscriptions.append(index)
+
+        let number = Int(subscription.number)
+        writer.beginOK(id: request.id)
+        writer.attribute("sub", number)
+        writer.attribute("view", view.description)
+        writer.ignored(request.ignored)
+        writer.end()
+        if let cursor = command.from, let why = refusal(of: cursor, for: subscription) {
+            writer.reset(subscription: number, why: why)
+            session.send(writer.bytes)
+            subscriptions.fillSnapshot(index, &store)
+        } else if let cursor = command.from {
+            session.send(writer.bytes)
+            let isSituated = cursor.selection != subscription.selection(isSituated: false)
+            if isSituated { subscriptions.change(index) { $0.isSituated = true } }
+            subscriptions.fillResume(index, after: cursor.sequence, of: session, &store, &renderer)
+        } else {
+            session.send(writer.bytes)
+            subscriptions.fillSnapshot(index, &store)
+        }
+        sessions.makeReady(session)
+    }
+
+    private func checkRoom(for command: SubscribeCommand, of session: Session) throws(WireError) {
+        guard session.subscriptions.count < configuration.limits.subscriptionsPerConnection else {
+            throw WireError(
+                .limitSubscriptions,
+                "this connection has \(session.subscriptions.count) subscriptions already; UNSUB one, or open another connection"
+            )
+        }
+        guard session.subscriptionCount < .max else {
+            throw WireError(
+                .limitSubscriptions, "this connection has used up the numbers of its subscriptions; open another")
+        }
+        if let place = command.placement, ControlPlacement(rawValue: place) == nil {
+            let places = ControlPlacement.allCases.map(\.rawValue).joined(separator: ", ")
+            throw WireError(.badAttribute, "placement=\(place) is no place of a control; there are \(places)")
+        }
+    }
+
+    mutating func unsubscribe(_ number: Int, _ request: Request, from session: Session, to writer: inout LineWriter) {
+        let position = session.subscriptions.firstIndex { index in
+            subscriptions[index].map { Int($0.number) == number } ?? false
+        }
+        guard let position else {
+            return writer.error(
+                WireError(.unknownSubscription, "this connection has no subscription \(number)"), id: request.id)
+        }
+        subscriptions.remove(session.subscriptions.remove(at: position), &store)
+        writer.ok(id: request.id, ignored: request.ignored)
+    }
+
+    /// What a pattern means in the store's tables. A kind's number is held from here on, a key's index by the
+    /// subscription.
+    private mutating func selector(of pattern: Pattern) -> PatternIndex.Selector {
+        switch pattern {
+        case .all: .all
+        case .kind(let name): .kind(store.retainKind(name))
+        case .key(let key): .key(store.intern(key))
+        }
+    }
+
+    /// What a cursor is good for: it must not resume another selection.
+    private func selection(_ pattern: Pattern, _ view: ViewName, _ account: String?, _ placement: String?) -> UInt16 {
+        var hash = StableHash()
+        hash.combine(pattern.description)
+        hash.combine(view.description)
+        hash.combine(account ?? "")
+        hash.combine(placement ?? "")
+        // What else decides how rows look: those of other settings, or of another release, would stay on the screen.
+        if case .surface = view {
+            hash.combine(configuration.serverVersion)
+            configuration.surfaces.combine(into: &hash)
+        }
+        return UInt16(truncatingIfNeeded: hash.finalize())
+    }
+
+    private func refusal(of cursor: Cursor, for subscription: Subscription) -> ResetReason? {
+        if cursor.epoch != store.epoch { return .epoch }
+        let isKnown = [false, true].contains { subscription.selection(isSituated: $0) == cursor.selection }
+        guard isKnown else { return .selection }
+        if cursor.sequence > commit.durableSequence { return .future }
+        if cursor.sequence < store.resumeFloor { return .expired }
+        return nil
+    }
+}

@@ -1,0 +1,266 @@
+internal import FanOut
+internal import Machines
+internal import Surfaces
+internal import TelltaleModel
+internal import TelltaleWire
+
+/// Every subscription, the index of the followers of each key, and what each subscription is still owed.
+///
+/// Invariants:
+/// - A subscription stands in the index of its selector exactly as long as it is in the table.
+/// - A key that waits for a subscription to many keys is held in the store until its row has left; a subscription to one
+///   key holds that key for as long as it is there.
+/// - A subscription that is owed a row has its session in the ready queue, or blocked, or the row is held back by a rate.
+struct SubscriptionRegistry: ~Copyable {
+    private let addressOnly = AddressOnly()
+    private var table = SubscriptionTable()
+    private var patterns = PatternIndex()
+    /// The terms of the newest subscription: the next one's are alike more often than not.
+    private var lastTerms: SubscriptionTerms?
+    /// Reused by every walk over a key's followers.
+    private var followerBuffer: [SubscriptionIndex] = []
+
+    var count: Int { table.count }
+    func forEach(_ body: (Subscription) -> Void) { table.forEach(body) }
+
+    /// `nil` where there is none (any more).
+    subscript(index: SubscriptionIndex) -> Subscription? { table[index] }
+
+    /// Changes the one at `index`, if there is one.
+    @discardableResult
+    mutating func change<Result>(_ index: SubscriptionIndex, _ body: (inout Subscription) -> Result) -> Result? {
+        table.change(index, body)
+    }
+
+    // MARK: Coming and going
+
+    /// The terms of these words. Interned: a subscription with the terms of the one before shares its object.
+    mutating func terms(
+        view: ViewName, account: String?, placement: String?, rateInterval: Int64?
+    ) -> SubscriptionTerms {
+        let terms = SubscriptionTerms(view: view, account: account, placement: placement, rateInterval: rateInterval)
+        if let last = lastTerms, last.isAlike(terms) { return last }
+        lastTerms = terms
+        return terms
+    }
+
+    mutating func insert(_ subscription: Subscription, _ store: inout EntityStore) -> SubscriptionIndex {
+        let index = table.insert(subscription)
+        if case .key(let entity) = subscription.selector { store.retain(entity) }
+        patterns.insert(index, subscription.selector)
+        return index
+    }
+
+    mutating func remove(_ index: SubscriptionIndex, _ store: inout EntityStore) {
+        guard let subscription = table.remove(index) else { return }
+        patterns.remove(index, subscription.selector)
+        switch subscription.selector {
+        case .all: break
+        case .kind(let number): store.releaseKind(number)
+        case .key(let entity): store.release(entity)
+        }
+        if subscription.holdsWhatWaits { subscription.forEachWaiting { store.release($0) } }
+    }
+
+    func hasSeveralFollowers(of entity: EntityIndex, kind: Int32) -> Bool {
+        patterns.hasSeveralFollowers(of: entity, kind)
+    }
+
+    // MARK: What waits
+
+    /// Changes the queue of a subscription, in which `entity` begins to wait when `body` says so, and is held from then
+    /// on.
+    mutating func enqueue(
+        _ entity: EntityIndex, in index: SubscriptionIndex, _ store: inout EntityStore,
+        _ body: (inout DirtyQueue) -> Bool
+    ) {
+        let holds = table.change(index) { body(&$0.needBacklog().queue) && $0.holdsWhatWaits }
+        if holds == true { store.retain(entity) }
+    }
+
+    /// Owes a subscription a row whose own key did not change, but what is drawn of it did.
+    ///
+    /// - Parameter commit: What made the difference, or the one behind the newest: nothing that a resume could miss.
+    mutating func oweSurroundings(
+        of entity: EntityIndex, to index: SubscriptionIndex, since commit: Int64, _ store: inout EntityStore
+    ) {
+        enqueue(entity, in: index, &store) { $0.markChangedSurroundings(entity, firstCommit: commit) }
+    }
+
+    /// The change that the one at `index` is owed the row of, where it is owed that alone, and at once.
+    @inline(__always)
+    func pendingUpdate(of index: SubscriptionIndex) -> PendingUpdate? { table.change(owedTo: index) }
+
+    /// Whether a walk over a session's subscriptions may pass it by.
+    @inline(__always)
+    func isOwedNothing(_ index: SubscriptionIndex) -> Bool { table.isOwedNothing(index) }
+
+    /// It has been sent its ``pendingUpdate(of:)``, with the cursor of `commit`.
+    @inline(__always)
+    mutating func markSent(_ index: SubscriptionIndex, showing placement: Placement?, at commit: Int64) {
+        table.markSent(index, showing: placement, at: commit)
+    }
+
+    // MARK: Rates
+
+    /// Lets go of what a rate held back until `now`, in milliseconds of the monotonic clock.
+    ///
+    /// - Returns: Whether there was something.
+    mutating func release(_ indices: [SubscriptionIndex], at now: Int64) -> Bool {
+        var isAny = false
+        for index in indices {
+            guard let backlog = table[index]?.backlog, let release = backlog.queue.nextRelease, release <= now else {
+                continue
+            }
+            backlog.queue.release(at: now)
+            isAny = true
+        }
+        return isAny
+    }
+
+    /// When the next row that a rate holds back may leave.
+    func nextRelease(of indices: [SubscriptionIndex]) -> Int64? {
+        var next: Int64?
+        for index in indices {
+            if let release = table[index]?.backlog?.queue.nextRelease { next = min(next ?? .max, release) }
+        }
+        return next
+    }
+
+    mutating func trim(_ indices: [SubscriptionIndex], at now: Int64) {
+        for index in indices { table.change(index) { $0.trim(at: now) } }
+    }
+
+    // MARK: Changes
+
+    /// Owes every follower of a changed key its row.
+    mutating func publish(
+        _ changes: Span<Change>, _ store: inout EntityStore, _ renderer: inout RowRenderer,
+        to sessions: inout SessionTable
+    ) {
+        for position in changes.indices {
+            let (entity, commit) = (changes[position].entity, changes[position].commit)
+            renderer.invalidate(entity)
+            store.touch(entity)
+            var followers = takeFollowers(of: entity, kind: store[entity].kindName)
+            // Without any, the change is not even looked at: it holds an activity, which is long out of the cache.
+            if !followers.isEmpty {
+                let change = changes[position]
+                for index in followers { owe(change, to: index, &store, renderer, &sessions) }
+            }
+            giveBack(&followers)
+            if renderer.hasControlReferences {
+                publishToEmbedders(of: entity, commit: commit, &store, &renderer, to: &sessions)
+            }
+        }
+    }
+
+    private mutating func takeFollowers(of entity: EntityIndex, kind: Int32) -> [SubscriptionIndex] {
+        var followers: [SubscriptionIndex] = []
+        swap(&followers, &followerBuffer)
+        patterns.appendFollowers(of: entity, kind, to: &followers)
+        return followers
+    }
+
+    private mutating func giveBack(_ followers: inout [SubscriptionIndex]) {
+        followers.removeAll(keepingCapacity: true)
+        swap(&followers, &followerBuffer)
+    }
+
+    /// Rows of activities in whose views a control stands come again when it changes.
+    ///
+    /// They are missing since the control's commit: a cursor beyond it would resume without them.
+    private mutating func publishToEmbedders(
+        of entity: EntityIndex, commit: Int64, _ store: inout EntityStore, _ renderer: inout RowRenderer,
+        to sessions: inout SessionTable
+    ) {
+        guard let key = store[entity].key else { return }
+        for activity in renderer.activities(with: key) {
+            renderer.invalidateRows(of: activity)
+            var followers = takeFollowers(of: activity, kind: store[activity].kindName)
+            for index in followers {
+                guard let subscription = table[index], case .surface = subscription.terms.view,
+                    subscription.shown(activity) != nil
+                else { continue }
+                oweSurroundings(of: activity, to: index, since: commit, &store)
+                sessions.makeReady(slot: subscription.session)
+            }
+            giveBack(&followers)
+        }
+    }
+
+    @inline(__always)
+    private mutating func owe(
+        _ change: Change, to index: SubscriptionIndex, _ store: inout EntityStore, _ renderer: borrowing RowRenderer,
+        _ sessions: inout SessionTable
+    ) {
+        if !change.isAnnounced {
+            switch table.owe(change.commit, to: index) {
+            case .begun: return sessions.makeReady(slot: table.session(of: index))
+            // Its session has been ready since the first of them.
+            case .folded: return
+            case .refused: break
+            }
+        }
+        oweWithBacklog(change, to: index, &store, renderer, &sessions)
+    }
+
+    private mutating func oweWithBacklog(
+        _ change: Change, to index: SubscriptionIndex, _ store: inout EntityStore, _ renderer: borrowing RowRenderer,
+        _ sessions: inout SessionTable
+    ) {
+        guard let terms = table.terms(of: index) else { return }
+        let entity = change.entity
+        // By what the change made of it, and not what the whole batch did.
+        let sees = change.isAnnounced ? change.isTold(to: terms.account) : change.isVisible(to: terms.account)
+        let owes = table.change(index) { subscription in
+            guard sees || subscription.knows(entity) else { return false }
+            let isNew = subscription.needBacklog().queue.mark(entity, commit: change.commit)
+            if isNew, subscription.holdsWhatWaits { store.retain(entity) }
+            return true
+        }
+        if terms.competes, sees || change.isAddressed(to: terms.account) {
+            // Even one that was not shown may have kept others from their places, and leave now.
+            table.change(index) { $0.needsProjection = true }
+        } else if owes != true {
+            return
+        }
+        if sees, change.isAnnounced { announce(change, to: index, store, renderer, sessions) }
+        sessions.makeReady(slot: table.session(of: index))
+    }
+
+    /// Lets what a commit brought beside its row go out before it.
+    private mutating func announce(
+        _ change: Change, to index: SubscriptionIndex, _ store: borrowing EntityStore,
+        _ renderer: borrowing RowRenderer, _ sessions: borrowing SessionTable
+    ) {
+        guard let subscription = table[index], let backlog = subscription.backlog else { return }
+        for milestone in change.milestones { backlog.queue.announce(milestone, before: change.entity) }
+        if let alert = change.alert, case .surface = subscription.terms.view,
+            let session = sessions[slot: subscription.session]
+        {
+            let json = renderer.alertBody(alert, of: change.entity, for: subscription, of: session, store) ?? []
+            backlog.queue.announce(.alert(rev: change.commit, json: json), before: change.entity)
+        }
+    }
+}
+
+// MARK: Cursors
+
+extension Subscription {
+    /// Where it may resume, when `durable` is the newest commit.
+    func cursor(epoch: UInt64, durable: Int64) -> Cursor {
+        Cursor(epoch: epoch, sequence: cursorSequence(durable: durable), selection: selection)
+    }
+}
+
+extension SubscriptionRegistry {
+    /// The cursor, if it has advanced since it was told; it counts as told then.
+    mutating func advanceCursor(of index: SubscriptionIndex, epoch: UInt64, durable: Int64) -> Cursor? {
+        guard let subscription = self[index], subscription.isLive else { return nil }
+        let cursor = subscription.cursor(epoch: epoch, durable: durable)
+        guard cursor.sequence > subscription.toldCursor else { return nil }
+        change(index) { $0.toldCursor = cursor.sequence }
+        return cursor
+    }
+}
