@@ -94,6 +94,9 @@ let package = Package(
             ],
             swiftSettings: hotSettings),
 
+        module(
+            "Server", ["TelltaleModel", "Kinds", "Hub", "Journal", collections], swiftSettings: hotSettings),
+
         // Edges: each wraps one thing outside, and decides nothing.
         module("Journal", ["TelltaleModel"]),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
@@ -107,7 +110,8 @@ let package = Package(
         .executableTarget(
             name: "telltaled",
             dependencies: [
-                "TelltaleModel", "Kinds", "Machines", "Surfaces", "TelltaleWire", "Hub", "Journal", "JournalSQLite",
+                "TelltaleModel", "Kinds", "Machines", "Surfaces", "TelltaleWire", "Hub", "Server", "Journal",
+                "JournalSQLite",
                 "TelltaleEventLoop",
                 "CJemalloc", argumentParser, logging,
             ],
@@ -118,7 +122,7 @@ let package = Package(
         module(
             "Simulation",
             [
-                "TelltaleModel", "TelltaleWire", "TelltaleClient", "Kinds", "Machines", "Surfaces", "Hub", "Journal",
+                "TelltaleModel", "TelltaleWire", "TelltaleClient", "Kinds", "Machines", "Surfaces", "Hub", "Server", "Journal",
                 heap,
             ]),
 
@@ -144,7 +148,7 @@ let package = Package(
         tool(
             "telltale-bench",
             [
-                "TelltaleModel", "TelltaleStatechart", "Kinds", "Machines", "Surfaces", "TelltaleWire", "Hub",
+                "TelltaleModel", "TelltaleStatechart", "Kinds", "Machines", "Surfaces", "TelltaleWire", "Hub", "Server",
                 "TelltaleClient", "TelltaleEventLoop", "Journal",
                 "JournalSQLite", "CFanOut", "CAllocations", argumentParser, histogram,
             ], exclude: ["CFanOut", "CAllocations", "Hub/limits.json", "README.md"]),
@@ -164,8 +168,9 @@ let package = Package(
             "Hub",
             [
                 "TelltaleModel", "TelltaleStatechart", "Kinds", "Machines", "Surfaces", "TelltaleWire", "FanOut",
-                "Journal", "Hub", heap,
+                "Journal", "Hub", "Server", heap,
             ]),
+        tests("Server", ["TelltaleModel", "Kinds", "Hub", "Server", "Journal"]),
         tests("Journal", ["TelltaleModel", "Journal"]),
         .target(name: "CFaultVFS", dependencies: ["CSQLite"], path: "Tests/CFaultVFS"),
         tests("JournalSQLite", ["TelltaleModel", "Journal", "JournalSQLite", "CFaultVFS"]),

@@ -1,4 +1,5 @@
 public import Surfaces
+public import TelltaleModel
 
 /// What decides how a hub behaves. All of it is data; the settings that decisions depend on are journaled.
 public struct HubConfiguration: Sendable {
@@ -21,10 +22,10 @@ public struct Limits: Hashable, Sendable {
     public var requestsInFlight = 1_024
     /// The same in bytes.
     public var requestBytesInFlight = 1_048_576
-    /// Milliseconds without a sign of life after which the server says `MARK`.
-    public var heartbeat: Int64 = 20_000
-    /// Milliseconds without one accepted byte after which a reader is cut.
-    public var stuckReader: Int64 = 30_000
+    /// Without a sign of life for so long the server says `MARK`.
+    public var heartbeat = Milliseconds.seconds(20)
+    /// A reader that accepts no byte for so long is cut.
+    public var stuckReader = Milliseconds.seconds(30)
     /// Bytes rendered for one session in one turn; the rest stays dirty keys.
     public var bytesPerFlush = 262_144
 

@@ -6,10 +6,10 @@ public struct HubTime: Hashable, Sendable {
     public var time: Timestamp
     /// Real wall time: retention and the forgetting of event ids run on it.
     public var wall: Timestamp
-    /// Milliseconds of a clock that never jumps: heartbeats, time-outs of connections and of rates run on it.
-    public var monotonic: Int64
+    /// Heartbeats, time-outs of connections and rates run on it.
+    public var monotonic: MonotonicTime
 
-    public init(time: Timestamp, wall: Timestamp, monotonic: Int64) {
+    public init(time: Timestamp, wall: Timestamp, monotonic: MonotonicTime) {
         self.time = time
         self.wall = wall
         self.monotonic = monotonic

@@ -63,7 +63,7 @@ struct Configuration: Sendable {
         hub.serverVersion = telltaleVersion
         hub.limits.lineLength = lineLength
         hub.limits.subscriptionsPerConnection = subscriptions
-        hub.limits.heartbeat = Int64(heartbeat)
+        hub.limits.heartbeat = Milliseconds(Int64(heartbeat))
         hub.surfaces = surfaces
         hub.decisions.clockSpeed = clockSpeed
         hub.decisions.activityLimits.perApp = activitiesPerApp

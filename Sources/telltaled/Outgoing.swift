@@ -1,4 +1,5 @@
 import Hub
+import Server
 import TelltaleEventLoop
 import TelltaleModel
 
@@ -12,7 +13,7 @@ struct Outgoing {
         let connection: Connection
         let disposition: Disposition
         fileprivate let range: Range<Int>
-        /// Whether they are the hub's ``Hub/sharedRows``.
+        /// Whether they are the server's ``Server/Server/sharedRows``.
         fileprivate let isShared: Bool
     }
 
@@ -29,9 +30,9 @@ struct Outgoing {
     }
 
     /// Adds what `session` is due, if anything.
-    mutating func append(_ session: SessionID, on connection: Connection, of hub: inout Hub, at now: HubTime) {
+    mutating func append(_ session: SessionID, on connection: Connection, of server: inout Server, at now: HubTime) {
         let start = bytes.count
-        let output = hub.output(for: session, at: now, to: &bytes)
+        let output = server.output(for: session, at: now, to: &bytes)
         let isShared = !output.sharedRange.isEmpty
         items.append(
             Item(
@@ -41,7 +42,7 @@ struct Outgoing {
 
     /// Hands out every session's bytes, which may be none, in the order in which they were added; then it is empty.
     ///
-    /// - Parameter shared: The hub's ``Hub/sharedRows``.
+    /// - Parameter shared: The server's ``Server/Server/sharedRows``.
     mutating func drain(sharing shared: [UInt8], _ body: (Item, Span<UInt8>) -> Void) {
         for item in items {
             if item.isShared {

@@ -168,7 +168,7 @@ struct FoundBySimulationTests {
         house.advance(by: Milliseconds(500))
         #expect(house.lines(of: screen).map { $0.prefix(28) } == ["UPD sub=1 key=coffee-order/1"])
         let next = house.hub.nextSessionDeadline
-        #expect(next == house.now.monotonic + 500)
+        #expect(next == house.now.monotonic + Milliseconds(500))
         house.advance(by: Milliseconds(500))
         #expect(house.lines(of: screen).map { $0.prefix(28) } == ["UPD sub=1 key=coffee-order/2"])
     }

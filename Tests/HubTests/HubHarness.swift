@@ -1,13 +1,21 @@
 import Hub
 import Journal
 import Kinds
+import Server
 import TelltaleModel
 import Testing
 
-/// A hub with a clock that is set by hand, a journal in memory, and clients that are strings in and strings out.
+/// Performs a server's actions with a clock that is set by hand, a journal in memory, and clients that are strings in and
+/// strings out. Tests reach through it to the hub.
 final class HubHarness {
-    var hub: Hub
+    private var server: Server
+    var hub: Hub {
+        _read { yield server.hub }
+        _modify { yield &server.hub }
+    }
     private(set) var records: [JournalRecord] = []
+    private var reports: [String] = []
+    private var newest = MonotonicTime(nanoseconds: 0)
     var time = Timestamp(milliseconds: 1_763_719_200_000)
     /// The journal takes nothing: the disk is full.
     var isFull = false
@@ -26,10 +34,21 @@ final class HubHarness {
     }
 
     init(kinds: [String] = [HubHarness.coffee], configuration: HubConfiguration = HubConfiguration()) throws {
-        hub = Hub(configuration: configuration, epoch: 0x6f3a_91c2_d0e4_b577)
+        server = Server(
+            Hub(configuration: configuration, epoch: 0x6f3a_91c2_d0e4_b577), configuration: Self.unpaced,
+            snapshotSequence: 0)
         try hub.adopt(try kinds.map { try Self.kind($0) })
         try hub.adopt(configuration.decisions)
         turn()
+    }
+
+    /// A flush may be at any time, and a batch is not divided.
+    private static var unpaced: ServerConfiguration {
+        var configuration = ServerConfiguration()
+        configuration.pace = .zero
+        configuration.isJournalImmediate = true
+        configuration.recordsBetweenSnapshots = .max
+        return configuration
     }
 
     static func kind(_ text: String) throws -> Kind {
@@ -42,7 +61,11 @@ final class HubHarness {
         var diagnostics: [Diagnostic]
     }
 
-    var now: HubTime { HubTime(time: time, wall: time, monotonic: time.milliseconds) }
+    /// The monotonic clock does not go back when the date does.
+    var now: HubTime {
+        newest = max(newest, MonotonicTime(milliseconds: time.milliseconds))
+        return HubTime(time: time, wall: time, monotonic: newest)
+    }
 
     func connect() -> Client {
         let client = Client(id: hub.connected(at: now))
@@ -79,22 +102,38 @@ final class HubHarness {
 
     /// Decides, commits and flushes until nothing is left to do.
     func turn() {
-        hub.sessionDeadlineReached(at: now)
-        for _ in 0..<100 where hub.hasWork(at: now) {
-            let decided = hub.decide(at: now)
-            if isFull, !decided.isEmpty {
-                hub.refused(at: now)
-            } else {
-                records += decided
-                hub.committed(at: now)
-            }
-            flush()
-        }
-        flush()
+        var turns = 0
+        repeat {
+            turns += 1
+            server.turn(at: now)
+            while let action = server.nextAction(at: now) { perform(action) }
+        } while !server.isIdle(at: now) && turns < 100
         while readHistory() {}
-        for id in hub.takeEndedSessions() {
+    }
+
+    /// What the log was told of faults in machines since the last call.
+    func takeReports() -> [String] {
+        defer { reports = [] }
+        return reports
+    }
+
+    private func perform(_ action: Action) {
+        switch action {
+        case .append(let decided, isLast: true):
+            if isFull, !decided.isEmpty { return server.synced(.full, at: now) }
+            records += decided
+            server.synced(.durable(duration: .zero, wait: .zero), at: now)
+        case .flush:
+            flush()
+            server.flushed(at: now)
+        case .readHistory(let request): read(request)
+        case .close(let id):
             clients[id]?.isFinished = true
-            hub.disconnected(id)
+            server.disconnected(id)
+        case .append, .resumeReading, .pauseReading, .closeConnections, .stopListening, .writeSnapshot, .closeJournal,
+            .wake, .exit:
+            break
+        case .report(let faults): reports += faults
         }
     }
 
@@ -104,6 +143,12 @@ final class HubHarness {
     @discardableResult
     func readHistory() -> Bool {
         guard let request = hub.takeHistoryRequests().first else { return false }
+        read(request)
+        flush()
+        return true
+    }
+
+    private func read(_ request: HistoryRequest) {
         var chain: [JournalRecord] = []
         var next = request.lastSequence
         while next > prunedThrough, chain.count < request.limit {
@@ -111,8 +156,6 @@ final class HubHarness {
             next = records[Int(next) - 1].previous
         }
         hub.historyRead(.success(chain), for: request)
-        flush()
-        return true
     }
 
     /// Decides and commits once, and nothing else.
@@ -173,6 +216,7 @@ final class HubHarness {
         try hub.adopt(try kinds.map { try Self.kind($0) })
         hub.restart()
         clients = [:]
+        reports = []
         turn()
     }
 

@@ -1,5 +1,6 @@
 import Hub
 import Journal
+import Server
 import TelltaleModel
 import Testing
 
@@ -381,7 +382,8 @@ struct HubTests {
         }
         var parts: [Int] = []
         repeat {
-            let limit = house.hub.partLength(batchLimit: batchLimit)
+            let limit = BatchLimiter.partLength(
+                waiting: house.hub.waitingCount, room: house.hub.batchRoom ?? batchLimit)
             parts.append(house.hub.decide(at: house.now, limit: limit, batchLimit: batchLimit).count)
         } while house.hub.isDeciding
         #expect(parts == lengths)

@@ -121,8 +121,8 @@ struct MachineFaultTests {
         let client = house.connect()
         house.send("EVT circle/1 type=start", from: client)
         #expect(house.send("EVT circle/1 type=spin", from: client).contains { $0.contains("code=machine_error") })
-        #expect(house.hub.takeMachineFaults().contains { $0.hasPrefix("machine_error, circle/1:") })
-        #expect(house.hub.takeMachineFaults().isEmpty)
+        #expect(house.takeReports().contains { $0.hasPrefix("machine_error, circle/1:") })
+        #expect(house.takeReports().isEmpty)
         #expect(house.send("GET circle/1", from: client).contains { $0.contains(#""state":"a""#) })
         #expect(house.send("STATS", from: client).contains { $0.contains(#""machineErrors":1"#) })
     }
@@ -133,7 +133,7 @@ struct MachineFaultTests {
         house.send("EVT circle/1 type=start", from: client)
         house.send("EVT circle/1 type=wait", from: client)
         house.advance(by: .minutes(5))
-        #expect(house.hub.takeMachineFaults().contains { $0.contains("a timer was dropped") })
+        #expect(house.takeReports().contains { $0.contains("a timer was dropped") })
         #expect(house.send("GET circle/1", from: client).contains { $0.contains(#""state":"c""#) })
         #expect(house.send("STATS", from: client).contains { $0.contains(#""machineErrors":1"#) })
     }
@@ -154,7 +154,7 @@ struct MachineFaultTests {
         house.send("EVT timers/1 type=go", from: client)
         let hasWork = house.hub.hasWork(at: house.now)
         #expect(!hasWork)
-        #expect(house.hub.takeMachineFaults().contains { $0.contains("a timer was dropped") })
+        #expect(house.takeReports().contains { $0.contains("a timer was dropped") })
         #expect(house.send("GET timers/1", from: client).contains { $0.contains(#""state":"b""#) })
         #expect(house.send("STATS", from: client).contains { $0.contains(#""machineErrors":1"#) })
         let count = house.records.count
@@ -191,7 +191,7 @@ struct MachineFaultTests {
         let client = house.connect()
         house.send("EVT circle/1 type=start", from: client)
         #expect(house.send("EVT circle/1 type=guarded", from: client).contains { $0.contains("verdict=ignored") })
-        #expect(house.hub.takeMachineFaults().contains { $0.contains("machine.on.guarded") })
+        #expect(house.takeReports().contains { $0.contains("machine.on.guarded") })
         #expect(house.send("STATS", from: client).contains { $0.contains(#""guardErrors":1"#) })
 
         // Figures are since the start: what a recovery replays is told already.
@@ -205,6 +205,6 @@ struct MachineFaultTests {
         house.send("EVT circle/1 type=start", from: client)
         house.send("EVT circle/1 type=guarded", from: client)
         try house.restart(kinds: [Self.circling])
-        #expect(house.hub.takeMachineFaults().isEmpty)
+        #expect(house.takeReports().isEmpty)
     }
 }

@@ -55,8 +55,8 @@ struct RateTests {
         }
         // From here on nothing happens but what the hub asks to be woken for.
         let end = house.time + Milliseconds(600)
-        while let next = house.hub.nextSessionDeadline, next <= end.milliseconds {
-            house.time = Timestamp(milliseconds: next)
+        while let next = house.hub.nextSessionDeadline, next.milliseconds <= end.milliseconds {
+            house.time = Timestamp(milliseconds: next.milliseconds)
             house.turn()
             read()
         }

@@ -9,7 +9,7 @@ import Testing
 struct RestingTests {
     private func house(heartbeat: Int64 = 1_000) throws -> HubHarness {
         var configuration = HubConfiguration()
-        configuration.limits.heartbeat = heartbeat
+        configuration.limits.heartbeat = Milliseconds(heartbeat)
         return try HubHarness(kinds: HubHarness.kindsOfSurfaces, configuration: configuration)
     }
 

@@ -27,8 +27,8 @@ struct GroupCommit: ~Copyable {
     private(set) var durableSequence: Int64 = 0
     /// How many records the batch before had.
     private(set) var lastRecordCount = 0
-    /// After a refused batch, no deadline fires before this moment, in milliseconds of the monotonic clock.
-    private(set) var retryTime: Int64 = 0
+    /// After a refused batch, no deadline fires before this moment.
+    private(set) var retryTime = MonotonicTime.distantPast
     /// What the hub originates in the next batch, in this order: settings, kinds, entries.
     private var pendingSettings: DecisionSettings?
     private var pendingKinds: [Kind]?
@@ -36,8 +36,8 @@ struct GroupCommit: ~Copyable {
     /// Memory for records; `nil` while one is written.
     private var spareWriter: BinaryWriter?
 
-    /// After a batch was refused, the hub's own work waits so long, in milliseconds.
-    private static let retryPause: Int64 = 1_000
+    /// After a batch was refused, the hub's own work waits so long.
+    private static let retryPause = Milliseconds.seconds(1)
 
     var isIdle: Bool { phase == .idle }
     /// The end of the batch is yet to be decided.
@@ -139,9 +139,8 @@ struct GroupCommit: ~Copyable {
 
     /// The batch is not written.
     ///
-    /// - Parameter now: In milliseconds of the monotonic clock.
     /// - Returns: What there is to be taken back and refused.
-    mutating func refused(at now: Int64) -> Batch {
+    mutating func refused(at now: MonotonicTime) -> Batch {
         retryTime = now + Self.retryPause
         pendingEntries = batch.ownEntries + pendingEntries
         pendingKinds = pendingKinds ?? batch.kinds

@@ -14,8 +14,8 @@ struct RowCache: Sendable {
     /// Such rows of one commit, one behind the other: who is sent one takes hold of nothing.
     private var changeBytes: [UInt8] = []
     private var changeCommit: Int64 = -1
-    /// When it began anew, by the monotonic clock.
-    private var begun: Int64 = 0
+    /// When it began anew.
+    private var begun = MonotonicTime.distantPast
     /// Where the next one is looked for first: sessions of a kind ask for theirs in the same order.
     private var nextWrite = 0
 
@@ -50,10 +50,9 @@ struct RowCache: Sendable {
         for (_, body) in old { byteCount -= body.count }
     }
 
-    /// Begins anew at `time` of the monotonic clock when it has not for `milliseconds`: rows that nobody has asked for
-    /// since everybody got them would be kept for ever.
-    mutating func refresh(after milliseconds: Int64, at time: Int64) {
-        guard time - begun >= milliseconds else { return }
+    /// Begins anew at `time` when it has not for `interval`: rows that were asked for once would be kept for ever.
+    mutating func refresh(after interval: Milliseconds, at time: MonotonicTime) {
+        guard time >= begun + interval else { return }
         begun = time
         (bodies, byteCount, writes, changes, changeBytes) = ([:], 0, [], [], [])
     }

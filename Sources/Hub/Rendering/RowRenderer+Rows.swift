@@ -6,8 +6,7 @@ internal import TelltaleWire
 
 /// What the rows of one session are written with, and what comes of it.
 struct RowWriting: ~Copyable {
-    /// In milliseconds of the monotonic clock.
-    let now: Int64
+    let now: MonotonicTime
     /// The newest durable record.
     let commit: Int64
     /// With this many bytes the write ends; the rest stays owed.
@@ -15,14 +14,14 @@ struct RowWriting: ~Copyable {
     /// Kept rows that are to be written before anything else.
     var run = RowCache.Run()
     /// When the next row that a rate holds back may leave.
-    var nextRelease: Int64?
+    var nextRelease: MonotonicTime?
     /// How many rows were written, and how many of them were late, by cause.
     var rowCount = 0
     var slowCount = 0
     var rateCount = 0
     var resumeCount = 0
 
-    init(now: Int64, commit: Int64, limit: Int) {
+    init(now: MonotonicTime, commit: Int64, limit: Int) {
         self.now = now
         self.commit = commit
         self.limit = limit
@@ -150,7 +149,7 @@ extension RowRenderer {
         _ subscriptions: inout SubscriptionRegistry, _ store: inout EntityStore, to writer: inout LineWriter
     ) -> Bool {
         let wasLive = subscriptions[index]?.isLive == true
-        subscriptions[index]?.backlog?.queue.release(at: writing.now)
+        subscriptions[index]?.backlog?.queue.release(at: writing.now.milliseconds)
         if subscriptions[index]?.needsProjection == true { project(index, of: session, &subscriptions, &store) }
         // Writing takes from it and never replaces it.
         guard let backlog = subscriptions.change(index, { $0.openBacklog() }) ?? nil else { return true }
@@ -195,9 +194,9 @@ extension RowRenderer {
     ) -> Bool {
         guard let interval = subscriptions[index]?.terms.rateInterval else { return false }
         // The rows of a snapshot or a resume all leave at once, because each is its key's first; and they count.
-        if let last = backlog.lastSent[entity.rawValue], writing.now - last < interval {
-            backlog.queue.delay(entity, entry, until: last + interval)
-            writing.nextRelease = min(writing.nextRelease ?? .max, last + interval)
+        if let last = backlog.lastSent[entity.rawValue], writing.now < last + interval {
+            backlog.queue.delay(entity, entry, until: (last + interval).milliseconds)
+            writing.nextRelease = min(writing.nextRelease ?? .distantFuture, last + interval)
             return true
         }
         backlog.lastSent[entity.rawValue] = writing.now

@@ -37,9 +37,7 @@ struct RowRenderer: ~Copyable {
     mutating func invalidateRows(of entity: EntityIndex) { rows.forget(entity) }
 
     /// Drops kept rows now and then: rows that were asked for once would be kept for ever.
-    ///
-    /// - Parameters: In milliseconds; `now` of the monotonic clock.
-    mutating func refresh(after interval: Int64, at now: Int64) { rows.refresh(after: interval, at: now) }
+    mutating func refresh(after interval: Milliseconds, at now: MonotonicTime) { rows.refresh(after: interval, at: now) }
 
     var rowCount: Int { rows.count }
 

@@ -117,7 +117,7 @@ extension Hub {
 
     /// After a full disk: nothing but a request makes the hub try again before this moment of the monotonic clock, lest it
     /// spin.
-    public var decisionsPausedUntil: Int64 { commit.retryTime }
+    public var decisionsPausedUntil: MonotonicTime { commit.retryTime }
 
     /// Whether a batch waits for the journal. Nothing is decided and nothing is rendered until it is settled.
     public var isCommitting: Bool { !commit.isIdle }
@@ -137,10 +137,6 @@ extension Hub {
     /// How many requests may still be decided for the batch; `nil` = there is none.
     public var batchRoom: Int? { commit.room }
 
-    public func partLength(batchLimit: Int = .max) -> Int {
-        min(max(32, min(waitingCount, batchRoom ?? batchLimit) / 4), 256)
-    }
-
     /// Frees what the last batch held. Best while the journal has the next one, and every client waits.
     public mutating func freeSettledBatch() { commit.freeSettled() }
 
@@ -149,7 +145,7 @@ extension Hub {
     /// The same on the real clock.
     public var nextWallDeadline: Timestamp? { store.deadlines.nextOnWallClock }
     /// When ``sessionDeadlineReached(at:)`` has something to do, by the monotonic clock.
-    public var nextSessionDeadline: Int64? { sessions.nextDeadline }
+    public var nextSessionDeadline: MonotonicTime? { sessions.nextDeadline }
 
     /// How many activities and controls there are, dismissed ones that can still be asked for included.
     public var entityCount: Int { store.entities.count }

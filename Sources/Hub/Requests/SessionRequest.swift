@@ -9,7 +9,7 @@ extension Hub {
     func greeting(at now: HubTime) -> [UInt8] {
         var greeting = Greeting(
             epoch: store.epoch, sequence: commit.durableSequence, now: max(store.time, now.time),
-            heartbeat: Int(configuration.limits.heartbeat), server: configuration.serverVersion)
+            heartbeat: Int(configuration.limits.heartbeat.count), server: configuration.serverVersion)
         greeting.speed = store.settings.clockSpeed
         greeting.lineLengthLimit = configuration.limits.lineLength
         var writer = LineWriter()
@@ -20,8 +20,8 @@ extension Hub {
     /// The capabilities that a client may ask for.
     private static let capabilities = ["rate"]
 
-    /// The shortest and the longest heartbeat that a client may ask for, in milliseconds.
-    private static let heartbeats: ClosedRange<Int64> = 100...3_600_000
+    /// The shortest and the longest heartbeat that a client may ask for.
+    private static let heartbeats = Milliseconds(100)...Milliseconds.hours(1)
 
     mutating func decideHello(_ hello: Hello, _ request: Request, from session: Session, at now: HubTime) {
         let traits = session.traits
@@ -29,7 +29,7 @@ extension Hub {
         session.account = hello.account ?? session.account
         session.surface = hello.surface ?? session.surface
         if let heartbeat = hello.heartbeat {
-            session.heartbeat = min(max(Int64(heartbeat), Self.heartbeats.lowerBound), Self.heartbeats.upperBound)
+            session.heartbeat = min(max(Milliseconds(Int64(heartbeat)), Self.heartbeats.lowerBound), Self.heartbeats.upperBound)
             session.owesLife = true
             sessions.watch(session, at: now.monotonic + session.heartbeat)
         }
@@ -37,7 +37,7 @@ extension Hub {
         writer.beginOK(id: request.id)
         writer.attribute("conn", "c\(session.id.number)")
         writer.attribute("caps", joined: Self.capabilities.filter { hello.capabilities.contains($0) })
-        writer.attribute("hb", session.heartbeat)
+        writer.attribute("hb", session.heartbeat.count)
         if let device = hello.device.flatMap({ Catalogue.device(named: $0) }) {
             session.traits.hasIsland = device.hasIsland
             writer.attribute("canvas", device.canvas)

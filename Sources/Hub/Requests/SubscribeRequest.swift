@@ -18,7 +18,7 @@ extension Hub {
         let terms = subscriptions.terms(
             view: view, account: account, placement: command.placement,
             // Rounded up, or there would be more lines a second than were asked for.
-            rateInterval: command.rate.map { Int64((999 + max(1, $0)) / max(1, $0)) })
+            rateInterval: command.rate.map { Milliseconds(Int64((999 + max(1, $0)) / max(1, $0))) })
         session.subscriptionCount += 1
         var subscription = Subscription(
             terms, of: session.id.slot, number: session.subscriptionCount, selector: selector(of: command.pattern),

@@ -57,15 +57,15 @@ final class Session {
     var traits = Traits()
     /// Kinds that this connection serves.
     var served: [String] = []
-    var heartbeat: Int64
-    var lastSent: Int64
-    var lastReceived: Int64
-    /// When its queues gave back what they did not need, by the monotonic clock.
-    var trimmed: Int64
-    /// When the hub looks at it next, by the monotonic clock.
-    var inspectionTime = Int64.max
+    var heartbeat: Milliseconds
+    var lastSent: MonotonicTime
+    var lastReceived: MonotonicTime
+    /// When its queues gave back what they did not need.
+    var trimmed: MonotonicTime
+    /// When the hub looks at it next.
+    var inspectionTime = MonotonicTime.distantFuture
     /// Since when the socket has accepted nothing; `nil` while it is writable.
-    var blockedSince: Int64?
+    var blockedSince: MonotonicTime?
     /// It has tapped a control: it may be shown what it wants before that is confirmed.
     var hasTapped = false
     /// The client asked for heartbeats, and so owes a sign of life itself.
@@ -84,7 +84,7 @@ final class Session {
     /// How many subscriptions it ever had: their numbers are not used again.
     var subscriptionCount: Int32 = 0
 
-    init(id: SessionID, limits: Limits, now: Int64) {
+    init(id: SessionID, limits: Limits, now: MonotonicTime) {
         self.id = id
         decoder = LineDecoder(lineLengthLimit: limits.lineLength)
         heartbeat = limits.heartbeat
@@ -123,7 +123,7 @@ final class Session {
 
     /// Gives back the memory of what waited, where nothing does: what once came in a burst would be kept for ever. Once a
     /// heartbeat: a busy session would only have to ask for it again.
-    func trim(at now: Int64) {
+    func trim(at now: MonotonicTime) {
         trimmed = now
         if unread.isEmpty { unread = [] }
         if inbox.isEmpty { (inbox, prefetchHints) = ([], []) }

@@ -60,7 +60,7 @@ struct SessionTable: ~Copyable {
     // MARK: Connections
 
     /// A connection was accepted.
-    mutating func opened(at now: Int64) -> Session {
+    mutating func opened(at now: MonotonicTime) -> Session {
         acceptedCount += 1
         openCount += 1
         let slot = freeSlots.popLast() ?? Int32(sessions.count)
@@ -84,7 +84,7 @@ struct SessionTable: ~Copyable {
 
     /// Bytes arrived. Their lines are parsed now, as many as may wait for their replies; the bytes behind them wait as
     /// they came.
-    mutating func received(_ bytes: Span<UInt8>, from session: Session, at now: Int64) {
+    mutating func received(_ bytes: Span<UInt8>, from session: Session, at now: MonotonicTime) {
         session.lastReceived = now
         guard !session.isClosing else { return }
         guard session.unread.isEmpty else { return session.unread.append(copying: bytes) }
@@ -128,7 +128,7 @@ struct SessionTable: ~Copyable {
     }
 
     /// The socket took nothing of what it was given: nothing is rendered for it until it is writable.
-    mutating func becameBlocked(_ session: Session, at now: Int64) {
+    mutating func becameBlocked(_ session: Session, at now: MonotonicTime) {
         guard session.blockedSince == nil else { return }
         session.blockedSince = now
         watch(session, at: now + limits.stuckReader)
@@ -231,13 +231,13 @@ struct SessionTable: ~Copyable {
 
     // MARK: Deadlines
 
-    /// When ``expire(at:_:)`` has something to do, in milliseconds of the monotonic clock.
-    var nextDeadline: Int64? { deadlines.min?.time }
+    /// When ``expire(at:_:)`` has something to do.
+    var nextDeadline: MonotonicTime? { deadlines.min?.time }
     /// How many entries there are, replaced ones included.
     var deadlineEntryCount: Int { deadlines.count }
 
     /// Has a session looked at, at `time` or before.
-    mutating func watch(_ session: Session, at time: Int64) {
+    mutating func watch(_ session: Session, at time: MonotonicTime) {
         guard time < session.inspectionTime else { return }
         session.inspectionTime = time
         deadlines.insert(SessionDeadline(time: time, session: session.id))
@@ -251,50 +251,50 @@ struct SessionTable: ~Copyable {
         guard deadlines.count > 2 * sessions.count + 64 else { return }
         deadlines = Heap(
             sessions.compactMap { session in
-                guard let session, session.inspectionTime < .max else { return nil }
+                guard let session, session.inspectionTime < .distantFuture else { return nil }
                 return SessionDeadline(time: session.inspectionTime, session: session.id)
             })
     }
 
     /// Looks at every session whose moment has come: it must be told that the server lives, or is cut, or its rate allows
     /// a row.
-    mutating func expire(at now: Int64, _ subscriptions: inout SubscriptionRegistry) {
+    mutating func expire(at now: MonotonicTime, _ subscriptions: inout SubscriptionRegistry) {
         while let next = deadlines.min, next.time <= now {
             _ = deadlines.popMin()
             // An earlier look took this one's place.
             guard let session = self[next.session], session.inspectionTime == next.time else { continue }
-            session.inspectionTime = .max
+            session.inspectionTime = .distantFuture
             inspect(session, at: now, &subscriptions)
         }
     }
 
-    private mutating func inspect(_ session: Session, at now: Int64, _ subscriptions: inout SubscriptionRegistry) {
-        if let blockedSince = session.blockedSince, now - blockedSince >= limits.stuckReader {
+    private mutating func inspect(_ session: Session, at now: MonotonicTime, _ subscriptions: inout SubscriptionRegistry) {
+        if let blockedSince = session.blockedSince, now >= blockedSince + limits.stuckReader {
             stuckReaderCount += 1
             return cut(session)
         }
-        if session.owesLife, now - session.lastReceived >= 2 * session.heartbeat { return cut(session) }
+        if session.owesLife, now >= session.lastReceived + session.heartbeat + session.heartbeat { return cut(session) }
         // Now, and not when it is written: what is still held back is then what is yet to be watched.
         if subscriptions.release(session.subscriptions, at: now) { makeReady(session) }
-        if now - session.trimmed >= session.heartbeat {
+        if now >= session.trimmed + session.heartbeat {
             session.trim(at: now)
             subscriptions.trim(session.subscriptions, at: now)
         }
-        if session.blockedSince == nil, now - session.lastSent >= session.heartbeat, !session.isClosing {
+        if session.blockedSince == nil, now >= session.lastSent + session.heartbeat, !session.isClosing {
             session.owesMark = true
             makeReady(session)
         }
         // Of several keys that a rate holds back, one is let go at a time: the next one is watched from here.
         let release = subscriptions.nextRelease(of: session.subscriptions)
-        watch(session, at: min(nextInspection(of: session, now: now), max(release ?? .max, now + 1)))
+        watch(session, at: min(nextInspection(of: session, now: now), max(release ?? .distantFuture, now + Milliseconds(1))))
     }
 
-    private func nextInspection(of session: Session, now: Int64) -> Int64 {
+    private func nextInspection(of session: Session, now: MonotonicTime) -> MonotonicTime {
         var next = max(session.lastSent, now) + session.heartbeat
         if session.lastSent + session.heartbeat > now { next = session.lastSent + session.heartbeat }
-        if session.owesLife { next = min(next, session.lastReceived + 2 * session.heartbeat) }
+        if session.owesLife { next = min(next, session.lastReceived + session.heartbeat + session.heartbeat) }
         if let blockedSince = session.blockedSince { next = min(next, blockedSince + limits.stuckReader) }
-        return max(next, now + 1)
+        return max(next, now + Milliseconds(1))
     }
 
     /// Ends a session at once, without a word: its peer takes none, or gives no sign of life.
@@ -307,9 +307,9 @@ struct SessionTable: ~Copyable {
     }
 }
 
-/// A moment of the monotonic clock, in milliseconds, at which a session must be looked at.
+/// A moment at which a session must be looked at.
 struct SessionDeadline: Comparable, Sendable {
-    var time: Int64
+    var time: MonotonicTime
     var session: SessionID
 
     static func < (left: SessionDeadline, right: SessionDeadline) -> Bool {

@@ -8,13 +8,13 @@ final class SubscriptionTerms: Sendable {
     let view: ViewName
     let account: String?
     let placement: String?
-    /// Milliseconds between two rows of one key; `nil` = as fast as the reader takes them.
-    let rateInterval: Int64?
+    /// The pause between two rows of one key; `nil` = as fast as the reader takes them.
+    let rateInterval: Milliseconds?
 
     /// What it shows depends on the view and the key alone, and leaves at once.
     let isUsual: Bool
 
-    init(view: ViewName, account: String?, placement: String?, rateInterval: Int64?) {
+    init(view: ViewName, account: String?, placement: String?, rateInterval: Milliseconds?) {
         self.view = view
         isUsual = account == nil && placement == nil && rateInterval == nil
         self.account = account
@@ -257,8 +257,8 @@ struct Subscription {
         needBacklog().queue.markLive()
     }
 
-    /// Gives back the memory of what is over at `time` of the monotonic clock.
-    mutating func trim(at time: Int64) {
+    /// Gives back the memory of what is over at `time`.
+    mutating func trim(at time: MonotonicTime) {
         guard let backlog else { return }
         backlog.trim(at: time, rateInterval: terms.rateInterval)
         if backlog.isEmpty { debt = .nothing }
@@ -307,14 +307,14 @@ final class Backlog {
     /// Of a competing one: where each activity stands now.
     var placements: [Int32: Placement] = [:]
     /// When the last row of a key left, for `rate=`.
-    var lastSent: [Int32: Int64] = [:]
+    var lastSent: [Int32: MonotonicTime] = [:]
 
     var isEmpty: Bool { queue.count == 0 && queue.isEmpty && shown.isEmpty && placements.isEmpty && lastSent.isEmpty }
 
-    fileprivate func trim(at time: Int64, rateInterval: Int64?) {
+    fileprivate func trim(at time: MonotonicTime, rateInterval: Milliseconds?) {
         queue.trim()
         if shown.isEmpty { shown = [:] }
         if placements.isEmpty { placements = [:] }
-        if let rateInterval, !lastSent.isEmpty { lastSent = lastSent.filter { time - $0.value < rateInterval } }
+        if let rateInterval, !lastSent.isEmpty { lastSent = lastSent.filter { time < $0.value + rateInterval } }
     }
 }

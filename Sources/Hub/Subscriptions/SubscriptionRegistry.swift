@@ -36,7 +36,7 @@ struct SubscriptionRegistry: ~Copyable {
 
     /// The terms of these words. Interned: a subscription with the terms of the one before shares its object.
     mutating func terms(
-        view: ViewName, account: String?, placement: String?, rateInterval: Int64?
+        view: ViewName, account: String?, placement: String?, rateInterval: Milliseconds?
     ) -> SubscriptionTerms {
         let terms = SubscriptionTerms(view: view, account: account, placement: placement, rateInterval: rateInterval)
         if let last = lastTerms, last.isAlike(terms) { return last }
@@ -103,31 +103,31 @@ struct SubscriptionRegistry: ~Copyable {
 
     // MARK: Rates
 
-    /// Lets go of what a rate held back until `now`, in milliseconds of the monotonic clock.
+    /// Lets go of what a rate held back until `now`.
     ///
     /// - Returns: Whether there was something.
-    mutating func release(_ indices: [SubscriptionIndex], at now: Int64) -> Bool {
+    mutating func release(_ indices: [SubscriptionIndex], at now: MonotonicTime) -> Bool {
         var isAny = false
         for index in indices {
-            guard let backlog = table[index]?.backlog, let release = backlog.queue.nextRelease, release <= now else {
+            guard let backlog = table[index]?.backlog, let release = backlog.queue.nextRelease, release <= now.milliseconds else {
                 continue
             }
-            backlog.queue.release(at: now)
+            backlog.queue.release(at: now.milliseconds)
             isAny = true
         }
         return isAny
     }
 
     /// When the next row that a rate holds back may leave.
-    func nextRelease(of indices: [SubscriptionIndex]) -> Int64? {
+    func nextRelease(of indices: [SubscriptionIndex]) -> MonotonicTime? {
         var next: Int64?
         for index in indices {
             if let release = table[index]?.backlog?.queue.nextRelease { next = min(next ?? .max, release) }
         }
-        return next
+        return next.map { MonotonicTime(milliseconds: $0) }
     }
 
-    mutating func trim(_ indices: [SubscriptionIndex], at now: Int64) {
+    mutating func trim(_ indices: [SubscriptionIndex], at now: MonotonicTime) {
         for index in indices { table.change(index) { $0.trim(at: now) } }
     }
 

@@ -105,8 +105,8 @@ final class LampProvider: SimulatedClient {
             case "OK": unanswered -= 1
             case "ERR":
                 unanswered -= 1
-                // Who was refused SERVE for want of room may not report either.
-                let isUnserved = line["code"] == "storage_full" || line["code"] == "forbidden"
+                // A provider that was refused SERVE by the disk may not report either.
+                let isUnserved = line["retry"] == "later" || line["code"] == "forbidden"
                 if isUnserved || (world.climate.startsFull && line["code"] == "unknown_kind") {
                     if !isServing {
                         isServing = true

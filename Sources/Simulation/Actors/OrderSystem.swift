@@ -255,7 +255,7 @@ final class OrderSystem: SimulatedClient, Poster {
         for line in lines {
             switch line.verb {
             case "OK", "ERR": answered(line)
-            case "TELLTALE", "MARK", "#": break
+            case "TELLTALE", "MARK", "#", "BYE": break
             case _: world.violated("protocol", "\(name) did not ask for \(line.verb)")
             }
         }

@@ -141,7 +141,7 @@ final class TapClient: SimulatedClient {
     }
 
     private func answered(_ place: Int, _ line: ServerLine) {
-        if line["code"] == "storage_full" {
+        if line["code"] == "storage_full" || line["code"] == "storage_failed" {
             todo.append(place)
             return world.scheduleLater(0, for: self, after: 1_500)
         }

@@ -24,6 +24,10 @@ struct EventQueue {
         case daemonTimer(generation: Int, version: Int)
         case lookAtBlocked(generation: Int)
         case crash
+        case stop
+        /// A stop that was requested in that life must be over.
+        case stopIsDue(generation: Int)
+        case syncFails
         case start
         case disk(isFull: Bool)
         case clockJump(Int64)

@@ -21,6 +21,12 @@ final class Link {
     var readingLimit: Int?
     var pause: Int64 = 0
     var isReadScheduled = false
+    /// What has reached the daemon's machine and was not read by the daemon.
+    var arrived = ByteQueue()
+    /// The client's end has arrived behind that.
+    var hasEndArrived = false
+    /// The daemon does not read from it.
+    var isPaused = false
     /// Since when the daemon cannot write.
     var blockedSince: Int64?
     /// When the socket last took something while blocked.

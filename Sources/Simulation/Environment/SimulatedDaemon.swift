@@ -1,48 +1,61 @@
 import Hub
 import Journal
 import Kinds
+import Server
 import TelltaleModel
 
-/// The daemon's shell with everything outside simulated. It turns the hub as `telltaled` does (architecture.md, *A turn*).
+/// A daemon whose disk, network and clock are simulated: it performs the actions of the same ``Server/Server`` as
+/// `telltaled` does.
 final class SimulatedDaemon {
     unowned let world: World
     let disk: SimulatedDisk
-    private var hub: Hub?
+    private var server: Server?
     private(set) var isUp = false
-    /// Counts its starts, so that what belonged to an earlier one meets nobody.
+    /// Counts its starts, so that what belonged to an earlier one meets nothing.
     private(set) var generation = 0
     private let kinds: [Kind]
     let configuration: HubConfiguration
     private var links: [SessionID: Link] = [:]
     private var blocked: [Link] = []
-    private var lastFlush: Int64 = -1
+    private var clock = TurnClock()
+    private var outgoing: [Rendered] = []
     private var timerVersion = 0
-    private var snapshotSequence: Int64 = 0
+    private var records: [JournalRecord] = []
     private var snapshotUnderWay: (sequence: Int64, chunks: [[UInt8]], pruning: Pruning)?
-    /// A bug of the shell: committed before the sync returned.
+    /// A bug of the performer: committed before the sync returned.
     private var isCommittedEarly = false
+    private var rules: TurnRules
     private(set) var recoveries = 0
+
+    /// What a session is sent, rendered before it is delivered.
+    private struct Rendered {
+        var session: SessionID
+        var bytes: [UInt8]
+        var output: Output
+    }
+
+    /// Sessions that are rendered before any of them is written to, as the daemon does.
+    private static let renderedAtOnce = 4
 
     init(world: World, kinds: [Kind], configuration: HubConfiguration) {
         self.world = world
         self.kinds = kinds
         self.configuration = configuration
         disk = SimulatedDisk(epoch: 0x6f3a_91c2_d0e4_b577)
+        rules = TurnRules(profile: world.climate)
     }
 
-    private var now: HubTime { world.hubTime }
-    private static let pace: Int64 = 1
+    private var now: HubTime { clock.reading(world.hubTime) }
 
     /// Whether it has nothing to do before something happens or a moment comes.
-    var isIdle: Bool {
-        !isUp
-            || (hub?.isCommitting == false && hub?.hasWork(at: now) == false && hub?.hasReadySessions == false)
-    }
+    var isIdle: Bool { server?.isIdle(at: now) ?? true }
 
     // MARK: Start and crash
 
     func start() {
         generation += 1
+        clock = TurnClock(cost: rules.costOfAction(generation: generation))
+        rules.started()
         world.records.restarted()
         do {
             var hub = try recovered(from: disk.open())
@@ -58,12 +71,9 @@ final class SimulatedDaemon {
             try hub.adopt(kinds)
             try hub.adopt(configuration.decisions)
             if world.bug != .restartForgotten { hub.restart() }
-            if hub.hasWork(at: now) {
-                disk.begin(hub.decide(at: now))
-                if disk.finish() { hub.committed(at: now) } else { hub.refused(at: now) }
-            }
-            snapshotSequence = disk.contents.snapshotSequence ?? 0
-            self.hub = consume hub
+            server = Server(
+                hub, configuration: rules.configuration(generation: generation),
+                snapshotSequence: disk.contents.snapshotSequence ?? 0)
             isUp = true
         } catch {
             world.violated("P9", "it does not recover: \(error)")
@@ -92,7 +102,7 @@ final class SimulatedDaemon {
 
     func crash(keepingUnsynced isKept: Bool) {
         guard isUp else { return }
-        hub = nil
+        server = nil
         isUp = false
         disk.crash(keepingUnsynced: isKept)
         for link in links.values.sorted(by: { $0.client < $1.client }) {
@@ -101,15 +111,34 @@ final class SimulatedDaemon {
         }
         links = [:]
         blocked = []
+        records = []
+        outgoing = []
         snapshotUnderWay = nil
         isCommittedEarly = false
         if world.bug == .recordsLost { disk.lose(3) }
     }
 
+    /// A supervisor asks it to stop.
+    func stop() {
+        guard isUp else { return }
+        server?.stopRequested(at: now)
+        rules.stopRequested(at: world.now)
+        world.schedule(.stopIsDue(generation: generation), after: rules.stopLimit.count)
+        turn()
+    }
+
+    func stopIsDue() { world.violated("turn", "a stop has not ended after \(rules.stopLimit.count) ms") }
+
+    private func exited(_ status: Int32) {
+        if status == 0 { rules.check(stoppedWith: disk, in: world) }
+        crash(keepingUnsynced: world.chance(500))
+        world.daemonExited()
+    }
+
     // MARK: Connections
 
     func accept(_ link: Link) {
-        guard let id = hub?.connected(at: now) else {
+        guard server?.isStopping == false, let id = server?.connected(at: now) else {
             world.schedule(.lostAtClient(link), after: world.wireDelay())
             return
         }
@@ -118,9 +147,22 @@ final class SimulatedDaemon {
     }
 
     func received(_ bytes: [UInt8], on link: Link) {
-        guard let id = link.session else { return }
-        hub?.received(world.tampered(bytes).span, from: id, at: now)
+        guard link.session != nil else { return }
+        link.arrived.append(bytes)
+        readArrived(on: link)
         turn()
+    }
+
+    /// Reads what has arrived, unless the connection is not to be read from.
+    private func readArrived(on link: Link) {
+        guard let id = link.session, !link.arrived.isEmpty else { return }
+        if link.isPaused {
+            guard world.bug == .pauseIgnored else { return }
+        }
+        let bytes = link.arrived.take(link.arrived.count)
+        let wantsMore = server?.received(world.tampered(bytes).span, from: id, at: now) ?? true
+        rules.check(readFrom: link, in: world)
+        if !wantsMore { link.isPaused = true }
     }
 
     func inputEnded(_ link: Link) {
@@ -129,7 +171,12 @@ final class SimulatedDaemon {
             lost(link)
             return world.schedule(.lostAtClient(link), after: world.wireDelay())
         }
-        hub?.inputEnded(id)
+        guard link.arrived.isEmpty else {
+            // The end is read behind what came before it.
+            link.hasEndArrived = true
+            return
+        }
+        server?.inputEnded(id)
         turn()
     }
 
@@ -138,7 +185,7 @@ final class SimulatedDaemon {
         link.session = nil
         links[id] = nil
         blocked.removeAll { $0 === link }
-        hub?.disconnected(id)
+        server?.disconnected(id)
         turn()
     }
 
@@ -146,7 +193,7 @@ final class SimulatedDaemon {
         guard let id = link.session else { return }
         blocked.removeAll { $0 === link }
         link.blockedSince = nil
-        if world.bug != .neverWritable || world.now % 5 != 0 { hub?.becameWritable(id) }
+        if world.bug != .neverWritable || world.now % 5 != 0 { server?.becameWritable(id) }
         turn()
     }
 
@@ -154,8 +201,8 @@ final class SimulatedDaemon {
         for link in blocked {
             guard let id = link.session else { continue }
             let pause = world.now - link.lastProgress
-            if pause <= 1_000, world.bug != .slowReaderCut { hub?.progressed(id, at: now) }
-            // The hub hears of progress once a second, and of its end as late.
+            if pause <= 1_000, world.bug != .slowReaderCut { server?.progressed(id, at: now) }
+            // The server hears of progress once a second, and of its end as late.
             if pause > 33_000 {
                 world.violated("P7", "a reader has taken nothing for \(pause) ms, and is not cut")
             }
@@ -168,81 +215,147 @@ final class SimulatedDaemon {
 
     func turn() {
         guard isUp else { return }
-        hub?.sessionDeadlineReached(at: now)
-        for _ in 0..<4 where hub?.isCommitting == false && hub?.hasWork(at: now) == true {
-            guard isFlushDue else { break }
-            // In parts, as the daemon does it; of a few records, so that a small batch has some. Every other life of it
-            // leaves some of what waits to the next batch.
-            let share = generation % 2 == 0 ? .max : max(1, BatchLimiter.twoThirds(of: hub?.waitingCount ?? 0))
-            var records: [JournalRecord] = []
-            repeat { records += hub?.decide(at: now, limit: 3, batchLimit: share) ?? [] } while hub?.isDeciding == true
-            guard records.isEmpty else {
-                commit(records)
-                break
-            }
-            hub?.committed(at: now)
-            flush()
-        }
-        if hub?.hasReadySessions == true, isFlushDue { flush() }
-        readHistories()
-        for id in hub?.takeEndedSessions() ?? [] {
-            guard let link = links[id] else { continue }
-            if world.bug == .stuckReaderKept { continue }
-            if link.blockedSince == nil {
-                world.violated("P7", "a reader is cut that has taken everything")
-            } else if world.now - link.lastProgress < 30_000 {
-                world.violated("P7", "a reader is cut that took bytes \(world.now - link.lastProgress) ms ago")
-            }
-            link.wasCut = true
-            lost(link)
-            world.schedule(.lostAtClient(link), after: world.wireDelay())
-        }
-        beginSnapshotIfDue()
-        armTimer()
+        rules.check(turnIn: world)
+        server?.turn(at: now)
+        perform()
     }
 
-    private var isFlushDue: Bool { world.now - lastFlush >= Self.pace }
+    private func perform() {
+        while isUp, let action = nextAction() { perform(action) }
+    }
 
-    private func commit(_ records: [JournalRecord]) {
+    private func nextAction() -> Action? {
+        clock.tick(at: world.hubTime)
+        return server?.nextAction(at: now)
+    }
+
+    private func perform(_ action: Action) {
+        switch action {
+        case .append(let part, let isLast): append(part, isLast: isLast)
+        case .flush: flush()
+        case .resumeReading(let id):
+            guard world.bug != .resumeForgotten, let link = links[id] else { break }
+            resume(link)
+        case .pauseReading: for link in links.values { link.isPaused = true }
+        case .close(let id): cut(id)
+        case .closeConnections: closeAll()
+        case .stopListening: break  // ``accept(_:)`` asks the server.
+        case .readHistory(let request):
+            server?.historyRead(
+                disk.readChain(endingAt: request.lastSequence, limit: request.limit), for: request)
+        case .writeSnapshot(let pruning): beginSnapshot(pruning)
+        case .closeJournal: server?.journalClosed(isInOrder: true)
+        case .wake(let wake): schedule(wake)
+        case .report: break
+        case .exit(let status): exited(status)
+        }
+    }
+
+    private func append(_ part: [JournalRecord], isLast: Bool) {
+        rules.check(appendIn: world)
+        if world.bug == .partLost, !isLast, part.count > 1 { return }
+        records += part
+        guard isLast else { return }
         disk.begin(records)
+        records = []
         if world.bug == .replyBeforeSync {
             isCommittedEarly = true
-            hub?.committed(at: now)
-            flush()
+            server?.synced(.durable(duration: .zero, wait: .zero), at: now)
         }
         world.schedule(.synced(generation: generation), after: world.syncDelay())
     }
 
     func synced() {
-        let isWritten = disk.finish()
+        let outcome = disk.finish()
         if isCommittedEarly {
             isCommittedEarly = false
-        } else if isWritten || world.bug == .fullDiskAcknowledged {
-            hub?.committed(at: now)
         } else {
-            hub?.refused(at: now)
+            switch outcome {
+            case .full where world.bug != .fullDiskAcknowledged: server?.synced(.full, at: now)
+            case .failed where world.bug == .decidesAfterFailure:
+                rules.failed()
+                server?.synced(.full, at: now)
+            case .failed where world.bug != .failedSyncAcknowledged:
+                rules.failed()
+                server?.synced(.failed, at: now)
+            default:
+                server?.synced(.durable(duration: .milliseconds(1), wait: .milliseconds(1)), at: now)
+            }
         }
-        flush()
+        perform()
         turn()
     }
 
+    private func resume(_ link: Link) {
+        link.isPaused = false
+        readArrived(on: link)
+        if link.arrived.isEmpty, link.hasEndArrived, let id = link.session {
+            link.hasEndArrived = false
+            server?.inputEnded(id)
+        }
+    }
+
+    private func cut(_ id: SessionID) {
+        guard let link = links[id], world.bug != .stuckReaderKept else { return }
+        if link.blockedSince == nil {
+            world.violated("P7", "a reader is cut that has taken everything")
+        } else if world.now - link.lastProgress < 30_000 {
+            world.violated("P7", "a reader is cut that took bytes \(world.now - link.lastProgress) ms ago")
+        }
+        link.wasCut = true
+        close(link)
+    }
+
+    private func closeAll() {
+        if world.bug == .drainNeverEnds { return }
+        for link in links.values.sorted(by: { $0.client < $1.client }) { close(link) }
+    }
+
+    private func close(_ link: Link) {
+        lost(link)
+        world.schedule(.lostAtClient(link), after: world.wireDelay())
+    }
+
+    // MARK: Writing
+
     private func flush() {
-        guard hub?.isCommitting == false else { return }
-        lastFlush = world.now
-        var rest = hub?.readySessionCount ?? 0
-        while rest > 0, let id = hub?.nextReady() {
-            rest -= 1
-            deliver(to: id)
+        while let id = server?.nextReady() {
+            guard let link = links[id] else { continue }
+            guard link.unsent.isEmpty else {
+                block(link, id)
+                continue
+            }
+            var bytes: [UInt8] = []
+            guard let output = server?.output(for: id, at: now, to: &bytes) else { continue }
+            outgoing.append(Rendered(session: id, bytes: bytes, output: output))
+            // One that is ready again must not be rendered a second time before its first write.
+            if outgoing.count >= Self.renderedAtOnce || output.disposition == .hasMore { deliverOutgoing() }
+        }
+        deliverOutgoing()
+        clock.tick(at: world.hubTime)
+        server?.flushed(at: now)
+        rules.flushed(at: now.monotonic)
+    }
+
+    private func deliverOutgoing() {
+        let shared = server?.sharedRows ?? []
+        let rendered = outgoing
+        outgoing = []
+        for (place, item) in rendered.enumerated() {
+            var bytes = item.bytes
+            if !item.output.sharedRange.isEmpty {
+                bytes = Array(shared[item.output.sharedRange])
+            } else if world.bug == .neighbourWritten, place > 0, bytes.isEmpty == false {
+                bytes = rendered[place - 1].bytes
+            }
+            deliver(bytes, item.output.disposition, to: item.session)
         }
     }
 
     /// Gives a session what it is due; what its socket does not take waits.
-    private func deliver(to id: SessionID) {
+    private func deliver(_ bytes: [UInt8], _ disposition: Disposition, to id: SessionID) {
         guard let link = links[id] else { return }
-        guard link.unsent.isEmpty else { return block(link, id) }
-        var output: [UInt8] = []
-        let disposition = hub?.appendOutput(for: id, at: now, to: &output)
-        if !output.isEmpty, !world.send(output, to: link) { block(link, id) }
+        if !bytes.isEmpty, !world.send(bytes, to: link) { block(link, id) }
         if disposition == .finish { world.finish(link) }
     }
 
@@ -253,34 +366,38 @@ final class SimulatedDaemon {
             link.lastProgress = world.now
             blocked.append(link)
         }
-        hub?.becameBlocked(id, at: now)
+        server?.becameBlocked(id, at: now)
     }
 
-    private func armTimer() {
-        guard isUp else { return }
-        var wait: Int64?
-        func consider(_ milliseconds: Int64) { wait = min(wait ?? .max, max(0, milliseconds)) }
-        if hub?.isCommitting == false {
-            if hub?.hasWork(at: now) == true || hub?.hasReadySessions == true {
-                consider(lastFlush + Self.pace - world.now)
-            }
-            let pause = (hub?.decisionsPausedUntil ?? 0) - world.now
-            if pause > 0 { consider(pause) }
-            let isLost = world.bug == .timersLostAtRestart && generation > 1
-            if pause <= 0, !isLost, let time = hub?.nextDeadline { consider((time - now.time).count + lateness) }
-            if pause <= 0, let time = hub?.nextWallDeadline, world.bug != .controlTimersForgotten {
-                consider((time - now.wall).count)
-            }
-        }
-        if let time = hub?.nextSessionDeadline { consider(time - world.now) }
+    // MARK: Time
+
+    private func schedule(_ wake: Wake) {
+        let now = now
+        rules.check(wake, at: now.monotonic, in: world)
         timerVersion += 1
-        guard let wait else { return }
+        guard let time = wrongWake(wake, at: now) ?? [wake.at, wake.flush].compactMap(\.self).min() else { return }
+        let wait = (time - now.monotonic) / .milliseconds(1)
         // Time goes on between two looks, or a deadline that cannot be met now would stop the world.
         world.schedule(
-            .daemonTimer(generation: generation, version: timerVersion), after: max(1, min(wait, 60_000)))
+            .daemonTimer(generation: generation, version: timerVersion),
+            after: max(1, Int64(min(wait, 60_000).rounded(.up))))
     }
 
-    private var lateness: Int64 { world.bug == .timersLate ? 20_000 : 0 }
+    /// When the daemon wakes with a seeded bug of its timers; `nil` = as it should.
+    private func wrongWake(_ wake: Wake, at now: HubTime) -> MonotonicTime? {
+        if world.bug == .paceForgotten { return wake.flush.map { $0 + Milliseconds(200) } }
+        // With work to do it wakes at once, whatever its timers do.
+        guard wake.flush == nil, let time = wake.at, time > now.monotonic else { return nil }
+        var kinds = server?.nextDeadline.map { now.monotonic + Milliseconds(max(0, ($0 - now.time).count)) }
+        var wall = server?.nextWallDeadline.map { now.monotonic + max(.zero, $0 - now.wall) }
+        switch world.bug {
+        case .timersLate: kinds = kinds.map { $0 + Milliseconds.seconds(20) }
+        case .timersLostAtRestart where generation > 1: kinds = nil
+        case .controlTimersForgotten: wall = nil
+        default: return nil
+        }
+        return [kinds, wall, server?.nextSessionDeadline].compactMap(\.self).min() ?? now.monotonic + .seconds(60)
+    }
 
     func timerFired(version: Int) {
         if version == timerVersion { turn() }
@@ -288,16 +405,17 @@ final class SimulatedDaemon {
 
     // MARK: Snapshots
 
-    private func beginSnapshotIfDue() {
-        guard snapshotUnderWay == nil, let durable = hub?.durableSequence, hub?.isCommitting == false,
-            durable - snapshotSequence > Int64(world.climate.snapshotEvery), !isCommittedEarly
-        else { return }
-        snapshotSequence = durable
+    private func beginSnapshot(_ pruning: Pruning) {
+        if world.bug == .stopSkipsSnapshot, server?.isStopping == true {
+            server?.snapshotWritten(isWritten: false)
+            return
+        }
+        guard let snapshot = server?.snapshot() else { return }
         var chunks: [[UInt8]] = []
-        if let snapshot = hub?.snapshot() { snapshot.forEachChunk { chunks.append($0) } }
-        var pruning = Pruning(through: hub?.takePrunableSequence() ?? 0, chains: hub?.takePrunedChains() ?? [])
-        if world.bug == .prunedTooMuch { pruning.through = durable }
-        let sequence = world.bug == .snapshotAhead ? durable + 1 : durable
+        snapshot.forEachChunk { chunks.append($0) }
+        var pruning = pruning
+        if world.bug == .prunedTooMuch { pruning.through = snapshot.sequence }
+        let sequence = world.bug == .snapshotAhead ? snapshot.sequence + 1 : snapshot.sequence
         snapshotUnderWay = (sequence, chunks, pruning)
         world.schedule(.snapshotWritten(generation: generation), after: 5 * world.syncDelay())
     }
@@ -305,54 +423,98 @@ final class SimulatedDaemon {
     func snapshotWritten() {
         guard let snapshot = snapshotUnderWay else { return }
         snapshotUnderWay = nil
-        guard snapshot.sequence <= disk.durableSequence else { return }
-        disk.writeSnapshot(at: snapshot.sequence, chunks: snapshot.chunks, pruning: snapshot.pruning)
+        let isWritten =
+            snapshot.sequence <= disk.durableSequence
+            && disk.writeSnapshot(at: snapshot.sequence, chunks: snapshot.chunks, pruning: snapshot.pruning)
+        server?.snapshotWritten(isWritten: isWritten)
+        perform()
         turn()
     }
 
     // MARK: Looking
 
-    private func readHistories() {
-        for request in hub?.takeHistoryRequests() ?? [] {
-            hub?.historyRead(disk.readChain(endingAt: request.lastSequence, limit: request.limit), for: request)
-        }
-    }
-
     /// What a device that has just arrived is told, at once and without a network.
     func answers(to lines: [String]) -> [UInt8] {
-        guard isUp, let id = hub?.connected(at: now) else { return [] }
-        hub?.received(Array(lines.map { $0 + "\n" }.joined().utf8).span, from: id, at: now)
+        guard isUp, let id = server?.connected(at: now) else { return [] }
+        let link = Link(client: -1, capacity: .max, generation: generation)
+        _ = server?.received(Array(lines.map { $0 + "\n" }.joined().utf8).span, from: id, at: now)
         var bytes: [UInt8] = []
         for _ in 0..<10_000 {
-            if hub?.isCommitting == false, hub?.hasWork(at: now) == true {
-                let records = hub?.decide(at: now) ?? []
-                disk.begin(records)
-                if records.isEmpty || disk.finish() { hub?.committed(at: now) } else { hub?.refused(at: now) }
-            }
-            guard let next = hub?.nextReady() else { break }
-            if next == id { _ = hub?.appendOutput(for: id, at: now, to: &bytes) } else { deliver(to: next) }
-            readHistories()
+            // The next flush may be.
+            clock.advance(by: rules.pace + .milliseconds(1), at: world.hubTime)
+            server?.turn(at: now)
+            let isOver = performAtOnce(for: id, to: &bytes)
+            if isOver { break }
         }
-        hub?.disconnected(id)
+        link.session = nil
+        server?.disconnected(id)
         return bytes
     }
 
-    /// What a daemon that has read `contents` tells who asks it `lines`.
+    /// - Returns: Whether there was nothing to do.
+    private func performAtOnce(for id: SessionID, to bytes: inout [UInt8]) -> Bool {
+        var isOver = true
+        while let action = nextAction() {
+            switch action {
+            case .append(let part, let isLast):
+                isOver = false
+                records += part
+                guard isLast else { continue }
+                disk.begin(records)
+                records = []
+                let outcome = disk.finish()
+                server?.synced(
+                    outcome == .full ? .full : .durable(duration: .zero, wait: .zero), at: now)
+            case .flush:
+                while let next = server?.nextReady() {
+                    isOver = false
+                    var piece: [UInt8] = []
+                    guard let output = server?.output(for: next, at: now, to: &piece) else { continue }
+                    if !output.sharedRange.isEmpty { piece += (server?.sharedRows ?? [])[output.sharedRange] }
+                    if next == id { bytes += piece } else { deliver(piece, output.disposition, to: next) }
+                }
+                server?.flushed(at: now)
+            case .readHistory:
+                isOver = false
+                perform(action)
+            case .wake(let wake):
+                schedule(wake)
+            default: perform(action)
+            }
+        }
+        return isOver
+    }
+
+    /// What a daemon that has read `contents` tells a client that asks it `lines`.
     func answers(
         to lines: [String], after contents: InMemoryJournal.Contents
     ) throws -> (bytes: [UInt8], stateHash: UInt64) {
-        var hub = try recovered(from: InMemoryJournal(contents))
+        let hub = try recovered(from: InMemoryJournal(contents))
         let stateHash = hub.stateHash
-        let id = hub.connected(at: now)
-        hub.received(Array(lines.map { $0 + "\n" }.joined().utf8).span, from: id, at: now)
+        var configuration = ServerConfiguration()
+        configuration.isJournalImmediate = true
+        configuration.pace = .zero
+        var server = Server(hub, configuration: configuration, snapshotSequence: 0)
+        let id = server.connected(at: now)
+        _ = server.received(Array(lines.map { $0 + "\n" }.joined().utf8).span, from: id, at: now)
         var bytes: [UInt8] = []
-        for _ in 0..<10_000 {
-            if hub.hasWork(at: now) {
-                _ = hub.decide(at: now)
-                hub.committed(at: now)
+        var isOver = false
+        for _ in 0..<10_000 where !isOver {
+            isOver = true
+            server.turn(at: now)
+            while let action = server.nextAction(at: now) {
+                switch action {
+                case .append(_, isLast: true): server.synced(.durable(duration: .zero, wait: .zero), at: now)
+                case .flush:
+                    while let next = server.nextReady() {
+                        isOver = false
+                        let output = server.output(for: next, at: now, to: &bytes)
+                        bytes += server.sharedRows[output.sharedRange]
+                    }
+                    server.flushed(at: now)
+                default: break
+                }
             }
-            guard let next = hub.nextReady() else { break }
-            if next == id { _ = hub.appendOutput(for: id, at: now, to: &bytes) }
         }
         return (bytes, stateHash)
     }

@@ -11,6 +11,16 @@ final class SimulatedDisk {
     /// The batch under way.
     private(set) var writing: [JournalRecord]?
     var isFull = false
+    /// The next sync fails, and whether the disk has the batch then is `keepsFailed`.
+    var failsNext = false
+    var keepsFailed = false
+    /// The last snapshot had no room.
+    private(set) var refusedSnapshot = false
+
+    /// What became of a batch.
+    enum Outcome {
+        case written, full, failed
+    }
     /// Is told that a batch does not follow what is there; only a daemon with a bug writes one.
     var refusedGap: (_ sequence: Int64, _ last: Int64) -> Void = { _, _ in }
     /// Is told what has become durable.
@@ -38,11 +48,20 @@ final class SimulatedDisk {
 
     /// The sync returns.
     ///
-    /// - Returns: Whether there was room.
-    func finish() -> Bool {
-        guard let records = writing, let journal else { return false }
+    func finish() -> Outcome {
+        guard let records = writing, journal != nil else { return .full }
         writing = nil
-        if isFull { return false }
+        if isFull { return .full }
+        if failsNext {
+            failsNext = false
+            if keepsFailed { _ = append(records) }
+            return .failed
+        }
+        return append(records) ? .written : .full
+    }
+
+    private func append(_ records: [JournalRecord]) -> Bool {
+        guard let journal else { return false }
         if let first = records.first, first.sequence != journal.lastSequence + 1 {
             refusedGap(first.sequence, journal.lastSequence)
             return false
@@ -56,14 +75,17 @@ final class SimulatedDisk {
         return true
     }
 
-    func writeSnapshot(at sequence: Int64, chunks: [[UInt8]], pruning: Pruning) {
-        guard let journal, !isFull else { return }
+    /// - Returns: Whether there was room.
+    func writeSnapshot(at sequence: Int64, chunks: [[UInt8]], pruning: Pruning) -> Bool {
+        refusedSnapshot = isFull
+        guard let journal, !isFull else { return false }
         do {
             if pruning != Pruning() { try journal.prune(pruning) }
             try journal.writeSnapshot(at: sequence, chunks: chunks)
             _ = try journal.tidy()
+            return true
         } catch {
-            return
+            return false
         }
     }
 

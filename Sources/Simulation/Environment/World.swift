@@ -55,7 +55,8 @@ final class World: Environment {
         if let bug { tampering = BugInjector(bug, random: SimulationRandom(seed: climate.seed &+ 77)) }
         var configuration = HubConfiguration()
         configuration.decisions.retention = .seconds(Int64(climate.retention))
-        configuration.limits.heartbeat = 5_000
+        configuration.limits.heartbeat = .seconds(5)
+        configuration.limits.requestsInFlight = climate.requestsInFlight
         configuration.decisions.clockSpeed = Double(setting.clockSpeed)
         records = HistoryChecker(world: self)
         daemon = SimulatedDaemon(
@@ -91,7 +92,7 @@ final class World: Environment {
     var wall: Timestamp { Timestamp(milliseconds: Self.begin + now + wallOffset) }
     var hubTime: HubTime {
         let time = Timestamp(milliseconds: wall.milliseconds + now * (setting.clockSpeed - 1))
-        return HubTime(time: time, wall: wall, monotonic: now)
+        return HubTime(time: time, wall: wall, monotonic: MonotonicTime(milliseconds: now))
     }
     var instant: Int64 { now * 1_000 }
     var daemonTime: Int64 { hubTime.time.milliseconds }
@@ -157,6 +158,8 @@ final class World: Environment {
             schedule(.disk(isFull: true), after: start)
             schedule(.disk(isFull: false), after: start + random.pick(500...8_000))
         }
+        for _ in 0..<climate.stops { schedule(.stop, after: random.pick(1_000...span)) }
+        for _ in 0..<climate.failedSyncs { schedule(.syncFails, after: random.pick(1_000...span)) }
         for _ in 0..<climate.storms { schedule(.storm, after: random.pick(1_000...span)) }
         for _ in 0..<climate.clockJumps {
             schedule(
@@ -193,6 +196,15 @@ final class World: Environment {
         }
     }
 
+    /// The daemon has ended; a supervisor starts it again.
+    func daemonExited() {
+        trace?(now, -1, "exit")
+        records.outages.begin(.down, at: hubClock)
+        schedule(.start, after: random.pick(10...3_000))
+    }
+
+    func chance(_ share: Int) -> Bool { random.chance(share) }
+
     /// The daemon has come back, with what was on the disk.
     func recovered(to clock: Int64) {
         hubClock = max(clock, wall.milliseconds)
@@ -203,7 +215,7 @@ final class World: Environment {
         daemon.isUp && daemon.isIdle
             && clients.allSatisfy { client in
                 guard let link = client.link else { return true }
-                return link.buffered == 0 && link.unsent.isEmpty && !client.isWaiting
+                return link.buffered == 0 && link.unsent.isEmpty && link.arrived.isEmpty && !client.isWaiting
             }
     }
 
@@ -244,6 +256,16 @@ final class World: Environment {
             daemon.crash(keepingUnsynced: random.chance(500))
             records.outages.begin(.down, at: hubClock)
             schedule(.start, after: random.pick(10...3_000))
+        case .stop:
+            guard !isCalm else { break }
+            trace?(now, -1, "stop")
+            daemon.stop()
+        case .stopIsDue(let generation): if generation == daemon.generation, daemon.isUp { daemon.stopIsDue() }
+        case .syncFails:
+            guard !isCalm else { break }
+            trace?(now, -1, "the next sync fails")
+            daemon.disk.keepsFailed = random.chance(500)
+            daemon.disk.failsNext = true
         case .start:
             if !daemon.isUp {
                 trace?(now, -1, "start")

@@ -52,6 +52,10 @@ extension FaultProfile {
         Knob("wanderers", .population, 0...100, \.wanderers),
         Knob("ownAlerts", .faults, 0...1_000, \.ownAlerts),
         Knob("lateEvents", .faults, 0...1_000, \.lateEvents),
+        Knob("stops", .faults, 0...1_000, \.stops),
+        Knob("failedSyncs", .faults, 0...1_000, \.failedSyncs),
+        Knob("pace", .faults, 0...1_000, \.pace),
+        Knob("requestsInFlight", .faults, 1...1_000_000, \.requestsInFlight),
     ]
 
     /// As a scenario file says it.

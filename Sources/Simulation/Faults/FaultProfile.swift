@@ -62,6 +62,15 @@ public struct FaultProfile: Sendable, Equatable {
     /// Events that tell of a moment that is over.
     public var lateEvents = 0
 
+    /// Orderly stops of the daemon.
+    public var stops = 0
+    /// Syncs that fail, whatever the disk has then.
+    public var failedSyncs = 0
+    /// The pause after a flush, in milliseconds.
+    public var pace = 1
+    /// Requests of one connection that may wait for their replies.
+    public var requestsInFlight = 1_024
+
     public init(seed: UInt64) {
         self.seed = seed
         var random = SimulationRandom(seed: seed ^ 0x0C11_3A7E)
@@ -89,6 +98,10 @@ public struct FaultProfile: Sendable, Equatable {
         storms = maybe(1 + random.below(2), &random)
         reorderWindow = maybe(random.below(10), &random)
         doubleTaps = random.below(300)
+        stops = maybe(1 + random.below(2), &random)
+        failedSyncs = maybe(1 + random.below(2), &random)
+        pace = [0, 1, 1, 5, 40][random.below(5)]
+        requestsInFlight = [3, 20, 1_024][random.below(3)]
     }
 }
 

@@ -7,6 +7,9 @@ public enum SeededBug: String, CaseIterable, Sendable {
     case replyBeforeSync, fullDiskAcknowledged, recordsLost, restartForgotten, halfCloseHangsUp, neverWritable
     case timersLate, controlTimersForgotten, prunedTooMuch, snapshotAhead
     case timersLostAtRestart, slowReaderCut, stuckReaderKept
+    // The turn, performed wrongly.
+    case failedSyncAcknowledged, drainNeverEnds, resumeForgotten, pauseIgnored, partLost, paceForgotten
+    case neighbourWritten, decidesAfterFailure, stopSkipsSnapshot
     // What is decided.
     case timerNotCancelled, staleForgotten, lingerForgotten, milestoneUnmarked, timeoutForgotten, cooldownForgotten
     // What is told.
@@ -31,6 +34,15 @@ public enum SeededBug: String, CaseIterable, Sendable {
         case .timersLostAtRestart: "deadlines of before a restart are not armed"
         case .slowReaderCut: "a reader that is slow is taken for one that is stuck"
         case .stuckReaderKept: "a reader that takes nothing is kept for ever"
+        case .failedSyncAcknowledged: "a failed sync is taken for a good one"
+        case .drainNeverEnds: "a stop waits for ever for readers that take nothing"
+        case .resumeForgotten: "a connection that was paused is never read from again"
+        case .pauseIgnored: "a connection is read from although it is paused"
+        case .partLost: "a part of a batch is not given to the journal"
+        case .paceForgotten: "the timer of the pace comes late"
+        case .neighbourWritten: "a session is written what the one rendered before it is due"
+        case .decidesAfterFailure: "the daemon goes on after a failed sync"
+        case .stopSkipsSnapshot: "a stop ends without its last snapshot"
         case .timerNotCancelled: "a timer goes on when its state has been left"
         case .staleForgotten: "an order does not go stale"
         case .lingerForgotten: "an order that ended leaves too early"

@@ -1,10 +1,11 @@
 import Hub
 import Kinds
+import Server
 import TelltaleModel
 
-/// A hub with subscribers and no sockets, no clock and no journal: what a delivery costs by itself, the same each time.
+/// A server with subscribers and no sockets, no clock and no journal: what a delivery costs by itself, the same each time.
 final class HubLoad {
-    private var hub: Hub
+    private var server: Server
     private var publisher: SessionID
     private let keys: Int
     private var number = 0
@@ -29,22 +30,26 @@ final class HubLoad {
     init(sessions: Int, keys: Int, each: Int, hasEventIDs: Bool) throws {
         self.keys = keys
         event = hasEventIDs ? IngestEvent(byteCount: 300, keyCount: keys) : nil
-        hub = Hub(configuration: HubConfiguration(), epoch: 1)
         let (kind, diagnostics) = KindSet.read(Array(TelltaleScreens.kind.utf8), file: "tally.json")
         guard let kind else { throw Failure(description: "\(diagnostics)") }
-        try hub.adopt([kind])
-        let now = HubTime(time: time, wall: time, monotonic: time.milliseconds)
-        publisher = hub.connected(at: now)
+        var configuration = ServerConfiguration()
+        configuration.pace = .zero
+        configuration.isJournalImmediate = true
+        configuration.recordsBetweenSnapshots = .max
+        server = Server(
+            Hub(configuration: HubConfiguration(), epoch: 1), configuration: configuration, snapshotSequence: 0)
+        try server.adopt([kind])
+        publisher = server.connected(at: Self.clocks(time))
         line = message.bytes
         turn()
         for _ in 0..<keys { post() }
         turn()
         let shape = FanOutLoad.Shape(subscribers: sessions, keys: keys, each: each)
         for session in 0..<sessions {
-            let id = hub.connected(at: self.now)
+            let id = server.connected(at: now)
             for key in shape.keys(of: session) {
                 let line = "SUB tally/\(FanOutMessage.digits(key)) view=carplay\n"
-                hub.received(Array(line.utf8).span, from: id, at: self.now)
+                _ = server.received(Array(line.utf8).span, from: id, at: now)
             }
         }
         turn()
@@ -53,9 +58,13 @@ final class HubLoad {
     }
 
     /// Rows so far.
-    var deliveries: Int { hub.statistics.rows }
+    var deliveries: Int { server.statistics.rows }
 
-    private var now: HubTime { HubTime(time: time, wall: time, monotonic: time.milliseconds) }
+    private var now: HubTime { Self.clocks(time) }
+
+    private static func clocks(_ time: Timestamp) -> HubTime {
+        HubTime(time: time, wall: time, monotonic: MonotonicTime(milliseconds: time.milliseconds))
+    }
 
     /// One event, that is not decided yet.
     func post() {
@@ -68,7 +77,7 @@ final class HubLoad {
         }
         number += 1
         let line = line
-        hub.received(line.span, from: publisher, at: now)
+        _ = server.received(line.span, from: publisher, at: now)
     }
 
     private func write(_ number: Int, digits: Int, at position: Int) {
@@ -82,14 +91,23 @@ final class HubLoad {
     /// What the daemon does at the end of a turn, but for the journal and the sockets.
     func turn() {
         time = Timestamp(milliseconds: time.milliseconds + 1)
-        hub.sessionDeadlineReached(at: now)
-        _ = hub.decide(at: now)
-        hub.committed(at: now)
-        while let id = hub.nextReady() {
+        server.turn(at: now)
+        while let action = server.nextAction(at: now) {
+            switch action {
+            case .append(_, isLast: true): server.synced(.durable(duration: .zero, wait: .zero), at: now)
+            case .flush: flush()
+            case _: break
+            }
+        }
+    }
+
+    private func flush() {
+        while let id = server.nextReady() {
             output.removeAll(keepingCapacity: true)
-            let shared = hub.output(for: id, at: now, to: &output).sharedRange
+            let shared = server.output(for: id, at: now, to: &output).sharedRange
             guard id != publisher else { continue }
             byteCount += output.count + shared.count
         }
+        server.flushed(at: now)
     }
 }

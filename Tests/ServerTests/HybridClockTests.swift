@@ -1,4 +1,5 @@
 import Hub
+import Server
 import TelltaleModel
 import Testing
 

@@ -1,4 +1,4 @@
-import Hub
+import Server
 import Testing
 
 struct BatchLimiterTests {

@@ -1,0 +1,55 @@
+public import Hub
+public import Journal
+public import TelltaleModel
+
+/// What the server wants done. The set is closed: a performer that carries out each of these is a whole daemon.
+public enum Action: Sendable {
+    /// Give the journal these records. Behind the last part it answers (``Server/synced(_:at:)``).
+    case append([JournalRecord], isLast: Bool)
+    /// Write to every session that ``Server/nextReady()`` names, then say ``Server/flushed(at:)``.
+    case flush
+    /// Read from this connection again.
+    case resumeReading(SessionID)
+    /// Read from no connection any more.
+    case pauseReading
+    /// Close this connection at once.
+    case close(SessionID)
+    /// Close every connection at once.
+    case closeConnections
+    /// Accept no connection any more.
+    case stopListening
+    /// Read a piece of a key's history; answer with ``Server/historyRead(_:for:)``.
+    case readHistory(HistoryRequest)
+    /// Write ``Server/snapshot()``, and prune with it; answer with ``Server/snapshotWritten(_:)``.
+    case writeSnapshot(Pruning)
+    /// Close the journal; answer with ``Server/journalClosed(_:)``.
+    case closeJournal
+    /// Call ``Server/turn(at:)`` at this moment, if nothing happens before. The last of a turn.
+    case wake(Wake)
+    /// Faults of machines, for a log.
+    case report([String])
+    /// End the process with this status. The last of all.
+    case exit(Int32)
+}
+
+/// What became of a batch.
+public enum SyncOutcome: Hashable, Sendable {
+    /// It is on the disk.
+    ///
+    /// - Parameters:
+    ///   - duration: Of the sync.
+    ///   - wait: From the moment at which the journal had all of the batch to that at which it was durable.
+    case durable(duration: Duration, wait: Duration)
+    /// The disk has no room for it, and nothing of it was written.
+    case full
+    /// The disk failed, and whether it has the batch is not known.
+    case failed
+}
+
+/// When the server wants its next turn, if nothing happens before.
+public struct Wake: Hashable, Sendable {
+    /// Within a millisecond or so; `nil` = there is nothing to wait for.
+    public var at: MonotonicTime?
+    /// As precisely as the machine can: the pace allows the next flush.
+    public var flush: MonotonicTime?
+}

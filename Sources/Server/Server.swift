@@ -1,0 +1,400 @@
+internal import DequeModule
+public import Hub
+public import Journal
+public import Kinds
+public import TelltaleModel
+
+/// The one turn of Telltale: when to decide, how much at once, when to write, whom to read from, when to take a snapshot,
+/// and how to stop. The daemon performs it on libuv and SQLite, the simulator on simulated ones.
+///
+/// A performer says what happened in past tense (``received(_:from:at:)``, ``synced(_:at:)``, ``stopRequested(at:)`` …),
+/// calls ``turn(at:)`` when its loop comes to rest, and carries out what ``nextAction(at:)`` gives until that is `nil`.
+/// No other code decides or commits.
+///
+/// Invariants:
+/// - Nothing is decided while a batch is committing, after a failed sync, or once the last snapshot has begun.
+/// - A flush follows a commit at once; the pace delays a decision, and so a row, by no more than its interval behind the
+///   flush before.
+/// - A connection with more requests than its limit is not read from until some of them are answered.
+/// - A stop ends within ``ShutdownLimits``, with everything acknowledged on the disk.
+/// - A turn gives a bounded number of actions.
+public struct Server: ~Copyable {
+    /// For the tests of the whole house; a performer has no need of it.
+    package var hub: Hub
+    private let configuration: ServerConfiguration
+    private var pacer: FlushPacer
+    private var limiter: BatchLimiter
+    private var shutdown: Shutdown
+    private var snapshots: SnapshotPolicy
+    /// Connections that are not read from, until they have taken some of their answers.
+    private var paused: Set<SessionID> = []
+    private var actions: Deque<Action> = []
+    private var step = Step.idle
+    private var decisionsLeft = 0
+    private var decision = Decision()
+    private var flush = Flush()
+    /// The process ends with this status, once what is due has left.
+    private var exitStatus: Int32?
+
+    private enum Step {
+        case idle, deciding, flushing, tidying, waking
+    }
+
+    /// A batch that is being decided.
+    private struct Decision {
+        var start = HubTime(time: .distantPast, wall: .distantPast, monotonic: MonotonicTime(nanoseconds: 0))
+        var batchLimit = Int.max
+        var hasRecords = false
+        /// How many requests were decided, once the time that it took can be told.
+        var requestCount: Int?
+    }
+
+    private struct Flush {
+        /// One follows, paced or not: what became durable is shown at once.
+        var isOwed = false
+        var isUnderWay = false
+        var start = MonotonicTime(nanoseconds: 0)
+        /// Sessions that were ready when it began: one that has more to say goes on with the next turn.
+        var rest = 0
+    }
+
+    private static let decisionsPerTurn = 4
+    /// A clock that is set back must not let a deadline sleep for ever.
+    private static let longestSleep = Milliseconds.minutes(1)
+
+    /// - Parameters:
+    ///   - hub: As it was recovered.
+    ///   - snapshotSequence: Of the snapshot that the journal has; 0 = none.
+    public init(_ hub: consuming Hub, configuration: ServerConfiguration, snapshotSequence: Int64) {
+        self.hub = hub
+        self.configuration = configuration
+        pacer = FlushPacer(interval: configuration.pace)
+        limiter = BatchLimiter(configuration.batches)
+        shutdown = Shutdown(limits: configuration.shutdown)
+        snapshots = SnapshotPolicy(
+            recordsBetween: configuration.recordsBetweenSnapshots, sequence: snapshotSequence)
+    }
+
+    public var statistics: Statistics { hub.statistics }
+
+    /// Nothing waits: the next turn has something to do only when something happens, or a moment comes.
+    public func isIdle(at now: HubTime) -> Bool {
+        actions.isEmpty && !flush.isOwed && !hub.isCommitting && !hub.hasWork(at: now) && !hub.hasReadySessions
+    }
+
+    /// The earliest deadline on the kinds' clock.
+    public var nextDeadline: Timestamp? { hub.nextDeadline }
+    /// The same on the real clock.
+    public var nextWallDeadline: Timestamp? { hub.nextWallDeadline }
+    /// When a session must be looked at.
+    public var nextSessionDeadline: MonotonicTime? { hub.nextSessionDeadline }
+
+    // MARK: A turn
+
+    /// Begins a turn: the performer has told everything that happened until `now`.
+    public mutating func turn(at now: HubTime) {
+        hub.sessionDeadlineReached(at: now)
+        decisionsLeft = Self.decisionsPerTurn
+        step = .deciding
+    }
+
+    /// What is to be done next; `nil` = nothing, until something happens or the moment of ``Action/wake(_:)`` comes.
+    ///
+    /// - Parameter now: Read anew for every call: it tells how long the last action took.
+    public mutating func nextAction(at now: HubTime) -> Action? {
+        noteDecisionTime(at: now)
+        while true {
+            if let action = actions.popFirst() { return action }
+            if flush.isOwed, !hub.isCommitting { return beginFlush(at: now) }
+            if hub.isDeciding {
+                if let action = decidePart() { return action }
+                continue
+            }
+            if let status = exitStatus.take() { return .exit(status) }
+            switch step {
+            case .deciding:
+                if mayBeginDecision(at: now) { beginDecision(at: now) } else { step = .flushing }
+            case .flushing:
+                step = .tidying
+                if hub.hasReadySessions, isFlushDue(at: now) { return beginFlush(at: now) }
+            case .tidying:
+                step = .waking
+                tidy(at: now)
+            case .waking:
+                step = .idle
+                // No client could be served sooner now.
+                if hub.isCommitting || !hub.hasWork(at: now) { hub.freeSettledBatch() }
+                return .wake(wake(at: now))
+            case .idle: return nil
+            }
+        }
+    }
+
+    /// Paced: at once when idle, a pause of the pace after each flush when busy.
+    private func isFlushDue(at now: HubTime) -> Bool {
+        pacer.isDue(at: now.monotonic.nanoseconds, waiting: hub.waitingCount)
+    }
+
+    private func mayBeginDecision(at now: HubTime) -> Bool {
+        decisionsLeft > 0 && !hub.isCommitting && shutdown.mayDecide(at: now.monotonic) && hub.hasWork(at: now)
+            && isFlushDue(at: now)
+    }
+
+    private mutating func beginDecision(at now: HubTime) {
+        decisionsLeft -= 1
+        decision = Decision()
+        decision.start = now
+        if !configuration.isJournalImmediate { decision.batchLimit = limiter.limit(waiting: hub.waitingCount) }
+        decideFirstPart()
+    }
+
+    private mutating func decideFirstPart() {
+        if let action = decidePart() { actions.append(action) }
+    }
+
+    /// Decides a part of the batch. The journal writes it while the next one is decided.
+    private mutating func decidePart() -> Action? {
+        let part = hub.decide(at: decision.start, limit: partLimit, batchLimit: decision.batchLimit)
+        decision.hasRecords = decision.hasRecords || !part.isEmpty
+        if hub.isDeciding { return .append(part, isLast: false) }
+        decision.requestCount = hub.batchRequestCount
+        let faults = hub.takeMachineFaults()
+        if !faults.isEmpty { actions.append(.report(faults)) }
+        if decision.hasRecords { return .append(part, isLast: true) }
+        // What makes no records is shown at once.
+        hub.committed(at: decision.start)
+        flush.isOwed = true
+        return nil
+    }
+
+    private var partLimit: Int {
+        if configuration.isJournalImmediate { return .max }
+        return configuration.recordsPerPart
+            ?? BatchLimiter.partLength(waiting: hub.waitingCount, room: hub.batchRoom ?? decision.batchLimit)
+    }
+
+    private mutating func noteDecisionTime(at now: HubTime) {
+        guard let count = decision.requestCount.take() else { return }
+        limiter.decided(count, in: now.monotonic - decision.start.monotonic)
+    }
+
+    private mutating func tidy(at now: HubTime) {
+        for request in hub.takeHistoryRequests() {
+            if request.lastSequence > 0 {
+                actions.append(.readHistory(request))
+            } else {
+                hub.historyRead(.success([]), for: request)
+            }
+        }
+        for id in hub.takeEndedSessions() { actions.append(.close(id)) }
+        if shutdown.isRunning, !hub.isCommitting,
+            snapshots.isDue(durable: hub.durableSequence, entityCount: hub.entityCount)
+        {
+            actions.append(beginSnapshot())
+        }
+        goOnStopping(at: now)
+    }
+
+    private func wake(at now: HubTime) -> Wake {
+        var wake = Wake()
+        func consider(_ time: MonotonicTime) { wake.at = min(wake.at ?? .distantFuture, time) }
+        if !hub.isCommitting {
+            let mayDecide = shutdown.mayDecide(at: now.monotonic)
+            if hub.hasReadySessions || (mayDecide && hub.hasWork(at: now)) {
+                if isFlushDue(at: now) {
+                    consider(now.monotonic)
+                } else {
+                    wake.flush = MonotonicTime(nanoseconds: pacer.nextFlush)
+                }
+            }
+            if mayDecide { considerDeadlines(at: now, consider) }
+        }
+        if let time = hub.nextSessionDeadline { consider(time) }
+        if let time = shutdown.nextMoment { consider(time) }
+        wake.at = wake.at.map { min($0, now.monotonic + Self.longestSleep) }
+        return wake
+    }
+
+    private func considerDeadlines(at now: HubTime, _ consider: (MonotonicTime) -> Void) {
+        // Deadlines that are due wait with the rest after a full disk.
+        guard now.monotonic >= hub.decisionsPausedUntil else { return consider(hub.decisionsPausedUntil) }
+        if let time = hub.nextDeadline {
+            let span = Double(max(0, (time - now.time).count)) / hub.clockSpeed
+            consider(now.monotonic + Milliseconds(Int64(exactly: span.rounded(.up)) ?? .max))
+        }
+        if let time = hub.nextWallDeadline { consider(now.monotonic + max(.zero, time - now.wall)) }
+    }
+
+    // MARK: Writing
+
+    private mutating func beginFlush(at now: HubTime) -> Action {
+        flush.isOwed = false
+        flush.isUnderWay = true
+        flush.start = now.monotonic
+        flush.rest = hub.readySessionCount
+        return .flush
+    }
+
+    /// The next session to write to during a flush: ask its ``output(for:at:to:)``.
+    public mutating func nextReady() -> SessionID? {
+        guard flush.rest > 0 else { return nil }
+        flush.rest -= 1
+        return hub.nextReady()
+    }
+
+    /// Renders what a writable session is due, at the end of `bytes`: ``Hub/Hub/output(for:at:to:)``.
+    public mutating func output(for id: SessionID, at now: HubTime, to bytes: inout [UInt8]) -> Output {
+        hub.output(for: id, at: now, to: &bytes)
+    }
+
+    /// Bytes of every ``Hub/Output/sharedRange`` of the same flush.
+    public var sharedRows: [UInt8] { hub.sharedRows }
+
+    /// Every session that ``nextReady()`` named was written to.
+    public mutating func flushed(at now: HubTime) {
+        guard flush.isUnderWay else { return }
+        flush.isUnderWay = false
+        pacer.flushed(from: flush.start.nanoseconds, to: now.monotonic.nanoseconds)
+        guard !paused.isEmpty, !shutdown.isDeaf else { return }
+        for id in paused where hub.wantsInput(id) {
+            paused.remove(id)
+            actions.append(.resumeReading(id))
+        }
+    }
+
+    /// The socket took not all of what it was given: nothing is rendered for it until ``becameWritable(_:)``.
+    public mutating func becameBlocked(_ id: SessionID, at now: HubTime) { hub.becameBlocked(id, at: now) }
+    /// A blocked socket took some bytes: slow, not stuck.
+    public mutating func progressed(_ id: SessionID, at now: HubTime) { hub.progressed(id, at: now) }
+    public mutating func becameWritable(_ id: SessionID) { hub.becameWritable(id) }
+
+    // MARK: Connections
+
+    /// A connection was accepted.
+    public mutating func connected(at now: HubTime) -> SessionID { hub.connected(at: now) }
+
+    /// There was no room for a connection.
+    ///
+    /// - Returns: What it is told before it is closed.
+    public mutating func refusedConnection() -> [UInt8] { hub.refusedConnection() }
+
+    /// Bytes arrived.
+    ///
+    /// - Returns: Whether to read on. Otherwise not before ``Action/resumeReading(_:)``: its sender has more requests on
+    ///   their way than it may.
+    public mutating func received(_ bytes: Span<UInt8>, from id: SessionID, at now: HubTime) -> Bool {
+        hub.received(bytes, from: id, at: now)
+        guard !hub.wantsInput(id) else { return true }
+        paused.insert(id)
+        return false
+    }
+
+    /// The client has shut its side. That is no disconnect: what is due is still sent.
+    public mutating func inputEnded(_ id: SessionID) { hub.inputEnded(id) }
+
+    /// The connection is gone, for whatever reason.
+    public mutating func disconnected(_ id: SessionID) {
+        paused.remove(id)
+        hub.disconnected(id)
+    }
+
+    // MARK: The journal
+
+    /// What became of the batch whose last part was appended.
+    public mutating func synced(_ outcome: SyncOutcome, at now: HubTime) {
+        switch outcome {
+        case .durable(let duration, let wait):
+            hub.statistics.countSync(microseconds: Int(min(duration, .seconds(86_400)) / .microseconds(1)))
+            limiter.committed(after: wait)
+            hub.committed(at: now)
+        case .full: hub.refused(at: now)
+        case .failed:
+            hub.failed(at: now)
+            end(1)
+        }
+        flush.isOwed = true
+    }
+
+    /// The journal failed outside a batch: nothing more can be made durable.
+    public mutating func journalFailed() { end(1) }
+
+    public mutating func historyRead(_ records: Result<[JournalRecord], JournalError>, for request: HistoryRequest) {
+        hub.historyRead(records, for: request)
+    }
+
+    // MARK: Snapshots
+
+    /// The state as it is durable now.
+    public func snapshot() -> HubSnapshot { hub.snapshot() }
+
+    private mutating func beginSnapshot() -> Action {
+        .writeSnapshot(
+            snapshots.begin(
+                at: hub.durableSequence, through: hub.takePrunableSequence(), chains: hub.takePrunedChains()))
+    }
+
+    public mutating func snapshotWritten(isWritten: Bool) {
+        snapshots.finished(isWritten: isWritten)
+        guard shutdown.phase == .writingSnapshot else { return }
+        // The one that was being written when the stop was requested has not all of it.
+        if isWritten, snapshots.sequence < hub.durableSequence {
+            actions.append(beginSnapshot())
+        } else {
+            closeJournal()
+        }
+    }
+
+    // MARK: Kinds
+
+    /// Lets kinds take effect with the next commit: at the start, and on a reload.
+    public mutating func adopt(_ kinds: [Kind]) throws(KindRefusal) { try hub.adopt(kinds) }
+
+    // MARK: Stop
+
+    public var isStopping: Bool { !shutdown.isRunning }
+
+    /// A person or a supervisor asks the process to stop.
+    public mutating func stopRequested(at now: HubTime) {
+        guard shutdown.isRunning else { return }
+        shutdown.request(at: now.monotonic)
+        actions.append(.stopListening)
+    }
+
+    /// The process could not start: its journal is closed in order, and keeps its epoch.
+    public mutating func startFailed() { closeJournal() }
+
+    private mutating func goOnStopping(at now: HubTime) {
+        let next = shutdown.goOn(
+            at: now.monotonic, hasWork: hub.hasWork(at: now), hasConnections: hub.openSessionCount > 0,
+            isCommitting: hub.isCommitting)
+        switch next {
+        case .pauseReading:
+            actions.append(.pauseReading)
+            goOnStopping(at: now)
+        case .sayBye:
+            hub.drain(wait: configuration.reconnectPause)
+            flush.isOwed = true
+        case .closeConnections: actions.append(.closeConnections)
+        // From a snapshot an upgraded daemon starts, whatever its code makes of old records.
+        case .writeSnapshot: if !snapshots.isWriting { actions.append(beginSnapshot()) }
+        case nil: break
+        }
+    }
+
+    private mutating func closeJournal() {
+        shutdown.closeJournal()
+        actions.append(.closeJournal)
+    }
+
+    /// The journal is closed.
+    ///
+    /// - Parameter isInOrder: Everything in it is durable.
+    public mutating func journalClosed(isInOrder: Bool) { end(isInOrder ? 0 : 1) }
+
+    /// Nothing is decided any more. What is due to be told leaves before.
+    private mutating func end(_ status: Int32) {
+        guard shutdown.phase != .ended else { return }
+        shutdown.end()
+        exitStatus = status
+    }
+}

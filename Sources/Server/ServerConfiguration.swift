@@ -1,0 +1,32 @@
+public import TelltaleModel
+
+/// What decides how a server turns. How its hub behaves is ``Hub/HubConfiguration``.
+public struct ServerConfiguration: Sendable {
+    /// The pause after a flush while busy; zero = none.
+    public var pace: Duration = .milliseconds(1)
+    /// Whether the journal answers at once, as one in memory does: then a batch is not divided.
+    public var isJournalImmediate = false
+    /// A snapshot is due when a recovery would replay more records than this, and more than twice as many as there are
+    /// keys.
+    public var recordsBetweenSnapshots: Int64 = 200_000
+    /// How many records the journal gets at a time; `nil` = ``BatchLimiter/partLength(waiting:room:)``.
+    public var recordsPerPart: Int?
+    public var batches = BatchLimiter.Settings()
+    public var shutdown = ShutdownLimits()
+    /// The spans, in milliseconds, from which clients pick a random one before they reconnect after a stop.
+    public var reconnectPause: ClosedRange<Int> = 100...5_000
+
+    public init() {}
+}
+
+/// How long each part of a stop may take.
+public struct ShutdownLimits: Hashable, Sendable {
+    /// How long requests are still read after a stop is requested. Producers that never pause would keep it for ever.
+    public var listening = Milliseconds.seconds(1)
+    /// How long requests are still decided, and deadlines with them.
+    public var answering = Milliseconds.seconds(3)
+    /// How long readers have to take their last bytes, behind that.
+    public var draining = Milliseconds.seconds(4)
+
+    public init() {}
+}

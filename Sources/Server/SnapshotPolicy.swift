@@ -1,0 +1,38 @@
+internal import Journal
+
+/// When a snapshot is due, and what is pruned with it.
+struct SnapshotPolicy: Sendable {
+    private let recordsBetween: Int64
+    /// The newest record of the newest snapshot, written or under way.
+    private(set) var sequence: Int64
+    private(set) var isWriting = false
+    /// What the journal was asked to prune with a snapshot that it has not finished.
+    private var pruning = Pruning()
+
+    /// - Parameter sequence: Of the snapshot that the journal has; 0 = none. After a crash the records behind it are
+    ///   replayed again and again until a snapshot has them.
+    init(recordsBetween: Int64, sequence: Int64) {
+        self.recordsBetween = recordsBetween
+        self.sequence = sequence
+    }
+
+    func isDue(durable: Int64, entityCount: Int) -> Bool {
+        let count = durable - sequence
+        return !isWriting && count > recordsBetween && count > 2 * Int64(entityCount)
+    }
+
+    /// A snapshot of the state at `durable` begins.
+    ///
+    /// - Returns: What is to be pruned with it.
+    mutating func begin(at durable: Int64, through prunable: Int64, chains: [Int64]) -> Pruning {
+        isWriting = true
+        sequence = durable
+        pruning = Pruning(through: max(pruning.through, prunable), chains: pruning.chains + chains)
+        return pruning
+    }
+
+    mutating func finished(isWritten: Bool) {
+        isWriting = false
+        if isWritten { pruning = Pruning() }
+    }
+}
