@@ -22,7 +22,8 @@ public struct Server: ~Copyable {
     /// For the tests of the whole house; a performer has no need of it.
     package var hub: Hub
     private let configuration: ServerConfiguration
-    private var pacer: FlushPacer
+    /// The simulator takes it out where it asks without letting time pass.
+    package var pacer: FlushPacer
     private var limiter: BatchLimiter
     private var shutdown: Shutdown
     private var snapshots: SnapshotPolicy

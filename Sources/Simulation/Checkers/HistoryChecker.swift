@@ -54,7 +54,7 @@ final class HistoryChecker {
     }
 
     /// How long the daemon may take with what is due, when nothing holds it up: a sync that is under way, and its pace.
-    private var patience: Int64 { Int64(world.climate.slowestSync) + 5 }
+    private var patience: Int64 { Int64(world.climate.slowestSync + world.climate.pace) + 10 }
     /// And until it is durable, with a sync of its own.
     private var reach: Int64 { 2 * patience }
     private var retention: Int64 { Int64(world.climate.retention) * 1_000 }

@@ -244,7 +244,9 @@ final class SimulatedDaemon {
             server?.historyRead(
                 disk.readChain(endingAt: request.lastSequence, limit: request.limit), for: request)
         case .writeSnapshot(let pruning): beginSnapshot(pruning)
-        case .closeJournal: server?.journalClosed(isInOrder: true)
+        case .closeJournal:
+            world.daemonIsEnding()
+            server?.journalClosed(isInOrder: true)
         case .wake(let wake): schedule(wake)
         case .report: break
         case .exit(let status): exited(status)
@@ -406,6 +408,8 @@ final class SimulatedDaemon {
     // MARK: Snapshots
 
     private func beginSnapshot(_ pruning: Pruning) {
+        // From here on it decides nothing more.
+        if server?.isStopping == true { world.daemonIsEnding() }
         if world.bug == .stopSkipsSnapshot, server?.isStopping == true {
             server?.snapshotWritten(isWritten: false)
             return
@@ -436,17 +440,17 @@ final class SimulatedDaemon {
     /// What a device that has just arrived is told, at once and without a network.
     func answers(to lines: [String]) -> [UInt8] {
         guard isUp, let id = server?.connected(at: now) else { return [] }
-        let link = Link(client: -1, capacity: .max, generation: generation)
+        // No time passes while it is asked, so there is no pace either.
+        let pacer = server?.pacer
+        server?.pacer = FlushPacer(interval: .zero)
+        defer { if let pacer { server?.pacer = pacer } }
         _ = server?.received(Array(lines.map { $0 + "\n" }.joined().utf8).span, from: id, at: now)
         var bytes: [UInt8] = []
         for _ in 0..<10_000 {
-            // The next flush may be.
-            clock.advance(by: rules.pace + .milliseconds(1), at: world.hubTime)
             server?.turn(at: now)
             let isOver = performAtOnce(for: id, to: &bytes)
             if isOver { break }
         }
-        link.session = nil
         server?.disconnected(id)
         return bytes
     }

@@ -26,7 +26,4 @@ struct TurnClock {
         let now = reading(world).monotonic
         newest = max(now, min(now + cost, world.monotonic + Self.lead))
     }
-
-    /// Something took `span`.
-    mutating func advance(by span: Duration, at world: HubTime) { newest = reading(world).monotonic + span }
 }

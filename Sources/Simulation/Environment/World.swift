@@ -196,6 +196,9 @@ final class World: Environment {
         }
     }
 
+    /// The daemon decides nothing any more.
+    func daemonIsEnding() { records.outages.begin(.down, at: hubClock) }
+
     /// The daemon has ended; a supervisor starts it again.
     func daemonExited() {
         trace?(now, -1, "exit")
