@@ -81,11 +81,11 @@ extension Activity {
         var newContent = try content(with: event, settings: settings)
         let step: StepResult
         do throws(MachineError) {
-            if let plain = kind.statechart.plainStep(event: name, instance: &machine) {
+            if let plain = kind.statechart.cachedStep(event: name, instance: &machine) {
                 step = plain
             } else {
                 var values = MachineValues(attributes: attributes, content: newContent)
-                step = try kind.statechart.wholeStep(
+                step = try kind.statechart.uncachedStep(
                     event: name, content: event.details.content ?? [:], at: machineTime(now), instance: &machine,
                     values: &values, contentLimit: settings.byteCountLimit)
                 newContent = values.content
