@@ -125,7 +125,7 @@ struct JournalFolder {
     }
 
     /// Throws unless there is a journal.
-    func checkIsThere() throws(JournalError) {
+    func checkExists() throws(JournalError) {
         guard try !Self.exists(database) else { return }
         let what = "could not read \(shellQuoted(path))"
         throw try leftover(what)

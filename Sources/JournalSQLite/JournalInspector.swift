@@ -36,7 +36,7 @@ public final class JournalInspector {
     public init(_ path: String) throws(JournalError) {
         let folder = JournalFolder(path: path)
         let opened = try beforeEnd("run it again") { () throws(JournalError) in
-            try folder.checkIsThere()
+            try folder.checkExists()
             var lock: FolderLock?
             var user: String?
             do throws(JournalError) {

@@ -34,7 +34,7 @@ public struct JournalRepair {
     ) throws(JournalError) -> Report {
         try beforeEnd("run it again") { () throws(JournalError) in
             let folder = JournalFolder(path: path)
-            if try !JournalFolder.exists(folder.database), try folder.leftover("") == nil { try folder.checkIsThere() }
+            if try !JournalFolder.exists(folder.database), try folder.leftover("") == nil { try folder.checkExists() }
             let lock = try FolderLock(folder)
             defer { withExtendedLifetime(lock) {} }
             let replacement = DamagedFiles(folder)
@@ -42,7 +42,7 @@ public struct JournalRepair {
             if try !JournalFolder.exists(folder.database) {
                 if try JournalFolder.exists(folder.repaired) { return try finish(folder, replacement) }
                 try replacement.putBack()
-                try folder.checkIsThere()
+                try folder.checkExists()
             }
             folder.removeDatabase(folder.repaired)
             var repair = JournalRepair(folder: folder)
@@ -105,7 +105,8 @@ public struct JournalRepair {
         let draft = try SQLiteConnection(folder.copy, .create)
         let what = "could not write \(folder.copy)"
         try draft.execute("PRAGMA page_size = \(SQLiteJournal.Options().pageByteCount)", what)
-        try draft.execute("PRAGMA synchronous = OFF", what)  // The file counts only under its name, and is synced before.
+        // The file is synced before it gets its name, and does not count until then.
+        try draft.execute("PRAGMA synchronous = OFF", what)
         let epoch = head?.epoch ?? 1
         try SQLiteJournal.create(Head(epoch: epoch), in: draft, what)
         var next = Head(epoch: epoch)

@@ -1,6 +1,7 @@
 internal import CSQLite
 internal import Glibc
 internal import Journal
+internal import TelltaleModel
 
 /// One connection to one SQLite file, confined to the thread that uses it.
 ///
@@ -31,7 +32,7 @@ internal import Journal
 
     /// The time to wait for a lock of another program. Only programs that should not open the file hold one, and not
     /// for long.
-    private static let busyMilliseconds: CInt = 10_000
+    private static let busyTimeout = Milliseconds.seconds(10)
 
     /// - Parameter fileSystem: The name of an SQLite VFS; `nil` for the operating system's.
     init(_ path: String, _ access: Access, fileSystem: String? = nil) throws(JournalError) {
@@ -50,7 +51,7 @@ internal import Journal
         unsafe logPageCount = .allocate(capacity: 1)
         unsafe logPageCount.initialize(to: 0)
         unsafe sqlite3_extended_result_codes(opened, 1)
-        unsafe sqlite3_busy_timeout(opened, Self.busyMilliseconds)
+        unsafe sqlite3_busy_timeout(opened, CInt(clamping: Self.busyTimeout.count))
         // Closing must not change a file that was refused.
         unsafe clibsqlite_keep_wal(opened)
     }
@@ -169,23 +170,23 @@ internal import Journal
 
     /// Copies the write-ahead log into the file and syncs both.
     ///
-    /// - Parameter milliseconds: The time to wait for a reader that prevents ``Checkpoint/truncating``.
+    /// - Parameter timeout: The time to wait for a reader that prevents ``Checkpoint/truncating``.
     /// - Returns: Whether all of it was copied; a reader can prevent that.
     @discardableResult
-    func checkpoint(_ checkpoint: Checkpoint, waiting milliseconds: Int32 = 0) throws(JournalError) -> Bool {
-        guard let (frames, copied) = try frames(after: checkpoint, waiting: milliseconds) else { return false }
+    func checkpoint(_ checkpoint: Checkpoint, waiting timeout: Milliseconds = .zero) throws(JournalError) -> Bool {
+        guard let (frames, copied) = try frames(after: checkpoint, waiting: timeout) else { return false }
         return frames == copied
     }
 
     /// - Returns: The number of pages in the log, and the number of them that are in the file; `nil` if another
     ///   connection prevented the checkpoint.
     private func frames(
-        after checkpoint: Checkpoint, waiting milliseconds: Int32
+        after checkpoint: Checkpoint, waiting timeout: Milliseconds
     ) throws(JournalError) -> (all: CInt, copied: CInt)? {
         var frames: CInt = 0
         var copied: CInt = 0
-        unsafe sqlite3_busy_timeout(raw, milliseconds)
-        defer { unsafe sqlite3_busy_timeout(raw, Self.busyMilliseconds) }
+        unsafe sqlite3_busy_timeout(raw, CInt(clamping: timeout.count))
+        defer { unsafe sqlite3_busy_timeout(raw, CInt(clamping: Self.busyTimeout.count)) }
         let mode = checkpoint == .passive ? SQLITE_CHECKPOINT_PASSIVE : SQLITE_CHECKPOINT_TRUNCATE
         let code = unsafe sqlite3_wal_checkpoint_v2(raw, nil, mode, &frames, &copied)
         if code & 0xFF == SQLITE_BUSY { return nil }
@@ -206,10 +207,10 @@ internal import Journal
 
     /// As ``checkpoint(_:waiting:)`` for a journal's file. Notifies the sync marker before and after.
     func checkpoint(
-        _ checkpoint: Checkpoint, of folder: JournalFolder, waiting milliseconds: Int32, _ syncMarker: SyncMarker
+        _ checkpoint: Checkpoint, of folder: JournalFolder, waiting timeout: Milliseconds, _ syncMarker: SyncMarker
     ) throws(JournalError) -> Bool {
         try syncMarker.databaseChanges()
-        let isWhole = try self.checkpoint(checkpoint, waiting: milliseconds)
+        let isWhole = try self.checkpoint(checkpoint, waiting: timeout)
         try syncMarker.databaseSettled(FileIdentity(of: folder.database).changeTime)
         return isWhole
     }
@@ -218,7 +219,7 @@ internal import Journal
     /// and after.
     func copyLog(of folder: JournalFolder, _ syncMarker: SyncMarker) throws(JournalError) -> LogCopy {
         try syncMarker.databaseChanges()
-        let frames = try frames(after: .passive, waiting: 0)
+        let frames = try frames(after: .passive, waiting: .zero)
         try syncMarker.databaseSettled(FileIdentity(of: folder.database).changeTime)
         return frames.map { LogCopy(length: Int($0.copied), isWhole: $0.copied == $0.all) } ?? LogCopy()
     }

@@ -27,7 +27,7 @@ extension SQLiteJournal {
         let reason = isNew ? nil : reasonForNewEpoch(found.head, folder, identity)
         // If the file was put in the place of another one, the log may belong to that one, and SQLite has merged the
         // two.
-        let isSuspect = !isNew && log.validFrameCount > 0 && !isAsLeft(found.head, folder, identity)
+        let isSuspect = !isNew && log.validFrameCount > 0 && !isUnchanged(found.head, folder, identity)
         if isSuspect || fileByteCount(folder) <= options.checkedByteCount {
             try JournalCheck(connection, folder, found.head).run { _, _ in }
         }
@@ -52,7 +52,7 @@ extension SQLiteJournal {
             }
             // The restart of the log removes the unfinished transaction that a crash may have left.
             needsFreshLog = try !connection.checkpoint(
-                .truncating, of: folder, waiting: options.busyMilliseconds, syncMarker)
+                .truncating, of: folder, waiting: options.busyTimeout, syncMarker)
             // The mark of a copy must not be combined with a log that has records, because such a log would look like
             // another file's.
             guard !needsFreshLog || !found.head.isCopy else {
@@ -75,7 +75,7 @@ extension SQLiteJournal {
         switch head.origin {
         case Head.isBackup: "restored from a backup"
         case Head.isRepaired: "repaired"
-        case _ where isAsLeft(head, folder, identity):
+        case _ where isUnchanged(head, folder, identity):
             head.isClean || head.sync == .full
                 ? nil : "the daemon ran with --sync \(head.sync.rawValue) and was not stopped in order"
         default: "the folder was copied or restored"
@@ -83,7 +83,7 @@ extension SQLiteJournal {
     }
 
     /// Whether the file is unchanged since the daemon last wrote it.
-    private static func isAsLeft(_ head: Head, _ folder: JournalFolder, _ identity: FileIdentity) -> Bool {
+    private static func isUnchanged(_ head: Head, _ folder: JournalFolder, _ identity: FileIdentity) -> Bool {
         head.origin == identity.origin && SyncMarker.readNote(folder)?.fits(identity.changeTime) == true
     }
 

@@ -1,3 +1,5 @@
+package import TelltaleModel
+
 extension SQLiteJournal {
     /// The durability of a commit.
     public enum Sync: String, CaseIterable, Hashable, Sendable {
@@ -31,9 +33,8 @@ extension SQLiteJournal {
         /// The name of an SQLite VFS, for tests with faults; `nil` for the operating system's.
         package var fileSystem: String?
         package var pageByteCount = 8_192
-        /// The time that opening and closing wait for readers of the log, in milliseconds. Neither requires an empty
-        /// log.
-        package var busyMilliseconds: Int32 = 250
+        /// The time that opening and closing wait for readers of the log. Neither requires an empty log.
+        package var busyTimeout = Milliseconds(250)
 
         public init() {}
     }

@@ -175,7 +175,7 @@ public final class SQLiteJournal: Journal {
                 reservedLogByteCount = 0
             }
             if !isMarkedInUse { try markInUse() }
-            if needsRelaxing, batch == nil, ContinuousClock.now >= nextRelaxing { try relaxSync(waiting: 0) }
+            if needsRelaxing, batch == nil, ContinuousClock.now >= nextRelaxing { try relaxSync(waiting: .zero) }
             try body()
         } catch {
             connection.rollBack()
@@ -200,28 +200,28 @@ public final class SQLiteJournal: Journal {
         }
         isMarkedClean = false
         isMarkedInUse = true
-        if options.sync != .full { try relaxSync(waiting: options.busyMilliseconds) }
+        if options.sync != .full { try relaxSync(waiting: options.busyTimeout) }
     }
 
     /// Reduces the durability of later commits to the configured one.
     ///
     /// With `--sync off` not even a restarted log is synced, so the mark must be in the file itself before. A permanent
     /// reader prevents that, and until it ends every commit is fully synced.
-    private func relaxSync(waiting milliseconds: Int32) throws(JournalError) {
+    private func relaxSync(waiting timeout: Milliseconds) throws(JournalError) {
         nextRelaxing = .now + .seconds(1)
         needsRelaxing = true  // Stays set if the disk is full.
-        needsRelaxing = try !checkpoint(.truncating, waiting: milliseconds)
+        needsRelaxing = try !checkpoint(.truncating, waiting: timeout)
         if !needsRelaxing { try connection.setSync(options.sync) }
     }
 
     /// ``SQLiteConnection/checkpoint(_:waiting:)``, with the notifications of the sync marker.
     @discardableResult
     func checkpoint(
-        _ checkpoint: SQLiteConnection.Checkpoint, waiting milliseconds: Int32 = 0
+        _ checkpoint: SQLiteConnection.Checkpoint, waiting timeout: Milliseconds = .zero
     ) throws(JournalError) -> Bool {
         // Two checkpoints at once would block each other; and after a failed sync nothing may be copied.
         try copier?.finish()
-        return try connection.checkpoint(checkpoint, of: folder, waiting: milliseconds, syncMarker)
+        return try connection.checkpoint(checkpoint, of: folder, waiting: timeout, syncMarker)
     }
 
     /// Records an error that stops the journal permanently.
@@ -262,7 +262,7 @@ public final class SQLiteJournal: Journal {
             head = last
         }
         failure = .unusable(what: "could not write", cause: "the journal is closed", advice: "open it again")
-        try checkpoint(.truncating, waiting: options.busyMilliseconds)
+        try checkpoint(.truncating, waiting: options.busyTimeout)
         // The sync of the folder makes the file's time of change durable, which the sync marker has recorded.
         try folder.sync()
         try syncMarker.sync()
