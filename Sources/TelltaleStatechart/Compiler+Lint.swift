@@ -242,12 +242,12 @@ extension Compiler {
     private mutating func lintDone(of state: Int) {
         for transition in descriptions[state].transitions {
             switch transition.trigger {
-            case .done where !isDoable(state):
+            case .done where !canComplete(state):
                 warn(
                     transition.location, "\(name(of: state)) is never done",
                     advice: state == 0 ? "drop it: the machine's end is its owner's" : "drop its `onDone`")
             case .event(let name) where name.utf8.starts(with: Statechart.donePrefix.utf8):
-                guard !states.indices.contains(where: { isDoable($0) && doneName(of: $0) == name }) else { continue }
+                guard !states.indices.contains(where: { canComplete($0) && doneName(of: $0) == name }) else { continue }
                 warn(
                     transition.location, "no state is done by the name of \(quoted(name))",
                     advice: "name a state with states or regions by its path, behind `done.`")

@@ -45,7 +45,7 @@ extension Compiler {
             if rank(of: state) != nil { tables.hasRank.insert(state) }
             tables.ranks.append(rank(of: state))
             tables.parents.append(tree.nodes[state].parent)
-            tables.doneEvents.append(isDoable(state) ? event(doneName(of: state)) : -1)
+            tables.doneEvents.append(canComplete(state) ? event(doneName(of: state)) : -1)
         }
         var entry = EntrySet(tree: tree, history: [])
         entry.addWithDescendants(0)

@@ -17,7 +17,7 @@ extension Compiler {
                 case .always: groups.always.append(transition)
                 case .after(let delay): groups.add(transition, after: delay)
                 // `onDone` comes before the transitions that `on` has for the same event.
-                case .done: if isDoable(state) { groups.done.append(transition) }
+                case .done: if canComplete(state) { groups.done.append(transition) }
                 }
             }
             for name in description.deferred { groups.deferred.insert(event(name)) }

@@ -270,7 +270,7 @@ struct Compiler {
                 if case .event(let name) = transition.trigger { events.insert(Array(name.utf8)) }
             }
             for name in description.deferred { events.insert(Array(name.utf8)) }
-            if isDoable(state) { events.insert(Array(doneName(of: state).utf8)) }
+            if canComplete(state) { events.insert(Array(doneName(of: state).utf8)) }
         }
         func sorted(_ names: Set<[UInt8]>) -> [String] {
             names.sorted { $0.lexicographicallyPrecedes($1) }.map { String(decoding: $0, as: UTF8.self) }
@@ -286,7 +286,7 @@ struct Compiler {
         }
     }
 
-    func isDoable(_ state: Int) -> Bool { state > 0 && isComposite(state) }
+    func canComplete(_ state: Int) -> Bool { state > 0 && isComposite(state) }
 
     func doneName(of state: Int) -> String { Statechart.donePrefix + states[state].path }
 
