@@ -85,7 +85,7 @@ extension KindReader {
         let families = self.families(object)
         let url = template(object, "url", at: "")
         let views = self.views(
-            object["views"], plain: PlainViews(title: title, symbol: text(object, "symbol", at: "")))
+            object["views"], plain: DefaultViews(title: title, symbol: text(object, "symbol", at: "")))
 
         var machine: MachineText?
         if let json = object["machine"] {

@@ -17,9 +17,9 @@ extension KindReader {
     }
 
     mutating func lint(views: ActivityViews, families: Set<SupplementalFamily>) {
-        lintStill(views.compactLeading, letters: Limit.compactLetters, at: "views.compact.leading")
-        lintStill(views.compactTrailing, letters: Limit.compactLetters, at: "views.compact.trailing")
-        lintStill(views.minimal, letters: Limit.minimalLetters, at: "views.minimal")
+        lintInactive(views.compactLeading, letters: Limit.compactLetters, at: "views.compact.leading")
+        lintInactive(views.compactTrailing, letters: Limit.compactLetters, at: "views.compact.trailing")
+        lintInactive(views.minimal, letters: Limit.minimalLetters, at: "views.minimal")
         lintTextSizes(views.lockScreen, at: "views.lockScreen")
         lintTextSizes(views.expanded, at: "views.expanded")
         guard let small = views.small else { return }
@@ -43,7 +43,7 @@ extension KindReader {
     }
 
     /// Checks a view on which nothing can be tapped.
-    private mutating func lintStill(_ view: ViewTemplate, letters: Int, at path: String) {
+    private mutating func lintInactive(_ view: ViewTemplate, letters: Int, at path: String) {
         lintTextSizes(view, at: path)
         if case .buttons? = view.part(named: "buttons") {
             warn(

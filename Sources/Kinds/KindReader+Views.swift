@@ -9,7 +9,7 @@ extension KindReader {
     static let presentations = ["compact", "minimal", "lockScreen", "expanded", "small"]
 
     /// Reads `views`, with a default view for each that is absent.
-    mutating func views(_ json: JSON?, plain: PlainViews) -> ActivityViews {
+    mutating func views(_ json: JSON?, plain: DefaultViews) -> ActivityViews {
         var views = plain.views
         guard let json else {
             warn("views", "there are no views: plain ones are shown everywhere", advice: "add \"views\"")
@@ -225,7 +225,7 @@ extension Template.Part {
 }
 
 /// The default views: the title, the state and the progress.
-struct PlainViews {
+struct DefaultViews {
     var title: String
     var symbol: String?
 
