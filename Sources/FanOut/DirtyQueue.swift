@@ -6,7 +6,7 @@ internal import DequeModule
 /// A key that changes again while it waits keeps its place, and the change is folded into its row.
 public struct DirtyQueue: Sendable {
     /// The reason why a row stands for more than one commit, or is sent without a commit
-    /// (Protocols/Line/line-protocol.md §4).
+    /// (Protocols/Line/line-protocol.md §5).
     public enum Cause: String, Sendable {
         case slow, rate, resume
     }
@@ -43,7 +43,7 @@ public struct DirtyQueue: Sendable {
     }
 
     /// The largest number of milestones, and of alerts, that wait in one subscription. Also the largest number of
-    /// missed milestones that one row names (Protocols/Line/line-protocol.md §4).
+    /// missed milestones that one row names (Protocols/Line/line-protocol.md §5).
     public static let announcementLimit = 64
 
     /// The waiting keys, in order, as long as they are few and fresh. This form needs no table and can be compared as a

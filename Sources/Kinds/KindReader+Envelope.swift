@@ -61,7 +61,7 @@ extension KindReader {
     }
 
     /// Warns of an app name that an attribute of the protocol cannot carry: a device reports the app in front by this
-    /// name (Protocols/Line/line-protocol.md §1).
+    /// name (Protocols/Line/line-protocol.md §2).
     private mutating func lint(app: String) {
         checkLength(of: app, limit: Self.textLimit, at: "app")
         guard app.utf8.contains(where: { !(0x21...0x7E).contains($0) }) || app == "none" else { return }

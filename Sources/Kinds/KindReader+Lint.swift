@@ -196,7 +196,7 @@ extension KindReader {
         }
     }
 
-    /// The longest `state=` of a reply, which is an attribute's value (Protocols/Line/line-protocol.md §1), in bytes.
+    /// The longest `state=` of a reply, which is an attribute's value (Protocols/Line/line-protocol.md §2), in bytes.
     private static let statePathLimit = 256
 
     /// Reports machines whose active leaf paths, joined by commas, exceed an attribute's value on the wire.
@@ -271,6 +271,6 @@ extension KindReader {
 }
 
 extension EventName {
-    /// The types of `EVT` that report the activity's own lifecycle (Protocols/Line/line-protocol.md §3).
+    /// The types of `EVT` that report the activity's own lifecycle (Protocols/Line/line-protocol.md §4).
     static let lifecycle = ["start", "update", "end"]
 }

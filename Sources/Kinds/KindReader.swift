@@ -252,7 +252,7 @@ extension Diagnostic {
     }
 }
 
-/// The grammar of event names in Protocols/Line/line-protocol.md §1.
+/// The grammar of event names in Protocols/Line/line-protocol.md §2.
 enum EventName {
     static func isValid(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)

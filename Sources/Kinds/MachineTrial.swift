@@ -1,7 +1,7 @@
 internal import TelltaleModel
 public import TelltaleStatechart
 
-/// Runs a machine without a daemon, for `telltale kinds run` (Protocols/Line/line-protocol.md §8).
+/// Runs a machine without a daemon, for `telltale kinds run` (Protocols/Programs/README.md).
 ///
 /// The caller feeds bytes of input and takes ``output``. A line is an event's name, optionally with its content (`ready
 /// {"shelf":"B"}`), or `after 5m`, which advances the clock and fires due timers in order. Empty lines and lines that
@@ -48,7 +48,7 @@ public struct MachineTrial: Sendable {
         /// The largest number of timers that one line fires. A machine whose timers arm each other would never
         /// terminate.
         static let firings = 1_000_000
-        /// The size limit of attributes and content together, in bytes (Protocols/Line/line-protocol.md §1).
+        /// The size limit of attributes and content together, in bytes (Protocols/Line/line-protocol.md §11).
         static let content = 4096
     }
 

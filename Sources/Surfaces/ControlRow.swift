@@ -3,7 +3,7 @@ public import Machines
 public import TelltaleModel
 
 /// The row of a toggle or a button: its state, and the parts that its placement shows (Protocols/Line/line-protocol.md
-/// §5).
+/// §9).
 ///
 /// State: `control value assumed phase wanted shown available last ended`. Parts: `placement symbol title text tint
 /// hint status`. `unlock` means that the device must be unlocked before the control acts; `redacted` means that the

@@ -2,7 +2,7 @@ public import Kinds
 public import Machines
 public import TelltaleModel
 
-/// The body of a row in a surface view (Protocols/Line/line-protocol.md §4).
+/// The body of a row in a surface view (Protocols/Line/line-protocol.md §6).
 public enum SurfaceRow {
     /// Writes an embedded control as one JSON value. Returns `false`, and writes nothing, if the control is unknown.
     public typealias ControlWriter = (_ key: String, _ isInteractive: Bool, _ writer: inout JSONWriter) -> Bool

@@ -15,7 +15,7 @@ public struct SurfaceSettings: Hashable, Sendable {
     public enum CarPlayFallback: String, Hashable, Sendable {
         /// The compact halves, joined: iOS 26.
         case compact
-        /// The Lock Screen presentation, cut off: iOS 27 (V26-223).
+        /// The Lock Screen presentation, cut off: iOS 27 (Q9).
         case lockScreen
     }
 
@@ -24,7 +24,7 @@ public struct SurfaceSettings: Hashable, Sendable {
         case lockScreen, expanded
     }
 
-    /// The order on the watch, in CarPlay and on the desktop (Q8; Protocols/Line/line-protocol.md §4).
+    /// The order on the watch, in CarPlay and on the desktop (Q8; Protocols/Line/line-protocol.md §6).
     public var order = Order.relevance
     /// The order of apps on the Lock Screen (Q7). Within an app it is always by relevance, then by start.
     public var lockScreenOrder = Order.alert

@@ -3,11 +3,11 @@ internal import TelltaleModel
 internal import TelltaleWire
 
 extension ClientProtocol {
-    /// Processes one line after the greeting. Unknown verbs are ignored (Protocols/Line/line-protocol.md §2).
+    /// Processes one line after the greeting. Unknown verbs are ignored (Protocols/Line/line-protocol.md §3).
     mutating func handle(_ line: ServerLine, at now: Timestamp) {
         switch line.verb {
         case "OK", "ERR", "PONG": reply(line, at: now)
-        // Comments are the answer to a `HELP` and have no meaning elsewhere (Protocols/Line/line-protocol.md §2).
+        // Comments are the answer to a `HELP` and have no meaning elsewhere (Protocols/Line/line-protocol.md §3).
         case "#": if unanswered.first?.isHelp == true { item(line) }
         case "KIND", "HIST": item(line)
         case "SNAP" where line.integer("sub") == 0: item(line)

@@ -123,7 +123,8 @@ struct Arguments {
 // MARK: - Single arguments
 
 extension Arguments {
-    /// The prefix of events that a client may not send, because only machines raise them (Protocols/Kinds/README.md).
+    /// The prefix of events that a client may not send, because only machines raise them
+    /// (Protocols/Line/line-protocol.md §4).
     private static let internalEventPrefix: StaticString = "done."
     /// The longest heartbeat interval: a day, in milliseconds.
     private static let heartbeatLimit: Int64 = 86_400_000

@@ -15,7 +15,7 @@ public struct Request: Sendable {
     }
 }
 
-/// The request of a client: one case for each verb of Protocols/Line/line-protocol.md.
+/// The request of a client: one case for each verb of Protocols/Line/line-protocol.md §12.
 public enum Command: Sendable {
     case hello(Hello)
     case ping

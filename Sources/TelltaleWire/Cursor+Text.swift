@@ -7,7 +7,7 @@ extension Cursor: CustomStringConvertible {
     /// Parses `EPOCH:SEQ:SELECTION`: 16 lower-case hexadecimal digits, a decimal number without leading zeros, 4
     /// hexadecimal digits.
     ///
-    /// `nil` for anything else: a client sends a cursor back unchanged (Protocols/Line/line-protocol.md §4).
+    /// `nil` for anything else: a client sends a cursor back unchanged (Protocols/Line/line-protocol.md §7).
     public init?(_ text: some StringProtocol) {
         let text = String(text)
         let bytes = text.utf8.span

@@ -1,4 +1,4 @@
-/// The limits that the protocol defines (Protocols/Line/line-protocol.md §1), in bytes unless a name says otherwise.
+/// The limits that the protocol defines (Protocols/Line/line-protocol.md §11), in bytes unless a name says otherwise.
 public enum WireLimits {
     /// The longest line, without its line ending; written in the greeting.
     public static let lineLength = 65_536

@@ -1,6 +1,6 @@
 internal import TelltaleModel
 
-/// Splits a byte stream into lines (Protocols/Line/line-protocol.md §1).
+/// Splits a byte stream into lines (Protocols/Line/line-protocol.md §2).
 ///
 /// Lines end in LF, with an optional CR before it, and hold UTF-8 without control bytes. Empty lines and comments (`#`)
 /// are dropped. Memory is bounded by ``lineLengthLimit`` and one piece: only an unfinished line is kept, and its memory

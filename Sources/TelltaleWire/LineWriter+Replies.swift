@@ -1,6 +1,6 @@
 public import TelltaleModel
 
-/// The first line from a server (Protocols/Line/line-protocol.md §2).
+/// The first line from a server (Protocols/Line/line-protocol.md §3).
 public struct Greeting: Hashable, Sendable {
     /// The identity of the server's history.
     public var epoch: UInt64

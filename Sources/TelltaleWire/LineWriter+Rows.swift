@@ -1,7 +1,7 @@
 public import TelltaleModel
 
 /// The attributes of a row: its key and position, and the commits that were folded into it
-/// (Protocols/Line/line-protocol.md §4).
+/// (Protocols/Line/line-protocol.md §5).
 public struct RowHead: Sendable {
     /// The reason why commits were folded.
     public enum Fold: String, CaseIterable, Hashable, Sendable {

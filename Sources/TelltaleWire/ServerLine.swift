@@ -3,7 +3,7 @@ public import TelltaleModel
 /// One line from a server, as a client parses it.
 ///
 /// The parser validates no verbs or attributes, because a client ignores those that it does not know
-/// (Protocols/Line/line-protocol.md §2).
+/// (Protocols/Line/line-protocol.md §3).
 public struct ServerLine: Hashable, Sendable {
     /// `OK`, `UPD`, …; `#` for a line of help, whose text is then the only word.
     public var verb: String

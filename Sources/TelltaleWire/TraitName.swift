@@ -1,4 +1,4 @@
-/// A property of a device's situation, reported with `TRAIT` (Protocols/Line/line-protocol.md §4). The first value of
+/// A property of a device's situation, reported with `TRAIT` (Protocols/Line/line-protocol.md §8). The first value of
 /// each is the default.
 public enum TraitName: String, CaseIterable, Hashable, Sendable {
     case dashboard, foreground, locked, wrist, light, luminance, focus, standby

@@ -1,4 +1,4 @@
-/// The requests of a client (Protocols/Line/line-protocol.md §2 to §5).
+/// The requests of a client (Protocols/Line/line-protocol.md §12).
 public enum Verb: String, CaseIterable, Hashable, Sendable {
     case hello = "HELLO"
     case event = "EVT"

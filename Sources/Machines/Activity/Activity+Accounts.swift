@@ -24,7 +24,8 @@ extension Activity {
         return mark.isDismissed || mark.seenRev.map { $0 >= rev } ?? false
     }
 
-    /// The accounts in whose limits the activity counts: while pending, active or stale (table 2.1).
+    /// The accounts in whose limits the activity counts: while pending, active or stale (Protocols/Surfaces/rules.md
+    /// 2.1).
     public var occupiedAccounts: [String] {
         switch lifecycle {
         case .pending, .active, .stale: accounts.filter { !isDismissed(by: $0) }

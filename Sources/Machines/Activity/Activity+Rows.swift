@@ -24,7 +24,7 @@ extension Activity {
             stateTitle: leaf.map { traits(of: $0).title } ?? state, progress: progress)
     }
 
-    /// Appends the body of a `view=full` row (Protocols/Line/line-protocol.md §8) as one object.
+    /// Appends the body of a `view=full` row (Protocols/Line/line-protocol.md §6) as one object.
     ///
     /// While the activity is pending, `startedAt` is the time at which it will start.
     public func writeFullRow(to writer: inout JSONWriter) {

@@ -287,7 +287,8 @@ extension Activity {
         return milestones
     }
 
-    /// Ends the activity: its content is frozen, and it is removed at once or after its linger (table 2.1, L21–L23).
+    /// Ends the activity: its content is frozen, and it is removed at once or after its linger
+    /// (Protocols/Surfaces/rules.md 2.1, L21–L23).
     mutating func end(requested: Timestamp?, at now: Timestamp, _ outcome: inout ActivityOutcome) {
         machine.cancelDeadlines()
         endedAt = now

@@ -94,7 +94,8 @@ public struct Activity: Sendable {
     public internal(set) var lastAlertAt: Timestamp?
     /// Whether the last change came with an alert.
     public internal(set) var isAlerting = false
-    /// Whether it was stale from the start. No surface shows it before it becomes active (table 2.1, L3).
+    /// Whether it was stale from the start. No surface shows it before it becomes active (Protocols/Surfaces/rules.md
+    /// 2.1, L3).
     public internal(set) var isWithheld = false
 
     /// The state of the kind's machine.

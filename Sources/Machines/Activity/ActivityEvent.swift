@@ -49,7 +49,7 @@ public struct ActivityEvent: Hashable, Sendable {
     }
 }
 
-/// The tail of an `EVT`, under Apple's push names (Protocols/Line/line-protocol.md §3).
+/// The tail of an `EVT`, under Apple's push names (Protocols/Line/line-protocol.md §4).
 public struct EventDetails: Hashable, Sendable {
     /// `attributes`: an object, used at the start only.
     public var attributes: JSON?

@@ -5,7 +5,7 @@ public struct ActivitySettings: Hashable, Sendable {
     /// The size limit of attributes and content together, in bytes of compact JSON: 4,096, as APNs limits them
     /// (Protocols/Surfaces/rules.md A2).
     public var byteCountLimit = 4096
-    /// Whether an `end` older than the newest event ends the activity all the same.
+    /// Whether an `end` older than the newest event ends the activity all the same (Protocols/Surfaces/rules.md Q3).
     public var acceptsOldEnd = true
     /// The largest lead of an `at=` over the server's time (Protocols/Surfaces/rules.md B4): 8 h.
     public var aheadLimit = Milliseconds.hours(8)
@@ -15,7 +15,7 @@ public struct ActivitySettings: Hashable, Sendable {
     public init() {}
 }
 
-/// The largest number of live activities per account. Apple publishes no number.
+/// The largest number of live activities per account. Apple publishes no number (Protocols/Surfaces/rules.md Q1).
 public struct ActivityLimits: Hashable, Sendable {
     /// Per account and app.
     public var perApp = 5

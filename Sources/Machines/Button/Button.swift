@@ -3,9 +3,9 @@ public import TelltaleModel
 
 /// One button: an action that runs once at a time.
 ///
-/// Its transitions are Protocols/Line/line-protocol.md §5 and rows N1–N23 of `Protocols/Machines/button.table`. A
-/// button of a kind with `raises` works without a provider: its only effect is the event that it raises. With a
-/// provider, the event is raised after the provider has reported `DONE`.
+/// Its transitions are Protocols/Line/line-protocol.md §9 and rules N1–N23 of Protocols/Surfaces/rules.md, which
+/// `Protocols/Machines/button.table` tests. A button of a kind with `raises` works without a provider: its only effect
+/// is the event that it raises. With a provider, the event is raised after the provider has reported `DONE`.
 public struct Button: Hashable, Sendable {
     /// The operation in progress.
     public struct Flight: Hashable, Sendable {

@@ -26,7 +26,7 @@ public struct OperationID: Hashable, Comparable, Sendable, CustomStringConvertib
 /// A connection, by the number that the hub assigned. A number is used once between two restarts.
 public typealias ConnectionNumber = Int64
 
-/// The end of an operation. Each operation ends exactly once (Protocols/Line/line-protocol.md §5).
+/// The end of an operation. Each operation ends exactly once (Protocols/Line/line-protocol.md §9).
 public enum OperationResult: Hashable, Sendable {
     public enum Reason: String, CaseIterable, Hashable, Sendable {
         /// The provider reported `FAIL`.

@@ -33,7 +33,7 @@ public struct TapLedger: Sendable {
         var time: Timestamp
     }
 
-    /// The largest age of an id: 7 days, as for events (Protocols/Line/line-protocol.md §3).
+    /// The largest age of an id: 7 days, as for events (Protocols/Line/line-protocol.md §4).
     public static let ageLimit = Milliseconds.days(7)
     /// The largest number of ids. Taps are rare.
     public let countLimit: Int

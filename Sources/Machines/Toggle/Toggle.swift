@@ -3,9 +3,9 @@ public import TelltaleModel
 
 /// One toggle: the confirmed value of a device and the value that a person requested.
 ///
-/// Its transitions are Protocols/Line/line-protocol.md §5 and rows K1–K48 of `Protocols/Machines/toggle.table`. The
-/// confirmed value changes only when a provider reports it. The requested value is shown beside it until the operation
-/// ends with an ``OperationResult``.
+/// Its transitions are Protocols/Line/line-protocol.md §9 and rules K1–K48 of Protocols/Surfaces/rules.md, which
+/// `Protocols/Machines/toggle.table` tests. The confirmed value changes only when a provider reports it. The requested
+/// value is shown beside it until the operation ends with an ``OperationResult``.
 public struct Toggle: Hashable, Sendable {
     /// A value that a provider observed, and the time of the observation.
     public struct Observation: Hashable, Sendable {
