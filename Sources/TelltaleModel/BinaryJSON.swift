@@ -206,7 +206,7 @@ extension JSON {
 extension BinaryWriter {
     /// Sorts the `count` members from `start` on by name.
     ///
-    /// - Returns: `false` where two have the same name.
+    /// - Returns: `false` if two members have the same name.
     mutating func sortMembers(_ count: Int, from start: Int) -> Bool {
         let unordered = bytes(from: start)
         let form = unordered.span

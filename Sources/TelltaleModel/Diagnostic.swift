@@ -8,7 +8,7 @@ public struct Diagnostic: Hashable, Sendable, CustomStringConvertible {
     }
 
     public var severity: Severity
-    /// The file's name; empty where there is none.
+    /// The file's name; empty if there is none.
     public var file: String
     /// The location in the file, as a path of names and indices: `machine.states.brewing.on.ready[0].target`.
     public var path: String
