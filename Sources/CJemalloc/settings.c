@@ -1,5 +1,5 @@
 #include "CJemalloc.h"
 
-// By itself jemalloc gives memory back only while somebody allocates: a daemon that was busy and is idle now would keep
-// what it had at its busiest for as long as it is idle.
+// By default jemalloc returns memory to the system only during later allocations. An idle daemon would keep the memory of
+// its busiest moment. A background thread returns it.
 const char *malloc_conf = "background_thread:true";

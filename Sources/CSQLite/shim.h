@@ -3,7 +3,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Swift imports neither variadic functions nor macros that are more than a literal. */
+/* Swift cannot import variadic functions, and of macros only literals. */
 
 static inline int clibsqlite_keep_wal(sqlite3 *connection) {
     return sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)0);
@@ -16,8 +16,8 @@ static inline int clibsqlite_bind_empty_text(sqlite3_stmt *statement, int parame
 static const int clibsqlite_ioerr_write = SQLITE_IOERR_WRITE;
 static const int clibsqlite_ioerr_shmsize = SQLITE_IOERR_SHMSIZE;
 
-/* The operating system's error of the last failed call on the write-ahead log, or else on the file, or 0.
-   sqlite3_system_errno() does not know of those that fail a COMMIT. */
+/* The errno of the last failed call on the write-ahead log, or else on the file; 0 if there is none.
+   sqlite3_system_errno() does not report errors of a COMMIT. */
 static inline int clibsqlite_last_errno(sqlite3 *connection) {
     sqlite3_file *log = 0;
     int code = 0;
@@ -27,8 +27,8 @@ static inline int clibsqlite_last_errno(sqlite3 *connection) {
     return code;
 }
 
-/* Lengthens the write-ahead log with zeros up to `length` bytes, which SQLite takes for no frames at all. Does nothing
-   where it is as long already. After an error the log is as long as before. */
+/* Extends the write-ahead log to `length` bytes with zeros, which SQLite does not read as frames. Does nothing if the log
+   is already as long. After an error the log has its old length. */
 static inline int clibsqlite_lengthen_log(sqlite3 *connection, sqlite3_int64 length) {
     static const char zeros[1 << 16];
     sqlite3_file *log = 0;
@@ -48,7 +48,7 @@ static inline int clibsqlite_lengthen_log(sqlite3 *connection, sqlite3_int64 len
     return code;
 }
 
-/* Cuts the write-ahead log off behind its first `length` bytes. Whoever reads it must need no more of it. */
+/* Truncates the write-ahead log to `length` bytes. No reader may need the rest. */
 static inline int clibsqlite_cut_log(sqlite3 *connection, sqlite3_int64 length) {
     sqlite3_file *log = 0;
     sqlite3_int64 size = 0;
@@ -58,7 +58,7 @@ static inline int clibsqlite_cut_log(sqlite3 *connection, sqlite3_int64 length) 
     return code == SQLITE_OK && size > length ? log->pMethods->xTruncate(log, length) : code;
 }
 
-/* When the file was made, in nanoseconds since 1970, or 0 where the file system does not say. */
+/* The birth time of the file in nanoseconds since 1970; 0 if the file system does not record it. */
 static inline long long clibsqlite_birth_time(const char *path) {
     const int from_here = -100; /* AT_FDCWD; fcntl.h is another module's */
     struct statx status;

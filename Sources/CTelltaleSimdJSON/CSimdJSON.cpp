@@ -13,7 +13,7 @@ void csimdjson_free(csimdjson_parser *parser) { delete parser; }
 
 int csimdjson_parse(csimdjson_parser *parser, const uint8_t *bytes, size_t length, size_t depth_limit,
                     csimdjson_document *document) {
-  // simdjson sizes its stacks by `allocate`; a parse that outgrows the capacity would reset the depth to its default.
+  // `allocate` sets the depth limit. A parse beyond the capacity would allocate again with the default limit.
   if (parser->parser.capacity() < length || parser->parser.max_depth() != depth_limit) {
     size_t capacity = length < 4096 ? 4096 : length;
     if (auto error = parser->parser.allocate(capacity, depth_limit)) return error;

@@ -1,13 +1,14 @@
 public import TelltaleModel
 
-/// What goes out before a key's row and is never folded into it.
+/// A line that is sent before a key's row and is never folded into it.
 public enum Announcement: Hashable, Sendable {
-    /// A state that the definition marks as one was entered.
+    /// The activity entered a state that its definition marks as a milestone.
     case milestone(rev: Int64, state: String, at: Timestamp)
-    /// The alert's JSON object, as this subscription's surface shows it; empty where its row alone does.
+    /// The alert's JSON object, as this subscription's surface shows it. Empty on a surface that shows only the alert's
+    /// row.
     case alert(rev: Int64, json: [UInt8])
 
-    /// The commit that it belongs to.
+    /// The commit that caused the announcement.
     public var rev: Int64 {
         switch self {
         case .milestone(let rev, _, _), .alert(let rev, _): rev

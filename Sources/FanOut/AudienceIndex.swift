@@ -1,11 +1,11 @@
-/// Which keys each account's devices may be shown, without looking at those of the others.
+/// An index from an account to the keys that its devices may show.
 ///
-/// A key that is for some accounts stands in a list of each, one that is for everybody in a list of its kind. So what a
-/// device does costs what it can see, however much there is.
+/// A key with an audience is in the list of each of its accounts; a key without one is shared and is in the list of its
+/// kind. A lookup therefore costs as much as the keys that it returns, independent of how many exist.
 public struct AudienceIndex: Sendable {
-    /// Of each key: where it stands in the list of everybody's of its kind, or one of the two below.
+    /// For each key: its position in the shared list of its kind, or ``absent``, or ``withAccounts``.
     private var places: [Int32] = []
-    private var everybodys: [Int32: [Int32]] = [:]
+    private var shared: [Int32: [Int32]] = [:]
     private var personal: [Int32: [Int32]] = [:]
 
     private static let absent: Int32 = -1
@@ -17,9 +17,9 @@ public struct AudienceIndex: Sendable {
         Int(entity.rawValue) < places.count && places[entity] != Self.absent
     }
 
-    /// Lists a key that is not listed.
+    /// Adds a key that is not in the index.
     ///
-    /// - Parameter accounts: Whose devices may show it; none = everybody's.
+    /// - Parameter accounts: The accounts whose devices may show the key; empty for a key that every account may see.
     public mutating func insert(_ entity: EntityIndex, kind: Int32, accounts: some Sequence<Int32>) {
         while places.count <= Int(entity.rawValue) { places.append(Self.absent) }
         for account in accounts {
@@ -27,11 +27,12 @@ public struct AudienceIndex: Sendable {
             personal[account, default: []].append(entity.rawValue)
         }
         guard places[entity] == Self.absent else { return }
-        places[entity] = Int32(everybodys[kind]?.count ?? 0)
-        everybodys[kind, default: []].append(entity.rawValue)
+        places[entity] = Int32(shared[kind]?.count ?? 0)
+        shared[kind, default: []].append(entity.rawValue)
     }
 
-    /// Takes a key off the lists on which ``insert(_:kind:accounts:)`` put it, with the same words.
+    /// Removes a key. `kind` and `accounts` must be those that ``insert(_:kind:accounts:)`` was given. Does nothing for
+    /// an absent key.
     public mutating func remove(_ entity: EntityIndex, kind: Int32, accounts: some Sequence<Int32>) {
         guard contains(entity) else { return }
         let place = places[entity]
@@ -42,21 +43,22 @@ public struct AudienceIndex: Sendable {
             if personal[account]?.isEmpty == true { personal[account] = nil }
         }
         guard place >= 0 else { return }
-        if let moved = everybodys[kind]?.swapRemove(at: Int(place)) { places[EntityIndex(moved)] = place }
-        if everybodys[kind]?.isEmpty == true { everybodys[kind] = nil }
+        if let moved = shared[kind]?.swapRemove(at: Int(place)) { places[EntityIndex(moved)] = place }
+        if shared[kind]?.isEmpty == true { shared[kind] = nil }
     }
 
-    /// What the devices of `account` may be shown, in the order of the table.
+    /// The keys that the devices of `account` may show, in the order of their indices.
     ///
     /// - Parameters:
-    ///   - account: `nil` = one that nothing was ever meant for.
-    ///   - kind: Of everybody's keys, those of this kind alone. Personal ones are few, and come of every kind.
+    ///   - account: `nil` for an account that no key was ever restricted to.
+    ///   - kind: Limits the shared keys to this kind. The account's own keys come whatever their kind: they are few,
+    ///     and the caller filters them.
     public func visible(to account: Int32?, kind: Int32?) -> [EntityIndex] {
         var found: [Int32] = []
         if let kind {
-            found = everybodys[kind] ?? []
+            found = shared[kind] ?? []
         } else {
-            for list in everybodys.values { found += list }
+            for list in shared.values { found += list }
         }
         if let account, let own = personal[account] { found += own }
         found.sort()
@@ -65,7 +67,7 @@ public struct AudienceIndex: Sendable {
 }
 
 extension [Int32] {
-    /// Removes an element by putting the last one in its place, and returns that one where there was another.
+    /// Removes the element at `position` by moving the last one there. Returns the element that moved, if one did.
     @discardableResult
     fileprivate mutating func swapRemove(at position: Int) -> Int32? {
         guard indices.contains(position) else { return nil }

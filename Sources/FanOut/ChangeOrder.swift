@@ -1,6 +1,6 @@
-/// Every key in the order of its last change, so that a resume costs what changed and not what exists.
+/// Every key in the order of its last change, so that a resume costs as much as the keys that changed, not as all keys.
 ///
-/// A doubly linked list through two arrays: moving a key to the end is O(1), and so is dropping one.
+/// A doubly linked list over two arrays: moving a key to the end and removing one are O(1).
 public struct ChangeOrder: Sendable {
     private var next: [Int32] = []
     private var previous: [Int32] = []
@@ -12,7 +12,7 @@ public struct ChangeOrder: Sendable {
 
     public init() {}
 
-    /// `entity` has just changed.
+    /// Moves `entity` to the end, as the key that changed last.
     public mutating func touch(_ entity: EntityIndex) {
         let index = Int(entity.rawValue)
         while next.count <= index {
@@ -27,7 +27,7 @@ public struct ChangeOrder: Sendable {
         newest = entity.rawValue
     }
 
-    /// Forgets `entity`; does nothing when it is not there.
+    /// Removes `entity`; does nothing if it is absent.
     public mutating func remove(_ entity: EntityIndex) {
         let index = Int(entity.rawValue)
         guard index < next.count, next[index] != Self.absent else { return }
@@ -43,7 +43,8 @@ public struct ChangeOrder: Sendable {
         return index < next.count && next[index] != Self.absent
     }
 
-    /// The keys for which `isWanted` holds, from the newest back to the first for which it does not; oldest first.
+    /// The longest run of newest keys that all satisfy `isWanted`, oldest first. Stops at the first key from the end
+    /// that does not.
     public func suffix(while isWanted: (EntityIndex) -> Bool) -> [EntityIndex] {
         var found: [EntityIndex] = []
         var current = newest

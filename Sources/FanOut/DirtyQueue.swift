@@ -1,35 +1,36 @@
 internal import DequeModule
 
-/// What one subscription has yet to be sent: keys, never rendered messages.
+/// The keys that one subscription has yet to be sent. It holds no rendered messages.
 ///
-/// Keys leave in the order in which they became dirty, so a key that changes all the time cannot starve the others. A
-/// key that changes again while it waits keeps its place and is counted as folded.
+/// Keys are sent in the order in which they became dirty, so a key that changes all the time cannot starve the others.
+/// A key that changes again while it waits keeps its place, and the change is folded into its row.
 public struct DirtyQueue: Sendable {
-    /// Why a row stands for more than one commit, or comes although nothing was committed (protocol.md §4).
+    /// The reason why a row stands for more than one commit, or is sent without a commit
+    /// (Protocols/Line/line-protocol.md §5).
     public enum Cause: String, Sendable {
         case slow, rate, resume
     }
 
-    /// One key that waits.
+    /// The pending row of one key.
     public struct Entry: Sendable {
-        /// The oldest commit that the subscriber lacks of this key.
+        /// The oldest commit of this key that the subscriber lacks.
         public var firstCommit: Int64
-        /// Commits of the key itself that the row stands for beyond the first.
+        /// The commits of the key itself that the row stands for, beyond the first.
         public var foldedCount: Int64 = 0
         public var cause: Cause?
-        /// A commit changed the key itself. Where none did, what surrounds it changed what is drawn of it.
+        /// Whether a commit changed the key itself. If not, a change of its surroundings changed how it is drawn.
         public var hasOwnCommit = true
-        /// Part of the snapshot: its row is a `SNAP`.
+        /// Whether the row belongs to the snapshot and is sent as a `SNAP`.
         public var isSnapshot = false
-        /// A deletion is told even if this subscription never showed the key.
+        /// Whether a deletion is sent even if this subscription never showed the key.
         public var tellsDeletion = false
-        /// What goes out before the row, in order.
+        /// The lines that are sent before the row, in order.
         public var announcements: [Announcement] = []
-        /// Milestones that found no room, by state: the newest ``DirtyQueue/announcementLimit``.
+        /// The states of milestones that were dropped for lack of room: the newest ``DirtyQueue/announcementLimit``.
         public var missed: [String] = []
     }
 
-    /// A key that waits with one commit and nothing else to say: the usual one.
+    /// A waiting key with one commit and no other detail, which is the usual case.
     public struct FreshKey: Hashable, Sendable {
         public let entity: EntityIndex
         public let commit: Int64
@@ -37,65 +38,66 @@ public struct DirtyQueue: Sendable {
 
     public enum Item: Sendable {
         case row(EntityIndex, Entry)
-        /// The snapshot, or the resume, is complete.
+        /// The end of the snapshot or of the resume.
         case live
     }
 
-    /// The most milestones, and the most alerts, that wait in one subscription, and the most names of milestones that one
-    /// row says were missed (protocol.md §4).
+    /// The largest number of milestones, and of alerts, that wait in one subscription. Also the largest number of
+    /// missed milestones that one row names (Protocols/Line/line-protocol.md §5).
     public static let announcementLimit = 64
 
-    /// What waits while that is only a few fresh keys, in their order: without a table, and comparable as a whole.
-    /// When it is not empty, all the rest is.
+    /// The waiting keys, in order, as long as they are few and fresh. This form needs no table and can be compared as a
+    /// whole. While it is not empty, all other storage is empty.
     public private(set) var fresh: [FreshKey] = []
     private var order: Deque<Int32> = []
     private var entries: [Int32: Entry] = [:]
-    /// What `rate=` holds back, and what it has let go that has not left. One or none, in an array and not in an optional:
-    /// of a hundred thousand subscriptions hardly any has it, and this is a word where there is nothing.
+    /// The keys that `rate=` delays or has released, in an array of at most one element. Hardly any subscription has
+    /// one, and an empty array takes one word where an optional would take the size of the value.
     private var held: [HeldKeys] = []
-    private var milestones = Lane()
-    private var alerts = Lane()
-    /// What the announcements that wait, and the names of those that were missed, take in memory.
+    private var milestones = AnnouncementLane()
+    private var alerts = AnnouncementLane()
+    /// The memory of the waiting announcements and of the names of missed ones, in bytes.
     private var tellingByteCount = 0
 
     private static let liveMarker: Int32 = -1
-    /// About what one key takes in memory: in the order, and in the table.
+    /// The approximate memory of one key in the order and in the table, in bytes.
     private static let keyByteCount = 64
-    /// More keys than this are found quicker in a table.
+    /// The number of keys from which a lookup in the table is faster than a scan.
     private static let freshLimit = 16
 
     public init() {}
 
-    /// Nothing could be sent now.
+    /// Whether no item can be sent now. Delayed keys may still wait.
     public var isEmpty: Bool { fresh.isEmpty && order.isEmpty && firstReleased == nil }
-    /// Keys that wait, held back ones included.
+    /// The number of waiting keys, delayed ones included.
     public var count: Int { fresh.count + entries.count }
-    /// About what all of it takes in memory.
+    /// The approximate memory of the queue, in bytes.
     public var byteCount: Int {
         Self.keyByteCount * count + tellingByteCount + (held.isEmpty ? 0 : held[0].byteCount)
     }
 
-    /// When the next key that `rate=` holds back may leave, in milliseconds of the monotonic clock.
+    /// The time at which `rate=` releases the next key, in milliseconds of the monotonic clock.
     public var nextRelease: Int64? { held.isEmpty ? nil : held[0].nextRelease }
 
     public func contains(_ entity: EntityIndex) -> Bool {
         entries[entity.rawValue] != nil || fresh.contains { $0.entity == entity }
     }
 
-    /// The oldest commit that the subscriber lacks, or `nil` when it lacks none: a cursor must stay below it.
+    /// The oldest commit that the subscriber lacks, or `nil` if it lacks none. The subscription's cursor must stay
+    /// below it.
     ///
-    /// - Complexity: O(1), whatever is held back: it is asked for every row.
+    /// - Complexity: O(1), however many keys are delayed, because it is read for every row.
     public var oldestMissingCommit: Int64? {
         if let first = fresh.first { return first.commit }
-        // The order is that of first commits, so the first key stands for all; held back ones have left the order.
+        // The order follows first commits, so its first key has the oldest one. Delayed keys are not in the order.
         let waiting = order.first { $0 != Self.liveMarker }.flatMap { entries[$0]?.firstCommit }
         guard !held.isEmpty, let oldest = held[0].oldestCommit else { return waiting }
         return min(waiting ?? oldest, oldest)
     }
 
-    /// A commit changed `entity`.
+    /// Records that a commit changed `entity`.
     ///
-    /// - Returns: Whether it was not waiting yet.
+    /// - Returns: `true` if the key was not waiting yet.
     @discardableResult
     public mutating func mark(_ entity: EntityIndex, commit: Int64) -> Bool {
         if order.isEmpty, entries.isEmpty, fresh.count < Self.freshLimit,
@@ -114,16 +116,17 @@ public struct DirtyQueue: Sendable {
         return true
     }
 
-    /// Lets a key that does not wait, wait with what `entry` says of it.
+    /// Adds a key that is not waiting, with the given entry.
     public mutating func insert(_ entity: EntityIndex, _ entry: Entry) {
         tabulate()
         entries[entity.rawValue] = entry
         order.append(entity.rawValue)
     }
 
-    /// What surrounds `entity` changed what is shown of it; no commit of its own is missing.
+    /// Records that a change of its surroundings changed how `entity` is drawn. It misses no commit of its own.
     ///
-    /// - Parameter firstCommit: The commit of what surrounds it, or the next one where there is none.
+    /// - Parameter firstCommit: The commit that changed the surroundings, or the next commit if none did.
+    /// - Returns: `true` if the key was not waiting yet.
     @discardableResult
     public mutating func markChangedSurroundings(_ entity: EntityIndex, firstCommit: Int64) -> Bool {
         tabulate()
@@ -133,7 +136,7 @@ public struct DirtyQueue: Sendable {
         return true
     }
 
-    /// `entity` belongs to the snapshot.
+    /// Adds `entity` as part of the snapshot. Returns `true` if it was not waiting yet.
     @discardableResult
     public mutating func markSnapshot(_ entity: EntityIndex, firstCommit: Int64) -> Bool {
         tabulate()
@@ -143,7 +146,8 @@ public struct DirtyQueue: Sendable {
         return true
     }
 
-    /// `entity` may have changed since the cursor of a resume.
+    /// Adds `entity` because it may have changed since the cursor of a resume. Returns `true` if it was not waiting
+    /// yet.
     @discardableResult
     public mutating func markResume(_ entity: EntityIndex, firstCommit: Int64) -> Bool {
         tabulate()
@@ -153,16 +157,16 @@ public struct DirtyQueue: Sendable {
         return true
     }
 
-    /// All that has been marked so far is the snapshot or the resume; ``Item/live`` comes after it.
+    /// Ends the snapshot or the resume: ``Item/live`` follows all keys that were marked so far.
     public mutating func markLive() {
         tabulate()
         order.append(Self.liveMarker)
     }
 
-    /// Lets `announcement` go out before the row of `entity`, which is waiting.
+    /// Adds an announcement that is sent before the row of `entity`, which must be waiting.
     ///
-    /// When 64 of its sort wait, the oldest makes room: a milestone is named in its row's `missed`, where the newest 64
-    /// names stand.
+    /// If ``announcementLimit`` of its sort already wait, the oldest is dropped. A dropped milestone is named in the
+    /// `missed` list of its row.
     public mutating func announce(_ announcement: Announcement, before entity: EntityIndex) {
         tabulate()
         guard entries[entity.rawValue] != nil else { return }
@@ -176,7 +180,7 @@ public struct DirtyQueue: Sendable {
         }
     }
 
-    /// Removes what should be sent next.
+    /// Removes and returns the item that is sent next.
     public mutating func popFirst() -> Item? {
         if !fresh.isEmpty {
             let first = fresh.removeFirst()
@@ -194,8 +198,8 @@ public struct DirtyQueue: Sendable {
 
     private var firstReleased: HeldKeys.Place? { held.isEmpty ? nil : held[0].firstReleased }
 
-    /// Removes what stands first in the order, or what was held back and has been missing for as long: that was dirty
-    /// before.
+    /// Removes the first key of the order, or the first released key if its first commit is as old or older: it became
+    /// dirty earlier.
     private mutating func popFirstKey() -> Int32? {
         guard let released = firstReleased else { return order.popFirst() }
         if let raw = order.first, let commit = entries[raw]?.firstCommit, commit < released.commit {
@@ -205,12 +209,14 @@ public struct DirtyQueue: Sendable {
         return released.raw
     }
 
-    /// Removes ``fresh``: it has been sent as a whole.
+    /// Empties ``fresh`` after the caller has sent all of it.
     public mutating func removeFresh() {
         fresh.removeAll(keepingCapacity: true)
     }
 
-    /// Puts back what ``popFirst()`` gave, until the monotonic clock shows `time`: its key's rate is used up.
+    /// Puts back an item of ``popFirst()`` because its key has used up its rate.
+    ///
+    /// - Parameter time: The end of the delay, in milliseconds of the monotonic clock.
     public mutating func delay(_ entity: EntityIndex, _ entry: Entry, until time: Int64) {
         tabulate()
         var entry = entry
@@ -222,12 +228,12 @@ public struct DirtyQueue: Sendable {
         held[0].insert(HeldKeys.Place(commit: entry.firstCommit, raw: entity.rawValue), until: time)
     }
 
-    /// Lets leave what was held back until `time` or before, in the order in which it became dirty.
+    /// Releases every key whose delay ends at `time` or earlier, in the order in which the keys became dirty.
     public mutating func release(at time: Int64) {
         if !held.isEmpty { held[0].release(at: time) }
     }
 
-    /// Gives back the memory of what waited, where nothing does.
+    /// Frees the memory of every part that is empty.
     public mutating func trim() {
         if fresh.isEmpty { fresh = [] }
         if order.isEmpty { order = [] }
@@ -237,10 +243,10 @@ public struct DirtyQueue: Sendable {
         alerts.trim()
     }
 
-    /// Every key that waits, in no particular order.
+    /// The waiting keys, in no particular order.
     public var waiting: some Sequence<EntityIndex> { fresh.map(\.entity) + entries.keys.map { EntityIndex($0) } }
 
-    /// Goes over to the table, which can say anything of a key.
+    /// Moves the fresh keys to the table, which can hold an entry with more detail.
     private mutating func tabulate() {
         for key in fresh {
             entries[key.entity.rawValue] = Entry(firstCommit: key.commit)
@@ -254,7 +260,8 @@ public struct DirtyQueue: Sendable {
         guard let position, let dropped = entries[raw]?.announcements.remove(at: position) else { return }
         forget([dropped], of: raw)
         guard case .milestone(_, let state, _) = dropped else { return }
-        // A reader that takes nothing would be owed a line of megabytes; that it lacks many, `skip` says.
+        // The list is bounded, so that a stalled reader is not owed a line of megabytes. `skip` counts all that it
+        // missed.
         if entries[raw]?.missed.count == Self.announcementLimit, let oldest = entries[raw]?.missed.removeFirst() {
             tellingByteCount -= oldest.byteCount
         }
@@ -283,36 +290,15 @@ public struct DirtyQueue: Sendable {
             }
         }
     }
-
-    /// Announcements of one sort that wait, oldest first. At most ``announcementLimit`` and one: a scan is short.
-    private struct Lane: Sendable {
-        private var waiting: [(raw: Int32, rev: Int64)] = []
-
-        var count: Int { waiting.count }
-        var oldest: (raw: Int32, rev: Int64)? { waiting.first }
-
-        mutating func insert(_ raw: Int32, rev: Int64) {
-            // Nearly always the newest; but what is held back comes again, behind newer ones of other keys.
-            let place = waiting.lastIndex { $0.rev <= rev }.map { $0 + 1 } ?? 0
-            waiting.insert((raw, rev), at: place)
-        }
-
-        mutating func trim() { if waiting.isEmpty { waiting = [] } }
-
-        mutating func remove(_ raw: Int32, rev: Int64) {
-            guard let position = waiting.firstIndex(where: { $0.raw == raw && $0.rev == rev }) else { return }
-            waiting.remove(at: position)
-        }
-    }
 }
 
 extension String {
-    /// About what it takes in memory where it is held.
+    /// The approximate memory of a stored text, in bytes.
     fileprivate var byteCount: Int { MemoryLayout<String>.stride + utf8.count }
 }
 
 extension Announcement {
-    /// The same of an announcement.
+    /// The approximate memory of a stored announcement, in bytes.
     fileprivate var byteCount: Int {
         switch self {
         case .milestone(_, let state, _): MemoryLayout<Self>.stride + state.utf8.count
@@ -322,7 +308,7 @@ extension Announcement {
 }
 
 extension DirtyQueue.Entry {
-    /// Commits of the key itself, and nothing beside its row.
+    /// Makes an entry for commits of the key itself, without announcements.
     public init(commit: Int64, foldedCount: Int64) {
         self.init(firstCommit: commit, foldedCount: foldedCount, cause: foldedCount > 0 ? .slow : nil)
     }
@@ -330,7 +316,7 @@ extension DirtyQueue.Entry {
     fileprivate mutating func fold() {
         // A row of a snapshot stands for a state, not for a commit.
         guard !isSnapshot else { return }
-        // One that came for its surroundings stands for no commit yet: this is its first.
+        // An entry that was made for changed surroundings stands for no commit yet; this is its first.
         guard hasOwnCommit else {
             hasOwnCommit = true
             return

@@ -1,4 +1,4 @@
-/// A key's place in the hub's tables: small, dense, and good for this process alone.
+/// A key's position in the hub's tables: small, dense, and valid within this process only.
 public struct EntityIndex: Hashable, Comparable, Sendable {
     public let rawValue: Int32
 
@@ -9,7 +9,7 @@ public struct EntityIndex: Hashable, Comparable, Sendable {
     public static func < (left: EntityIndex, right: EntityIndex) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// A subscription's place in the hub's tables.
+/// A subscription's position in the hub's tables.
 public struct SubscriptionIndex: Hashable, Sendable {
     public let rawValue: Int32
 
@@ -18,7 +18,7 @@ public struct SubscriptionIndex: Hashable, Sendable {
     }
 }
 
-/// A place in an array by such an index. Positions are handed out from 0, so the conversion cannot fail.
+/// Subscripts by index. Indices count up from 0, so the conversion to `Int` cannot fail.
 extension Array {
     public subscript(_ index: EntityIndex) -> Element {
         _read { yield self[Int(index.rawValue)] }

@@ -1,12 +1,12 @@
 internal import HeapModule
 
-/// The keys of one subscription that `rate=` holds back, and those of them that may leave again.
+/// The keys of one subscription that `rate=` delays, and those whose delay has ended but that have not been sent.
 ///
-/// Who follows everything there is at one row a second has thousands of them, and each row that leaves asks for the
-/// oldest commit of them all: that is O(1), and holding a key back, letting it go and taking it out are O(log n),
+/// A subscriber of every key at one row a second has thousands of delayed keys, and each row that it is sent needs the
+/// oldest commit among them. Reading that is O(1); delaying a key, releasing it and removing it are O(log n),
 /// amortised.
 struct HeldKeys: Sendable {
-    /// A key by the first commit that its reader lacks.
+    /// A key, ordered by the first commit that its reader lacks.
     struct Place: Comparable, Sendable {
         let commit: Int64
         let raw: Int32
@@ -14,7 +14,7 @@ struct HeldKeys: Sendable {
         static func < (left: Place, right: Place) -> Bool { (left.commit, left.raw) < (right.commit, right.raw) }
     }
 
-    /// A key by the moment from which it may leave.
+    /// A key, ordered by the time from which it may be sent.
     private struct Delay: Comparable, Sendable {
         let time: Int64
         let place: Place
@@ -24,63 +24,65 @@ struct HeldKeys: Sendable {
 
     private var delays = Heap<Delay>()
     private var released = Heap<Place>()
-    /// The places of all `delays`, and those of some that are over: a heap gives up its first element alone, and these
-    /// end in another order than theirs.
+    /// The places of all `delays`, and of some that have ended. A heap removes only its first element, and delays end
+    /// in another order than that of their commits.
     private var places = Heap<Place>()
-    /// Which of `places` are over. Where its first is the first of `places` too, both go.
-    private var over = Heap<Place>()
+    /// The elements of `places` whose delay has ended. While both heaps have the same first element, it is removed from
+    /// both.
+    private var ended = Heap<Place>()
 
-    /// So many delays that are over may be kept whatever there is, so that a few keys are not sorted all the time.
+    /// The number of ended delays that may stay whatever the number of active ones, so that a few keys do not rebuild
+    /// the heap all the time.
     private static let spareCount = 32
 
     var isEmpty: Bool { delays.isEmpty && released.isEmpty }
 
-    /// When the next key may leave.
+    /// The time at which the next delay ends, in milliseconds of the monotonic clock.
     var nextRelease: Int64? { delays.min?.time }
 
-    /// The oldest first commit of all keys.
+    /// The oldest first commit of all keys, delayed or released.
     var oldestCommit: Int64? {
         guard let delayed = places.min?.commit else { return released.min?.commit }
         return released.min.map { min($0.commit, delayed) } ?? delayed
     }
 
-    /// The key that leaves next: of those that may, the one that has been missing for longest.
+    /// The key that is sent next: of the released ones, the one with the oldest first commit.
     var firstReleased: Place? { released.min }
 
-    /// What all of it takes in memory: about so much for each key, whatever has happened.
+    /// The approximate memory of all keys, in bytes.
     var byteCount: Int {
         MemoryLayout<Delay>.stride * delays.count
-            + MemoryLayout<Place>.stride * (released.count + places.count + over.count)
+            + MemoryLayout<Place>.stride * (released.count + places.count + ended.count)
     }
 
-    /// Holds a key back that is not here.
+    /// Delays a key that is not present until `time`, in milliseconds of the monotonic clock.
     mutating func insert(_ place: Place, until time: Int64) {
         delays.insert(Delay(time: time, place: place))
         places.insert(place)
     }
 
-    /// Lets go what was held back until `time` or before.
+    /// Ends every delay whose time is `time` or earlier.
     mutating func release(at time: Int64) {
         guard let first = delays.min, first.time <= time else { return }
         while let next = delays.min, next.time <= time {
             delays.removeMin()
             released.insert(next.place)
-            over.insert(next.place)
+            ended.insert(next.place)
         }
-        forgetOver()
+        removeEnded()
     }
 
     mutating func removeFirstReleased() { released.removeMin() }
 
-    private mutating func forgetOver() {
-        guard over.count <= delays.count + Self.spareCount else {
-            // One that is held back for long keeps all that ended behind it.
+    private mutating func removeEnded() {
+        guard ended.count <= delays.count + Self.spareCount else {
+            // A single long delay keeps every place that ended behind it, so the heap is rebuilt.
             places = Heap(delays.unordered.map(\.place))
-            over = Heap()
+            ended = Heap()
             return
         }
-        while let first = over.min, first == places.min {
-            over.removeMin()
+        while let first = ended.min, first == places.min {
+            ended.removeMin()
             places.removeMin()
         }
     }

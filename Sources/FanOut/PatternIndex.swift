@@ -1,6 +1,6 @@
-/// Which subscriptions follow a key, without looking at the others.
+/// An index from a key to the subscriptions that follow it. A lookup does not visit other subscriptions.
 public struct PatternIndex: Sendable {
-    /// What a subscription follows, in terms of the hub's tables.
+    /// The pattern of a subscription, in terms of the hub's tables.
     public enum Selector: Hashable, Sendable {
         case all
         case kind(Int32)
@@ -33,7 +33,7 @@ public struct PatternIndex: Sendable {
         }
     }
 
-    /// Whether more than one subscription follows `entity`, which is of `kind`.
+    /// Whether at least two subscriptions follow `entity`, which is of `kind`.
     public func hasSeveralFollowers(of entity: EntityIndex, _ kind: Int32) -> Bool {
         var count = all.count
         if count < 2 { count += byKey[entity.rawValue]?.count ?? 0 }
@@ -41,7 +41,7 @@ public struct PatternIndex: Sendable {
         return count > 1
     }
 
-    /// Appends every subscription that follows `entity`, which is of `kind`.
+    /// Appends every subscription that follows `entity`, which is of `kind`, to `followers`, in no particular order.
     public func appendFollowers(of entity: EntityIndex, _ kind: Int32, to followers: inout [SubscriptionIndex]) {
         followers += all
         if let more = byKind[kind] { followers += more }

@@ -1,11 +1,11 @@
-/// A journal that forgets everything with its process: for tests and for the simulator.
+/// A journal in memory, for tests and for the simulator.
 ///
-/// ``contents`` is what a disk would hold. A crash is a new journal made from it.
+/// ``contents`` is the durable state. A test simulates a crash with a new journal that is made from it.
 public final class InMemoryJournal: Journal {
-    /// What would be on the disk.
+    /// The durable state.
     public struct Contents: Hashable, Sendable {
         public var epoch: UInt64
-        /// Oldest first; with gaps where records were pruned.
+        /// Oldest first, with gaps for pruned records.
         public var records: [JournalRecord] = []
         public var lastSequence: Int64 = 0
         public var prunedThrough: Int64 = 0
@@ -21,12 +21,13 @@ public final class InMemoryJournal: Journal {
 
     public private(set) var contents: Contents
     public let opening: JournalOpening
-    /// What was written and not committed.
+    /// Records that were written and not committed.
     private var batch: [JournalRecord] = []
     private var draft: (sequence: Int64, chunks: [[UInt8]])?
     private var failure: JournalError?
 
-    /// Thrown by the next writes for as long as it is set: a full disk until `nil` again, anything else for ever.
+    /// Thrown by every write while it is set. A full disk recovers when this becomes `nil`; any other fault is
+    /// permanent.
     public var fault: JournalError?
 
     public init(epoch: UInt64) {
@@ -34,7 +35,7 @@ public final class InMemoryJournal: Journal {
         opening = JournalOpening(ending: .new)
     }
 
-    /// Opens what an earlier journal left behind.
+    /// Opens the durable state of an earlier journal.
     public init(_ contents: Contents) {
         self.contents = contents
         opening = JournalOpening(ending: contents.isClosed ? .clean : .unclean)
@@ -87,7 +88,7 @@ public final class InMemoryJournal: Journal {
         batch = []
     }
 
-    /// What cannot be written takes its batch with it.
+    /// An error discards the batch that the part belongs to.
     private func checkWritable(dropping part: [JournalRecord]) throws(JournalError) {
         do throws(JournalError) {
             try checkWritable("could not write \(batch.count + part.count) records")

@@ -1,86 +1,86 @@
-/// The durable record of everything that was accepted, in order.
+/// The durable, ordered log of everything that was accepted.
 ///
-/// All calls block, and all come from one thread at a time: first from the one that recovers, then from those of a
-/// ``JournalWriter``. What a call returned is durable.
+/// All calls block, and all come from one thread at a time: first the recovering thread, then that of a
+/// ``JournalWriter``. Everything that a call has written is durable when the call returns.
 ///
-/// A recovery opens the journal, reads ``snapshot`` chunk by chunk, then ``readRecords(after:limit:)`` from the
-/// snapshot's sequence on until it gives none.
+/// A recovery opens the journal, reads ``snapshot`` chunk by chunk, and then calls ``readRecords(after:limit:)`` from
+/// the snapshot's sequence on until it returns none.
 public protocol Journal: AnyObject {
-    /// The lineage of this history: another one whenever history may have been lost or forked.
+    /// The identity of this history. It is replaced whenever history may have been lost or forked.
     var epoch: UInt64 { get }
 
-    /// Whether a commit waits for nothing outside the process, so that it costs less than waking another thread for it.
-    /// `false` where a journal does not say.
+    /// Whether a commit waits for nothing outside the process and thus costs less than waking another thread. `false`
+    /// by default.
     var isImmediate: Bool { get }
 
-    /// How the journal was found.
+    /// The state of the journal when it was opened.
     var opening: JournalOpening { get }
 
-    /// The sequence of the newest record, 0 = there is none.
+    /// The sequence of the newest record; 0 if there is none.
     var lastSequence: Int64 { get }
 
-    /// Records at or before it may be missing, because they were pruned; none after it.
+    /// Records up to and including this one may have been pruned; none after it.
     var prunedThrough: Int64 { get }
 
-    /// The newest whole snapshot.
+    /// The newest complete snapshot.
     var snapshot: JournalSnapshot? { get }
 
-    /// One chunk of ``snapshot``, as it was written. Counts from 0.
+    /// Reads one chunk of ``snapshot``, as it was written. `index` counts from 0.
     func readChunk(_ index: Int) throws(JournalError) -> [UInt8]
 
-    /// The records that follow `sequence`, oldest first, at most `limit` of them; none at the end.
+    /// Reads up to `limit` records after `sequence`, oldest first; none at the end.
     ///
-    /// After ``prunedThrough`` they are without gaps, or it throws ``JournalError/corrupt(place:advice:)``.
+    /// - Throws: ``JournalError/corrupt(place:advice:)`` for a gap after ``prunedThrough``.
     func readRecords(after sequence: Int64, limit: Int) throws(JournalError) -> [JournalRecord]
 
-    /// One record, or `nil` when it was pruned or never was.
+    /// Reads one record; `nil` if it was pruned or never existed.
     func record(at sequence: Int64) throws(JournalError) -> JournalRecord?
 
-    /// Writes the next part of a batch. Nobody is told of it, and nothing of it is there, until ``commit()``.
+    /// Writes the next part of a batch. It is neither durable nor readable until ``commit()``.
     ///
-    /// So a long batch is on its way to the disk while its end is still being decided. Until it is committed nothing else
-    /// may be called. When this throws, the whole batch is gone, and the next part begins another.
+    /// So the beginning of a long batch is written while its end is still being decided. Until the commit no other call
+    /// is allowed. If this throws, the whole batch is discarded and the next part begins another one.
     ///
-    /// - Precondition: The first record's sequence is one more than that of the record before it in the batch, or than
-    ///   ``lastSequence``, and so on without gaps.
+    /// - Precondition: Sequences have no gaps, from the record after ``lastSequence`` on.
     func write(_ part: [JournalRecord]) throws(JournalError)
 
-    /// Syncs the batch that was written: all of it or nothing. Without one it does nothing.
+    /// Syncs the written batch: all of it or nothing. Does nothing without a batch.
     func commit() throws(JournalError)
 
-    /// Begins a snapshot of the state after the record `sequence`; an unfinished one is dropped.
+    /// Begins a snapshot of the state after the record `sequence`, and discards an unfinished one.
     ///
-    /// The one that is there stays ``snapshot`` until ``finishSnapshot()``. Batches may be appended in between.
+    /// The existing ``snapshot`` stays until ``finishSnapshot()``. Batches may be appended in between.
     ///
-    /// - Precondition: `sequence` lies between that of ``snapshot`` and ``lastSequence``.
+    /// - Precondition: `sequence` is between that of ``snapshot`` and ``lastSequence``.
     func beginSnapshot(at sequence: Int64) throws(JournalError)
 
-    /// Adds a chunk, best between 64 KiB and 1 MiB long: a batch waits until the chunk before it is written.
+    /// Adds a chunk, preferably of 64 KiB to 1 MiB, because a batch waits until the chunk before it is written.
     ///
     /// - Precondition: A snapshot was begun.
     func appendToSnapshot(_ chunk: [UInt8]) throws(JournalError)
 
-    /// Makes what was begun the ``snapshot``.
+    /// Makes the begun snapshot the ``snapshot``.
     ///
     /// - Precondition: A snapshot was begun.
     func finishSnapshot() throws(JournalError)
 
-    /// Drops what was begun, if anything was.
+    /// Discards the begun snapshot, if there is one.
     func abandonSnapshot() throws(JournalError)
 
-    /// Notes what nobody needs any more; ``tidy()`` takes it away.
+    /// Records that data is no longer needed; ``tidy()`` removes it.
     ///
-    /// What the newest snapshot does not contain is kept until one does, because a replay needs it.
+    /// Records after the newest snapshot are kept until a snapshot contains them, because a replay needs them.
     func prune(_ pruning: Pruning) throws(JournalError)
 
-    /// Does a little of what can wait: pruning, dropping old snapshots. Takes some milliseconds at most.
+    /// Does one step of deferred work: pruning, or removing old snapshots. Takes a few milliseconds at most.
     ///
-    /// - Returns: Whether there is more to do now.
+    /// - Returns: Whether there is more work.
     func tidy() throws(JournalError) -> Bool
 
-    /// Ends in order, so that the next opening finds ``JournalOpening/Ending/clean``. The journal is unusable then.
+    /// Closes the journal, so that the next opening finds ``JournalOpening/Ending/clean``. No other call is allowed
+    /// afterwards.
     ///
-    /// A journal that is dropped without it ends as if the process had been killed.
+    /// A journal that is released without this call is in the same state as after a kill of the process.
     func close() throws(JournalError)
 }
 
@@ -89,17 +89,17 @@ extension Journal {
 
     /// Writes a batch and syncs it: all of it or nothing.
     ///
-    /// - Precondition: As of ``write(_:)``, and no batch is being written.
+    /// - Precondition: That of ``write(_:)``, and no batch is being written.
     public func append(_ batch: [JournalRecord]) throws(JournalError) {
         try write(batch)
         try commit()
     }
 
-    /// The history of an entity backwards: the record at `sequence`, the one before it, and so on, newest first.
+    /// Reads the history of an entity backwards: the record at `sequence`, the entity's record before it, and so on.
     ///
-    /// Ends early where the older part was pruned.
+    /// Ends early at a record that was pruned.
     ///
-    /// - Parameter limit: How many records at most; go on with the last one's ``JournalRecord/previous``.
+    /// - Parameter limit: The largest number of records. Continue with the last one's ``JournalRecord/previous``.
     public func readChain(endingAt sequence: Int64, limit: Int) throws(JournalError) -> [JournalRecord] {
         var chain: [JournalRecord] = []
         var next = sequence
@@ -118,7 +118,7 @@ extension Journal {
         return chain
     }
 
-    /// Writes a whole snapshot at once.
+    /// Writes a whole snapshot.
     public func writeSnapshot(at sequence: Int64, chunks: some Sequence<[UInt8]>) throws(JournalError) {
         try beginSnapshot(at: sequence)
         for chunk in chunks { try appendToSnapshot(chunk) }
@@ -128,6 +128,6 @@ extension Journal {
 
 /// The commands that errors recommend.
 public enum JournalAdvice {
-    /// For what is damaged, where the folder is not known.
+    /// For damage, if the folder is not known.
     public static let repair = "run: telltale journal repair DIR"
 }

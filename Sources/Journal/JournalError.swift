@@ -1,23 +1,24 @@
-/// What a journal could not do. Each says what, where, and what to do about it.
+/// The failure of a journal's operation, with its object, its cause and the remedy.
 public enum JournalError: Error, Hashable, Sendable {
-    /// The disk, a quota or a size limit is full. Nothing was half written, and the next call may succeed.
+    /// The disk, a quota or a size limit is full. Nothing was written partially, and the next call may succeed.
     case full(what: String, cause: String)
-    /// A sync or an input/output error. What is on the disk is unknown, so every later write fails too: stop
-    /// acknowledging, say so, and leave. A restart reads what is really there.
+    /// A sync or an input/output error. The content of the disk is unknown, so every later write fails as well. The
+    /// daemon stops acknowledging, reports the error and exits; a restart reads the actual content.
     case failed(what: String, cause: String)
-    /// Something beside the journal is in the way: a permission, a file in a folder's place, another program. What is
-    /// on the disk is as it was.
+    /// A fault outside the journal: a permission, a file in a folder's place, another program. The content of the disk
+    /// is unchanged.
     case unusable(what: String, cause: String, advice: String)
-    /// The journal does not hold what was written. The place is a file, with a record, chunk or byte where known.
+    /// The content differs from what was written. The place is a file, with a record, chunk or byte if known.
     case corrupt(place: String, advice: String)
-    /// Another process has the folder.
+    /// Another process uses the folder.
     case locked(folder: String, by: String)
-    /// The file is not ours, or of a newer release.
+    /// The file belongs to another program or to a newer release.
     case foreign(file: String, reason: String)
 
-    /// The same of a process that ends with it: nothing goes on by itself then, and nothing was being acknowledged.
+    /// The same error for a process that exits with it: such a process does not continue by itself and acknowledges
+    /// nothing.
     ///
-    /// - Parameter next: What to do when the disk is in order again, "start again" say.
+    /// - Parameter next: The step to take after the disk is repaired, such as "start again".
     public func ending(_ next: String) -> JournalError {
         switch self {
         case .full(let what, let cause):

@@ -1,20 +1,20 @@
 public import TelltaleModel
 
-/// One thing that happened and was decided: an accepted input, a deadline that fired, a kind, a setting.
+/// One decided change: an accepted request, a fired deadline, a kind or a setting.
 ///
-/// The journal keeps its order and its bytes, and knows nothing of what they mean.
+/// The journal stores its order and its bytes, and does not interpret them.
 public struct JournalRecord: Hashable, Sendable {
     /// The commit number: 1, 2, 3 …, without gaps.
     public var sequence: Int64
-    /// The hub's time when it was decided.
+    /// The server's time of the decision.
     public var time: Timestamp
-    /// The key that it is about, or "" for kinds and settings. At most 1,024 bytes.
+    /// The key of the changed entity; empty for kinds and settings. At most 1,024 bytes.
     public var entity: String
-    /// The sequence of the record before it of the same entity, 0 = none.
+    /// The sequence of the entity's record before this one; 0 if there is none.
     ///
-    /// So the history of an entity is a chain that is read backwards from its last record, and costs no index.
+    /// The history of an entity is thus a chain that is read backwards from its last record, without an index.
     public var previous: Int64
-    /// What happened, as the hub encoded it.
+    /// The change, as the hub encoded it.
     public var body: [UInt8]
 
     public init(sequence: Int64, time: Timestamp, entity: String, previous: Int64, body: [UInt8]) {
@@ -28,11 +28,11 @@ public struct JournalRecord: Hashable, Sendable {
 
 /// The whole state after one record, from which a recovery starts.
 public struct JournalSnapshot: Hashable, Sendable {
-    /// The sequence of the last record that it contains; the records after it are replayed.
+    /// The sequence of the last record in the snapshot. Records after it are replayed.
     public var sequence: Int64
-    /// How many chunks ``Journal/readChunk(_:)`` gives.
+    /// The number of chunks of ``Journal/readChunk(_:)``.
     public var chunkCount: Int
-    /// All chunks together, in bytes.
+    /// The size of all chunks, in bytes.
     public var byteCount: Int64
 
     public init(sequence: Int64, chunkCount: Int, byteCount: Int64) {
@@ -42,13 +42,13 @@ public struct JournalSnapshot: Hashable, Sendable {
     }
 }
 
-/// What nobody needs any more. Asked for twice it does no harm, so a replay may ask again.
+/// Records that are no longer needed. A repeated request has no effect, so a replay may repeat it.
 public struct Pruning: Hashable, Sendable {
-    /// Every record up to and including this one goes, whoever's it is; 0 = none.
+    /// Every record up to and including this one, of any entity; 0 for none.
     ///
-    /// The older part of a longer history goes too, and that history then begins later.
+    /// The history of an entity that reaches further back then begins later.
     public var through: Int64
-    /// The sequences of the last records of entities that are gone for good: their whole chains go.
+    /// The sequences of the last records of removed entities, whose whole chains are pruned.
     public var chains: [Int64]
 
     public init(through: Int64 = 0, chains: [Int64] = []) {
@@ -57,21 +57,21 @@ public struct Pruning: Hashable, Sendable {
     }
 }
 
-/// How the journal was found when it was opened.
+/// The state of the journal when it was opened.
 public struct JournalOpening: Hashable, Sendable {
     public enum Ending: String, Hashable, Sendable {
-        /// There was no journal; this one is new.
+        /// The journal is new.
         case new
-        /// The last daemon that wrote to it had stopped in order.
+        /// The last daemon stopped cleanly.
         case clean
-        /// It had not; what was not acknowledged may have been dropped.
+        /// The last daemon did not stop cleanly. Writes that were not acknowledged may have been dropped.
         case unclean
     }
 
     public var ending: Ending
-    /// Why ``Journal/epoch`` is another one than before, or `nil` when it is the same, or the first.
+    /// The reason why ``Journal/epoch`` was replaced; `nil` if it was not, or if the journal is new.
     public var epochReplaced: String?
-    /// How many bytes of an unfinished transaction were dropped: nobody had been told of it.
+    /// The size of a dropped, unfinished transaction, in bytes. It was never acknowledged.
     public var droppedByteCount: Int
 
     public init(ending: Ending, epochReplaced: String? = nil, droppedByteCount: Int = 0) {

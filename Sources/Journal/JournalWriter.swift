@@ -1,38 +1,38 @@
 private import Synchronization
 
-/// Gives a journal a thread of its own, so that a sync holds up nobody but those who wait for it.
+/// Runs a journal on a thread of its own, so that a sync blocks only the requests that wait for it.
 ///
-/// Batches go first; between two of them it does one piece of something else: a read of a history, a chunk of a
-/// snapshot, a little tidying. Completions are called on that thread, each exactly once; they must be quick and
+/// Batches have priority. Between two batches the thread does one piece of other work: a read of a history, a chunk of
+/// a snapshot, or a step of tidying. Completions are called on that thread, each exactly once; they must be quick and
 /// must not block.
 ///
-/// A journal that is ``Journal/isImmediate`` takes its batches on the thread of whoever submits them.
+/// A journal that is ``Journal/isImmediate`` writes its batches on the caller's thread.
 public final class JournalWriter: Sendable {
     public typealias Completion<Value> = @Sendable (Result<Value, JournalError>) -> Void
 
-    private let inbox = Inbox()
-    /// For journals that two threads use. Where one does, nobody waits for it.
-    private let desk: Desk
-    /// Whether ``appendAtOnce(_:)`` is the way to write.
+    private let queue = WorkQueue()
+    /// The exclusive access to the journal, for journals that two threads use. With a single thread it never blocks.
+    private let exclusive: ExclusiveJournal
+    /// Whether batches are written with ``appendAtOnce(_:)``.
     public let isImmediate: Bool
 
-    /// Starts the thread. The journal belongs to it from now on.
+    /// Starts the thread and takes ownership of the journal.
     ///
-    /// - Parameter onFailure: Hears of errors that answer nobody's request, those of tidying.
+    /// - Parameter onFailure: Called with errors that belong to no request: those of tidying.
     public init(_ journal: sending any Journal, onFailure: @escaping @Sendable (JournalError) -> Void) {
         isImmediate = journal.isImmediate
-        let desk = Desk(journal)
-        self.desk = desk
-        let inbox = inbox
-        startThread { WriterThread(desk: desk, inbox: inbox, onFailure: onFailure).run() }
+        let exclusive = ExclusiveJournal(journal)
+        self.exclusive = exclusive
+        let queue = queue
+        startThread { WriterThread(exclusive: exclusive, queue: queue, onFailure: onFailure).run() }
     }
 
     /// Writes a whole batch and syncs it before it returns, without waking a thread.
     ///
-    /// - Precondition: The journal ``isImmediate``, and as of ``Journal/write(_:)``.
+    /// - Precondition: The journal ``isImmediate``, and the precondition of ``Journal/write(_:)`` holds.
     public func appendAtOnce(_ batch: [JournalRecord]) -> Result<JournalReceipt, JournalError> {
         precondition(isImmediate, "this journal has to be waited for")
-        return desk.use { journal in
+        return exclusive.use { journal in
             var whole = OpenBatch()
             whole.write(batch, to: journal)
             return whole.commit(to: journal).map {
@@ -41,30 +41,31 @@ public final class JournalWriter: Sendable {
         }
     }
 
-    /// Writes a batch, or the rest of one, and syncs it, then calls back. Batches that wait together share one sync.
+    /// Writes a batch, or the rest of one, syncs it and calls back. Batches that wait together share one sync.
     ///
-    /// - Precondition: As of ``Journal/write(_:)``, counted over everything that was submitted.
+    /// - Precondition: That of ``Journal/write(_:)``, counted over everything that was submitted.
     public func append(_ batch: [JournalRecord], completion: @escaping Completion<JournalReceipt>) {
         let start = ContinuousClock.now
-        inbox.post {
+        queue.post {
             $0.steps.append(.write(batch))
             $0.steps.append(.commit(start, completion))
         }
     }
 
-    /// Writes a part of a batch whose rest comes soon with ``append(_:completion:)``, which tells what became of all of
-    /// it: until then nothing else is done here.
+    /// Writes a part of a batch. The rest follows soon with ``append(_:completion:)``, whose completion reports the
+    /// result of the whole batch. Until then the thread does no other work.
     ///
-    /// - Precondition: As of ``Journal/write(_:)``, counted over everything that was submitted.
+    /// - Precondition: That of ``Journal/write(_:)``, counted over everything that was submitted.
     public func write(_ part: [JournalRecord]) {
-        inbox.post { $0.steps.append(.write(part)) }
+        queue.post { $0.steps.append(.write(part)) }
     }
 
-    /// Reads a portion of a history, as ``Journal/readChain(endingAt:limit:)`` does. Keep `limit` within some hundreds.
+    /// Reads a part of a history with ``Journal/readChain(endingAt:limit:)``. A `limit` of some hundreds keeps batches
+    /// from waiting.
     public func readChain(
         endingAt sequence: Int64, limit: Int, completion: @escaping Completion<[JournalRecord]>
     ) {
-        inbox.post {
+        queue.post {
             $0.reads.append { journal in
                 completion(
                     Result { () throws(JournalError) in try journal.readChain(endingAt: sequence, limit: limit) })
@@ -72,10 +73,11 @@ public final class JournalWriter: Sendable {
         }
     }
 
-    /// Does one step of a snapshot. Give the next chunk when the one before it has called back: so a snapshot costs
-    /// no more memory than a chunk, and a full disk ends it early. After an error begin anew, later.
+    /// Performs one step of a snapshot. The caller submits the next chunk after the completion of the one before, so
+    /// that a snapshot takes no more memory than a chunk and a full disk ends it early. After an error, start a new
+    /// snapshot later.
     public func writeSnapshot(_ step: SnapshotStep, completion: @escaping Completion<Void>) {
-        inbox.post {
+        queue.post {
             $0.chores.append { journal in
                 completion(
                     Result { () throws(JournalError) in
@@ -92,21 +94,21 @@ public final class JournalWriter: Sendable {
         }
     }
 
-    /// Does everything that was submitted before, closes the journal in order and ends the thread.
+    /// Completes everything that was submitted before, closes the journal cleanly and ends the thread.
     ///
-    /// Nothing may be submitted afterwards.
+    /// - Precondition: The caller submits nothing afterwards.
     public func close(completion: @escaping Completion<Void>) {
-        inbox.post { $0.close = completion }
+        queue.post { $0.close = completion }
     }
 }
 
-/// What became of a batch.
+/// The result of a batch.
 public struct JournalReceipt: Hashable, Sendable {
     /// The sequence of the newest durable record.
     public var lastSequence: Int64
-    /// How long writing and syncing took, without what the parts of a batch were waited for.
+    /// The time for writing and syncing, without the time between the parts of a batch.
     public var duration: Duration
-    /// How long it took from the moment at which the journal was given the last of it.
+    /// The time from the submission of the batch's last part to its completion.
     public var wait: Duration
 
     public init(lastSequence: Int64, duration: Duration, wait: Duration) {
@@ -116,10 +118,11 @@ public struct JournalReceipt: Hashable, Sendable {
     }
 }
 
-/// A step of writing a snapshot; see ``Journal/beginSnapshot(at:)`` and what follows it.
+/// A step of writing a snapshot: see ``Journal/beginSnapshot(at:)`` and the calls after it.
 public enum SnapshotStep: Hashable, Sendable {
-    /// Notes first what nobody needs any more once the snapshot is whole: it is taken away bit by bit then, while nothing
-    /// else is to be done. What is not noted would not be asked for again, so then there is no snapshot either.
+    /// First records the pruning that the snapshot makes possible. The journal prunes step by step after the snapshot
+    /// is finished, while it has no other work. If the pruning cannot be recorded, there is no snapshot either, because
+    /// the pruning would not be requested again.
     case begin(at: Int64, pruning: Pruning = Pruning())
     case chunk([UInt8])
     case finish
@@ -128,13 +131,13 @@ public enum SnapshotStep: Hashable, Sendable {
 
 private enum Step: Sendable {
     case write([JournalRecord])
-    /// Since when it is waited for, and who waits.
+    /// The time of the submission, and the completion to call.
     case commit(ContinuousClock.Instant, JournalWriter.Completion<JournalReceipt>)
 
     var isCommit: Bool { if case .commit = self { true } else { false } }
 }
 
-private struct Orders: Sendable {
+private struct SubmittedWork: Sendable {
     var steps: [Step] = []
     var reads: [@Sendable (any Journal) -> Void] = []
     var chores: [@Sendable (any Journal) -> Void] = []
@@ -143,25 +146,25 @@ private struct Orders: Sendable {
     var isEmpty: Bool { steps.isEmpty && reads.isEmpty && chores.isEmpty && close == nil }
 }
 
-/// What waits for the thread: the only thing that it shares.
-private final class Inbox: Sendable {
-    private let orders = Monitor(Orders())
+/// The submitted work: the only state that the two threads share.
+private final class WorkQueue: Sendable {
+    private let work = Monitor(SubmittedWork())
 
-    func post(_ change: (inout Orders) -> Void) {
-        orders.change(change)
+    func post(_ change: (inout SubmittedWork) -> Void) {
+        work.change(change)
     }
 
-    /// Everything that waits; waits for something first unless there is other work.
-    func take(waiting: Bool) -> Orders {
-        orders.take(waiting ? { !$0.isEmpty } : { _ in true }) { orders in
-            defer { orders = Orders() }
-            return orders
+    /// Takes all submitted work. If `waiting`, blocks until there is some.
+    func take(waiting: Bool) -> SubmittedWork {
+        work.take(waiting ? { !$0.isEmpty } : { _ in true }) { work in
+            defer { work = SubmittedWork() }
+            return work
         }
     }
 }
 
-/// The journal, to one thread at a time.
-private final class Desk: Sendable {
+/// Gives the journal to one thread at a time.
+private final class ExclusiveJournal: Sendable {
     private let journal: Mutex<any Journal>
 
     init(_ journal: sending any Journal) {
@@ -174,8 +177,8 @@ private final class Desk: Sendable {
 }
 
 private struct WriterThread {
-    let desk: Desk
-    let inbox: Inbox
+    let exclusive: ExclusiveJournal
+    let queue: WorkQueue
     let onFailure: @Sendable (JournalError) -> Void
 
     func run() {
@@ -187,29 +190,29 @@ private struct WriterThread {
         var batch = OpenBatch()
         while true {
             let isIdle = reads.isEmpty && chores.isEmpty && close == nil && !isUntidy
-            let orders = inbox.take(waiting: isIdle || batch.isOpen)
-            if !orders.steps.isEmpty { desk.use { take(orders.steps, &batch, writingTo: $0) } }
-            reads += orders.reads
-            chores += orders.chores
-            close = close ?? orders.close
-            if !orders.steps.isEmpty { isUntidy = true }
-            // It is a transaction, in which nothing else has a place.
+            let work = queue.take(waiting: isIdle || batch.isOpen)
+            if !work.steps.isEmpty { exclusive.use { take(work.steps, &batch, writingTo: $0) } }
+            reads += work.reads
+            chores += work.chores
+            close = close ?? work.close
+            if !work.steps.isEmpty { isUntidy = true }
+            // A batch is one transaction, which allows no other work in between.
             if batch.isOpen { continue }
 
-            // In turn with chores: people who read all day must not keep a snapshot from being written.
+            // Reads and chores alternate: continuous reads must not prevent a snapshot from being written.
             if !reads.isEmpty, !wasRead || chores.isEmpty {
                 wasRead = true
                 let read = reads.removeFirst()
-                desk.use { read($0) }
+                exclusive.use { read($0) }
                 continue
             }
             wasRead = false
             if !chores.isEmpty {
                 let chore = chores.removeFirst()
-                desk.use { chore($0) }
+                exclusive.use { chore($0) }
                 isUntidy = true
             } else if let close, reads.isEmpty {
-                let result = desk.use { journal in Result { () throws(JournalError) in try journal.close() } }
+                let result = exclusive.use { journal in Result { () throws(JournalError) in try journal.close() } }
                 return close(result)
             } else if isUntidy {
                 isUntidy = tidy()
@@ -217,7 +220,7 @@ private struct WriterThread {
         }
     }
 
-    /// Batches that wait together are one: they end with the last of their commits.
+    /// Batches that wait together are committed as one: the last commit ends all of them.
     private func take(_ steps: [Step], _ batch: inout OpenBatch, writingTo journal: any Journal) {
         let end = steps.lastIndex { $0.isCommit }
         for (index, step) in steps.enumerated() {
@@ -230,11 +233,11 @@ private struct WriterThread {
     }
 
     private func tidy() -> Bool {
-        let outcome = desk.use { journal in Result { () throws(JournalError) in try journal.tidy() } }
+        let outcome = exclusive.use { journal in Result { () throws(JournalError) in try journal.tidy() } }
         do throws(JournalError) {
             return try outcome.get()
         } catch {
-            // Without space there is nothing to tidy with; the next batch will tell.
+            // On a full disk, tidying waits; the next batch reports the error.
             guard case .full = error else {
                 onFailure(error)
                 return false
@@ -244,14 +247,14 @@ private struct WriterThread {
     }
 }
 
-/// What is written of a batch, and who waits for it.
+/// The batch being written, and the requests that wait for it.
 private struct OpenBatch {
-    /// The last record of each batch that ends with this commit, since when it is waited for, and whom to tell.
+    /// For each batch that ends with this commit: its last record, the time of its submission, and its completion.
     var waiting:
         [(newest: Int64?, start: ContinuousClock.Instant, completion: JournalWriter.Completion<JournalReceipt>)] = []
     /// The last record that was submitted.
     private(set) var newest: Int64?
-    /// Something was submitted, and is not committed.
+    /// Whether records were submitted that are not committed.
     private(set) var isOpen = false
     private var duration = Duration.zero
     private var failure: JournalError?
@@ -262,13 +265,13 @@ private struct OpenBatch {
         attempt { () throws(JournalError) in try journal.write(part) }
     }
 
-    /// - Returns: How long it took, or what went wrong.
+    /// - Returns: The duration of the commit, or the error.
     mutating func commit(to journal: any Journal) -> Result<Duration, JournalError> {
         attempt { () throws(JournalError) in try journal.commit() }
         return failure.map { .failure($0) } ?? .success(duration)
     }
 
-    /// Commits it, and tells those who wait.
+    /// Commits the batch and calls the completions.
     mutating func finish(in journal: any Journal) {
         let outcome = commit(to: journal)
         let end = ContinuousClock.now
@@ -281,7 +284,7 @@ private struct OpenBatch {
         self = OpenBatch()
     }
 
-    /// After a failure the batch is gone: the rest of it has nothing to follow.
+    /// After a failure the batch is discarded, because the rest of it would leave a gap.
     private mutating func attempt(_ body: () throws(JournalError) -> Void) {
         guard failure == nil else { return }
         let start = ContinuousClock.now

@@ -1,9 +1,8 @@
 internal import Glibc
 
-/// A value behind a lock, and a way to wait until it is what one needs.
+/// A value behind a lock, with a way to wait for a state of it.
 ///
-/// The lock and the condition live at addresses of their own from `init` to `deinit`, which is what makes the unsafe
-/// calls below right.
+/// The lock and the condition have stable addresses from `init` to `deinit`, which the unsafe calls below require.
 @safe package final class Monitor<Value: Sendable>: @unchecked Sendable {
     private var value: Value
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
@@ -40,10 +39,10 @@ internal import Glibc
     }
 }
 
-/// Runs `body` on a thread of its own, with every signal blocked: those are for the loop.
+/// Runs `body` on a new thread that blocks every signal, because signals belong to the event loop.
 ///
-/// - Parameter isBackground: What it does is waited for only where it has fallen far behind, so it is not to take a
-///   processor from those who are waited for: while they want it, it gets a tenth of what they get.
+/// - Parameter isBackground: Runs the thread at a lower priority. Its work is awaited only if it falls far behind, so
+///   it must not take processor time from the threads that are awaited.
 package func startThread(isBackground: Bool = false, _ body: sending @escaping () -> Void) {
     let start = unsafe Unmanaged.passRetained(ThreadStart(isBackground, body)).toOpaque()
     var thread = pthread_t()
@@ -55,7 +54,7 @@ package func startThread(isBackground: Bool = false, _ body: sending @escaping (
             var all = sigset_t()
             unsafe sigfillset(&all)
             unsafe pthread_sigmask(SIG_BLOCK, &all, nil)
-            // On Linux this is the thread's own. Where it may not be set, nothing is lost but time.
+            // On Linux the nice value is per thread. If it cannot be set, the work is only less well scheduled.
             if start.isBackground { _ = nice(10) }
             start.body()
             return nil

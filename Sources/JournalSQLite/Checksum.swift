@@ -1,9 +1,9 @@
 internal import Journal
 internal import TelltaleModel
 
-/// What a checksum covers, in one place: written here, read everywhere.
+/// The content that a checksum covers, defined in one place for writing and reading.
 enum Checksum {
-    /// Each record's checksum covers that of the record before it, so none can be taken away, added or moved.
+    /// A record's checksum covers that of the record before it, so that a removed, added or moved record is detected.
     static func record(
         link: UInt64, sequence: Int64, time: Int64, previous: Int64, entity: UnsafeRawBufferPointer,
         body: UnsafeRawBufferPointer
@@ -17,7 +17,7 @@ enum Checksum {
         return hash.finalize()
     }
 
-    /// The same for the chunks of a snapshot; the first one's link is its snapshot's sequence.
+    /// The same for the chunks of a snapshot. The first one's link is its snapshot's sequence.
     static func chunk(link: UInt64, number: Int64, body: UnsafeRawBufferPointer) -> UInt64 {
         var hash = StableHash(seed: link)
         hash.combine(UInt64(bitPattern: number))

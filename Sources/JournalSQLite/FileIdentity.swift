@@ -1,16 +1,16 @@
 internal import CSQLite
 internal import Glibc
 
-/// What the file system knows of a file, and what a copy of it does not have in common with it.
+/// The properties of a file that a copy of it does not share.
 struct FileIdentity: Hashable {
-    /// Of the inode and the time when it was made: another file has another one, also where the file system gives an
-    /// inode's number to the next file. Never negative, and 0 without a file.
+    /// A number made of the inode and its birth time, so that another file differs even if the file system reuses an
+    /// inode number. Never negative; 0 if there is no file.
     var origin: Int64 = 0
-    /// When its content or its inode were changed last, in ns since 1970. Nobody can set it, unlike the time that `ls`
-    /// shows.
+    /// The time of the last change of the content or the inode, in nanoseconds since 1970. Unlike the modification time
+    /// it cannot be set.
     var changeTime: Int64 = 0
 
-    /// By name, and not through a descriptor: to close one would take SQLite's locks from this process.
+    /// By name instead of by descriptor: closing a descriptor would release SQLite's locks of this process.
     init(of file: String) {
         var status = stat()
         guard unsafe stat(file, &status) == 0 else { return }

@@ -1,7 +1,7 @@
 internal import Journal
 internal import TelltaleModel
 
-/// Reads everything in a journal and compares it with its checksums.
+/// Reads a whole journal and compares it with its checksums.
 struct JournalCheck {
     private let connection: SQLiteConnection
     private let folder: JournalFolder
@@ -13,7 +13,7 @@ struct JournalCheck {
         self.head = head
     }
 
-    /// - Parameter progress: Told now and then how many records of how many were read.
+    /// - Parameter progress: Called from time to time with the number of records read and their total.
     func run(progress: (_ done: Int64, _ all: Int64) -> Void) throws(JournalError) {
         guard let verdict = try connection.text("PRAGMA quick_check(1)"), verdict == "ok" else {
             let verdict = try connection.text("PRAGMA quick_check(1)") ?? "no answer"

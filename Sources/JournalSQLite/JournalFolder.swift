@@ -1,21 +1,21 @@
 internal import Glibc
 internal import Journal
 
-/// The names of a journal's files, and what to do where no SQLite is needed.
+/// The files of a journal, and the operations on them that need no SQLite.
 struct JournalFolder {
     let path: String
 
     var database: String { path + "/journal.sqlite" }
     var log: String { database + "-wal" }
     var sharedMemory: String { database + "-shm" }
-    /// What a daemon makes where there is nothing. It never holds a record.
+    /// The name of a new journal before it is complete. It never holds a record.
     var draft: String { database + "-new" }
-    /// What a backup or a repair writes into, under a name that no daemon takes for a journal.
+    /// The name of an incomplete backup or repair, which a daemon does not open.
     var copy: String { database + "-copy" }
-    /// A repaired journal that is whole, for as long as the damaged files have its place.
+    /// The name of a complete repaired journal while the damaged files are still in its place.
     var repaired: String { database + "-repaired" }
     var lock: String { path + "/lock" }
-    var witness: String { path + "/acknowledged" }
+    var syncMarker: String { path + "/acknowledged" }
 
     var repairAdvice: String { "run: telltale journal repair \(shellQuoted(path))" }
 
@@ -23,7 +23,7 @@ struct JournalFolder {
         JournalFolder(path: file.lastIndex(of: "/").map { String(file[..<$0]) } ?? ".").repairAdvice
     }
 
-    /// Makes the folder, readable by its owner alone, and those above it, where they are missing.
+    /// Makes the folder, readable by its owner alone, and its missing ancestors.
     func make() throws(JournalError) {
         var code = unsafe mkdir(path, 0o700) == 0 ? 0 : errno
         if code == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex {
@@ -56,12 +56,12 @@ struct JournalFolder {
         _ = unsafe unlink(file)
     }
 
-    /// Takes away an SQLite file that nobody needs, with what SQLite keeps beside it.
+    /// Removes an SQLite file and the files that SQLite keeps beside it.
     func removeDatabase(_ file: String) {
         for suffix in ["", "-journal", "-wal", "-shm"] { remove(file + suffix) }
     }
 
-    /// Gives the file that was written under another name its own, durably.
+    /// Renames a complete file to its final name, durably.
     func adopt(_ file: String, as name: String) throws(JournalError) {
         let descriptor = unsafe open(file, O_RDONLY | O_CLOEXEC)
         defer { Glibc.close(descriptor) }
@@ -70,9 +70,9 @@ struct JournalFolder {
         try sync()
     }
 
-    /// Renames a file, and never onto another one. Without the file it does nothing.
+    /// Renames a file, never onto an existing one. Does nothing without the file.
     ///
-    /// Only who holds the folder's lock may call it: the look and the rename are two steps.
+    /// - Precondition: The caller holds the folder's lock, because the check and the rename are two steps.
     static func move(_ old: String, to new: String) throws(JournalError) {
         guard try exists(old) else { return }
         guard try !exists(new) else {
@@ -83,7 +83,7 @@ struct JournalFolder {
         guard unsafe rename(old, new) == 0 else { throw systemError("could not move \(old) to \(new)", errno) }
     }
 
-    /// The folders that repairs put the damaged files in, oldest first.
+    /// The folders to which repairs have moved damaged files, oldest first.
     func damagedFolders() throws(JournalError) -> [String] {
         guard let listing = unsafe opendir(path) else {
             if errno == ENOENT || errno == ENOTDIR { return [] }
@@ -100,8 +100,8 @@ struct JournalFolder {
         return names.sorted { Self.stamp(ofDamaged: $0) < Self.stamp(ofDamaged: $1) }
     }
 
-    /// When a folder of damaged files was made, in seconds since 1970, and its number among those of that second. A name
-    /// that no repair gave is older than all.
+    /// The time of a folder of damaged files, in seconds since 1970, and its number within that second. A name in
+    /// another format sorts first.
     static func stamp(ofDamaged name: String) -> (time: Int, number: Int) {
         let parts = name.split(separator: "-").dropFirst().map { Int($0) }
         guard let time = parts.first ?? nil, let number = parts.count > 1 ? parts[1] : 1, number <= 1_000_000 else {
@@ -110,7 +110,7 @@ struct JournalFolder {
         return (time, number)
     }
 
-    /// Why a folder without a journal is not an empty one: a repair or a backup into it was not finished.
+    /// The error for a folder without a journal that holds an unfinished repair or backup; `nil` for an empty folder.
     func leftover(_ what: String) throws(JournalError) -> JournalError? {
         let damaged = try damagedFolders().last.map { "\(path)/\($0)" }
         if let file = try Self.exists(repaired) ? repaired : damaged {
@@ -124,8 +124,8 @@ struct JournalFolder {
             advice: "make the backup again, or empty the folder to begin anew")
     }
 
-    /// Throws where there is no journal to look at.
-    func checkIsThere() throws(JournalError) {
+    /// Throws unless there is a journal.
+    func checkExists() throws(JournalError) {
         guard try !Self.exists(database) else { return }
         let what = "could not read \(shellQuoted(path))"
         throw try leftover(what)
@@ -134,7 +134,7 @@ struct JournalFolder {
                 advice: "give the folder that the daemon's --data names")
     }
 
-    /// Whether there is such a file, or folder. Throws where nobody can tell.
+    /// Whether the file or folder exists. Throws if that cannot be determined.
     static func exists(_ file: String) throws(JournalError) -> Bool {
         var status = stat()
         guard unsafe stat(file, &status) != 0 else { return true }
@@ -147,7 +147,7 @@ struct JournalFolder {
         return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// The size of a file in bytes, or `nil` when there is none.
+    /// The size of a file in bytes; `nil` if there is none.
     static func size(of file: String) -> Int? {
         var status = stat()
         return unsafe stat(file, &status) == 0 ? Int(status.st_size) : nil
@@ -165,9 +165,9 @@ struct JournalFolder {
     }
 }
 
-/// Does what the process ends with when it fails, so that the error does not speak of going on.
+/// Runs `body` for a process that exits if it fails, and adapts its error (``JournalError/ending(_:)``).
 ///
-/// - Parameter next: What to do when the disk is in order again.
+/// - Parameter next: The step to take after the disk is repaired.
 func beforeEnd<Result>(
     _ next: String, _ body: () throws(JournalError) -> Result
 ) throws(JournalError) -> Result {
@@ -178,7 +178,7 @@ func beforeEnd<Result>(
     }
 }
 
-/// What a failed system call means for a journal.
+/// Translates a failed system call to a journal's error.
 func systemError(_ what: String, _ code: CInt) -> JournalError {
     let cause = systemMessage(code)
     return switch code {
@@ -194,7 +194,7 @@ func systemError(_ what: String, _ code: CInt) -> JournalError {
     }
 }
 
-/// A path as a shell takes it for one word.
+/// The path quoted as one word of a shell.
 func shellQuoted(_ path: String) -> String {
     let isPlain = path.utf8.allSatisfy { byte in
         switch byte {
@@ -209,7 +209,7 @@ func shellQuoted(_ path: String) -> String {
     return "'" + path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
 }
 
-/// Keeps other daemons out of a folder for as long as it lives, and no longer than its process.
+/// A lock that excludes other daemons from a folder until it is released or its process ends.
 final class FolderLock {
     private let descriptor: CInt
 
@@ -226,13 +226,13 @@ final class FolderLock {
         }
         descriptor = opened
         let text = Array("\(getpid())\n".utf8)
-        // A help for people only: the lock is what counts.
+        // The content is only a hint for people; the lock alone decides.
         _ = ftruncate(opened, 0)
         _ = unsafe text.withUnsafeBytes { unsafe pwrite(opened, $0.baseAddress, $0.count, 0) }
     }
 
     deinit {
-        // Not by closing alone: a program that is just being started has the descriptor too, until it is itself.
+        // Closing alone would not release the lock while a starting child process has inherited the descriptor.
         flock(descriptor, LOCK_UN)
         Glibc.close(descriptor)
     }

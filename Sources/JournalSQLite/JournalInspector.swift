@@ -2,33 +2,33 @@ internal import Glibc
 public import Journal
 internal import TelltaleModel
 
-/// A journal looked at from outside, with or without a daemon that uses it. Nothing is changed.
+/// Reads a journal from outside, with or without a daemon that uses it, and changes nothing.
 public final class JournalInspector {
-    /// What is known without reading everything.
+    /// The properties that are known without reading all records.
     public struct Summary: Hashable, Sendable {
         public var epoch: UInt64
-        /// How the daemon syncs, or synced last.
+        /// The durability that the daemon uses, or last used.
         public var sync: SQLiteJournal.Sync
-        /// Which process uses it, as it says itself; `nil` when none does.
+        /// The process that uses the journal, by its own entry; `nil` if there is none.
         public var user: String?
-        /// Whether the last daemon that wrote to it stopped in order. A running one has not yet.
+        /// Whether the last daemon stopped cleanly; `false` while a daemon runs.
         public var isClean: Bool
         public var recordCount: Int64
         public var firstSequence: Int64
         public var lastSequence: Int64
-        /// When the first and the last of the records were decided, in Unix ms.
+        /// The times of the first and the last record, in Unix milliseconds.
         public var firstTime: Int64
         public var lastTime: Int64
         public var prunedThrough: Int64
         public var snapshot: JournalSnapshot?
-        /// The file and its write-ahead log, in bytes.
+        /// The size of the file and of its write-ahead log, in bytes.
         public var fileByteCount: Int
         public var logByteCount: Int
     }
 
     private let folder: JournalFolder
     private let connection: SQLiteConnection
-    /// Held while no daemon runs, so that none begins to write in the middle.
+    /// Held if no daemon runs, so that none starts to write during the inspection.
     private let lock: FolderLock?
     private let user: String?
 
@@ -36,7 +36,7 @@ public final class JournalInspector {
     public init(_ path: String) throws(JournalError) {
         let folder = JournalFolder(path: path)
         let opened = try beforeEnd("run it again") { () throws(JournalError) in
-            try folder.checkIsThere()
+            try folder.checkExists()
             var lock: FolderLock?
             var user: String?
             do throws(JournalError) {
@@ -76,11 +76,11 @@ public final class JournalInspector {
         }
     }
 
-    /// Reads everything and compares it with its checksums.
+    /// Reads the whole journal and compares it with its checksums.
     ///
-    /// - Parameter progress: Told now and then up to which record of how many everything is as it was written.
+    /// - Parameter progress: Called from time to time with the newest record that is intact and the total.
     public func verify(progress: (_ done: Int64, _ all: Int64) -> Void) throws(JournalError) {
-        // The log of a running daemon changes while we read it.
+        // The log of a running daemon changes while it is read.
         let log = lock == nil ? WriteAheadLog([]) : try WriteAheadLog(reading: folder.log)
         try reading { head throws(JournalError) in
             _ = try SQLiteJournal.checkContents(of: connection, folder, log: log)
@@ -88,9 +88,10 @@ public final class JournalInspector {
         }
     }
 
-    /// What a recovery reads: the newest snapshot chunk by chunk, then the records after it, all of one moment.
+    /// Reads what a recovery reads, in one consistent state: the newest snapshot chunk by chunk, then the records after
+    /// it.
     ///
-    /// - Parameter record: Is called with `nil` between the last chunk and the first record.
+    /// - Parameter record: Called with `nil` between the last chunk and the first record.
     public func recover(
         chunk: ([UInt8]) throws -> Void, record: (JournalRecord?) throws -> Void
     ) throws {
@@ -115,7 +116,7 @@ public final class JournalInspector {
         }
     }
 
-    /// The records that follow `sequence`, oldest first, at most `limit` of them; none at the end.
+    /// Reads up to `limit` records after `sequence`, oldest first; none at the end.
     public func readRecords(after sequence: Int64, limit: Int) throws(JournalError) -> [JournalRecord] {
         let statement = try connection.prepare("SELECT * FROM record WHERE sequence > ?1 ORDER BY sequence LIMIT ?2")
         statement.bind(sequence, 1)
@@ -133,10 +134,10 @@ public final class JournalInspector {
         return records
     }
 
-    /// Reads every record after `sequence` that is whole, oldest first, also of a damaged journal.
+    /// Reads every intact record after `sequence`, oldest first, even of a damaged journal.
     ///
-    /// - Parameter portion: Is given some of them at a time.
-    /// - Returns: What could not be read; nothing when all is whole.
+    /// - Parameter portion: Called with some of the records at a time.
+    /// - Returns: The parts that could not be read; empty if all records are intact.
     public func readWhole(after sequence: Int64, portion: ([JournalRecord]) throws -> Void) throws -> [String] {
         try connection.readDamaged()
         var scan = RecordScan(connection, after: sequence, rowsPerQuery: 1_000)
@@ -151,10 +152,10 @@ public final class JournalInspector {
         return scan.lost.findings
     }
 
-    /// Copies the journal into a folder, from which a daemon can start; the daemon that uses this one goes on.
+    /// Copies the journal into a folder from which a daemon can start. The daemon that uses this journal continues.
     ///
-    /// Who starts from it later is at another point of history, so it gets another epoch then. When it throws, the
-    /// folder is as it was.
+    /// A daemon that starts from the copy continues another history, so the copy gets a new epoch then. If this throws,
+    /// the folder is unchanged.
     public func backup(
         to path: String, progress: (_ done: Int, _ all: Int) -> Void
     ) throws(JournalError) {
@@ -184,7 +185,7 @@ public final class JournalInspector {
         copy.removeDatabase(copy.copy)
         do {
             let destination = try SQLiteConnection(copy.copy, .create)
-            // Within one transaction all of it is of one moment, however much is written meanwhile.
+            // One transaction gives one consistent state, however much is written in the meantime.
             try reading { _ throws(JournalError) in try connection.backup(to: destination, progress: progress) }
             var head = try Head(reading: destination, folder: copy)
             head.origin = Head.isBackup

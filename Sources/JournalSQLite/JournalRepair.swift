@@ -1,25 +1,24 @@
-internal import Glibc
 public import Journal
 internal import TelltaleModel
 
-/// Makes a journal that a daemon can start from out of what is whole in a damaged one.
+/// Rebuilds a journal that a daemon can start from out of the intact parts of a damaged one.
 ///
-/// What is kept is the newest whole snapshot, every record after it up to the first that is not whole, and what is
-/// whole of the history before it. The damaged files are moved aside, not removed.
+/// It keeps the newest intact snapshot, every record after it up to the first damaged one, and the intact records of
+/// the history before it. The damaged files are moved aside, not removed.
 public struct JournalRepair {
-    /// What was kept, and what was not.
+    /// The kept and the lost parts.
     public struct Report: Hashable, Sendable {
-        /// Where the damaged files are now.
+        /// The folder of the damaged files.
         public var damagedFolder: String
         public var keptRecordCount: Int64
-        /// The newest record that was kept.
+        /// The newest kept record.
         public var lastSequence: Int64
-        /// The newest record of the damaged journal, as far as its head or its witness say.
+        /// The newest record of the damaged journal, by its head or its sync marker.
         public var lastSequenceBefore: Int64
-        /// Records before the snapshot that cannot be read: parts of histories.
+        /// The number of unreadable records before the snapshot: parts of histories.
         public var lostHistoryCount: Int64
         public var snapshot: JournalSnapshot?
-        /// What was found, in order.
+        /// The faults that were found, in order.
         public var findings: [String]
     }
 
@@ -28,14 +27,14 @@ public struct JournalRepair {
 
     /// Repairs the journal in the folder `path`, which no daemon may be using.
     ///
-    /// A kill at any moment leaves the files as they were, the repaired journal, or no journal and what a further repair
-    /// finishes; a daemon starts from the second alone.
+    /// A kill at any moment leaves the original files, the repaired journal, or no journal and files from which another
+    /// repair continues. A daemon refuses the last state.
     public static func repair(
         _ path: String, progress: (_ done: Int64, _ all: Int64) -> Void
     ) throws(JournalError) -> Report {
         try beforeEnd("run it again") { () throws(JournalError) in
             let folder = JournalFolder(path: path)
-            if try !JournalFolder.exists(folder.database), try folder.leftover("") == nil { try folder.checkIsThere() }
+            if try !JournalFolder.exists(folder.database), try folder.leftover("") == nil { try folder.checkExists() }
             let lock = try FolderLock(folder)
             defer { withExtendedLifetime(lock) {} }
             let replacement = DamagedFiles(folder)
@@ -43,7 +42,7 @@ public struct JournalRepair {
             if try !JournalFolder.exists(folder.database) {
                 if try JournalFolder.exists(folder.repaired) { return try finish(folder, replacement) }
                 try replacement.putBack()
-                try folder.checkIsThere()
+                try folder.checkExists()
             }
             folder.removeDatabase(folder.repaired)
             var repair = JournalRepair(folder: folder)
@@ -59,7 +58,7 @@ public struct JournalRepair {
         }
     }
 
-    /// What another repair had begun and all but finished.
+    /// Completes an earlier repair that was interrupted after it had built the repaired journal.
     private static func finish(
         _ folder: JournalFolder, _ replacement: DamagedFiles
     ) throws(JournalError) -> Report {
@@ -89,7 +88,7 @@ public struct JournalRepair {
         let folder = folder
         let log = try WriteAheadLog(reading: folder.log)
         try SQLiteJournal.checkLog(log, of: folder)
-        // Of an empty file SQLite thinks that it is new, and takes its log away.
+        // SQLite treats an empty file as a new database and removes its log.
         guard JournalFolder.size(of: folder.database) ?? 0 > 0 else { throw nothingToKeep }
         let source = try SQLiteConnection(folder.database, .readWrite)
         try source.readDamaged()
@@ -106,7 +105,8 @@ public struct JournalRepair {
         let draft = try SQLiteConnection(folder.copy, .create)
         let what = "could not write \(folder.copy)"
         try draft.execute("PRAGMA page_size = \(SQLiteJournal.Options().pageByteCount)", what)
-        try draft.execute("PRAGMA synchronous = OFF", what)  // It counts when it has its name, and is synced before.
+        // The file is synced before it gets its name, and does not count until then.
+        try draft.execute("PRAGMA synchronous = OFF", what)
         let epoch = head?.epoch ?? 1
         try SQLiteJournal.create(Head(epoch: epoch), in: draft, what)
         var next = Head(epoch: epoch)
@@ -137,7 +137,7 @@ public struct JournalRepair {
                 "put a backup in its place; telltale journal export \(shellQuoted(folder.path)) gives what can be read")
     }
 
-    /// A broken byte in its beginning makes no journal another program's file: its tables tell.
+    /// A damaged file header does not prove that the file is another program's: the tables decide.
     private static func checkIsOurs(_ folder: JournalFolder, _ source: SQLiteConnection) throws(JournalError) {
         do throws(JournalError) {
             try SQLiteJournal.checkBeginning(of: folder)
@@ -151,7 +151,7 @@ public struct JournalRepair {
         }
     }
 
-    /// The newest snapshot that is whole, by the head's word or, without one, by its own seal.
+    /// The newest intact snapshot that the head names, or without a readable head, the newest one with a valid seal.
     private mutating func newestSnapshot(
         in source: SQLiteConnection, _ head: Head?
     ) -> (id: Int64, snapshot: JournalSnapshot)? {
@@ -202,7 +202,7 @@ public struct JournalRepair {
         }
     }
 
-    /// Copies what is whole of the records that the snapshot contains.
+    /// Copies the intact records that the snapshot contains.
     private mutating func copyHistory(
         through base: Int64, from source: SQLiteConnection, to draft: SQLiteConnection, _ head: inout Head,
         _ progress: (Int64, Int64) -> Void
@@ -223,9 +223,9 @@ public struct JournalRepair {
         report.findings += scan.lost.findings
     }
 
-    /// Copies every record after the snapshot up to the first that is not whole.
+    /// Copies every record after the snapshot up to the first damaged one.
     ///
-    /// They are read apart from the history before them, so that what is broken there costs none of them.
+    /// They are scanned separately from the history, so that damage there affects none of them.
     private mutating func copyTail(
         from source: SQLiteConnection, to draft: SQLiteConnection, _ head: inout Head,
         _ progress: (Int64, Int64) -> Void
@@ -273,12 +273,12 @@ public struct JournalRepair {
         }
     }
 
-    /// What can be read, or `nil` and a finding.
+    /// The result of `body`; `nil` and a finding if it throws.
     private mutating func found<Value>(_ name: String, _ body: () throws(JournalError) -> Value) -> Value? {
         do throws(JournalError) {
             return try body()
         } catch {
-            // Without the command that it advises, which is this one.
+            // Without the advice, which is to run this command.
             if case .corrupt(let place, _) = error {
                 report.findings.append("\(name): \(place)")
             } else {
@@ -286,88 +286,5 @@ public struct JournalRepair {
             }
             return nil
         }
-    }
-}
-
-/// The damaged files of a journal, and their way out of the repaired one's place.
-private struct DamagedFiles {
-    private let folder: JournalFolder
-
-    init(_ folder: JournalFolder) {
-        self.folder = folder
-    }
-
-    /// Moves the damaged files into a folder of their own, and the repaired journal into their place.
-    ///
-    /// The database goes first: without it no daemon starts here, and with its log it must not be parted otherwise.
-    ///
-    /// - Returns: The folder where they are.
-    func replace() throws(JournalError) -> String {
-        // What was interrupted has its folder already.
-        let damaged: JournalFolder
-        if try !JournalFolder.exists(folder.database), let begun = try newest() {
-            damaged = begun
-        } else {
-            damaged = try makeFolder()
-        }
-        var moved: [(old: String, new: String)] = []
-        do throws(JournalError) {
-            for pair in pairs(with: damaged) where try JournalFolder.exists(pair.old) {
-                try JournalFolder.move(pair.old, to: pair.new)
-                moved.append(pair)
-                try folder.sync()
-            }
-            try damaged.sync()
-        } catch {
-            for pair in moved.reversed() { try? JournalFolder.move(pair.new, to: pair.old) }
-            _ = unsafe rmdir(damaged.path)
-            throw error
-        }
-        try folder.adopt(folder.repaired, as: folder.database)
-        return damaged.path
-    }
-
-    /// Takes back what was moved away by a repair that has left nothing to replace it.
-    func putBack() throws(JournalError) {
-        guard let damaged = try newest() else { return }
-        // The database last: until then no daemon starts.
-        for pair in pairs(with: damaged).reversed() where try !JournalFolder.exists(pair.old) {
-            try JournalFolder.move(pair.new, to: pair.old)
-        }
-        try folder.sync()
-        _ = unsafe rmdir(damaged.path)
-    }
-
-    private func pairs(with damaged: JournalFolder) -> [(old: String, new: String)] {
-        [
-            (folder.database, damaged.database), (folder.log, damaged.log),
-            (folder.sharedMemory, damaged.sharedMemory), (folder.witness, damaged.witness),
-        ]
-    }
-
-    /// The newest that holds a journal.
-    private func newest() throws(JournalError) -> JournalFolder? {
-        for name in try folder.damagedFolders().reversed() {
-            let damaged = JournalFolder(path: "\(folder.path)/\(name)")
-            if try JournalFolder.exists(damaged.database) { return damaged }
-        }
-        return nil
-    }
-
-    /// Takes away what a repair has left that was killed before it moved anything.
-    func removeEmptyFolders() throws(JournalError) {
-        for name in try folder.damagedFolders() { _ = unsafe rmdir("\(folder.path)/\(name)") }
-    }
-
-    /// A folder that nothing else was ever put in, and the newest by its name, whatever the clock says.
-    private func makeFolder() throws(JournalError) -> JournalFolder {
-        var stamp = (time: time(nil), number: 1)
-        if let newest = try folder.damagedFolders().last.map(JournalFolder.stamp(ofDamaged:)), newest >= stamp {
-            stamp = (newest.time, newest.number + 1)
-        }
-        let path = "\(folder.path)/damaged-\(stamp.time)" + (stamp.number == 1 ? "" : "-\(stamp.number)")
-        guard unsafe mkdir(path, 0o700) == 0 else { throw systemError("could not make the folder \(path)", errno) }
-        try folder.sync()
-        return JournalFolder(path: path)
     }
 }

@@ -1,24 +1,24 @@
 internal import Journal
 
-/// What the file looks like. Whoever opens it with `sqlite3` may read it; writing to it breaks its checksums.
+/// The schema of the file. Other programs may read it with `sqlite3`; a write by one breaks the checksums.
 enum JournalSchema {
-    /// "TLTL", so that `file` and we know our own.
+    /// "TLTL", by which `file` and the journal recognise the format.
     static let applicationID: Int64 = 0x544C_544C
-    /// Another number with every change to what follows.
+    /// Incremented with every change of the schema below.
     static let version: Int64 = 1
 
     static let tables = [
-        // One row: how far the journal is. Its checksum is that of the newest record, its seal covers the row.
+        // One row: the position of the journal. Its checksum is that of the newest record, and its seal covers the row.
         """
         CREATE TABLE head(id INTEGER PRIMARY KEY, epoch INTEGER, sequence INTEGER, checksum INTEGER, \
         snapshot INTEGER, pruned INTEGER, pruning INTEGER, clean INTEGER, sync INTEGER, origin INTEGER, seal INTEGER)
         """,
-        // link is the checksum of the record before it, so that a record can be checked without that one.
+        // link is the checksum of the record before it, so that a record can be checked by itself.
         """
         CREATE TABLE record(sequence INTEGER PRIMARY KEY, time INTEGER, entity TEXT, previous INTEGER, body BLOB, \
         link INTEGER, checksum INTEGER)
         """,
-        // Whole is the one that the head names; its checksum is that of its last chunk.
+        // Complete is the snapshot that the head names; its checksum is that of its last chunk.
         """
         CREATE TABLE snapshot(id INTEGER PRIMARY KEY, sequence INTEGER, chunks INTEGER, bytes INTEGER, \
         checksum INTEGER, seal INTEGER)
@@ -37,21 +37,21 @@ struct Head: Hashable {
     var epoch: UInt64
     var sequence: Int64 = 0
     var checksum: UInt64 = 0
-    /// The id of the newest whole snapshot, 0 = none.
+    /// The id of the newest complete snapshot; 0 for none.
     var snapshot: Int64 = 0
     var prunedThrough: Int64 = 0
-    /// Everything up to this record is to be pruned.
+    /// Records up to this one are to be pruned.
     var pruning: Int64 = 0
     var isClean = true
-    /// How the daemon syncs, or synced last.
+    /// The durability that the daemon uses, or last used.
     var sync = SQLiteJournal.Sync.full
-    /// What tells the file from a copy of it, or one of the two below.
+    /// The identity of the file, which a copy does not share, or one of the two values below.
     var origin: Int64 = 0
 
     static let isBackup: Int64 = -1
     static let isRepaired: Int64 = -2
 
-    /// Whether nobody has begun to write to it where it lies.
+    /// Whether no daemon has written to the file at its present place.
     var isCopy: Bool { origin == Self.isBackup || origin == Self.isRepaired }
 
     var seal: UInt64 {

@@ -1,32 +1,31 @@
 internal import Journal
 
-/// What a copy of the write-ahead log came to.
+/// The result of copying the write-ahead log.
 struct LogCopy: Sendable {
-    /// Pages of the log that are in the file now, from its beginning on.
+    /// The number of the log's pages that are in the file, counted from its beginning.
     var length = 0
-    /// They are all that was committed when it began. Otherwise somebody reads what was before them.
+    /// Whether everything was copied that was committed at the start. A reader of older pages can prevent that.
     var isWhole = false
 }
 
-/// Copies the write-ahead log into the file while batches go on being written: on a thread of its own, with a connection
-/// of its own.
+/// Copies the write-ahead log into the file while batches are written, with a thread and a connection of its own.
 ///
-/// It copies what was committed when it began. The log can begin anew only when all of it is copied, so the last few
-/// pages are for whoever writes, between two batches.
+/// It copies the pages that were committed when it started. The log restarts only after all pages are copied, so the
+/// writer copies the last few pages between two batches.
 final class LogCopier: Sendable {
     private struct State {
         var isWanted = false
         var sync = SQLiteJournal.Sync.full
         var isOver = false
-        /// Of the last one, until somebody asks.
+        /// The result of the last copy, until it is taken.
         var outcome: Result<LogCopy, JournalError>?
     }
 
-    // At no time does more than one wait for it: the thread for work, or the owner for the thread.
+    // At most one thread waits at a time: the copier for work, or the owner for the copier.
     private let state = Monitor(State())
 
-    /// - Parameter witness: The journal's; it is told before and after.
-    init(_ folder: JournalFolder, _ options: SQLiteJournal.Options, _ witness: SyncMarker) throws(JournalError) {
+    /// - Parameter marker: The journal's sync marker, which is notified before and after.
+    init(_ folder: JournalFolder, _ options: SQLiteJournal.Options, _ syncMarker: SyncMarker) throws(JournalError) {
         let connection = try SQLiteConnection(folder.database, .readWrite, fileSystem: options.fileSystem)
         try SQLiteJournal.configure(connection, options)
         let state = state
@@ -34,7 +33,7 @@ final class LogCopier: Sendable {
             while let sync = state.take({ $0.isWanted || $0.isOver }, { $0.isOver ? nil : $0.sync }) {
                 let outcome = Result { () throws(JournalError) in
                     try connection.setSync(sync)
-                    return try connection.copyLog(of: folder, witness)
+                    return try connection.copyLog(of: folder, syncMarker)
                 }
                 options.observer?(.logCopied)
                 state.change {
@@ -46,12 +45,12 @@ final class LogCopier: Sendable {
     }
 
     deinit {
-        // Whoever opens the folder next is to find nobody at work in it.
+        // The next opener of the folder must find no thread working in it.
         state.take({ !$0.isWanted }, { _ in })
         state.change { $0.isOver = true }
     }
 
-    /// - Parameter sync: As sure as the commits are.
+    /// - Parameter sync: The durability of the commits.
     /// - Precondition: It is not ``isAtWork``.
     func begin(_ sync: SQLiteJournal.Sync) {
         state.change {
@@ -62,14 +61,14 @@ final class LogCopier: Sendable {
 
     var isAtWork: Bool { state.take({ _ in true }, { $0.isWanted }) }
 
-    /// What the last one came to, once.
+    /// The result of the last copy, which is returned once.
     func takeOutcome() throws(JournalError) -> LogCopy? {
         try state.take({ _ in true }, { $0.outcome.take() })?.get()
     }
 
-    /// Waits until it is not at work.
+    /// Waits until the copier is idle.
     ///
-    /// - Throws: What went wrong, but for a full disk, which whoever waits finds out without it.
+    /// - Throws: The error of the copy, except for a full disk, which the caller notices itself.
     func finish() throws(JournalError) {
         do throws(JournalError) {
             _ = try state.take({ !$0.isWanted }, { $0.outcome.take() })?.get()

@@ -1,16 +1,16 @@
 internal import Journal
 internal import TelltaleModel
 
-/// One row of `record`, and whether it is what was written.
+/// One row of `record`, and whether it is intact.
 struct RecordRow {
     var record: JournalRecord
     /// The checksum of the record before it.
     var link: UInt64
     var checksum: UInt64
-    /// Whether it fits its checksum.
+    /// Whether the row matches its checksum.
     var isWhole: Bool
 
-    /// - Parameter statement: On a row of `SELECT * FROM record`.
+    /// - Parameter statement: A statement on a row of `SELECT * FROM record`.
     init(_ statement: SQLiteStatement) {
         let sequence = statement.integer(0)
         let time = statement.integer(1)

@@ -1,21 +1,22 @@
 internal import Journal
 
-/// Reads the whole records of a damaged file in order, over what cannot be read.
+/// Reads the intact records of a damaged file in order, and skips unreadable parts.
 struct RecordScan {
     private let connection: SQLiteConnection
     private let limit: Int64
     private let rowsPerQuery: Int64
     private var statement: SQLiteStatement?
     private var rowCount: Int64 = 0
-    /// Where the next query begins.
+    /// The start of the next query.
     private var position: Int64
-    /// The newest record that was given.
+    /// The newest record that was returned.
     private var last: Int64
     private(set) var lost = LostRecords()
 
     /// Scans the records after `sequence`, up to and including `limit`.
     ///
-    /// - Parameter rowsPerQuery: A query is a transaction of a reader, which holds up the log of a running daemon.
+    /// - Parameter rowsPerQuery: The length of a query. A query is a read transaction, which prevents a running daemon
+    ///   from restarting its log.
     init(
         _ connection: SQLiteConnection, after sequence: Int64, through limit: Int64 = .max, rowsPerQuery: Int64 = .max
     ) {
@@ -30,7 +31,7 @@ struct RecordScan {
         while true {
             do throws(JournalError) {
                 if let row = try nextInQuery() { return row }
-                // A query that gave less than it may was the last one.
+                // A query with fewer rows than requested was the last one.
                 guard rowCount == rowsPerQuery, last < limit else { return nil }
                 statement = nil
                 guard last > position || skipUnreadable() else { return nil }
@@ -54,11 +55,11 @@ struct RecordScan {
             let row = RecordRow(statement)
             let sequence = row.record.sequence
             guard row.isWhole else {
-                // Its number is as little to be trusted as the rest, so nothing follows from it.
+                // The sequence of a damaged record is not trustworthy either, so it does not advance the scan.
                 if sequence > last, sequence <= limit { lost.add(sequence...sequence) }
                 continue
             }
-            // A broken page can hold a record twice.
+            // A damaged page can contain a record twice.
             guard sequence > last else { continue }
             last = min(sequence, limit)
             return sequence > limit ? nil : row
@@ -71,12 +72,12 @@ struct RecordScan {
             "SELECT * FROM record WHERE sequence > \(sequence) ORDER BY sequence LIMIT \(rowsPerQuery)")
     }
 
-    /// Goes on behind the pages that cannot be read.
+    /// Continues after pages that cannot be read.
     ///
-    /// First one by one, for the good that lies between broken pages, then in leaps: under one page there may be
-    /// millions.
+    /// It advances one record at a time at first, to find intact records between damaged pages, and then in growing
+    /// steps, because one damaged inner page can cover millions.
     ///
-    /// - Returns: Whether there may be more.
+    /// - Returns: Whether there may be more records.
     private mutating func skipUnreadable() -> Bool {
         let start = position
         guard start < limit else { return false }
@@ -117,11 +118,11 @@ struct RecordScan {
     }
 }
 
-/// Which records a scan did not find whole, as ranges in order.
+/// The records that a scan did not find intact, as sorted ranges.
 struct LostRecords: Hashable {
     private(set) var ranges: [ClosedRange<Int64>] = []
 
-    /// Some of them may have been pruned before.
+    /// The number of records, some of which may have been pruned before.
     var count: Int64 {
         ranges.reduce(0) { sum, range in
             let size = range.upperBound.subtractingReportingOverflow(range.lowerBound)
@@ -143,7 +144,7 @@ struct LostRecords: Hashable {
         }
     }
 
-    /// For people; the first hundred places are enough for them.
+    /// A list for people, limited to the first hundred ranges.
     var findings: [String] {
         var findings = ranges.prefix(100).map { range in
             switch range.upperBound {

@@ -1,14 +1,15 @@
 internal import CSQLite
 internal import Glibc
 internal import Journal
+internal import TelltaleModel
 
 /// One connection to one SQLite file, confined to the thread that uses it.
 ///
-/// The pointer is valid from `init` to `deinit`; statements keep their connection alive. That makes the unsafe calls
-/// in this file and in ``SQLiteStatement`` right.
+/// The pointer is valid from `init` to `deinit`, and statements keep their connection alive. The unsafe calls in this
+/// file and in ``SQLiteStatement`` rely on that.
 @safe final class SQLiteConnection {
     enum Access: CInt {
-        /// The file alone, as it was when its write-ahead log was copied into it last.
+        /// The file alone, without its write-ahead log.
         case withoutLog
         case readWrite
         case create
@@ -23,16 +24,17 @@ internal import Journal
     }
 
     let path: String
-    fileprivate let raw: OpaquePointer
-    /// How many pages the write-ahead log holds, told by SQLite after each commit.
+    private let raw: OpaquePointer
+    /// The number of pages in the write-ahead log, which SQLite reports after each commit.
     private let logPageCount: UnsafeMutablePointer<CInt>
-    /// Known since ``takeCheckpoints()``.
+    /// Known after ``takeCheckpoints()``.
     private var pageByteCount: Int64 = 0
 
-    /// How long to wait for a lock that another program has. Only those hold one who should not, and not for long.
-    private static let busyMilliseconds: CInt = 10_000
+    /// The time to wait for a lock of another program. Only programs that should not open the file hold one, and not
+    /// for long.
+    private static let busyTimeout = Milliseconds.seconds(10)
 
-    /// - Parameter fileSystem: The name of an SQLite VFS; `nil` is the operating system's.
+    /// - Parameter fileSystem: The name of an SQLite VFS; `nil` for the operating system's.
     init(_ path: String, _ access: Access, fileSystem: String? = nil) throws(JournalError) {
         var opened: OpaquePointer?
         let name = access == .withoutLog ? Self.immutable(path) : path
@@ -49,12 +51,12 @@ internal import Journal
         unsafe logPageCount = .allocate(capacity: 1)
         unsafe logPageCount.initialize(to: 0)
         unsafe sqlite3_extended_result_codes(opened, 1)
-        unsafe sqlite3_busy_timeout(opened, Self.busyMilliseconds)
-        // Closing must not touch a file that was refused.
+        unsafe sqlite3_busy_timeout(opened, CInt(clamping: Self.busyTimeout.count))
+        // Closing must not change a file that was refused.
         unsafe clibsqlite_keep_wal(opened)
     }
 
-    /// The name with which SQLite takes a file for one that nobody writes to, so that it looks for no log.
+    /// A URI for which SQLite assumes that the file has no writer, and does not open its log.
     private static func immutable(_ path: String) -> String {
         var name = "file:"
         for character in path.unicodeScalars {
@@ -74,7 +76,7 @@ internal import Journal
         unsafe logPageCount.deallocate()
     }
 
-    /// Takes the checkpoints away from SQLite, whose own would swallow the error of a failed sync.
+    /// Disables SQLite's automatic checkpoints, which would ignore the error of a failed sync.
     func takeCheckpoints() throws(JournalError) {
         try execute("PRAGMA wal_autocheckpoint = 0", "could not open \(path)")
         pageByteCount = try integer("PRAGMA page_size") ?? 0
@@ -86,20 +88,20 @@ internal import Journal
             }, logPageCount)
     }
 
-    /// Pages in the write-ahead log, after the newest commit; counted since ``takeCheckpoints()``.
+    /// The number of pages in the write-ahead log after the newest commit, counted since ``takeCheckpoints()``.
     var logLength: Int { unsafe Int(logPageCount.pointee) }
 
-    /// Makes the write-ahead log a file of at least `byteCount` bytes, where there is room for that.
+    /// Extends the write-ahead log to at least `byteCount` bytes, if there is space.
     func lengthenLog(to byteCount: Int) {
         unsafe _ = clibsqlite_lengthen_log(raw, Int64(byteCount))
     }
 
-    /// Takes away what a transaction that failed has left in the write-ahead log, behind the newest commit.
+    /// Truncates the part of the write-ahead log that a failed transaction has written after the newest commit.
     ///
-    /// Nobody reads that. It may be whole, where the failure came after it was written; and beside pieces of other
-    /// failures, that a later commit is too short to overwrite, it looks like damage after a crash.
+    /// SQLite ignores that part. But it may hold a complete transaction, if the failure came after the write. And next
+    /// to the remains of other failures, which a shorter commit does not overwrite, it looks like damage after a crash.
     func cutLog() {
-        // It is never less than there is, but at first, when nothing is known of the log that was there before.
+        // The count is never too low, except before the first commit, when the length of an existing log is unknown.
         guard logLength > 0, pageByteCount > 0 else { return }
         unsafe _ = clibsqlite_cut_log(raw, 32 + Int64(logLength) * (24 + pageByteCount))
     }
@@ -118,7 +120,7 @@ internal import Journal
         return unsafe SQLiteStatement(statement, of: self)
     }
 
-    /// The first column of the first row, or `nil` without one.
+    /// The first column of the first row; `nil` without a row.
     func integer(_ sql: String) throws(JournalError) -> Int64? {
         let statement = try prepare(sql)
         return try statement.step() ? statement.integer(0) : nil
@@ -129,7 +131,7 @@ internal import Journal
         return try statement.step() ? statement.text(0) : nil
     }
 
-    /// Runs `body` in one transaction: all of it is durable at the end, or nothing of it is there.
+    /// Runs `body` in one transaction: all of it is durable at the end, or nothing of it is stored.
     func transaction<Result>(
         _ what: @autoclosure () -> String, _ body: () throws(JournalError) -> Result
     ) throws(JournalError) -> Result {
@@ -144,7 +146,7 @@ internal import Journal
         }
     }
 
-    /// Begins a transaction. What fails before ``commit(_:)`` is for the caller to ``rollBack()``.
+    /// Begins a transaction. If a call fails before ``commit(_:)``, the caller calls ``rollBack()``.
     func begin(_ what: @autoclosure () -> String) throws(JournalError) {
         try execute("BEGIN IMMEDIATE", what())
     }
@@ -153,38 +155,38 @@ internal import Journal
         try execute("COMMIT", what())
     }
 
-    /// Ends a transaction that failed, where SQLite has not ended it by itself.
+    /// Ends a failed transaction, unless SQLite has already ended it.
     func rollBack() {
         guard unsafe sqlite3_get_autocommit(raw) == 0 else { return }
         unsafe sqlite3_exec(raw, "ROLLBACK", nil, nil, nil)
     }
 
     enum Checkpoint {
-        /// As far as it goes without waiting for a reader.
+        /// As far as possible without waiting for a reader.
         case passive
-        /// All of it, and the log begins anew.
+        /// Completely, and restarts the log.
         case truncating
     }
 
-    /// Copies the write-ahead log into the file, and syncs both.
+    /// Copies the write-ahead log into the file and syncs both.
     ///
-    /// - Parameter milliseconds: How long to wait for a reader that is in the way of ``Checkpoint/truncating``.
-    /// - Returns: Whether all of it was copied; a reader can be in the way.
+    /// - Parameter timeout: The time to wait for a reader that prevents ``Checkpoint/truncating``.
+    /// - Returns: Whether all of it was copied; a reader can prevent that.
     @discardableResult
-    func checkpoint(_ checkpoint: Checkpoint, waiting milliseconds: Int32 = 0) throws(JournalError) -> Bool {
-        guard let (frames, copied) = try frames(after: checkpoint, waiting: milliseconds) else { return false }
+    func checkpoint(_ checkpoint: Checkpoint, waiting timeout: Milliseconds = .zero) throws(JournalError) -> Bool {
+        guard let (frames, copied) = try frames(after: checkpoint, waiting: timeout) else { return false }
         return frames == copied
     }
 
-    /// - Returns: How many pages the log has, and how many of them are in the file now; `nil` where somebody was in the way
-    ///   altogether.
+    /// - Returns: The number of pages in the log, and the number of them that are in the file; `nil` if another
+    ///   connection prevented the checkpoint.
     private func frames(
-        after checkpoint: Checkpoint, waiting milliseconds: Int32
+        after checkpoint: Checkpoint, waiting timeout: Milliseconds
     ) throws(JournalError) -> (all: CInt, copied: CInt)? {
         var frames: CInt = 0
         var copied: CInt = 0
-        unsafe sqlite3_busy_timeout(raw, milliseconds)
-        defer { unsafe sqlite3_busy_timeout(raw, Self.busyMilliseconds) }
+        unsafe sqlite3_busy_timeout(raw, CInt(clamping: timeout.count))
+        defer { unsafe sqlite3_busy_timeout(raw, CInt(clamping: Self.busyTimeout.count)) }
         let mode = checkpoint == .passive ? SQLITE_CHECKPOINT_PASSIVE : SQLITE_CHECKPOINT_TRUNCATE
         let code = unsafe sqlite3_wal_checkpoint_v2(raw, nil, mode, &frames, &copied)
         if code & 0xFF == SQLITE_BUSY { return nil }
@@ -192,36 +194,37 @@ internal import Journal
         return (frames, copied)
     }
 
-    /// Reads on where a file does not fit its own header or schema, and changes nothing.
+    /// Continues to read a file that contradicts its own header or schema, without changing it.
     func readDamaged() throws(JournalError) {
         try execute("PRAGMA query_only = ON", "could not open \(path)")
         try execute("PRAGMA writable_schema = ON", "could not open \(path)")
     }
 
-    /// How sure the next commits are.
+    /// Sets the durability of the next commits.
     func setSync(_ sync: SQLiteJournal.Sync) throws(JournalError) {
         try execute("PRAGMA synchronous = \(sync.rawValue)", "could not open \(path)")
     }
 
-    /// As ``checkpoint(_:waiting:)``, of a journal's file: the witness is told, before and after.
+    /// As ``checkpoint(_:waiting:)`` for a journal's file. Notifies the sync marker before and after.
     func checkpoint(
-        _ checkpoint: Checkpoint, of folder: JournalFolder, waiting milliseconds: Int32, _ witness: SyncMarker
+        _ checkpoint: Checkpoint, of folder: JournalFolder, waiting timeout: Milliseconds, _ syncMarker: SyncMarker
     ) throws(JournalError) -> Bool {
-        try witness.databaseChanges()
-        let isWhole = try self.checkpoint(checkpoint, waiting: milliseconds)
-        try witness.databaseSettled(FileIdentity(of: folder.database).changeTime)
+        try syncMarker.databaseChanges()
+        let isWhole = try self.checkpoint(checkpoint, waiting: timeout)
+        try syncMarker.databaseSettled(FileIdentity(of: folder.database).changeTime)
         return isWhole
     }
 
-    /// Copies of the log what is committed, while others may write to it; the witness is told, before and after.
-    func copyLog(of folder: JournalFolder, _ witness: SyncMarker) throws(JournalError) -> LogCopy {
-        try witness.databaseChanges()
-        let frames = try frames(after: .passive, waiting: 0)
-        try witness.databaseSettled(FileIdentity(of: folder.database).changeTime)
+    /// Copies the committed part of the log while other connections may write to it. Notifies the sync marker before
+    /// and after.
+    func copyLog(of folder: JournalFolder, _ syncMarker: SyncMarker) throws(JournalError) -> LogCopy {
+        try syncMarker.databaseChanges()
+        let frames = try frames(after: .passive, waiting: .zero)
+        try syncMarker.databaseSettled(FileIdentity(of: folder.database).changeTime)
         return frames.map { LogCopy(length: Int($0.copied), isWhole: $0.copied == $0.all) } ?? LogCopy()
     }
 
-    /// What SQLite's code means for a journal.
+    /// Translates SQLite's code to a journal's error.
     func error(_ code: CInt, _ what: String) -> JournalError {
         let latest = errno
         let message = unsafe String(cString: sqlite3_errmsg(raw))
@@ -233,7 +236,7 @@ internal import Journal
         case SQLITE_IOERR where code == clibsqlite_ioerr_write && [ENOSPC, EDQUOT, EFBIG].contains(system):
             return .full(what: what, cause: systemMessage(system))
         case SQLITE_IOERR where code == clibsqlite_ioerr_shmsize && [ENOSPC, EDQUOT, EFBIG].contains(latest):
-            // The log's index grows with the log, 32 KiB at a time, and SQLite keeps no error number of it.
+            // The log's shared-memory index grows with the log, and SQLite keeps no error number for it.
             return .full(what: what, cause: systemMessage(latest))
         case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_ERROR, SQLITE_SCHEMA, SQLITE_MISMATCH, SQLITE_CONSTRAINT:
             return .corrupt(place: "\(path): \(message)", advice: JournalFolder.repairAdvice(file: path))
@@ -248,7 +251,7 @@ internal import Journal
         }
     }
 
-    /// Copies everything into another file while the journal may be written to.
+    /// Copies the whole database into another file, while other connections may write to it.
     func backup(
         to destination: SQLiteConnection, progress: (_ done: Int, _ all: Int) -> Void
     ) throws(JournalError) {
@@ -266,84 +269,6 @@ internal import Journal
         guard code == SQLITE_DONE, ending == SQLITE_OK else {
             throw destination.error(code == SQLITE_DONE ? ending : code, "could not write \(destination.path)")
         }
-    }
-}
-
-/// One prepared statement; columns and parameters are numbered as SQLite does it.
-@safe final class SQLiteStatement {
-    private let raw: OpaquePointer
-    private let connection: SQLiteConnection
-
-    fileprivate init(_ raw: OpaquePointer, of connection: SQLiteConnection) {
-        unsafe self.raw = raw
-        self.connection = connection
-    }
-
-    deinit {
-        unsafe sqlite3_finalize(raw)
-    }
-
-    func bind(_ value: Int64, _ parameter: CInt) {
-        unsafe sqlite3_bind_int64(raw, parameter, value)
-    }
-
-    func bind(_ value: UInt64, _ parameter: CInt) {
-        unsafe sqlite3_bind_int64(raw, parameter, Int64(bitPattern: value))
-    }
-
-    /// The bytes must stay where they are until ``reset()`` or the next ``bind(blob:_:)``.
-    func bind(blob bytes: UnsafeRawBufferPointer, _ parameter: CInt) {
-        guard bytes.count > 0 else {
-            unsafe sqlite3_bind_zeroblob(raw, parameter, 0)
-            return
-        }
-        unsafe sqlite3_bind_blob64(raw, parameter, bytes.baseAddress, UInt64(bytes.count), nil)
-    }
-
-    /// As ``bind(blob:_:)``, for UTF-8.
-    func bind(text bytes: UnsafeBufferPointer<UInt8>, _ parameter: CInt) {
-        guard let start = bytes.baseAddress, bytes.count > 0 else {
-            unsafe clibsqlite_bind_empty_text(raw, parameter)
-            return
-        }
-        let count = CInt(bytes.count)
-        unsafe start.withMemoryRebound(to: CChar.self, capacity: bytes.count) { start in
-            _ = unsafe sqlite3_bind_text(raw, parameter, start, count, nil)
-        }
-    }
-
-    /// - Returns: Whether there is a row.
-    func step(_ what: @autoclosure () -> String? = nil) throws(JournalError) -> Bool {
-        let code = unsafe sqlite3_step(raw)
-        switch code {
-        case SQLITE_ROW: return true
-        case SQLITE_DONE: return false
-        default:
-            let error = connection.error(code, what() ?? "could not read \(connection.path)")
-            unsafe sqlite3_reset(raw)
-            throw error
-        }
-    }
-
-    /// Executes a statement that gives no rows, and makes it ready for the next time.
-    func run(_ what: @autoclosure () -> String) throws(JournalError) {
-        _ = try step(what())
-        reset()
-    }
-
-    func reset() {
-        unsafe sqlite3_reset(raw)
-    }
-
-    func integer(_ column: CInt) -> Int64 { unsafe sqlite3_column_int64(raw, column) }
-    func word(_ column: CInt) -> UInt64 { UInt64(bitPattern: integer(column)) }
-    func text(_ column: CInt) -> String { unsafe withBytes(column) { unsafe String(decoding: $0, as: UTF8.self) } }
-
-    /// The bytes of a column, valid within `body` alone.
-    func withBytes<Result>(_ column: CInt, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        let start = unsafe sqlite3_column_blob(raw, column)
-        let count = unsafe Int(sqlite3_column_bytes(raw, column))
-        return unsafe body(UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count))
     }
 }
 

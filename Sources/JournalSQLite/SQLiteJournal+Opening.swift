@@ -1,20 +1,20 @@
 internal import Glibc
 internal import Journal
 
-/// What opening gave.
+/// The result of opening a journal.
 struct OpenedJournal {
     var connection: SQLiteConnection
     var statements: SQLiteJournal.Statements
-    var witness: SyncMarker
+    var syncMarker: SyncMarker
     var head: Head
     var snapshot: JournalSnapshot?
     var opening: JournalOpening
-    /// The log could not begin anew: someone reads it.
+    /// Whether the log could not restart because another connection reads it.
     var needsFreshLog: Bool
 }
 
 extension SQLiteJournal {
-    /// Opens what is there or makes it anew. Nothing is changed before everything was found in order.
+    /// Opens the existing journal or makes a new one. Nothing is changed until every check has passed.
     static func open(_ folder: JournalFolder, _ options: Options) throws(JournalError) -> OpenedJournal {
         let isNew = try make(folder, options)
         let identity = FileIdentity(of: folder.database)
@@ -25,8 +25,9 @@ extension SQLiteJournal {
         try configure(connection, options)
         let found = try checkContents(of: connection, folder, log: log)
         let reason = isNew ? nil : reasonForNewEpoch(found.head, folder, identity)
-        // The log of a file that was put in the place of another may be that one's, and SQLite has mixed them.
-        let isSuspect = !isNew && log.validFrameCount > 0 && !isAsLeft(found.head, folder, identity)
+        // If the file was put in the place of another one, the log may belong to that one, and SQLite has merged the
+        // two.
+        let isSuspect = !isNew && log.validFrameCount > 0 && !isUnchanged(found.head, folder, identity)
         if isSuspect || fileByteCount(folder) <= options.checkedByteCount {
             try JournalCheck(connection, folder, found.head).run { _, _ in }
         }
@@ -36,56 +37,57 @@ extension SQLiteJournal {
         opening.epochReplaced = reason
         var head = found.head
         let statements = try Statements(connection)
-        let witness = try SyncMarker(folder, isSynced: options.sync == .full && options.fileSystem == nil)
+        let syncMarker = try SyncMarker(folder, isSynced: options.sync == .full && options.fileSystem == nil)
         var needsFreshLog = false
         if isNew || reason != nil || JournalFolder.size(of: folder.log) ?? 0 > 0 {
             if isNew || reason != nil {
                 if reason != nil { head.epoch = options.makeEpoch() }
                 head.origin = identity.origin
-                // Of this epoch nothing was acknowledged so far.
+                // Nothing was acknowledged in the new epoch so far.
                 head.isClean = true
                 let what = "could not begin to write \(folder.database)"
                 try connection.transaction(what) { () throws(JournalError) in
                     try head.write(with: statements.writeHead, what)
                 }
             }
-            // With a log that begins anew, what a crash left of an unfinished transaction is gone for good.
+            // The restart of the log removes the unfinished transaction that a crash may have left.
             needsFreshLog = try !connection.checkpoint(
-                .truncating, of: folder, waiting: options.busyMilliseconds, witness)
-            // What such a file says of itself must not outlive the first record in a log, which would look like another
-            // file's.
+                .truncating, of: folder, waiting: options.busyTimeout, syncMarker)
+            // The mark of a copy must not be combined with a log that has records, because such a log would look like
+            // another file's.
             guard !needsFreshLog || !found.head.isCopy else {
                 throw .unusable(
                     what: "could not begin to write \(folder.database)", cause: "another program reads it",
                     advice: "stop that one, then start again")
             }
         }
-        try witness.write(epoch: head.epoch, sequence: head.sequence)
+        try syncMarker.write(epoch: head.epoch, sequence: head.sequence)
         return OpenedJournal(
-            connection: connection, statements: statements, witness: witness, head: head, snapshot: found.snapshot,
+            connection: connection, statements: statements, syncMarker: syncMarker, head: head,
+            snapshot: found.snapshot,
             opening: opening, needsFreshLog: needsFreshLog)
     }
 
-    /// Why history may not be whole, or may go on somewhere else too; `nil` when neither can be.
+    /// The reason why history may be incomplete or may continue elsewhere; `nil` if neither is possible.
     private static func reasonForNewEpoch(
         _ head: Head, _ folder: JournalFolder, _ identity: FileIdentity
     ) -> String? {
         switch head.origin {
         case Head.isBackup: "restored from a backup"
         case Head.isRepaired: "repaired"
-        case _ where isAsLeft(head, folder, identity):
+        case _ where isUnchanged(head, folder, identity):
             head.isClean || head.sync == .full
                 ? nil : "the daemon ran with --sync \(head.sync.rawValue) and was not stopped in order"
         default: "the folder was copied or restored"
         }
     }
 
-    /// Whether nobody has touched the file since the daemon did.
-    private static func isAsLeft(_ head: Head, _ folder: JournalFolder, _ identity: FileIdentity) -> Bool {
+    /// Whether the file is unchanged since the daemon last wrote it.
+    private static func isUnchanged(_ head: Head, _ folder: JournalFolder, _ identity: FileIdentity) -> Bool {
         head.origin == identity.origin && SyncMarker.readNote(folder)?.fits(identity.changeTime) == true
     }
 
-    /// Makes the file where there is none. It gets its name when it is whole.
+    /// Makes a new file if there is none. It gets its name when it is complete.
     private static func make(_ folder: JournalFolder, _ options: Options) throws(JournalError) -> Bool {
         guard try !JournalFolder.exists(folder.database) else { return false }
         if let leftover = try folder.leftover("could not start from \(shellQuoted(folder.path))") { throw leftover }
@@ -107,12 +109,12 @@ extension SQLiteJournal {
         }
         try connection.checkpoint(.truncating)
         try folder.adopt(folder.draft, as: folder.database)
-        // The draft's log is empty, and of no use under the new name.
+        // The draft's log is empty and of no use under the new name.
         folder.removeDatabase(folder.draft)
         return true
     }
 
-    /// The tables and the head, in one transaction.
+    /// Writes the tables and the head in one transaction.
     static func create(_ head: Head, in connection: SQLiteConnection, _ what: String) throws(JournalError) {
         try connection.transaction(what) { () throws(JournalError) in
             try connection.execute("PRAGMA application_id = \(JournalSchema.applicationID)", what)
@@ -122,7 +124,7 @@ extension SQLiteJournal {
         }
     }
 
-    /// What can be said of the file before SQLite touches it.
+    /// Checks the beginning of the file before SQLite opens it.
     static func checkBeginning(of folder: JournalFolder) throws(JournalError) {
         let file = folder.database
         let bytes = try JournalFolder.beginning(of: file, count: 100)
@@ -144,9 +146,11 @@ extension SQLiteJournal {
         }
     }
 
-    /// Whether the log is another file's: a backup was put in the place of a journal, and that one's log stayed.
+    /// Detects a log that belongs to another file: a backup was put in the place of a journal whose log was left
+    /// behind.
     ///
-    /// SQLite would mix the two. A journal that began from a backup says so no more before its log has a second page.
+    /// SQLite would merge the two. A journal that was started from a backup loses that mark before its log has a second
+    /// page.
     static func checkLog(
         _ log: WriteAheadLog, of folder: JournalFolder, fileSystem: String? = nil
     ) throws(JournalError) {
@@ -174,7 +178,7 @@ extension SQLiteJournal {
         try connection.takeCheckpoints()
     }
 
-    /// What SQLite says is there, against what was written.
+    /// Compares the content that SQLite finds with what was acknowledged.
     static func checkContents(
         of connection: SQLiteConnection, _ folder: JournalFolder, log: WriteAheadLog
     ) throws(JournalError) -> (head: Head, snapshot: JournalSnapshot?) {
@@ -185,7 +189,7 @@ extension SQLiteJournal {
             throw .corrupt(place: "\(folder.database): the tables are not ours", advice: folder.repairAdvice)
         }
         let head = try Head(reading: connection, folder: folder)
-        // A backup, or what a repair made, knows nothing of what was acknowledged in the place where it is put.
+        // For a backup or a repaired journal, the acknowledgements recorded at this place do not apply.
         if head.sync == .full, !head.isCopy {
             if let offset = log.damageOffset {
                 throw .corrupt(place: "\(folder.log), from byte \(offset) on", advice: folder.repairAdvice)

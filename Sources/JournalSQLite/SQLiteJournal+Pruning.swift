@@ -2,7 +2,7 @@ public import Journal
 internal import TelltaleModel
 
 extension SQLiteJournal {
-    /// How many records one ``tidy()`` takes away: some milliseconds' worth.
+    /// The number of records that one ``tidy()`` removes, which takes some milliseconds.
     private static let recordPortion = 1_000
 
     public func prune(_ pruning: Pruning) throws(JournalError) {
@@ -37,7 +37,7 @@ extension SQLiteJournal {
         return false
     }
 
-    /// Copies the log into the file when it is long, so that it can begin anew.
+    /// Copies a long log into the file, so that it can restart.
     private func copyLog() throws(JournalError) -> Bool {
         let length = connection.logLength
         if length < copiedLogLength { copiedLogLength = 0 }
@@ -50,13 +50,14 @@ extension SQLiteJournal {
         return false
     }
 
-    /// Whether the rest of a log of `length` pages is for the copier, or for nobody yet.
+    /// Whether the rest of a log of `length` pages is left to the copier, or need not be copied yet.
     ///
-    /// While it copies, the log grows; then it copies what has come meanwhile, until little is left. A disk that takes
-    /// less than is written would never get there: then batches wait, as they do for a copier that is not let run.
+    /// The log grows while it is copied; the copier then copies the new part, until little is left. With a disk that is
+    /// slower than the writer this would never end. Batches then wait, as they do for a copier that gets no processor
+    /// time.
     ///
-    /// Where somebody reads what lies before them, nobody can copy the newest pages, and a batch that tried would only
-    /// wait. So a reader that stays lets the log grow, and what it leaves behind is copied aside however long it is.
+    /// While a reader needs older pages, the newest ones cannot be copied, and a batch would wait in vain. A reader
+    /// therefore lets the log grow, and after it has ended the copier copies the log however long it is.
     private func isCopiedAside(by copier: LogCopier, _ length: Int) throws(JournalError) -> Bool {
         if copyCount == 0 { lengthToCopy = length }
         let limit = Self.lengthLimit * options.logByteCount / options.pageByteCount
@@ -75,22 +76,22 @@ extension SQLiteJournal {
         return true
     }
 
-    /// Pages that a batch may wait for.
+    /// The number of pages that a batch may wait for.
     private static let restLength = 64
     private static let copyLimit = 4
-    /// How many times ``SQLiteJournal/Options/logByteCount`` a log may be long while it is copied.
+    /// The largest length of the log while it is copied, as a multiple of ``SQLiteJournal/Options/logByteCount``.
     private static let lengthLimit = 4
-    /// How many times as long it may become meanwhile, where a reader had let it grow longer than that.
+    /// The largest growth during a copy, as a multiple, if a reader had already let the log grow beyond that.
     private static let growthLimit = 2
 
-    // A reader, a backup say, keeps the log from beginning anew: then it is copied when it has grown again.
+    // A reader such as a backup prevents the log from restarting. It is then copied again after it has grown further.
     var isLogLong: Bool {
         let length = connection.logLength
         let copied = length < copiedLogLength ? 0 : copiedLogLength
         return length > copied + options.logByteCount / options.pageByteCount
     }
 
-    /// Gives the log's file the bytes that it will need next.
+    /// Extends the log's file by the bytes that it will need next.
     private func reserveLog() {
         guard isLogTight else { return }
         reservedLogByteCount = logByteCount + options.logReserveByteCount
@@ -103,7 +104,7 @@ extension SQLiteJournal {
 
     private var logByteCount: Int { connection.logLength * (options.pageByteCount + 24) }
 
-    /// Chunks of a snapshot that is not the newest, and is not being written.
+    /// Removes chunks of snapshots that are neither the newest nor being written.
     private func dropOldChunk() throws(JournalError) -> Bool {
         let kept = head.snapshot * JournalSchema.chunkLimit
         let after = (head.snapshot + 1) * JournalSchema.chunkLimit
@@ -150,7 +151,7 @@ extension SQLiteJournal {
         let what = "could not prune"
         var next = head
         try write(what) { () throws(JournalError) in
-            // Together, and oldest first: records of the same time lie on the same pages.
+            // Chains are followed together, oldest first, because records of the same time are on the same pages.
             let heads = try connection.prepare(
                 "SELECT sequence FROM doomed WHERE sequence <= \(covered) ORDER BY sequence LIMIT 200")
             var chains: [Int64] = []

@@ -67,7 +67,7 @@ extension SQLiteJournal {
         precondition(sequence <= head.sequence, "a snapshot of what is not yet durable")
         precondition(sequence >= snapshot?.sequence ?? 0, "a snapshot older than the one there is")
         try abandonSnapshot()
-        // What an unfinished one left behind has a higher number than the head's.
+        // An unfinished snapshot may have left chunks with a higher number than the head's.
         let newest = try connection.integer("SELECT max(id) FROM chunk") ?? 0
         let id = max(head.snapshot, newest / JournalSchema.chunkLimit) + 1
         draft = (id, sequence, 0, 0, UInt64(bitPattern: sequence))
@@ -126,7 +126,7 @@ extension SQLiteJournal {
         options.observer?(.snapshotFinished)
     }
 
-    /// Its chunks are taken away by ``tidy()``.
+    /// ``tidy()`` removes its chunks.
     public func abandonSnapshot() throws(JournalError) {
         draft = nil
         hasChores = true

@@ -1,65 +1,13 @@
 public import Journal
 internal import TelltaleModel
 
-/// The journal of one machine: one SQLite file in one folder, with one daemon at a time.
+/// A journal in one SQLite file in one folder, with one daemon at a time.
 ///
-/// A batch is one transaction of a write-ahead log, synced by its commit. Every record carries a checksum that covers
-/// the record before it, the head says where they end, and a witness outside the file how far was acknowledged: what
-/// is missing or altered is refused with its place, but for a last transaction that nobody was told of.
+/// A batch is one transaction of a write-ahead log, synced by its commit. Every record has a checksum that covers the
+/// record before it, the head names the last record, and a sync marker outside the file holds the newest acknowledged
+/// one. Missing or altered content is therefore detected and refused with its place, except for a last transaction that
+/// was never acknowledged.
 public final class SQLiteJournal: Journal {
-    /// How sure a commit is.
-    public enum Sync: String, CaseIterable, Hashable, Sendable {
-        /// Survives a power failure. The only one with which `OK` is a promise.
-        case full
-        /// Survives a kill; a power failure may take the newest commits.
-        case normal
-        /// Survives a kill; a power failure may take everything.
-        case off
-    }
-
-    public struct Options: Sendable {
-        public var sync = Sync.full
-        /// Up to this size every record and chunk is checked when the journal is opened, not only what is needed.
-        /// In bytes; more is checked by `telltale journal verify`.
-        public var checkedByteCount = 32 << 20
-        /// The log is copied into the file when it is longer: each time a batch waits for the last of it, and for the
-        /// beginning of the next log. In bytes; what is longer is copied in longer bursts, and read at a recovery.
-        public var logByteCount = 16 << 20
-        /// The log's file is kept longer than the log, by this much at most, so that a commit finds its bytes there. A
-        /// commit that makes a file longer has the file system sync its own books too, which takes about as long again.
-        /// In bytes; 0 for a log as long as its content.
-        public var logReserveByteCount = 1 << 20
-        /// Most of the log is copied beside the writing, by a thread of its own, so that a batch does not wait for that.
-        public var copiesLogAside = false
-        /// Called at each step, by the thread that writes or the one that copies: for tests that kill the process there.
-        public var observer: (@Sendable (Step) -> Void)?
-        /// Makes the first epoch, and another one where history may have been lost. Never 0.
-        public var makeEpoch: @Sendable () -> UInt64 = { UInt64.random(in: 1 ... .max) }
-        /// An SQLite VFS by name, for tests with faults; `nil` is the operating system's.
-        package var fileSystem: String?
-        package var pageByteCount = 8_192
-        /// How long an opening and a closing wait for who reads the log, in milliseconds. Neither needs the log to be
-        /// empty; it is only better.
-        package var busyMilliseconds: Int32 = 250
-
-        public init() {}
-    }
-
-    /// Where a process may be killed to see what it leaves behind.
-    public enum Step: String, CaseIterable, Hashable, Sendable {
-        /// A part of a batch is in SQLite's cache; the rest has not come, or comes now.
-        case partWritten = "part-written"
-        /// A batch is in SQLite's cache; nothing of it is in the file.
-        case batchWritten = "batch-written"
-        /// It is synced; nobody was told.
-        case batchSynced = "batch-synced"
-        case chunkWritten = "chunk-written"
-        case snapshotFinished = "snapshot-finished"
-        case pruned
-        /// All of the log is in the file, or what was committed when a copy beside the writing began.
-        case logCopied = "log-copied"
-    }
-
     public let opening: JournalOpening
     public internal(set) var snapshot: JournalSnapshot?
     public var epoch: UInt64 { head.epoch }
@@ -70,39 +18,39 @@ public final class SQLiteJournal: Journal {
     let options: Options
     let connection: SQLiteConnection
     let statements: Statements
-    /// What is durable.
+    /// The durable head.
     var head: Head
-    /// The head after the batch that is being written, in a transaction that is open.
+    /// The head after the batch being written, in an open transaction.
     private var batch: Head?
-    /// The snapshot that is being written.
+    /// The snapshot being written.
     var draft: (id: Int64, sequence: Int64, chunkCount: Int64, byteCount: Int64, checksum: UInt64)?
-    /// Whether ``tidy()`` may find something.
+    /// Whether ``tidy()`` may have work.
     var hasChores = true
-    /// Pages of the log that were copied since it began anew, as far as they ever will be.
+    /// The number of the log's pages that were copied since it restarted and that cannot be copied further.
     var copiedLogLength = 0
     let copier: LogCopier?
-    /// How often the ``copier`` was begun since the log was copied whole.
+    /// The number of copies by the ``copier`` since the whole log was last copied.
     var copyCount = 0
-    /// How many pages the log had when it was begun first.
+    /// The number of pages in the log at the first of these copies.
     var lengthToCopy = 0
-    /// How many bytes the log's file was made to have.
+    /// The size to which the log's file was extended, in bytes.
     var reservedLogByteCount = 0
     private let lock: FolderLock
-    private let witness: SyncMarker
-    /// After this nothing is written any more.
+    private let syncMarker: SyncMarker
+    /// The error after which nothing is written any more.
     private var failure: JournalError?
-    /// What is left of a failed transaction in the log should go before the next one.
+    /// Whether the log should restart before the next transaction, to remove the remains of a failed one.
     private var needsFreshLog: Bool
-    /// When that is tried again. Each time costs a look at the log, and a reader may stay for hours.
+    /// The time of the next attempt. Each one costs a look at the log, and a reader may prevent it for hours.
     private var nextFreshLog = ContinuousClock.now
-    /// Whether the file says that the daemon stopped in order.
+    /// Whether the file states that the daemon stopped cleanly.
     private var isMarkedClean: Bool
-    /// Whether the file says that it is being written to, and how its commits are synced.
+    /// Whether the file states that it is being written, and with which durability.
     private var isMarkedInUse = false
-    /// Everything is synced still, though ``Options/sync`` asks for less.
+    /// Whether every commit is still fully synced, although ``Options/sync`` requires less.
     private(set) var needsRelaxing = false
     private var nextRelaxing = ContinuousClock.now
-    /// The newest record that was read, so that the next one's link can be checked.
+    /// The newest record that was read, with which the link of the next one is checked.
     private var lastRead: (sequence: Int64, checksum: UInt64)?
 
     struct Statements {
@@ -123,7 +71,7 @@ public final class SQLiteJournal: Journal {
         }
     }
 
-    /// Opens the journal in `path`, or makes one, folder and all.
+    /// Opens the journal in the folder `path`, or makes the folder and the journal.
     public init(_ path: String, _ options: Options = Options()) throws(JournalError) {
         let folder = JournalFolder(path: path)
         self.folder = folder
@@ -134,8 +82,8 @@ public final class SQLiteJournal: Journal {
             return (lock, try Self.open(folder, options))
         }
         self.lock = lock
-        witness = opened.witness
-        copier = options.copiesLogAside ? try LogCopier(folder, options, opened.witness) : nil
+        syncMarker = opened.syncMarker
+        copier = options.copiesLogAside ? try LogCopier(folder, options, opened.syncMarker) : nil
         needsFreshLog = opened.needsFreshLog
         connection = opened.connection
         statements = opened.statements
@@ -177,7 +125,7 @@ public final class SQLiteJournal: Journal {
         batch = nil
         head = next
         do throws(JournalError) {
-            try witness.write(epoch: head.epoch, sequence: head.sequence)
+            try syncMarker.write(epoch: head.epoch, sequence: head.sequence)
         } catch {
             throw fail(error)
         }
@@ -207,27 +155,27 @@ public final class SQLiteJournal: Journal {
         }
     }
 
-    /// One transaction, and what follows from its failure.
+    /// Runs one transaction and handles its failure.
     func write(_ what: String, _ body: () throws(JournalError) -> Void) throws(JournalError) {
         precondition(batch == nil, "a batch is being written")
         try attempt { () throws(JournalError) in try connection.transaction(what, body) }
     }
 
-    /// A piece of a transaction, or all of it: when it fails, nothing of the transaction stays.
+    /// Runs a part of a transaction. If it fails, the whole transaction is rolled back.
     private func attempt(_ body: () throws(JournalError) -> Void) throws(JournalError) {
         if let failure { throw failure }
         do throws(JournalError) {
-            // Not in the middle of a batch: SQLite copies no log within a transaction. A reader that stays keeps it from
-            // being copied at all, and the batch goes on without.
+            // Not within a batch, because SQLite copies no log during a transaction. A permanent reader prevents the
+            // restart, and the batch goes on without it.
             if needsFreshLog, batch == nil, ContinuousClock.now >= nextFreshLog {
-                // Without this a crash could leave pieces of the failed transaction behind the next one, where they
-                // look like damage. It also gives the log's space back.
+                // Otherwise a crash could leave the remains of the failed transaction after the next one, where they
+                // look like damage. The restart also frees the log's space.
                 nextFreshLog = .now + .seconds(1)
                 needsFreshLog = try !checkpoint(.truncating)
                 reservedLogByteCount = 0
             }
             if !isMarkedInUse { try markInUse() }
-            if needsRelaxing, batch == nil, ContinuousClock.now >= nextRelaxing { try relaxSync(waiting: 0) }
+            if needsRelaxing, batch == nil, ContinuousClock.now >= nextRelaxing { try relaxSync(waiting: .zero) }
             try body()
         } catch {
             connection.rollBack()
@@ -240,10 +188,11 @@ public final class SQLiteJournal: Journal {
         }
     }
 
-    /// Notes in the file that it is being written to, and how, before anything else is.
+    /// Records in the file that it is being written and with which durability, before the first write.
     ///
-    /// Not at the opening, so that a start that fails for another reason, an address in use say, leaves the journal as
-    /// stopped in order as it was. This is synced in any case: it must not be lost with what it warns of.
+    /// This does not happen at opening, so that a start that fails for another reason, such as an address in use,
+    /// leaves the journal marked as cleanly stopped. The mark is always synced, because it must not be lost together
+    /// with the writes that it announces.
     private func markInUse() throws(JournalError) {
         let what = "could not begin to write \(folder.database)"
         try connection.transaction(what) { () throws(JournalError) in
@@ -251,31 +200,31 @@ public final class SQLiteJournal: Journal {
         }
         isMarkedClean = false
         isMarkedInUse = true
-        if options.sync != .full { try relaxSync(waiting: options.busyMilliseconds) }
+        if options.sync != .full { try relaxSync(waiting: options.busyTimeout) }
     }
 
-    /// Syncs no better than was asked for from here on.
+    /// Reduces the durability of later commits to the configured one.
     ///
-    /// With `--sync off` not even a log that begins anew is synced, so the mark must be in the file itself before. A reader
-    /// that stays keeps it out of there; until it has gone everything is synced.
-    private func relaxSync(waiting milliseconds: Int32) throws(JournalError) {
+    /// With `--sync off` not even a restarted log is synced, so the mark must be in the file itself before. A permanent
+    /// reader prevents that, and until it ends every commit is fully synced.
+    private func relaxSync(waiting timeout: Milliseconds) throws(JournalError) {
         nextRelaxing = .now + .seconds(1)
-        needsRelaxing = true  // And stays so where the disk is full.
-        needsRelaxing = try !checkpoint(.truncating, waiting: milliseconds)
+        needsRelaxing = true  // Stays set if the disk is full.
+        needsRelaxing = try !checkpoint(.truncating, waiting: timeout)
         if !needsRelaxing { try connection.setSync(options.sync) }
     }
 
-    /// ``SQLiteConnection/checkpoint(_:waiting:)``, and what the witness is to know of it.
+    /// ``SQLiteConnection/checkpoint(_:waiting:)``, with the notifications of the sync marker.
     @discardableResult
     func checkpoint(
-        _ checkpoint: SQLiteConnection.Checkpoint, waiting milliseconds: Int32 = 0
+        _ checkpoint: SQLiteConnection.Checkpoint, waiting timeout: Milliseconds = .zero
     ) throws(JournalError) -> Bool {
-        // Two at once would be in each other's way; and after a sync that failed nothing is copied any more.
+        // Two checkpoints at once would block each other; and after a failed sync nothing may be copied.
         try copier?.finish()
-        return try connection.checkpoint(checkpoint, of: folder, waiting: milliseconds, witness)
+        return try connection.checkpoint(checkpoint, of: folder, waiting: timeout, syncMarker)
     }
 
-    /// Remembers what must stop the journal for good.
+    /// Records an error that stops the journal permanently.
     func fail(_ error: JournalError) -> JournalError {
         if case .full = error {
             needsFreshLog = true
@@ -287,21 +236,21 @@ public final class SQLiteJournal: Journal {
         return error
     }
 
-    /// The files stay open until the journal goes, so that the folder stays locked.
+    /// The files stay open until the journal is released, so that the folder stays locked.
     public func close() throws(JournalError) {
         if let failure { throw failure }
         do throws(JournalError) {
             try end()
         } catch {
             guard case .full = error else { throw error }
-            // It is not tried again, and what was acknowledged is in the log.
+            // The operation is not repeated, and everything acknowledged is in the log.
             throw error.ending("start again")
         }
     }
 
     private func end() throws(JournalError) {
         try abandonSnapshot()
-        // Whoever finds it stopped in order takes it for whole.
+        // A journal that is marked as cleanly stopped is assumed to be complete.
         try connection.setSync(.full)
         needsRelaxing = false
         let what = "could not close the journal"
@@ -313,10 +262,10 @@ public final class SQLiteJournal: Journal {
             head = last
         }
         failure = .unusable(what: "could not write", cause: "the journal is closed", advice: "open it again")
-        try checkpoint(.truncating, waiting: options.busyMilliseconds)
-        // With the names the file system makes the file's time of change durable, which the witness has noted.
+        try checkpoint(.truncating, waiting: options.busyTimeout)
+        // The sync of the folder makes the file's time of change durable, which the sync marker has recorded.
         try folder.sync()
-        try witness.sync()
+        try syncMarker.sync()
     }
 
     // MARK: Reading
@@ -370,20 +319,5 @@ public final class SQLiteJournal: Journal {
 
     func damage(_ what: String) -> JournalError {
         .corrupt(place: "\(folder.database): \(what)", advice: folder.repairAdvice)
-    }
-}
-
-extension SQLiteJournal.Sync {
-    var code: Int64 {
-        switch self {
-        case .full: 2
-        case .normal: 1
-        case .off: 0
-        }
-    }
-
-    init?(code: Int64) {
-        guard let sync = Self.allCases.first(where: { $0.code == code }) else { return nil }
-        self = sync
     }
 }

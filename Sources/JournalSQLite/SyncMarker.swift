@@ -2,27 +2,28 @@ internal import Glibc
 internal import Journal
 internal import Synchronization
 
-/// A small file beside the journal that says how far it was acknowledged, and when the database was changed last.
+/// A small file beside the journal that holds the newest acknowledged record and the time of the database's last
+/// change.
 ///
-/// SQLite takes a write-ahead log that is cut short, or broken in its last transaction, for one that was never
-/// finished. This file knows better. It is written after each sync and is not synced itself: it can lag behind after a
-/// power failure, and is never ahead of what was acknowledged.
+/// SQLite treats a write-ahead log that is truncated, or damaged in its last transaction, as an unfinished one. This
+/// file detects the loss. It is written after each sync and is not synced itself: after a power failure it can be
+/// behind, but it is never ahead of what was acknowledged.
 ///
-/// What was copied over the database is noticed too, because no copy has the time of change that is noted here. That
-/// note is synced before the database is changed, so that a power failure does not look like a copy.
+/// It also detects a file that was copied over the database, because no copy has the recorded time of change. That time
+/// is synced before the database is changed, so that a power failure does not look like a copy.
 final class SyncMarker: Sendable {
-    /// When the database was changed last, in ns since 1970.
+    /// The times of the database's last change, in nanoseconds since 1970.
     struct Note: Hashable, Sendable {
-        /// As of the last change that came to its end.
+        /// The time of the last completed change.
         var settled: Int64 = 0
-        /// Since when it is being changed again, 0 = it is not.
+        /// The start of a change in progress; 0 if there is none.
         var changingSince: Int64 = 0
 
-        /// Whether the database is as it was left.
+        /// Whether the database has the recorded state.
         func fits(_ changeTime: Int64) -> Bool {
             if changeTime == settled { return changeTime != 0 }
             guard changingSince != 0 else { return false }
-            // The kernel's clock for files lags behind by a tick, and a checkpoint takes seconds on a bad day.
+            // The kernel's clock for files is coarse and can be behind, and a checkpoint can take seconds.
             return changeTime > changingSince - 1_000_000_000 && changeTime < changingSince + 60_000_000_000
         }
     }
@@ -34,7 +35,7 @@ final class SyncMarker: Sendable {
 
     /// - Parameter isSynced: Whether the note must survive a power failure.
     init(_ folder: JournalFolder, isSynced: Bool) throws(JournalError) {
-        path = folder.witness
+        path = folder.syncMarker
         self.isSynced = isSynced
         note = Mutex(Self.readNote(folder) ?? Note())
         descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -45,13 +46,13 @@ final class SyncMarker: Sendable {
         Glibc.close(descriptor)
     }
 
-    /// The newest record that was acknowledged in this epoch; 0 when the file does not say.
+    /// The newest record acknowledged in this epoch; 0 if the file does not hold it.
     static func read(_ folder: JournalFolder, epoch: UInt64?) -> Int64 {
         guard let words = words(of: folder, from: 0), epoch == nil || epoch == words.0 else { return 0 }
         return Int64(bitPattern: words.1)
     }
 
-    /// `nil` when the file does not say.
+    /// `nil` if the file does not hold a note.
     static func readNote(_ folder: JournalFolder) -> Note? {
         words(of: folder, from: 24).map {
             Note(settled: Int64(bitPattern: $0.0), changingSince: Int64(bitPattern: $0.1))
@@ -62,7 +63,7 @@ final class SyncMarker: Sendable {
         try write((epoch, UInt64(bitPattern: sequence)), at: 0)
     }
 
-    /// Comes before the database is changed.
+    /// Called before the database is changed.
     func databaseChanges() throws(JournalError) {
         var now = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &now)
@@ -75,7 +76,7 @@ final class SyncMarker: Sendable {
         if isSynced { try sync() }
     }
 
-    /// Comes after the last change, with the time of it.
+    /// Called after the last change, with its time.
     func databaseSettled(_ changeTime: Int64) throws(JournalError) {
         try write(
             note.withLock { note in
@@ -85,7 +86,7 @@ final class SyncMarker: Sendable {
     }
 
     func sync() throws(JournalError) {
-        // Whatever the reason: a sync that failed is never tried again.
+        // A failed sync is never repeated, whatever the reason.
         guard fdatasync(descriptor) == 0 else {
             throw .failed(what: "could not sync \(path)", cause: systemMessage(errno))
         }
@@ -95,20 +96,20 @@ final class SyncMarker: Sendable {
         try write((UInt64(bitPattern: note.settled), UInt64(bitPattern: note.changingSince)), at: 24)
     }
 
-    /// Two words and their checksum.
+    /// Writes two words and their checksum.
     private func write(_ pair: (UInt64, UInt64), at offset: Int) throws(JournalError) {
         let words = (pair.0.littleEndian, pair.1.littleEndian, Checksum.words(pair.0, pair.1).littleEndian)
         let written = unsafe withUnsafeBytes(of: words) { bytes in
             unsafe pwrite(descriptor, bytes.baseAddress, bytes.count, off_t(offset))
         }
-        // On a full disk the file is what it was: its bytes were allocated at the first write.
+        // On a full disk the file is unchanged: its bytes were allocated at the first write.
         guard written == 24 || errno == ENOSPC || errno == EDQUOT || errno == EFBIG else {
             throw systemError("could not write \(path)", errno)
         }
     }
 
     private static func words(of folder: JournalFolder, from offset: Int) -> (UInt64, UInt64)? {
-        guard let bytes = try? JournalFolder.beginning(of: folder.witness, count: offset + 24),
+        guard let bytes = try? JournalFolder.beginning(of: folder.syncMarker, count: offset + 24),
             bytes.count == offset + 24
         else { return nil }
         let words = stride(from: offset, to: offset + 24, by: 8).map { start in

@@ -1,22 +1,22 @@
 internal import Glibc
 internal import Journal
 
-/// What SQLite's write-ahead log holds, found out before SQLite opens it.
+/// The state of SQLite's write-ahead log, examined before SQLite opens it.
 ///
-/// SQLite stops reading at the first frame that does not fit and drops what follows: right after a crash, when that is
-/// the transaction that was being written, and wrong when the disk has damaged one of those that were synced before.
-/// The frames after the stop tell the two apart, because a transaction is begun only when the one before it is synced:
-/// what was in flight is one transaction at most.
+/// SQLite stops reading at the first invalid frame and drops the rest. That is right after a crash, when the rest is
+/// the transaction that was being written, and wrong if the disk has damaged a frame that was synced before. The frames
+/// after the first invalid one distinguish the cases: a transaction begins only after the one before it was synced, so
+/// at most one transaction can be incomplete.
 ///
 /// Format: https://www.sqlite.org/fileformat2.html#the_write_ahead_log
 struct WriteAheadLog: Hashable {
-    /// Bytes up to the end of the last whole transaction.
+    /// The offset after the last complete transaction, in bytes.
     var validByteCount = 0
-    /// Bytes of this log's own generation after it.
+    /// The number of bytes of this log's own generation after it.
     var droppedByteCount = 0
-    /// Pages in those transactions, counting each time.
+    /// The number of pages in the complete transactions, repeats counted.
     var validFrameCount = 0
-    /// Where it is damaged, in bytes from the start, so that synced transactions would be dropped.
+    /// The offset of the damage because of which SQLite would drop synced transactions, in bytes.
     var damageOffset: Int?
 
     private static let headerByteCount = 32
@@ -33,7 +33,7 @@ struct WriteAheadLog: Hashable {
         unsafe scan(UnsafeRawBufferPointer(start: address, count: size))
     }
 
-    /// The same of bytes that are in memory already.
+    /// Examines bytes that are already in memory.
     init(_ bytes: [UInt8]) {
         unsafe bytes.withUnsafeBytes { unsafe scan($0) }
     }
@@ -48,8 +48,8 @@ struct WriteAheadLog: Hashable {
         var sum = Sum(isBigEndian: magic & 1 == 1)
         unsafe sum.add(UnsafeRawBufferPointer(rebasing: bytes[0..<24]))
         guard magic & ~1 == 0x377F_0682, pageSize >= 512, pageSize <= 65_536, sum.matches(word(24), word(28)) else {
-            // The header is synced before any frame is written: without frames, behind it only what the file was
-            // lengthened by, it may be unfinished.
+            // The header is synced before any frame is written. It may be incomplete if no frame follows, only the
+            // zeros that extend the file.
             let isBlank = unsafe bytes[Self.headerByteCount...].allSatisfy { $0 == 0 }
             damageOffset = isBlank ? nil : 0
             return
@@ -69,13 +69,13 @@ struct WriteAheadLog: Hashable {
 
         validFrameCount = (validByteCount - Self.headerByteCount) / frameByteCount
 
-        // What follows the last whole transaction.
+        // The frames after the last complete transaction.
         var pages: Set<UInt32> = []
         var isFinished = false
         offset = validByteCount
         while offset + Self.frameHeaderByteCount <= bytes.count {
             let isWhole = unsafe isWholeFrame(at: offset, frameByteCount, of: bytes)
-            // One broken byte cannot hide a frame: it breaks one of the two salts.
+            // A single damaged byte cannot hide a frame, because it changes only one of the two salts.
             let isOwn = word(offset + 8) == salts.0 || word(offset + 12) == salts.1
             if isOwn, isWhole || !isTorn(at: offset) {
                 let isRepeated = !pages.insert(word(offset)).inserted
@@ -87,12 +87,13 @@ struct WriteAheadLog: Hashable {
         }
     }
 
-    /// Whether a frame's header may be half an older one's: a disk writes whole sectors, and this lies in two.
+    /// Whether a frame's header may be a mixture of old and new bytes: a disk writes whole sectors, and this header
+    /// spans two.
     private func isTorn(at offset: Int) -> Bool {
         offset / 512 != (offset + Self.frameHeaderByteCount - 1) / 512
     }
 
-    /// Whether a frame fits the checksum that the frame, or header, before it ended with.
+    /// Whether a frame is valid for the running checksum of the frame or header before it.
     private func isWholeFrame(at offset: Int, _ byteCount: Int, of bytes: UnsafeRawBufferPointer) -> Bool {
         guard offset + byteCount <= bytes.count else { return false }
         func word(_ offset: Int) -> UInt32 {
@@ -105,7 +106,7 @@ struct WriteAheadLog: Hashable {
         return sum.matches(word(offset + 16), word(offset + 20))
     }
 
-    /// SQLite's checksum of a log: two sums over pairs of 32-bit words.
+    /// SQLite's log checksum: two sums over pairs of 32-bit words.
     private struct Sum {
         var isBigEndian: Bool
         var first: UInt32 = 0

@@ -1,9 +1,9 @@
 internal import TelltaleModel
 
-/// Dates as people write them, in the proleptic Gregorian calendar, without a calendar library.
+/// Parsing and printing of dates in the proleptic Gregorian calendar, without a calendar library.
 enum DateText {
-    /// The point in time that `value` names: Unix seconds, Unix milliseconds (above 10^11, which is the year 5138 as
-    /// seconds and 1973 as milliseconds), or ISO 8601.
+    /// The time that `value` stands for: Unix seconds, Unix milliseconds (if above 10^11, a bound that is far in the
+    /// future as seconds and in the past as milliseconds), or an ISO 8601 text. `nil` for any other value.
     static func timestamp(_ value: JSON) -> Timestamp? {
         switch value {
         case .integer(let integer): fromNumber(Double(integer))
@@ -29,8 +29,8 @@ enum DateText {
         return Timestamp(exactMilliseconds: number.rounded())
     }
 
-    /// `2026-11-21`, `2026-11-21T10:30[:00[.250]]`, a space for the `T`, and `Z` or `±hh[:mm]` behind it; without a zone
-    /// it is UTC.
+    /// Parses `2026-11-21`, `2026-11-21T10:30[:00[.250]]`, a space instead of the `T`, and a suffix `Z` or `±hh[:mm]`.
+    /// A date without a zone is UTC.
     static func parse(_ text: String) -> Timestamp? {
         let bytes = Array(text.utf8)
         var scanner = DigitScanner(bytes)
@@ -88,9 +88,9 @@ enum DateText {
         return sign == UInt8(ascii: "-") ? -offset : offset
     }
 
-    /// The parts of a date as a clock `offset` minutes east of UTC shows them.
+    /// The date and the time of day at a zone `offset` minutes east of UTC; `nil` outside the years 1 to 9999.
     static func fields(_ time: Timestamp, offset: Int64) -> (date: String, time: String)? {
-        // Beyond these years four digits would not hold them.
+        // Beyond these years, four digits are not enough.
         guard (-62_135_596_800_000...253_402_300_799_999).contains(time.milliseconds) else { return nil }
         let local = time.milliseconds + offset * 60_000
         let day = floorDivide(local, 86_400_000)
@@ -119,7 +119,7 @@ enum DateText {
         }
     }
 
-    // Both ways count from 1 March, so that the leap day is a year's last, in eras of 400 years of 146,097 days.
+    // Both conversions count from 1 March, so that the leap day is the last of its year, in eras of 400 years.
 
     private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
         let shifted = month <= 2 ? year - 1 : year

@@ -1,10 +1,10 @@
 public import TelltaleModel
 
 extension Milliseconds {
-    /// A duration as kind files write it: `500ms`, `30s`, `5m`, `2h`, `7d`, or ISO 8601 (`PT5M`, `P1DT2H`, `P2W`).
+    /// Parses a duration of a kind file: `500ms`, `30s`, `5m`, `2h`, `7d`, or ISO 8601 (`PT5M`, `P1DT2H`, `P2W`).
     ///
-    /// `nil` for anything else: a sign, a space, two units in the short form, and ISO's years and months, which have no
-    /// fixed length. So is one beyond the milliseconds that Int64 counts.
+    /// `nil` for anything else: a sign, a space, two units in the short form, ISO years and months, which have no fixed
+    /// length, and a duration beyond Int64 milliseconds.
     public init?(duration text: some StringProtocol) {
         let bytes = Array(text.utf8)
         let count = bytes.first == UInt8(ascii: "P") ? Self.iso(bytes) : Self.short(bytes)
@@ -32,7 +32,7 @@ extension Milliseconds {
         return DigitScanner.product(number, unit)
     }
 
-    /// `P[nW]` or `P[nD][T[nH][nM][nS]]`; the smallest part that is given may have a fraction (ISO 8601-1 §5.5.2).
+    /// `P[nW]` or `P[nD][T[nH][nM][nS]]`; the smallest part may have a fraction (ISO 8601-1 §5.5.2).
     private static func iso(_ bytes: [UInt8]) -> Int64? {
         var scanner = DigitScanner(bytes, offset: 1)
         var total: Int64 = 0
@@ -69,11 +69,11 @@ extension Milliseconds {
     }
 }
 
-/// Reads unsigned decimal numbers out of bytes, in thousandths.
+/// Reads unsigned decimal numbers from bytes, in thousandths.
 struct DigitScanner {
     let bytes: [UInt8]
     var offset: Int
-    /// The last number had a fraction.
+    /// Whether the last number had a fraction.
     private(set) var hasFraction = false
 
     init(_ bytes: [UInt8], offset: Int = 0) {
@@ -81,7 +81,7 @@ struct DigitScanner {
         self.offset = offset
     }
 
-    /// Thousandths, rounded down; `nil` where no digit stands, or beyond Int64.
+    /// The next number in thousandths, rounded down; `nil` if there is no digit, or beyond Int64.
     mutating func number() -> Int64? {
         guard let whole = digits(limit: .max), var thousandths = Self.multiplied(whole, 1000) else { return nil }
         hasFraction = false
@@ -102,7 +102,7 @@ struct DigitScanner {
         return offset > start ? thousandths : nil
     }
 
-    /// A whole number of at most `limit` digits; `nil` where none stands, or beyond Int64.
+    /// A whole number of at most `limit` digits; `nil` if there is none, or beyond Int64.
     mutating func digits(limit: Int) -> Int64? {
         let start = offset
         var value: Int64 = 0

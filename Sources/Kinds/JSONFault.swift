@@ -1,19 +1,19 @@
 internal import TelltaleModel
 
-/// The first fault of a JSON text, with its place.
+/// The first fault of a JSON text, with its location.
 ///
-/// simdjson says that a text is broken, and not where. So when it has refused one, this slower reader goes through it
-/// again, strictly by RFC 8259 and I-JSON, to tell people the line and the column.
+/// simdjson reports that a text is malformed, but not where. After simdjson has refused a text, this slower parser
+/// reads it again, strictly by RFC 8259 and I-JSON, to find the line and the column.
 struct JSONFault: Hashable {
-    /// Counted from 1; columns in characters as editors count them, Unicode scalars.
+    /// Line and column are counted from 1; columns in Unicode scalars, as editors count them.
     var line: Int
     var column: Int
-    /// Where in the document: the value that was being read.
+    /// The path of the value that was being read.
     var path: String
     var message: String
     var advice: String
 
-    /// `nil` when there is none.
+    /// The first fault of `bytes`; `nil` if there is none.
     static func first(in bytes: [UInt8]) -> JSONFault? {
         var scanner = JSONScanner(bytes)
         do throws(JSONScanner.Fault) {
@@ -30,7 +30,7 @@ struct JSONFault: Hashable {
     }
 }
 
-/// A strict reader that keeps nothing but its place.
+/// A strict JSON parser that produces no values, only the location of a fault.
 struct JSONScanner {
     struct Fault: Error {
         var offset: Int
@@ -76,7 +76,7 @@ struct JSONScanner {
         }
     }
 
-    // Bounded: `value` throws before the nesting is deeper than the limit.
+    // Recursion is bounded: `value` throws before the nesting exceeds the limit.
     private mutating func value() throws(Fault) {
         guard offset < bytes.count else { throw fault("the file ends where a value should stand", "finish it") }
         switch bytes[offset] {
@@ -157,7 +157,7 @@ struct JSONScanner {
         }
     }
 
-    /// The bytes that the text stands for.
+    /// Reads a string and returns its unescaped bytes.
     private mutating func string() throws(Fault) -> [UInt8] {
         let opening = offset
         offset += 1
@@ -295,7 +295,7 @@ struct JSONScanner {
         }
     }
 
-    /// What stands here, for people.
+    /// A description of the current byte, for a message.
     private var found: String {
         guard offset < bytes.count else { return "the end of the file" }
         let byte = bytes[offset]
@@ -307,7 +307,7 @@ struct JSONScanner {
     }
 
     private func firstInvalidUTF8() -> Int? {
-        // Whole texts are checked first, so that the search is only for broken ones.
+        // A valid text is recognised first, so that only an invalid one is searched byte by byte.
         guard String(validating: bytes, as: UTF8.self) == nil else { return nil }
         var start = 0
         while start < bytes.count {

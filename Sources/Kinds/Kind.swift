@@ -1,7 +1,7 @@
 public import TelltaleModel
 public import TelltaleStatechart
 
-/// One kind of live activity or control: a kind file that has been checked.
+/// One kind of live activity or control: a kind file that passed all checks.
 public struct Kind: Sendable {
     public enum Body: Sendable {
         case activity(ActivityKind)
@@ -11,11 +11,12 @@ public struct Kind: Sendable {
 
     public let name: String
     public let version: Int
-    /// The owner app, `com.example.coffee`: what activities compete by.
+    /// The bundle identifier of the owner app, `com.example.coffee`. Activities of one app compete for places.
     public let app: String
     public let title: String
     public let body: Body
-    /// The file's content, as it was read. The journal keeps it, and two files are the same when it is equal.
+    /// The content of the file. The journal stores it, and two files are the same definition if their contents are
+    /// equal.
     public let source: JSON
 
     public init(name: String, version: Int, app: String, title: String, body: Body, source: JSON) {
@@ -30,45 +31,45 @@ public struct Kind: Sendable {
     /// Reads and checks one kind file.
     ///
     /// - Parameters:
-    ///   - source: The file's content, parsed.
-    ///   - file: Its name, for the diagnostics.
-    /// - Returns: The kind, or `nil` when a diagnostic is an error; and every diagnostic, errors first.
+    ///   - source: The parsed content of the file.
+    ///   - file: The file's name, for the diagnostics.
+    /// - Returns: The kind, or `nil` if a diagnostic is an error; and all diagnostics, errors first.
     public static func read(_ source: JSON, file: String) -> (kind: Kind?, diagnostics: [Diagnostic]) {
         var reader = KindReader(file: file)
         let kind = reader.kind(source)
         return (kind, reader.sortedDiagnostics())
     }
 
-    /// Reads a kind that the journal holds.
+    /// Reads a kind from the journal.
     ///
-    /// Activities live by it, so it is taken even where a release that came later refuses such a file for what can be
-    /// lived with: a circle of timers of no time, a text or a path that is too long.
+    /// Existing activities depend on it. Faults that a newer release refuses but that are tolerable at run time (a
+    /// cycle of timers of zero delay, a text or path that is too long) are therefore accepted.
     ///
-    /// - Returns: `nil` where it is no kind at all.
+    /// - Returns: `nil` if `source` is not a kind.
     public static func read(journaled source: JSON) -> Kind? {
         var reader = KindReader(file: "", isAdmitted: true)
         return reader.kind(source)
     }
 }
 
-/// A kind of live activity: its machine, its times, and what its screens show.
+/// A kind of live activity: its machine, its durations and its views.
 public final class ActivityKind: Sendable {
     public let statechart: Statechart
-    /// What this kind says of each state, by ``StateIndex``.
+    /// The traits of each state, by ``StateIndex``.
     public let states: [StateTraits]
-    /// New names for incoming events; a name not in it is taken as it is.
+    /// Renames of incoming events; an event that is not listed keeps its name.
     public let accept: [String: String]
-    /// Domain events that start an activity, after renaming.
+    /// The events that start an activity, after renaming.
     public let startsOn: Set<String>
-    /// How long after an applied or noop event an activity goes stale; `nil` = never by itself.
+    /// The time after an applied or noop event until an activity becomes stale; `nil` if it never does so by itself.
     public let stale: Milliseconds?
-    /// The linger after the end: 4 h by default, at most ``maxLinger``.
+    /// The time that an ended activity lingers: 4 h by default, at most ``maxLinger``.
     public let dismiss: Milliseconds
-    /// The longest time before the system ends it: 8 h by default.
+    /// The longest active time before the system ends the activity: 8 h by default.
     public let maxActive: Milliseconds
     /// The longest linger: 4 h by default.
     public let maxLinger: Milliseconds
-    /// `supplementalFamilies` holds `small`, and there is a view for it.
+    /// Whether `supplementalFamilies` contains `small` and the kind has a view for it.
     public let hasSmallFamily: Bool
     public let views: ActivityViews
     public let url: Template?
@@ -92,16 +93,16 @@ public final class ActivityKind: Sendable {
     }
 }
 
-/// What a kind says of one state beside its transitions.
+/// The properties of a state other than its transitions.
 public struct StateTraits: Sendable {
-    /// Its `title`, else its key.
+    /// Its `title`, or else its key.
     public var title: String
-    /// Its own progress, or its nearest ancestor's; `nil` where no ancestor has one.
+    /// Its own progress, or that of its nearest ancestor; `nil` if no ancestor has any.
     public var progress: Double?
     public var isMilestone = false
-    /// Fires on every entry.
+    /// Sent on every entry of the state.
     public var alert: AlertTemplate?
-    /// Its own, or its nearest ancestor's, as of ``dismiss``; goes before the kind's own.
+    /// Its own value, or that of its nearest ancestor, as for ``dismiss``. It takes precedence over the kind's value.
     public var stale: Milliseconds?
     public var dismiss: Milliseconds?
     public var tags: [String] = []
@@ -123,14 +124,14 @@ public struct AlertTemplate: Sendable {
     }
 }
 
-/// The presentations of an activity. One that the kind file does not declare is a plain one, made from the title, the
-/// state and the progress.
+/// The presentations of an activity. A presentation that the kind file does not declare is a default one with the
+/// title, the state and the progress.
 public struct ActivityViews: Sendable {
     public var compactLeading: ViewTemplate
     public var compactTrailing: ViewTemplate
     public var minimal: ViewTemplate
     public var lockScreen: ViewTemplate
-    /// `leading`, `trailing`, `center`, `bottom`.
+    /// The regions `leading`, `trailing`, `center` and `bottom`.
     public var expanded: ViewTemplate
     public var small: ViewTemplate?
 
@@ -147,7 +148,7 @@ public struct ActivityViews: Sendable {
     }
 }
 
-/// A toggle: definitions.md, *Controls*.
+/// The definition of a toggle (Protocols/Kinds/README.md).
 public struct ToggleKind: Hashable, Sendable {
     public enum Restore: String, CaseIterable, Hashable, Sendable {
         case reported, reissue
@@ -166,21 +167,21 @@ public struct ToggleKind: Hashable, Sendable {
     public var restore = Restore.reported
     public var requiresAuthentication = false
     public var privacySensitive = false
-    /// The optimistic value is shown everywhere, not on the tapped surface alone.
+    /// Whether the optimistic value is shown on every surface, not only on the one that was tapped.
     public var optimisticEverywhere = false
-    /// Ids that exist from load.
+    /// The ids of instances that exist from load.
     public var instances: [String] = []
 
     public init() {}
 }
 
-/// A button: definitions.md, *Controls*.
+/// The definition of a button (Protocols/Kinds/README.md).
 public struct ButtonKind: Hashable, Sendable {
-    /// An event that a press sends to an activity.
+    /// The event that a press sends to an activity.
     public struct Raises: Hashable, Sendable {
         public var kind: String
         public var event: String
-        /// The activity's id, a template over the button's own; `nil` = the operation's id.
+        /// The activity's id, a template over the button's own id; `nil` for the operation's id.
         public var id: String?
         public var content: JSON
         public var attributes: JSON

@@ -62,7 +62,8 @@ extension KindReader {
         }
     }
 
-    /// What an activity holds at most, as compact JSON (apple-domain A2).
+    /// The size limit of an activity's attributes and content, in bytes of compact JSON (Protocols/Surfaces/rules.md
+    /// A2).
     private static let raisedByteLimit = 4_096
 
     private mutating func raises(_ parent: JSONObject) -> ButtonKind.Raises? {
@@ -102,7 +103,7 @@ extension KindReader {
             attributes: values["attributes"] ?? [:])
     }
 
-    /// Filled in as a press will fill it in, for a button whose id is as short as can be.
+    /// Checks the rendered id for a button with an id of the shortest length.
     private mutating func lintRaisedID(_ template: Template, kind: String?) {
         guard let key = Key(kind: kind ?? "x", id: "x") ?? Key("x/x") else { return }
         let context = TemplateContext(

@@ -10,7 +10,7 @@ extension KindReader {
         "attributes", "content", "machine", "views", "url",
     ]
 
-    /// Reads the whole file. `nil` when there is an error.
+    /// Reads the whole file; `nil` if there is an error.
     mutating func kind(_ source: JSON) -> Kind? {
         guard source.object != nil else {
             wrongType(source, at: "", expected: "one object")
@@ -28,7 +28,7 @@ extension KindReader {
             case .activity: Self.activityNames
             case .toggle: Self.toggleNames
             case .button: Self.buttonNames
-            // Without a type nobody can say what belongs here, so nothing more is held against the file.
+            // Without a type the set of valid members is unknown, so no other member is reported.
             case nil: (source.object ?? JSONObject()).map(\.name)
             }
         guard let object = object(source, at: "", knows: Self.envelopeNames + own) else { return nil }
@@ -60,7 +60,8 @@ extension KindReader {
         return Kind(name: name, version: version, app: app, title: title, body: body, source: source)
     }
 
-    /// A device says which app is in front of it, in the words of an attribute's value (protocol.md §1).
+    /// Warns of an app name that an attribute of the protocol cannot carry: a device reports the app in front by this
+    /// name (Protocols/Line/line-protocol.md §2).
     private mutating func lint(app: String) {
         checkLength(of: app, limit: Self.textLimit, at: "app")
         guard app.utf8.contains(where: { !(0x21...0x7E).contains($0) }) || app == "none" else { return }
@@ -84,7 +85,7 @@ extension KindReader {
         let families = self.families(object)
         let url = template(object, "url", at: "")
         let views = self.views(
-            object["views"], plain: PlainViews(title: title, symbol: text(object, "symbol", at: "")))
+            object["views"], plain: DefaultViews(title: title, symbol: text(object, "symbol", at: "")))
 
         var machine: MachineText?
         if let json = object["machine"] {
@@ -103,7 +104,7 @@ extension KindReader {
         if let dismiss { lint(dismiss: dismiss, limit: maxLinger, at: "dismiss") }
         lint(machine, accept: accept, startsOn: startsOn, maxLinger: maxLinger, declared: declared)
 
-        // Compiled whatever else is wrong, so that all faults are told at once.
+        // Compiled even if the file has other faults, so that its author sees all faults at once.
         let (statechart, faults) = Statechart.compile(machine.description, isAdmitted: isAdmitted)
         for var fault in faults {
             fault.file = file
@@ -153,7 +154,7 @@ extension KindReader {
         return families
     }
 
-    /// By ``StateIndex``: parents come before their children, so what is inherited is there already.
+    /// By ``StateIndex``. Parents come before their children, so inherited values are already present.
     private static func traits(
         of statechart: Statechart, notes: [String: StateNotes], maxLinger: Milliseconds
     ) -> [StateTraits] {
@@ -174,13 +175,13 @@ extension KindReader {
     }
 }
 
-/// Families beside the mandatory presentations (apple-domain C2). `small` is shown on the watch and on CarPlay; `medium`
-/// says that the Lock Screen view adapts to larger places.
+/// The families besides the mandatory presentations (Protocols/Surfaces/rules.md C2). `small` is shown on the watch and
+/// in CarPlay; `medium` declares that the Lock Screen view adapts to larger places.
 enum SupplementalFamily: String, Hashable {
     case small, medium
 }
 
-/// `attributes` and `content`: the names that there are; `nil` where a kind does not say.
+/// The member names that `attributes` and `content` declare; `nil` if the kind does not declare them.
 struct DeclaredNames {
     var attributes: [String]?
     var content: [String]?

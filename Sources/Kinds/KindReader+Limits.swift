@@ -1,23 +1,25 @@
 internal import TelltaleModel
 
-/// What surely does not fit: Apple's layouts are fixed, and what is too much is cut off (apple-domain 3.7, H7, J6).
+/// Warns of content that cannot fit: the layouts are fixed and cut off the rest (Protocols/Surfaces/rules.md 3.7, H7,
+/// J6).
 extension KindReader {
     private enum Limit {
         /// The smallest text, in points (H7).
         static let textSize = 11.0
-        /// Symbols side by side in the small family, glyph buttons included (J6).
+        /// The largest number of symbols in a row in the small family, glyph buttons included (J6).
         static let symbols = 3
-        /// Buttons with text side by side on a watch (J6). A control's button has its title.
+        /// The largest number of text buttons in a row on a watch (J6). A control's button shows its title.
         static let textButtons = 2
-        /// A compact half is 52 to 62 pt wide: eleven narrow letters at 11 pt. A minimal view is 45 at most.
+        /// The largest number of narrow letters at the smallest text size that a compact half can show. A minimal view
+        /// is narrower still.
         static let compactLetters = 11
         static let minimalLetters = 8
     }
 
     mutating func lint(views: ActivityViews, families: Set<SupplementalFamily>) {
-        lintStill(views.compactLeading, letters: Limit.compactLetters, at: "views.compact.leading")
-        lintStill(views.compactTrailing, letters: Limit.compactLetters, at: "views.compact.trailing")
-        lintStill(views.minimal, letters: Limit.minimalLetters, at: "views.minimal")
+        lintInactive(views.compactLeading, letters: Limit.compactLetters, at: "views.compact.leading")
+        lintInactive(views.compactTrailing, letters: Limit.compactLetters, at: "views.compact.trailing")
+        lintInactive(views.minimal, letters: Limit.minimalLetters, at: "views.minimal")
         lintTextSizes(views.lockScreen, at: "views.lockScreen")
         lintTextSizes(views.expanded, at: "views.expanded")
         guard let small = views.small else { return }
@@ -40,8 +42,8 @@ extension KindReader {
         }
     }
 
-    /// Views on which nothing can be tapped.
-    private mutating func lintStill(_ view: ViewTemplate, letters: Int, at path: String) {
+    /// Checks a view on which nothing can be tapped.
+    private mutating func lintInactive(_ view: ViewTemplate, letters: Int, at path: String) {
         lintTextSizes(view, at: path)
         if case .buttons? = view.part(named: "buttons") {
             warn(
@@ -50,8 +52,8 @@ extension KindReader {
         }
         for (name, part) in view.parts where ["text", "title", "subtitle"].contains(name) {
             guard case .text(let template) = part else { continue }
-            // Only what stands there for sure is counted: a filled-in text may be short. A plain view is not the
-            // author's, and is told as a plain one already.
+            // Only the literal text is counted, because a rendered value may be short. A default view is not the
+            // author's and was reported as missing already.
             guard templates.contains(where: { $0.path == Self.join(path, name) }) else { continue }
             let count = template.parts.reduce(0) { count, part in
                 if case .literal(let text) = part { count + text.reduce(0) { $0 + $1.displayWidth } } else { count }

@@ -1,9 +1,9 @@
 internal import TelltaleModel
 internal import TelltaleStatechart
 
-/// The warnings of definitions.md, *Lint*, that need more than the machine; the rest is ``Statechart``'s own.
+/// The lint warnings of Protocols/Kinds/README.md that need more than the machine; ``Statechart`` reports the others.
 ///
-/// None refuses a kind, and each is somebody's real bug.
+/// No warning refuses a kind. Each one detects a mistake that kind files really had.
 extension KindReader {
     mutating func lint(
         _ machine: MachineText, accept: [String: String], startsOn: [String], maxLinger: Milliseconds,
@@ -37,7 +37,7 @@ extension KindReader {
         where !handled.contains(name) {
             let place = Self.join("accept", incoming)
             if EventName.lifecycle.contains(name) {
-                // One that starts an activity has done its work.
+                // An event that starts an activity needs no transition.
                 if startsOn.contains(name) { continue }
                 warn(
                     place,
@@ -55,7 +55,7 @@ extension KindReader {
         }
     }
 
-    /// Names that no event, no transition or no `send` answers to.
+    /// Reports names that match no event, no transition or no `send`.
     private mutating func lintNames(_ events: EventUse, accept: [String: String], startsOn: [String]) {
         for name in accept.keys.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
             if EventName.lifecycle.contains(name) {
@@ -99,11 +99,11 @@ extension KindReader {
                 ? "read event.type, which is a text" : "read event.content.\(path.names.joined(separator: "."))")
     }
 
-    /// Which events a machine hears, which it makes, and which values it reads.
+    /// The events that a machine takes, the events that it makes, and the values that it reads.
     private struct EventUse {
-        /// Those that a state waits for, with a transition or a `defer`.
+        /// Events that a state names in a transition or a `defer`.
         var named: [(name: String, place: String)] = []
-        /// Those that a transition takes.
+        /// Events that a transition takes.
         var heard: [String] = []
         var parked: [(name: String, place: String)] = []
         var made: [(name: String, place: String)] = []
@@ -111,7 +111,7 @@ extension KindReader {
         var cancelled: [(id: String, place: String)] = []
         var hasWildcard = false
         var reads: [(path: ValuePath, place: String)] = []
-        /// What is read where a timer has fired.
+        /// Paths that are read after a timer fired.
         var timerReads: [(path: ValuePath, place: String)] = []
 
         var raised: Set<String> { Set(made.map(\.name)) }
@@ -178,7 +178,8 @@ extension KindReader {
         }
     }
 
-    /// The engine knows where nothing leads out, and nothing of `stale`, which is a way to end by itself too.
+    /// Reports dead ends. The compiler knows the states that no transition leaves; `stale`, which ends an activity as
+    /// well, is known here.
     mutating func lintDeadEnds(of statechart: Statechart, notes: [String: StateNotes]) {
         for deadEnd in statechart.deadEnds {
             let state = statechart.states[deadEnd.rawValue]
@@ -195,17 +196,17 @@ extension KindReader {
         }
     }
 
-    /// `state=` of a reply: an attribute's value (protocol.md §1), in bytes.
+    /// The longest `state=` of a reply, which is an attribute's value (Protocols/Line/line-protocol.md §2), in bytes.
     private static let statePathLimit = 256
 
-    /// The paths of the innermost active states, joined by commas, are an attribute's value on the wire.
+    /// Reports machines whose active leaf paths, joined by commas, exceed an attribute's value on the wire.
     mutating func lintPaths(of statechart: Statechart) {
         let states = statechart.states
         var children = [[Int]](repeating: [], count: states.count)
         for (index, state) in states.enumerated() where state.kind != .history {
             if let parent = state.parent { children[parent.rawValue].append(index) }
         }
-        // The longest that each may add. Children come behind their parents.
+        // The longest contribution of each state. Children come after their parents.
         var lengths = [Int](repeating: 0, count: states.count)
         for index in states.indices.reversed() {
             let inner = children[index].map { lengths[$0] }
@@ -270,6 +271,6 @@ extension KindReader {
 }
 
 extension EventName {
-    /// The types of an `EVT` that are the activity's own (protocol.md §3).
+    /// The types of `EVT` that report the activity's own lifecycle (Protocols/Line/line-protocol.md §4).
     static let lifecycle = ["start", "update", "end"]
 }

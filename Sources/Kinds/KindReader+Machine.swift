@@ -1,7 +1,7 @@
 internal import TelltaleModel
 internal import TelltaleStatechart
 
-/// What a kind file says of a state beside the machine: the raw form of ``StateTraits``.
+/// The properties of a state in a kind file other than its transitions: the raw form of ``StateTraits``.
 struct StateNotes {
     var title: String?
     var progress: Double?
@@ -12,7 +12,7 @@ struct StateNotes {
     var tags: [String] = []
 }
 
-/// `machine`, read: what the engine compiles, and what the rest of Telltale wants to know of each state.
+/// The parsed `machine`: the description that the statechart compiler takes, and the notes on its states.
 struct MachineText {
     var description: MachineDescription
     /// By ``StateDescription/location``.
@@ -142,7 +142,7 @@ extension KindReader {
             return
         }
         if type == "parallel" {
-            state.kind = .parallel  // Without a region, which the engine tells.
+            state.kind = .parallel  // Without regions, which the compiler reports.
             return
         }
         guard let json = object["states"] else {
@@ -216,8 +216,8 @@ extension KindReader {
         return StateDescription(key: key, kind: .history(deep: isDeep, target: target), location: path)
     }
 
-    /// The texts of a `target` or an `initial`: one, or an array.
-    private mutating func targets(_ object: JSONObject, _ name: String, at path: String) -> [String] {
+    /// Reads a `target` or an `initial`: one text or an array of texts.
+    mutating func targets(_ object: JSONObject, _ name: String, at path: String) -> [String] {
         guard let json = object[name] else { return [] }
         let path = Self.join(path, name)
         switch json {
@@ -237,195 +237,6 @@ extension KindReader {
         case .null, .bool, .integer, .number, .object:
             wrongType(json, at: path, expected: "a state's key or path, or an array of these")
             return []
-        }
-    }
-
-    // MARK: - Transitions
-
-    private mutating func transitions(_ object: JSONObject, at path: String) -> [TransitionDescription] {
-        var transitions: [TransitionDescription] = []
-        if let json = object["on"] { transitions += events(json, at: Self.join(path, "on")) }
-        if let json = object["always"] {
-            transitions += alternatives(json, trigger: .always, at: Self.join(path, "always"))
-        }
-        if let json = object["after"] {
-            let path = Self.join(path, "after")
-            if let delays = json.object {
-                for member in delays {
-                    let place = Self.join(path, member.name)
-                    guard let delay = duration(member.name, at: place) else { continue }
-                    transitions += alternatives(member.value, trigger: .after(delay), at: place)
-                }
-            } else {
-                wrongType(json, at: path, expected: "an object of transitions by duration")
-            }
-        }
-        if let json = object["onDone"] {
-            transitions += alternatives(json, trigger: .done, at: Self.join(path, "onDone"))
-        }
-        return transitions
-    }
-
-    private mutating func reopen(_ object: JSONObject, at path: String) -> [TransitionDescription] {
-        guard let json = object["reopen"] else { return [] }
-        return events(json, at: Self.join(path, "reopen"))
-    }
-
-    private mutating func events(_ json: JSON, at path: String) -> [TransitionDescription] {
-        guard let events = json.object else {
-            wrongType(json, at: path, expected: "an object of transitions by event")
-            return []
-        }
-        return events.flatMap { member in
-            let place = Self.join(path, member.name)
-            if member.name == "*" { return alternatives(member.value, trigger: .wildcard, at: place) }
-            // `done.` and a path is longer than an event's name may be where states lie deep.
-            guard member.name.hasPrefix("done.") || eventName(member.name, at: place) != nil else { return [] }
-            return alternatives(member.value, trigger: .event(member.name), at: place)
-        }
-    }
-
-    /// A target, a transition, or an array of these: the first whose guard holds.
-    private mutating func alternatives(_ json: JSON, trigger: Trigger, at path: String) -> [TransitionDescription] {
-        guard let elements = json.array else {
-            return transition(json, trigger: trigger, at: path).map { [$0] } ?? []
-        }
-        if elements.isEmpty {
-            error(path, "the array of alternatives is empty", advice: "add a target, or take the event out")
-        }
-        return elements.enumerated().compactMap { index, element in
-            transition(element, trigger: trigger, at: "\(path)[\(index)]")
-        }
-    }
-
-    private mutating func transition(_ json: JSON, trigger: Trigger, at path: String) -> TransitionDescription? {
-        var transition = TransitionDescription(trigger: trigger, location: path)
-        if let target = json.string {
-            guard !target.isEmpty else {
-                error(path, "the target is empty", advice: "name a state by its key or its path")
-                return nil
-            }
-            transition.targets = [target]
-            return transition
-        }
-        guard json.object != nil else {
-            wrongType(json, at: path, expected: "a target, an object, or an array of these")
-            return nil
-        }
-        guard let object = object(json, at: path, knows: ["target", "guard", "actions", "reenter", "skip"]) else {
-            return nil
-        }
-        transition.targets = targets(object, "target", at: path)
-        if let text = string(object, "guard", at: path) {
-            do throws(GuardSyntaxError) {
-                transition.condition = try Guard(text)
-            } catch {
-                self.error(
-                    Self.join(path, "guard"),
-                    "the guard \(quoted(text)) does not parse at byte \(error.offset): \(error.expected) is expected",
-                    advice: "use paths, literals, == != < <= > >=, and or not, in [..], in(STATE) and parentheses")
-            }
-        }
-        transition.actions = actions(object, "actions", at: path)
-        transition.reenter = bool(object, "reenter", at: path) ?? false
-        transition.skip = bool(object, "skip", at: path) ?? false
-        for (name, isSet) in [("reenter", transition.reenter), ("skip", transition.skip)]
-        where isSet && object["target"] == nil {
-            warn(
-                Self.join(path, name), "without a \"target\" it means nothing",
-                advice: "add a \"target\" (the state itself, to enter it again), or take it out")
-        }
-        return transition
-    }
-
-    // MARK: - Actions
-
-    private mutating func actions(_ object: JSONObject, _ name: String, at path: String) -> [ActionDescription] {
-        guard let elements = array(object, name, at: path, of: "actions") else { return [] }
-        return elements.enumerated().compactMap { index, element in
-            action(element, at: "\(Self.join(path, name))[\(index)]")
-        }
-    }
-
-    private mutating func action(_ json: JSON, at path: String) -> ActionDescription? {
-        let verbs = ["assign", "raise", "send", "cancel"]
-        guard let members = json.object else {
-            wrongType(json, at: path, expected: "an action")
-            return nil
-        }
-        let given = verbs.filter { members[$0] != nil }
-        guard let verb = given.first, given.count == 1 else {
-            error(
-                path, given.isEmpty ? "no action is named" : "\(given.joined(separator: " and ")) in one action",
-                advice: given.isEmpty
-                    ? "write one of {\"assign\": {…}}, {\"raise\": …}, {\"send\": …}, {\"cancel\": …}"
-                    : "make an action of its own of each, in this order")
-            return nil
-        }
-        guard let object = object(json, at: path, knows: verb == "send" ? ["send", "delay", "id"] : [verb]) else {
-            return nil
-        }
-        switch verb {
-        case "assign":
-            return assignments(object, at: path).map { ActionDescription(.assign($0), location: path) }
-        case "cancel":
-            return requiredString(object, "cancel", at: path, example: "reminder")
-                .map { ActionDescription(.cancel(id: $0), location: path) }
-        case "raise":
-            guard let name = requiredString(object, "raise", at: path, example: "retry") else { return nil }
-            return eventName(name, at: Self.join(path, "raise"))
-                .map { ActionDescription(.raise($0), location: path) }
-        default:
-            guard let name = requiredString(object, "send", at: path, example: "remind"),
-                let event = eventName(name, at: Self.join(path, "send"))
-            else { return nil }
-            let delay = duration(object, "delay", at: path, canBeZero: true) ?? .zero
-            let id = string(object, "id", at: path)
-            return ActionDescription(.send(event: event, delay: delay, id: id), location: path)
-        }
-    }
-
-    private mutating func assignments(_ action: JSONObject, at path: String) -> [ActionDescription.Assignment]? {
-        let path = Self.join(path, "assign")
-        guard let members = action["assign"]?.object else {
-            wrongType(action["assign"] ?? .null, at: path, expected: "an object of members to set")
-            return nil
-        }
-        return members.compactMap { member in
-            let place = Self.join(path, member.name)
-            if let text = member.value.string, let inner = Self.inside(text) {
-                if let source = ValuePath(inner) { return .init(name: member.name, source: .path(source)) }
-                error(
-                    place, "\(quoted(inner)) is not a path that an assignment can read",
-                    advice: "start it with content., attributes. or event., as in {{event.content.eta}}")
-                return nil
-            }
-            if Self.holdsBraces(member.value) {
-                error(
-                    place, "an assignment copies a literal, or the whole value at one path",
-                    advice: "write \"{{event.content.eta}}\" and nothing around it; build texts in the views")
-                return nil
-            }
-            return .init(name: member.name, source: .literal(member.value))
-        }
-    }
-
-    /// What stands between `{{` and `}}` where the text is nothing else.
-    private static func inside(_ text: String) -> String? {
-        guard text.hasPrefix("{{"), text.hasSuffix("}}"), text.utf8.count >= 4 else { return nil }
-        var inner = text.dropFirst(2).dropLast(2)
-        guard !inner.utf8.contains(UInt8(ascii: "{")), !inner.utf8.contains(UInt8(ascii: "}")) else { return nil }
-        while inner.utf8.first == UInt8(ascii: " ") { inner.removeFirst() }
-        while inner.utf8.last == UInt8(ascii: " ") { inner.removeLast() }
-        return String(inner)
-    }
-
-    private static func holdsBraces(_ json: JSON) -> Bool {
-        switch json {
-        case .string(let text): text.contains("{{")
-        case .array(let elements): elements.contains { holdsBraces($0) }
-        case .object(let object): object.contains { holdsBraces($0.value) }
-        case .null, .bool, .integer, .number: false
         }
     }
 }

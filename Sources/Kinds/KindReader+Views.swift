@@ -3,13 +3,13 @@ internal import TelltaleStatechart
 
 extension KindReader {
     static let viewParts = ["symbol", "text", "title", "subtitle", "timer", "else", "progress", "tint", "buttons"]
-    /// As compact JSON, and the texts that are filled in.
+    /// The largest view: its bytes of compact JSON, and the number of its texts.
     static let viewByteLimit = 8_192
     static let viewTemplateLimit = 64
     static let presentations = ["compact", "minimal", "lockScreen", "expanded", "small"]
 
-    /// `views`, with a plain one for each that is absent.
-    mutating func views(_ json: JSON?, plain: PlainViews) -> ActivityViews {
+    /// Reads `views`, with a default view for each that is absent.
+    mutating func views(_ json: JSON?, plain: DefaultViews) -> ActivityViews {
         var views = plain.views
         guard let json else {
             warn("views", "there are no views: plain ones are shown everywhere", advice: "add \"views\"")
@@ -47,7 +47,7 @@ extension KindReader {
         return views
     }
 
-    /// What one screen shows is bounded as a whole, because every row repeats it.
+    /// Reads a view and refuses it over the size limit, because every row repeats it.
     private mutating func bounded(_ json: JSON, at path: String, _ read: (inout KindReader) -> Void) {
         let byteCount = json.textByteCount
         if byteCount > Self.viewByteLimit {
@@ -131,7 +131,7 @@ extension KindReader {
         }
     }
 
-    /// `true`, a template of a fraction, or an object of `segments`, `points` and, optionally, a `value` of its own.
+    /// Reads `true`, a template of a fraction, or an object of `segments`, `points` and an optional `value`.
     private mutating func progress(_ json: JSON, at path: String) -> ProgressTemplate? {
         switch json {
         case .bool(let isShown): return isShown ? ProgressTemplate() : nil
@@ -185,7 +185,7 @@ extension KindReader {
             return nil
         }
         guard let template = template(text, at: path) else { return nil }
-        // A stand-in for what the templates give: the rest must make a key of it.
+        // A sample of rendered text: with it, the literal parts must form a valid key.
         let sample = template.parts.map { part in
             switch part {
             case .literal(let text): text
@@ -224,8 +224,8 @@ extension Template.Part {
     }
 }
 
-/// What is shown where a kind file says nothing: the title, the state, the progress.
-struct PlainViews {
+/// The default views: the title, the state and the progress.
+struct DefaultViews {
     var title: String
     var symbol: String?
 

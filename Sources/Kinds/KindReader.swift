@@ -1,17 +1,16 @@
 internal import TelltaleModel
 internal import TelltaleStatechart
 
-/// Reads one kind file, part by part, and keeps every fault that it meets.
+/// Reads one kind file, part by part, and collects its faults.
 ///
-/// Nothing stops at the first fault: a part that cannot be read is left out, and the next one is read, so that people get
-/// the whole list at once.
+/// Reading goes on after a fault: an invalid part is left out, so that the author sees all faults at once.
 struct KindReader {
     let file: String
     var diagnostics: [Diagnostic] = []
-    /// Every template that was read, with its place: what the lint of paths looks at.
+    /// Every template of the file with its location, for the lint of paths.
     var templates: [(template: Template, path: String)] = []
 
-    /// An earlier release took it: what ``refuse(_:_:advice:)`` tells is a warning.
+    /// Whether an earlier release accepted the kind; faults reported by ``refuse(_:_:advice:)`` are then warnings.
     let isAdmitted: Bool
 
     init(file: String, isAdmitted: Bool = false) {
@@ -19,13 +18,13 @@ struct KindReader {
         self.isAdmitted = isAdmitted
     }
 
-    // MARK: - Telling
+    // MARK: - Diagnostics
 
     mutating func error(_ path: String, _ message: String, advice: String) {
         tell(.error, path, message, advice: advice)
     }
 
-    /// An error, unless something lives by this kind already: see ``Kind/read(journaled:)``.
+    /// Reports an error, or a warning if activities may already depend on this kind: see ``Kind/read(journaled:)``.
     mutating func refuse(_ path: String, _ message: String, advice: String) {
         if isAdmitted {
             warn(path, message, advice: advice)
@@ -42,12 +41,12 @@ struct KindReader {
         diagnostics.append(Diagnostic(shortening: severity, file: file, path: path, message, advice: advice))
     }
 
-    /// Errors first, then by their place in the text of the path; each once.
+    /// The distinct diagnostics: errors first, then by path.
     func sortedDiagnostics() -> [Diagnostic] { Diagnostic.sorted(diagnostics) }
 
     // MARK: - Objects
 
-    /// The object at `path`, with every member that is not among `names` told as an error.
+    /// The object at `path`. Reports an error for every member that is not in `names`.
     mutating func object(_ json: JSON, at path: String, knows names: [String]) -> JSONObject? {
         guard let object = json.object else {
             wrongType(json, at: path, expected: "an object")
@@ -65,7 +64,7 @@ struct KindReader {
 
     static func join(_ path: String, _ name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }
 
-    // MARK: - Values. Each is `nil` where the member is absent, or faulty and told.
+    // MARK: - Values. Each is `nil` if the member is absent, or invalid and reported.
 
     mutating func string(_ object: JSONObject, _ name: String, at path: String) -> String? {
         guard let value = object[name] else { return nil }
@@ -76,7 +75,7 @@ struct KindReader {
         return string
     }
 
-    /// A text that is there and not empty.
+    /// A text that is present and not empty.
     mutating func requiredString(_ object: JSONObject, _ name: String, at path: String, example: String) -> String? {
         guard object[name] != nil else {
             missing(name, at: path, example: quoted(example))
@@ -90,20 +89,20 @@ struct KindReader {
         return text
     }
 
-    /// A text that rows repeat to everybody, of at most ``textLimit`` characters.
+    /// A text that rows repeat to every subscriber, of at most ``textLimit`` characters.
     mutating func text(_ object: JSONObject, _ name: String, at path: String) -> String? {
         guard let text = string(object, name, at: path) else { return nil }
         checkLength(of: text, limit: Self.textLimit, at: Self.join(path, name))
         return text
     }
 
-    /// Characters as JSON Schema counts them, Unicode scalars: of what people read and what symbols are called, and of a
-    /// template.
+    /// The largest number of characters of a displayed text, a symbol name or a template, in Unicode scalars as JSON
+    /// Schema counts them.
     static let textLimit = 256
     static let templateLimit = 1_024
 
     mutating func checkLength(of text: String, limit: Int, at path: String) {
-        // A scalar is a byte at least.
+        // A scalar takes at least one byte.
         guard text.utf8.count > limit else { return }
         let count = text.unicodeScalars.count
         guard count > limit else { return }
@@ -162,7 +161,7 @@ struct KindReader {
     mutating func strings(_ object: JSONObject, _ name: String, at path: String, of what: String) -> [String]? {
         guard let array = array(object, name, at: path, of: what) else { return nil }
         var strings: [String] = []
-        // By their bytes, and not one by one: a kind may have thousands of instances.
+        // A set of byte strings, because a kind may have thousands of instances.
         var known: Set<[UInt8]> = []
         for (index, element) in array.enumerated() {
             let place = "\(Self.join(path, name))[\(index)]"
@@ -237,7 +236,7 @@ struct KindReader {
 }
 
 extension Diagnostic {
-    /// Errors first, then by file and place; each once.
+    /// The distinct diagnostics: errors first, then by file and path.
     static func sorted(_ diagnostics: [Diagnostic]) -> [Diagnostic] {
         var seen: Set<Diagnostic> = []
         return diagnostics.enumerated()
@@ -253,7 +252,7 @@ extension Diagnostic {
     }
 }
 
-/// The grammar of protocol.md §1.
+/// The grammar of event names in Protocols/Line/line-protocol.md §2.
 enum EventName {
     static func isValid(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)
@@ -269,9 +268,10 @@ enum EventName {
     }
 }
 
-/// What somebody probably meant.
+/// Suggestions for misspelt names.
 enum Spelling {
-    /// The candidate that is at most a third of its letters away from `name`, capitals aside.
+    /// The candidate with the smallest edit distance from `name`, ignoring case; `nil` if the distance exceeds a third
+    /// of the letters.
     static func nearest(to name: String, among candidates: [String]) -> String? {
         guard name.utf8.count <= 64 else { return nil }
         var best: (candidate: String, distance: Int)?
@@ -283,7 +283,7 @@ enum Spelling {
         return best?.candidate
     }
 
-    /// Levenshtein's: letters to insert, remove or replace.
+    /// The Levenshtein distance: letters to insert, remove or replace.
     private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
         var row = Array(0...right.count)
         for (i, byte) in left.enumerated() {

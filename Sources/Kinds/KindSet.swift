@@ -1,13 +1,13 @@
 public import TelltaleModel
 internal import TelltaleStatechart
 
-/// A folder of kinds that were all good.
+/// The kinds of one folder, all valid.
 public struct KindSet: Sendable {
-    /// In the order of their names' bytes.
+    /// Sorted by the bytes of their names.
     public let kinds: [Kind]
     private let indices: [String: Int]
 
-    /// - Precondition: none; of two kinds with one name, the later stays.
+    /// Of two kinds with one name, the later one is kept.
     public init(_ kinds: [Kind]) {
         self.kinds = kinds.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
         indices = Dictionary(
@@ -16,15 +16,15 @@ public struct KindSet: Sendable {
 
     public subscript(name: some StringProtocol) -> Kind? { indices[String(name)].map { kinds[$0] } }
 
-    /// Whether a file of this name in a folder of kinds is one: JSON, but no schema, nor what editors and systems hide.
+    /// Whether a file name in a kinds folder is a kind file: JSON, but neither a schema nor a hidden file.
     public static func isKindFile(named name: String) -> Bool {
         name.hasSuffix(".json") && !name.hasSuffix(".schema.json") && !name.hasPrefix(".")
     }
 
-    /// Reads and checks a folder's files.
+    /// Reads and checks the files of a folder.
     ///
-    /// - Parameter files: Each with its name, for the diagnostics, and its bytes; in any order.
-    /// - Returns: The kinds, or `nil` when a diagnostic is an error; and every diagnostic of every file, errors first, then
+    /// - Parameter files: Each file's name, for the diagnostics, and its bytes; in any order.
+    /// - Returns: The kinds, or `nil` if a diagnostic is an error; and the diagnostics of all files, errors first, then
     ///   by file.
     public static func load(
         files: [(name: String, bytes: [UInt8])]
@@ -45,7 +45,8 @@ public struct KindSet: Sendable {
                 kinds.append((kind, file.name))
             }
         }
-        // One file alone is looked at by itself, and a file that was not understood may be the one that is missed.
+        // A single file is checked by itself, and a file that could not be read may define the kind that seems to be
+        // missing.
         let isWhole = files.count > 1 && kinds.count == files.count
         for (kind, file) in kinds {
             diagnostics += lintAcross(kind, file: file, all: kinds.map(\.kind), isWhole: isWhole)
@@ -55,7 +56,7 @@ public struct KindSet: Sendable {
         return (isGood ? KindSet(kinds.map(\.kind)) : nil, sorted)
     }
 
-    /// Reads and checks one file, from its bytes.
+    /// Reads and checks one file from its bytes.
     public static func read(_ bytes: [UInt8], file: String) -> (kind: Kind?, diagnostics: [Diagnostic]) {
         read(bytes, file: file, parser: JSONParser())
     }
@@ -83,12 +84,12 @@ public struct KindSet: Sendable {
         )
     }
 
-    /// Kinds of this set that a journal knows otherwise: the same name and version, and another text.
+    /// The kinds of this set that have the same name and version as a journaled kind, but different content.
     ///
-    /// Instances keep the definition that they began with, by its version, so a text may change only with its version
-    /// (definitions.md).
+    /// An instance keeps the definition that it began with, identified by its version. A file may therefore change only
+    /// together with its version (Protocols/Kinds/README.md).
     ///
-    /// - Parameter journaled: Every kind text that the journal holds.
+    /// - Parameter journaled: The contents of all kinds in the journal.
     public func conflicts(
         with journaled: [(name: String, version: Int, source: JSON)]
     ) -> [Diagnostic] {
@@ -125,7 +126,7 @@ public struct KindSet: Sendable {
         }
     }
 
-    /// What only the whole folder can tell.
+    /// The warnings that depend on the other kinds of the folder.
     private static func lintAcross(_ kind: Kind, file: String, all: [Kind], isWhole: Bool) -> [Diagnostic] {
         guard case .button(let button) = kind.body, let raises = button.raises else { return [] }
         guard let target = all.first(where: { $0.name == raises.kind }) else {
@@ -155,6 +156,6 @@ public struct KindSet: Sendable {
 }
 
 extension ActivityKind {
-    /// Whether its machine names this event anywhere, or takes any.
+    /// Whether the machine names this event anywhere, or takes any event.
     func handles(_ event: String) -> Bool { statechart.handles(event: event) }
 }

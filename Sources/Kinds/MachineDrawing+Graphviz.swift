@@ -37,7 +37,8 @@ extension MachineDrawing {
         lines.append("\(indent)}")
     }
 
-    /// A dot for where this state begins, and a stand-in for it where its own transitions lead inside of it.
+    /// Appends a dot for the initial state, and a node that represents the composite state if its own transitions lead
+    /// inside it.
     private func appendScope(of index: Int, indent: String, to lines: inout [String]) {
         for child in nodes[index].children where nodes[child].isInitial {
             lines.append("\(indent)i\(child) [shape=point, width=0.12];")
@@ -59,7 +60,7 @@ extension MachineDrawing {
         }
     }
 
-    /// Graphviz cannot draw an arrow from a cluster into itself.
+    /// Whether the edge leads from a composite state into itself, which Graphviz cannot draw from a cluster.
     func isDrawnFromInside(_ edge: Edge) -> Bool {
         edge.source == 0
             || nodes[edge.source].isComposite
@@ -69,7 +70,7 @@ extension MachineDrawing {
     private func attributes(head: Int, tail: Int?, label: String) -> String {
         var parts: [String] = []
         if !label.isEmpty { parts.append("label=\(Self.dotQuoted(label))") }
-        // An arrow ends at a cluster's border only where it comes from outside.
+        // An arrow ends at a cluster's border only if it starts outside.
         if nodes[head].isComposite, let tail, head != tail, !isInside(tail, head) {
             parts.append("lhead=cluster_\(head)")
         }
@@ -86,6 +87,6 @@ extension MachineDrawing {
 }
 
 extension String {
-    /// Without the comma and space that an empty first part leaves.
+    /// The text without the comma and space that an empty first part leaves.
     fileprivate var trimmingCommas: String { hasPrefix(", ") ? String(dropFirst(2)) : self }
 }

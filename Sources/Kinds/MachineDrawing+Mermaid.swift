@@ -40,13 +40,13 @@ extension MachineDrawing {
         let label = edge.label.isEmpty ? "" : " : \(Self.escaped(edge.label))"
         if edge.targets.isEmpty { lines.append("  \(tail) --> \(tail)\(label)") }
         for target in edge.targets {
-            // Mermaid cannot draw an arrow from a state to one around it either.
+            // Mermaid cannot draw an arrow from a state to one of its ancestors either.
             let head = target == edge.source || isInside(edge.source, target) ? firstLeaf(of: target) : target
             lines.append("  \(tail) --> s\(head)\(label)")
         }
     }
 
-    /// Mermaid's own escapes: what would end a label or a text is written as its code.
+    /// Escapes the characters that would end a label or a text by their codes, in Mermaid's syntax.
     private static func escaped(_ text: String) -> String {
         var result = ""
         for scalar in text.unicodeScalars {

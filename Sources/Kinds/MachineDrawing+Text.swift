@@ -1,10 +1,9 @@
 internal import TelltaleStatechart
 
 extension MachineDrawing {
-    /// A tree of box-drawing characters, for a terminal: a state a line, its transitions below it.
+    /// A tree of box-drawing characters for a terminal: one state a line, its transitions below it.
     ///
-    /// `▶` is where a state begins, `■` is final, `★` a milestone, `!` alerts, `H` history, `∥` runs its children side by
-    /// side.
+    /// `▶` marks an initial state, `■` a final one, `★` a milestone, `!` an alert, `H` history, `∥` parallel children.
     public func text() -> String {
         var lines = ["\(name): \(title)"]
         appendEdges(of: 0, prefix: nodes[0].children.isEmpty ? "   " : "│  ", to: &lines)

@@ -1,11 +1,11 @@
 internal import TelltaleModel
 internal import TelltaleStatechart
 
-/// A picture of a kind's machine: `telltale kinds draw`.
+/// A drawing of a kind's machine for `telltale kinds draw`.
 ///
-/// Drawn from the kind file, not from what the engine made of it, so that what people see is what they wrote.
+/// It is made from the kind file, not from the compiled machine, so that authors see the machine as they wrote it.
 public struct MachineDrawing: Sendable {
-    /// One state, with what the picture shows of it.
+    /// One state with the details that the drawing shows.
     struct Node: Sendable {
         let state: StateDescription
         let path: String
@@ -13,7 +13,7 @@ public struct MachineDrawing: Sendable {
         let notes: StateNotes
         let parent: Int?
         var children: [Int] = []
-        /// Its parent, or the machine, begins here.
+        /// Whether it is the initial state of its parent or of the machine.
         var isInitial = false
 
         var isHistory: Bool {
@@ -24,7 +24,7 @@ public struct MachineDrawing: Sendable {
 
     struct Edge: Sendable {
         let source: Int
-        /// Empty for a transition that does something and goes nowhere.
+        /// Empty for a transition that only runs actions.
         let targets: [Int]
         let label: String
     }
@@ -59,8 +59,8 @@ public struct MachineDrawing: Sendable {
         orderChildren()
     }
 
-    /// The files' order means nothing, so states stand as a run meets them: by rank where they have one, else by how
-    /// soon they are reached; final ones last. Regions stay in theirs.
+    /// Sorts children for display, because the order in the file has no meaning: by rank, then by distance from the
+    /// initial state, final states last. Regions keep their order.
     private mutating func orderChildren() {
         var discovered: [Int: Int] = [:]
         var waiting = nodes.indices.filter { nodes[$0].isInitial || $0 == 0 }[...]
@@ -101,7 +101,7 @@ public struct MachineDrawing: Sendable {
                 label: prefix + Self.label(transition)))
     }
 
-    /// A path, or a key where it is unique.
+    /// Resolves a path, or a key if it is unique.
     private func find(_ name: String) -> Int? {
         if let index = nodes.firstIndex(where: { $0.path == name }) { return index }
         let found = nodes.indices.filter { nodes[$0].state.key == name }
@@ -117,7 +117,7 @@ public struct MachineDrawing: Sendable {
         return false
     }
 
-    /// Where a state that holds others begins, so that an arrow into it has an end that can be drawn.
+    /// The leaf where a composite state begins. An arrow into the state can end there.
     func firstLeaf(of node: Int) -> Int {
         var node = node
         while nodes[node].isComposite {
@@ -156,7 +156,7 @@ public struct MachineDrawing: Sendable {
         }
     }
 
-    /// The shortest form of definitions.md that says the same.
+    /// The shortest notation of a kind file for this duration.
     static func text(of span: Milliseconds) -> String {
         for (unit, name) in [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1000, "s")] as [(Int64, String)]
         where span.count >= unit && span.count % unit == 0 {

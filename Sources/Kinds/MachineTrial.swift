@@ -1,25 +1,25 @@
 internal import TelltaleModel
 public import TelltaleStatechart
 
-/// Tries a machine without a daemon: `telltale kinds run` (protocol.md §8).
+/// Runs a machine without a daemon, for `telltale kinds run` (Protocols/Programs/README.md).
 ///
-/// Feed bytes of lines as they come; take ``output`` whenever it is worth writing. A line is an event's name, with or
-/// without the content that comes with it (`ready {"shelf":"B"}`), or `after 5m`, which moves the clock and fires what
-/// falls due, in order. Empty lines and those that begin with `#` give no output. A line that is none of these has the
-/// verdict `bad_line`.
+/// The caller feeds bytes of input and takes ``output``. A line is an event's name, optionally with its content (`ready
+/// {"shelf":"B"}`), or `after 5m`, which advances the clock and fires due timers in order. Empty lines and lines that
+/// begin with `#` give no output. Any other line has the verdict `bad_line`.
 public struct MachineTrial: Sendable {
     public enum Format: Sendable {
-        /// The event, its verdict and the active states' paths, separated by spaces; at first the paths alone.
+        /// The event, its verdict and the active states' paths, separated by spaces. The first line has the paths
+        /// alone.
         case text
-        /// `{"event":…,"verdict":…,"configuration":[…],"leaves":[…]}`, both null at first.
+        /// `{"event":…,"verdict":…,"configuration":[…],"leaves":[…]}`; the first two are null in the first line.
         case json
     }
 
-    /// Lines that are ready, each with its LF. The caller empties it.
+    /// Complete output lines, each with its LF. The caller empties it.
     public var output: [UInt8] = []
-    /// What could not be understood or carried out, for people: a sentence each. The caller empties it.
+    /// Messages about input that could not be parsed or carried out, a sentence each. The caller empties it.
     public var complaints: [String] = []
-    /// Lines that were none.
+    /// The number of lines that could not be parsed.
     public private(set) var malformedLineCount = 0
 
     private let kind: ActivityKind
@@ -27,33 +27,34 @@ public struct MachineTrial: Sendable {
     private var instance: MachineInstance
     private var values = MachineValues()
     private var now = Timestamp(milliseconds: 0)
-    /// The beginning of a line whose end has not come yet.
+    /// The beginning of a line whose end has not arrived.
     private var rest: [UInt8] = []
     private var lineNumber = 0
     private var events: [[UInt8]: KnownEvent] = [:]
     private var tails: [StateList: [UInt8]] = [:]
     private var isDone: Bool
 
-    /// An event's name, once it has been looked at.
+    /// A parsed event name.
     private struct KnownEvent {
-        /// After `accept`; `nil` where no event can have this name.
+        /// The name after `accept`; `nil` if no event can have it.
         var name: String?
-        /// What a line begins with, up to the verdict.
+        /// The beginning of the output line, up to the verdict.
         var head: [UInt8]
     }
 
     private enum Limit {
-        /// Names and configurations that are kept ready; beyond, all are made anew.
+        /// The largest number of names and configurations that are cached; others are formatted each time.
         static let cache = 4096
-        /// Timers that one line fires: a machine that arms a new one at once would never come to an end.
+        /// The largest number of timers that one line fires. A machine whose timers arm each other would never
+        /// terminate.
         static let firings = 1_000_000
-        /// Bytes of attributes and content together (protocol.md §1).
+        /// The size limit of attributes and content together, in bytes (Protocols/Line/line-protocol.md §11).
         static let content = 4096
     }
 
     /// Enters the machine's initial states and writes the first line.
     ///
-    /// - Throws: Where the machine cannot even start.
+    /// - Throws: ``MachineError`` if the machine cannot start.
     public init(_ kind: ActivityKind, format: Format) throws(MachineError) {
         self.kind = kind
         self.format = format
@@ -65,7 +66,7 @@ public struct MachineTrial: Sendable {
         appendTail()
     }
 
-    /// Takes a piece of the input, cut anywhere.
+    /// Processes a piece of the input, which may end anywhere in a line.
     public mutating func feed(_ bytes: ArraySlice<UInt8>) {
         var start = bytes.startIndex
         while let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")) {
@@ -82,7 +83,7 @@ public struct MachineTrial: Sendable {
         rest.append(contentsOf: bytes[start...])
     }
 
-    /// Takes a last line that no LF ended.
+    /// Processes a last line without an LF.
     public mutating func finish() {
         let line = rest
         rest = []
@@ -146,7 +147,7 @@ public struct MachineTrial: Sendable {
             return result.verdict
         }
         try fire(dueBy: now)
-        guard !isDone else { return .ignored }  // A timer that was due ended it.
+        guard !isDone else { return .ignored }  // A due timer ended the activity.
         if content.object?.isEmpty ?? true {
             let result = try kind.statechart.handle(
                 event: name, content: content, at: now, instance: &instance, values: &values,
@@ -154,7 +155,7 @@ public struct MachineTrial: Sendable {
             settle(result)
             return result.verdict
         }
-        // As the daemon does: what an event brings counts where the event is taken.
+        // As in the daemon, the content of an event is merged only if the event is taken.
         var merged = values
         merged.content = merged.content.merging(content)
         let result = try kind.statechart.handle(
@@ -164,7 +165,7 @@ public struct MachineTrial: Sendable {
         return result.verdict
     }
 
-    /// The owner's part in an end: an ended activity has no timers.
+    /// Cancels the timers of an ended activity, as the owner of a machine must.
     private mutating func settle(_ result: StepResult) {
         isDone = result.isDone
         if isDone { instance.cancelDeadlines() }
@@ -186,7 +187,7 @@ public struct MachineTrial: Sendable {
         }
     }
 
-    /// - Returns: Whether anything was due.
+    /// - Returns: Whether a timer was due.
     @discardableResult
     private mutating func fire(dueBy time: Timestamp) throws(MachineError) -> Bool {
         var count = 0
@@ -249,7 +250,7 @@ public struct MachineTrial: Sendable {
         appendTail()
     }
 
-    /// The configuration and the line's end.
+    /// Appends the configuration and the line's end.
     private mutating func appendTail() {
         let configuration = instance.configuration(in: kind.statechart)
         if let tail = tails[configuration] { return output.append(contentsOf: tail) }

@@ -1,10 +1,10 @@
 public import TelltaleModel
 
-/// A text with `{{path | filter}}` in it (definitions.md).
+/// A text with placeholders `{{path | filter}}` (Protocols/Kinds/README.md).
 ///
-/// Parsed once, when its kind is loaded; filled in at every change that somebody sees.
+/// It is parsed once, when its kind is loaded, and rendered for every change that a subscriber sees.
 public struct Template: Hashable, Sendable {
-    /// As it was written.
+    /// The source text.
     public let text: String
 
     enum Part: Hashable, Sendable {
@@ -16,8 +16,8 @@ public struct Template: Hashable, Sendable {
 
     /// Parses `text`.
     ///
-    /// A path that no template can read is not a fault: it is an empty text, and the lint tells it. Nor is a filter that
-    /// does not exist: the value passes through it as it is.
+    /// A path that no template can read and an unknown filter are no syntax errors: the path renders as an empty text,
+    /// the filter passes its value on, and the lint reports both.
     ///
     /// - Throws: ``TemplateSyntaxError``.
     public init(_ text: String) throws(TemplateSyntaxError) {
@@ -26,7 +26,7 @@ public struct Template: Hashable, Sendable {
         parts = try parser.parts()
     }
 
-    /// A text in which nothing is filled in, braces included.
+    /// Makes a literal text, in which braces have no meaning.
     init(literal text: String) {
         self.text = text
         parts = [.literal(text)]
@@ -37,11 +37,11 @@ public struct Template: Hashable, Sendable {
         parts = [.value(path, [])]
     }
 
-    /// The longest text that a template gives, in bytes: one that reads the content many times must not multiply it.
+    /// The size limit of a rendered text, in bytes. It bounds a template that repeats a long content many times.
     public static let renderedByteLimit = 2_048
 
-    /// Fills it in. A missing value is an empty text, and what is longer than ``renderedByteLimit`` is cut between two
-    /// Unicode scalars.
+    /// Renders the text. A missing value renders as an empty text. A result over ``renderedByteLimit`` is cut between
+    /// two Unicode scalars.
     public func rendered(in context: TemplateContext) -> String {
         var result = ""
         for part in parts {
@@ -55,7 +55,7 @@ public struct Template: Hashable, Sendable {
         return result
     }
 
-    /// `text`, cut between two Unicode scalars where it is longer than ``renderedByteLimit``.
+    /// `text`, cut between two Unicode scalars to at most ``renderedByteLimit`` bytes.
     public static func bounded(_ text: String) -> String {
         guard text.utf8.count > renderedByteLimit else { return text }
         var end = text.utf8.index(text.startIndex, offsetBy: renderedByteLimit)
@@ -63,9 +63,9 @@ public struct Template: Hashable, Sendable {
         return String(text[..<end])
     }
 
-    /// Its value where it is one `{{…}}` and nothing else, else its text; `nil` for a missing one.
+    /// The value of a template that is a single placeholder, or else the rendered text; `nil` for a missing value.
     ///
-    /// So a number of the content stays a number where a date or a fraction is wanted.
+    /// It keeps a number a number, for a date or a fraction.
     func value(in context: TemplateContext) -> JSON? {
         if parts.count == 1, case .value(let path, let filters) = parts[0] {
             return Self.value(path, filters, in: context)
@@ -87,7 +87,7 @@ public struct Template: Hashable, Sendable {
 }
 
 public struct TemplateSyntaxError: Error, Hashable, Sendable {
-    /// Bytes from the start of the text.
+    /// Offset in bytes from the start of the text.
     public var offset: Int
     public var reason: String
 
@@ -97,13 +97,13 @@ public struct TemplateSyntaxError: Error, Hashable, Sendable {
     }
 }
 
-/// What templates can read.
+/// The values that templates can read.
 public struct TemplateContext: Sendable {
-    /// Its kind and its id: cut out of it where a template asks, which is seldom.
+    /// The key, from which a template derives kind and id on demand, which is rare.
     public var key: Key
     public var attributes: JSON
     public var content: JSON
-    /// Of the innermost active state; of several regions, the first's.
+    /// The key of the innermost active state; in parallel regions, that of the first region.
     public var stateKey: String
     public var stateTitle: String
     public var progress: Double?
@@ -121,7 +121,7 @@ public struct TemplateContext: Sendable {
     }
 }
 
-/// What one `{{…}}` reads.
+/// The path of one placeholder.
 enum TemplatePath: Hashable, Sendable, CustomStringConvertible {
     case attributes([String])
     case content([String])
@@ -130,7 +130,7 @@ enum TemplatePath: Hashable, Sendable, CustomStringConvertible {
     case progress
     case id
     case kind
-    /// A path that leads nowhere, whatever the activity: always missing.
+    /// A path that is not in the grammar and never has a value.
     case unknown(String)
 
     init(_ text: String) {

@@ -1,28 +1,28 @@
 internal import TelltaleModel
 
-/// What stands behind a `|`: makes another value of a value. A missing value stays missing, but for `default`.
+/// A filter after a `|`: maps one value to another. A missing value stays missing, except for `default`.
 enum TemplateFilter: Hashable, Sendable {
     case upper
     case lower
     /// The first letter in upper case.
     case capitalize
     case trim
-    /// At most so many characters, the last of them `…` where some were cut.
+    /// At most this many characters, the last one `…` if the text was cut.
     case truncate(Int)
     /// 0.6 → `60%`.
     case percent
-    /// So many decimals, none by default.
+    /// Rounded to this many decimals, none by default.
     case round(decimals: Int)
-    /// What to show for a missing or empty value.
+    /// A replacement for a missing or empty value.
     case `default`(String)
-    /// `2026-11-21`, `10:30`, or both, on a clock so many minutes east of UTC.
+    /// `2026-11-21`, `10:30`, or both, in a zone this many minutes east of UTC.
     case date(offset: Int64)
     case time(offset: Int64)
     case dateTime(offset: Int64)
-    /// No such filter, or not with this argument: the value as it is.
+    /// An unknown filter, or one with an invalid argument, which passes its value on.
     case unknown(String)
 
-    /// For people: what there is.
+    /// The list of filters, for an error message.
     static let names =
         "upper, lower, capitalize, trim, truncate:N, percent, round:N, default:\"…\", date, time, datetime"
 
@@ -80,7 +80,7 @@ enum TemplateFilter: Hashable, Sendable {
         }
     }
 
-    /// A number, or a text that is one (sources often send numbers as texts).
+    /// A number, or a text that contains one, because sources often send numbers as texts.
     private static func number(_ value: JSON?) -> Double? {
         if let number = value?.double { return number }
         guard let number = value?.string.flatMap({ Double($0) }), number.isFinite else { return nil }
@@ -96,9 +96,9 @@ enum TemplateFilter: Hashable, Sendable {
         return .string(choose(fields))
     }
 
-    /// `value`, multiplied, with so many decimals; `nil` for what is no number.
+    /// `value × factor` with exactly `decimals` decimals; `nil` if `value` is no number.
     private static func fixed(_ value: JSON?, times factor: Int64, decimals: Int) -> String? {
-        // A whole number may have more digits than a `Double` of its decimals keeps.
+        // A whole number may have more digits than a `Double` keeps.
         if let whole = value?.integer {
             let (product, overflow) = whole.multipliedReportingOverflow(by: factor)
             if !overflow {
@@ -108,8 +108,8 @@ enum TemplateFilter: Hashable, Sendable {
         return number(value).flatMap { fixed($0 * Double(factor), decimals: decimals) }
     }
 
-    /// `number` with exactly so many decimals, rounded half away from zero; one too large to be counted in them as it is,
-    /// and `nil` for what is no number: JSON has no word for it.
+    /// `number` with exactly `decimals` decimals, rounded half away from zero. A number too large to be scaled is
+    /// printed as it is; `nil` for one that is not finite.
     private static func fixed(_ number: Double, decimals: Int) -> String? {
         guard number.isFinite else { return nil }
         var power = 1.0

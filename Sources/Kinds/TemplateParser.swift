@@ -1,4 +1,4 @@
-/// Reads `{{path | filter:"argument" | …}}` out of a text.
+/// Parses the placeholders `{{path | filter:"argument" | …}}` of a text.
 struct TemplateParser {
     private let bytes: [UInt8]
     private var offset = 0

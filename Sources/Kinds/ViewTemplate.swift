@@ -1,23 +1,24 @@
 public import TelltaleModel
 
-/// The parts of one presentation: `symbol text title subtitle timer else progress tint buttons`, others as they are.
+/// The parts of one presentation: `symbol text title subtitle timer else progress tint buttons`, and unknown parts as
+/// they are.
 public struct ViewTemplate: Sendable {
     enum Part: Sendable {
         case text(Template)
-        /// An absolute date, in Unix ms.
+        /// An absolute date, in Unix milliseconds.
         case timer(Template)
         case progress(ProgressTemplate)
         /// Keys of controls.
         case buttons([Template])
         /// A region of `expanded`, with parts of its own.
         case region(ViewTemplate)
-        /// A part that Telltale does not know: passed through, its texts filled in.
+        /// A part that Telltale does not know. It is passed through with its texts rendered.
         case other(FilledJSON)
     }
 
-    /// In the order of their names' bytes, which is the order in which they are written.
+    /// Sorted by the bytes of their names, which is the order in which they are written.
     private(set) var parts: [(name: String, part: Part)] = []
-    /// `else`: takes the place of `text` while there is no date for `timer`.
+    /// `else`: replaces `text` while `timer` has no date.
     var fallback: Template?
 
     public init() {}
@@ -27,29 +28,30 @@ public struct ViewTemplate: Sendable {
         self.fallback = fallback
     }
 
-    /// Nothing would be written.
+    /// Whether nothing would be written.
     public var isEmpty: Bool { parts.isEmpty && fallback == nil }
 
     func part(named name: String) -> Part? { parts.first { $0.name == name }?.part }
 
-    /// Appends the filled-in view as one JSON object.
+    /// Appends the rendered view as one JSON object.
     ///
-    /// `timer` becomes an absolute date in Unix ms, or, where there is none, `text` from `else`; `progress: true` becomes
-    /// the activity's fraction. `buttons` becomes the keys of controls.
+    /// `timer` becomes an absolute date in Unix milliseconds, or, if it has none, `text` from `else`. `progress: true`
+    /// becomes the activity's fraction. `buttons` becomes the keys of controls.
     public func write(to writer: inout JSONWriter, context: TemplateContext) {
         write(to: &writer, context: context) { key, writer in writer.value(key) }
     }
 
-    /// As ``write(to:context:)``, with each button written by `button`, which gets its filled-in key: exactly one value.
+    /// As ``write(to:context:)``, but `button` writes each button: it is given the rendered key and must write exactly
+    /// one value.
     ///
-    /// - Parameter textLimit: How many characters a text that people read may have; a longer one is cut, and ends in an
-    ///   ellipsis. `nil` = as many as there are.
+    /// - Parameter textLimit: The largest number of characters of a displayed text; a longer text is cut and ends in an
+    ///   ellipsis. `nil` for no limit.
     public func write(
         to writer: inout JSONWriter, context: TemplateContext, textLimit: Int? = nil,
         button: (String, inout JSONWriter) -> Void
     ) {
         func cut(_ text: String) -> String {
-            // A character is a byte at least.
+            // A character takes at least one byte.
             guard let textLimit, text.utf8.count > textLimit, text.count > textLimit else { return text }
             return text.prefix(max(0, textLimit - 1)) + "\u{2026}"
         }
@@ -59,7 +61,7 @@ public struct ViewTemplate: Sendable {
         var elseText = date == nil ? fallback : nil
         writer.beginObject()
         for (name, part) in parts {
-            // `else` is written where `text` would stand, so that members stay in order.
+            // `else` is written at the place of `text`, so that members stay sorted.
             if let text = elseText, !name.utf8.lexicographicallyPrecedes("text".utf8) {
                 writer.member("text", cut(text.rendered(in: context)))
                 elseText = nil
@@ -68,7 +70,7 @@ public struct ViewTemplate: Sendable {
             switch part {
             case .text(let template):
                 let text = template.rendered(in: context)
-                // Names of symbols and colours are for machines.
+                // Names of symbols and colours are not displayed texts, so they are never cut.
                 writer.member(named: name, .string(name == "symbol" || name == "tint" ? text : cut(text)))
             case .timer: if let date { writer.member(named: name, .integer(date.milliseconds)) }
             case .progress(let template): template.write(name: name, to: &writer, context: context)
@@ -87,7 +89,7 @@ public struct ViewTemplate: Sendable {
         writer.endObject()
     }
 
-    /// Whether there is a button in it, regions included.
+    /// Whether the view has a button, regions included.
     public var showsControls: Bool {
         parts.contains { member in
             switch member.part {
@@ -98,7 +100,7 @@ public struct ViewTemplate: Sendable {
         }
     }
 
-    /// The filled-in keys of every button, regions included, in the order in which they are written.
+    /// The rendered keys of every button, regions included, in the order in which they are written.
     public func buttonKeys(in context: TemplateContext) -> [String] {
         parts.flatMap { member -> [String] in
             switch member.part {
@@ -110,11 +112,11 @@ public struct ViewTemplate: Sendable {
     }
 }
 
-/// `progress`: the activity's fraction, another one, or a bar in segments with points on it.
+/// `progress`: the activity's fraction, another fraction, or a bar of segments with points.
 struct ProgressTemplate: Sendable {
-    /// What is shown, 0 to 1. `nil`: the activity's own.
+    /// The fraction shown, 0 to 1; `nil` for the activity's own.
     var value: Template?
-    /// `segments` and `points` of the object form, and whatever else stands there; `nil` for the plain fraction.
+    /// The members of the object form, `segments`, `points` and unknown ones; `nil` for a plain fraction.
     var style: FilledJSON?
 
     func write(name: String, to writer: inout JSONWriter, context: TemplateContext) {
@@ -139,7 +141,7 @@ struct ProgressTemplate: Sendable {
     }
 }
 
-/// A JSON value with templates for its texts.
+/// A JSON value whose texts are templates.
 indirect enum FilledJSON: Sendable {
     case literal(JSON)
     case text(Template)

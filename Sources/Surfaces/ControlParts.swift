@@ -1,7 +1,7 @@
 public import Kinds
 internal import Machines
 
-/// What one placement draws of a control. What it does not show is `nil`.
+/// The parts of a control that one placement draws; `nil` for a part that it does not show.
 public struct ControlParts: Hashable, Sendable {
     public var symbol: String?
     public var title: String?
@@ -12,15 +12,15 @@ public struct ControlParts: Hashable, Sendable {
     /// A momentary text after an action.
     public var status: String?
 
-    /// The system's blue: the tint of a toggle that has none (G7).
+    /// The system's blue: the tint of a toggle that declares none (G7).
     public static let standardTint = "blue"
 
-    /// A toggle (apple-domain.md 6.2, 6.3).
+    /// The parts of a toggle (Protocols/Surfaces/rules.md 6.2, 6.3).
     ///
     /// - Parameters:
-    ///   - shown: What to draw; `nil` = unknown, drawn as its preview, which is off (G4).
+    ///   - shown: The value to draw; `nil` if unknown, which is drawn as the preview: off (G4).
     ///   - title: The kind's title.
-    ///   - placement: `nil` = all parts.
+    ///   - placement: `nil` for all parts.
     public init(toggle kind: ToggleKind, shown: Bool?, title: String, placement: ControlPlacement?) {
         let shown = placement == .gallery ? false : shown
         let isOn = shown ?? false
@@ -32,7 +32,7 @@ public struct ControlParts: Hashable, Sendable {
         keep(what: placement)
     }
 
-    /// A button.
+    /// The parts of a button.
     public init(button kind: ButtonKind, title: String, placement: ControlPlacement?) {
         symbol = kind.symbol
         self.title = title
@@ -41,7 +41,7 @@ public struct ControlParts: Hashable, Sendable {
         keep(what: placement)
     }
 
-    /// Takes out what the locked screen must not tell (G13).
+    /// Removes the parts that a locked screen must not reveal (G13).
     mutating func redact(offSymbol: String) {
         if symbol != nil { symbol = offSymbol }
         title = nil
@@ -62,7 +62,7 @@ public struct ControlParts: Hashable, Sendable {
 }
 
 extension ToggleKind {
-    /// What holding the Action button will do: it names the state that the action leads to (G8).
+    /// The hint for a long press of the Action button: it names the state after the action (G8).
     func hint(whileOn isOn: Bool, title: String) -> String {
         if let hint = isOn ? hintOn : hintOff { return "Hold to \(hint)" }
         let next = isOn ? valueOff : valueOn

@@ -1,23 +1,23 @@
 public import TelltaleModel
 
-/// Where on a device a control stands, which decides what of it is shown (apple-domain.md 6.2).
+/// The place of a control on a device, which determines the parts that are shown (Protocols/Surfaces/rules.md 6.2).
 ///
 /// The names are those of `placement=` and of a row's `placement` on the wire.
 public enum ControlPlacement: String, CaseIterable, Hashable, Sendable {
     case controlCenterSmall, controlCenterMedium, controlCenterLarge
     case lockScreen
-    /// The Action button while it is being pressed: a hint of what holding it will do.
+    /// The Action button while it is pressed: a hint of the action for a long press.
     case actionButton
-    /// The Action button once it has been held: the Dynamic Island shows what it did.
+    /// The Action button after a long press: the Dynamic Island shows the result.
     case actionButtonHold
     case menuBar
     case smartStack
-    /// Where controls are chosen: a preview that never changes.
+    /// The gallery of controls: a preview that never changes.
     case gallery
 
-    /// Where a surface shows a control that was not placed anywhere in particular; `nil` = it has no controls.
+    /// The place of a control that has no explicit placement on this surface; `nil` if the surface has no controls.
     ///
-    /// A car's dashboard gets a medium tile: a driver reads a symbol with its name and value, and has nothing to open.
+    /// On a car's dashboard it is a medium tile, because a driver reads a symbol with name and value and opens nothing.
     public static func standard(on surface: Surface, isLocked: Bool) -> ControlPlacement? {
         switch surface {
         case .phone, .pad: isLocked ? .lockScreen : .controlCenterMedium
@@ -56,15 +56,15 @@ public enum ControlPlacement: String, CaseIterable, Hashable, Sendable {
 
     var showsHint: Bool { self == .actionButton }
 
-    /// The momentary text after an action (`controlWidgetStatus`).
+    /// Whether a momentary text is shown after an action (`controlWidgetStatus`).
     var showsStatus: Bool { self == .controlCenterMedium || self == .controlCenterLarge }
 }
 
-/// For whom a control is drawn.
+/// The viewer that a control is drawn for.
 public struct ControlViewer: Hashable, Sendable {
-    /// `nil` = the whole state (`view=full`).
+    /// `nil` for the whole state (`view=full`).
     public var placement: ControlPlacement?
-    /// The connection that will draw it: it is shown what it tapped.
+    /// The connection that draws the control. It is shown the value that it requested.
     public var connection: Int64?
     /// The device's `locked` trait.
     public var isLocked: Bool

@@ -3,13 +3,13 @@ public import Machines
 public import TelltaleModel
 
 extension ControlRow {
-    /// Appends a toggle that stands in an activity's view, with its current state.
+    /// Appends a toggle that is part of an activity's view, with its current state.
     ///
     /// - Parameters:
-    ///   - key: The control's own.
-    ///   - viewer: For whom; its placement does not matter here.
-    ///   - isInteractive: Whether the place where it stands takes taps; CarPlay does not (apple-domain.md 3.5), and on a
-    ///     locked device nothing does.
+    ///   - key: The control's own key.
+    ///   - viewer: The viewer; its placement is ignored.
+    ///   - isInteractive: Whether controls at this place are active. In CarPlay (Protocols/Surfaces/rules.md 3.5) and
+    ///     on a locked device none is.
     public static func writeEmbedded(
         _ toggle: Toggle, key: Key, kind: ToggleKind, title: String, for viewer: ControlViewer, isInteractive: Bool,
         to writer: inout JSONWriter
@@ -28,7 +28,7 @@ extension ControlRow {
         writeEnd(parts, isInteractive: isInteractive && !viewer.isLocked, to: &writer)
     }
 
-    /// Appends a button that stands in an activity's view.
+    /// Appends a button that is part of an activity's view.
     ///
     /// - Parameters: As for a toggle.
     public static func writeEmbedded(

@@ -2,18 +2,19 @@ public import Kinds
 public import Machines
 public import TelltaleModel
 
-/// The row of a toggle or a button: its state, and what its placement shows (protocol.md §5).
+/// The row of a toggle or a button: its state, and the parts that its placement shows (Protocols/Line/line-protocol.md
+/// §9).
 ///
-/// `control value assumed phase wanted shown available last ended` are what is known; `placement symbol title text tint hint
-/// status` are what to draw; `unlock` says that the device must be unlocked before it acts, and `redacted` that it is
-/// locked and must not tell more. A member that does not apply is left out, but `value` and `shown` of a toggle, which
-/// are `null` while unknown.
+/// State: `control value assumed phase wanted shown available last ended`. Parts: `placement symbol title text tint
+/// hint status`. `unlock` means that the device must be unlocked before the control acts; `redacted` means that the
+/// device is locked and parts are hidden. A member that does not apply is omitted, except `value` and `shown` of a
+/// toggle, which are `null` while unknown.
 public enum ControlRow {
     /// Appends a toggle's row as one JSON object.
     ///
     /// - Parameters:
-    ///   - kind: Of the toggle; `name` and `title` are its kind file's.
-    ///   - viewer: For whom. Without a placement nothing is redacted: that is the whole state.
+    ///   - kind: The toggle's kind; `name` and `title` are those of its kind file.
+    ///   - viewer: The viewer. Without a placement the row is the whole state and nothing is redacted.
     public static func write(
         _ toggle: Toggle, kind: ToggleKind, name: String, title: String, for viewer: ControlViewer,
         to writer: inout JSONWriter
@@ -68,7 +69,7 @@ public enum ControlRow {
     ) {
         func write(_ end: OperationEnd, to writer: inout JSONWriter) {
             var end = end
-            // The provider's own words may tell what the thing is.
+            // The provider's own words may reveal the control's state.
             if isRedacted { end.failure = nil }
             end.write(to: &writer)
         }
@@ -99,11 +100,11 @@ public enum ControlRow {
         if let value { writer.value(value) } else { writer.null() }
     }
 
-    /// Its moment is over when something else is under way.
+    /// The status of the last operation, which disappears when another one is in progress.
     private static func status(of toggle: Toggle) -> String? { toggle.flight == nil ? status(after: toggle.last) : nil }
     private static func status(of button: Button) -> String? { button.flight == nil ? status(after: button.last) : nil }
 
-    /// What to say for a moment after an operation: only what went wrong, since success is drawn (G10: sparingly).
+    /// The momentary text after an operation: only for failures, since a success is visible (G10: sparingly).
     private static func status(after last: OperationEnd?) -> String? {
         switch last?.result {
         case nil, .confirmed, .superseded: nil

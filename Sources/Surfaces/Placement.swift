@@ -2,38 +2,38 @@ internal import Kinds
 public import Machines
 public import TelltaleModel
 
-/// The forms in which an activity can be drawn (apple-domain.md C1).
+/// The forms in which an activity can be drawn (Protocols/Surfaces/rules.md C1).
 public enum Presentation: String, CaseIterable, Hashable, Sendable {
     case compact, minimal, expanded, lockScreen, small
 }
 
-/// How an alert is to be drawn: `style=` of an `ALERT` line.
+/// The form in which an alert is drawn: `style=` of an `ALERT` line.
 public enum AlertStyle: String, CaseIterable, Hashable, Sendable {
     /// The Dynamic Island expands for a moment.
     case expanded
-    /// The Lock Screen presentation at the top, for a moment.
+    /// The Lock Screen presentation appears at the top for a moment.
     case banner
-    /// The watch: title and body.
+    /// On the watch: title and body.
     case alert
-    /// CarPlay: at the bottom, while another screen is in front.
+    /// In CarPlay: at the bottom, while another screen is in front.
     case notification
-    /// The desktop: the panel, for a moment.
+    /// On the desktop: the panel opens for a moment.
     case panel
 }
 
-/// What projection needs to know of an activity.
+/// The properties of an activity that projection reads.
 public struct VisibleActivity: Hashable, Sendable {
-    /// The owner's number of it. Breaks ties, lower first.
+    /// The owner's number of the activity. Breaks ties, lower first.
     public var index: Int32
-    /// The owner app, interned: what activities compete by.
+    /// The interned owner app. Activities of one app compete for places.
     public var app: Int32
     public var lifecycle: Activity.Lifecycle
     public var score: Double
     public var startedAt: Timestamp
     public var lastAlertAt: Timestamp?
-    /// Its last change came with an alert.
+    /// Whether its last change came with an alert.
     public var isAlerting: Bool
-    /// It was stale from the start, and has not been active since.
+    /// Whether it was stale from the start and has not been active since.
     public var isWithheld: Bool
     public var hasSmallFamily: Bool
 
@@ -62,10 +62,11 @@ public struct VisibleActivity: Hashable, Sendable {
     var isLive: Bool { lifecycle == .active || lifecycle == .stale }
 }
 
-/// Where and how one surface shows one activity. Small and comparable: a row is sent again when it changes.
+/// The place and the form in which one surface shows one activity. Small and comparable: a row is sent again when its
+/// placement changes.
 ///
-/// With the activity's state and the surface it decides the row's body, so that a body can be shared by every session
-/// to which the three are equal.
+/// The activity's state, the placement and the surface determine the row's body, so sessions for which the three are
+/// equal share one body.
 public struct Placement: Hashable, Sendable {
     public struct Options: OptionSet, Hashable, Sendable {
         public let rawValue: UInt8
@@ -74,9 +75,9 @@ public struct Placement: Hashable, Sendable {
             self.rawValue = rawValue
         }
 
-        /// Its buttons take taps.
+        /// Its buttons are active.
         public static let interactive = Self(rawValue: 1 << 0)
-        /// Two compact halves in one view, because there is no small family.
+        /// Two compact halves in one view, because the kind has no small family.
         public static let joined = Self(rawValue: 1 << 1)
         /// Drawn dark, without animation.
         public static let luminanceReduced = Self(rawValue: 1 << 2)
@@ -84,15 +85,15 @@ public struct Placement: Hashable, Sendable {
         public static let night = Self(rawValue: 1 << 3)
         /// Fills the display, at twice its size.
         public static let fullScreen = Self(rawValue: 1 << 4)
-        /// An alert draws the eye to it where it is.
+        /// An alert highlights it in place.
         public static let highlighted = Self(rawValue: 1 << 5)
-        /// The Lock Screen presentation is shown over everything else for a moment.
+        /// The Lock Screen presentation covers the screen for a moment.
         public static let banner = Self(rawValue: 1 << 6)
-        /// The Dynamic Island, which shows another activity at rest, expands for this one for a moment.
+        /// The Dynamic Island, which otherwise shows another activity, expands for this one for a moment.
         public static let expanded = Self(rawValue: 1 << 7)
     }
 
-    /// What the Dynamic Island shows of it, beside the Lock Screen.
+    /// The presentation in the Dynamic Island, besides the Lock Screen.
     public enum Island: UInt8, Hashable, Sendable {
         case none, compact
         /// The minimal presentation that is attached to the island.
@@ -101,9 +102,9 @@ public struct Placement: Hashable, Sendable {
         case detached
     }
 
-    /// `nil` = not shown.
+    /// `nil` if the activity is not shown.
     public var presentation: Presentation?
-    /// Its place, from 1; 0 = not shown.
+    /// The position, from 1; 0 if the activity is not shown.
     public var order: UInt16
     public var options: Options
     public var island: Island
@@ -117,7 +118,7 @@ public struct Placement: Hashable, Sendable {
 
     public static let hidden = Placement(nil, order: 0)
 
-    /// The same as long as no alert draws the eye to it: what is shown before and after the moment of one.
+    /// The placement before and after the moment of an alert.
     public var withoutAlert: Placement {
         var placement = self
         placement.options.subtract([.highlighted, .banner, .expanded])

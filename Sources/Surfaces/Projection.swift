@@ -1,17 +1,17 @@
 internal import Machines
 public import TelltaleModel
 
-/// What one device shows of the activities that it can see: the rules of apple-domain.md 3.3, 3.5 and 3.8.
+/// Decides how one device shows the activities that it may see: Protocols/Surfaces/rules.md 3.3, 3.5 and 3.8.
 ///
 /// Pure, and without a clock: the same activities in the same situation give the same placements.
 public enum Projection {
     /// Places every activity.
     ///
     /// - Parameters:
-    ///   - foreground: The interned app of ``Traits/foreground``, where activities of it may exist.
-    ///   - competing: Whether the activities compete for the places of one device (a subscription of an account's). If not,
-    ///     each is placed as if it were alone.
-    /// - Returns: A placement for each activity, in their order.
+    ///   - foreground: The interned app of ``Traits/foreground``, if activities of it may exist.
+    ///   - competing: Whether the activities compete for the places of one device (a subscription with an account). If
+    ///     not, each is placed as if it were alone.
+    /// - Returns: A placement for each activity, in the order of `activities`.
     public static func project(
         surface: Surface, traits: Traits, foreground: Int32? = nil, activities: [VisibleActivity],
         settings: SurfaceSettings = SurfaceSettings(), competing: Bool
@@ -31,20 +31,20 @@ public enum Projection {
         return placements
     }
 
-    /// How this device draws an alert of an activity; `nil` = not at all.
+    /// The style of an activity's alert on this device; `nil` if it is not drawn.
     ///
-    /// Independent of the row: on CarPlay the notification comes exactly when there is none, and on a phone or a pad whose row
-    /// has nothing to draw it with, being locked or the activity's end, it is the sound and the light alone (3.3).
+    /// It does not depend on the row. In CarPlay the notification is drawn only without a row. On a phone or a pad that
+    /// is locked, or after the activity has ended, only sound and light remain (3.3).
     public static func alertStyle(
         of activity: VisibleActivity, surface: Surface, traits: Traits, foreground: Int32? = nil,
         settings: SurfaceSettings = SurfaceSettings()
     ) -> AlertStyle? {
         let scene = Scene(surface: surface, traits: traits, foreground: foreground, settings: settings)
-        // One that is dismissed alerts: the alert came before, and may have waited for this device.
+        // A dismissed activity may alert: the alert preceded the dismissal and may have waited for this device.
         guard activity.lifecycle != .pending, !scene.withholds(activity) else { return nil }
         switch surface {
         case .phone, .pad:
-            // The owner app is being used: its own screen tells more (3.3, column F).
+            // The owner app is in front and shows the change itself (3.3, column F).
             if let foreground, foreground == activity.app { return nil }
             return scene.hasIsland ? .expanded : .banner
         case .watch: return .alert
@@ -54,15 +54,15 @@ public enum Projection {
         }
     }
 
-    /// What `OPEN` shows: what a desktop's menu bar opens, on whatever surface. ``Placement/hidden`` = nothing, because the
-    /// surface shows the activity in no situation.
+    /// The view that `OPEN` shows, on any surface: the one that a desktop's menu bar opens. ``Placement/hidden`` if the
+    /// surface never shows the activity.
     public static func opened(
         _ activity: VisibleActivity, surface: Surface, traits: Traits, settings: SurfaceSettings = SurfaceSettings()
     ) -> Placement {
-        // The situation does not matter: an alert can be opened where there is no row just now.
+        // The situation does not matter, because an alert can be opened while its activity has no row.
         let scene = Scene(surface: surface, traits: Traits(), foreground: nil, settings: settings)
         guard scene.shows(activity) else { return .hidden }
-        // Inactive until the person authenticates, and in a car always (3.5).
+        // Buttons are inactive until the person authenticates, and always in a car (3.5).
         let options: Placement.Options = traits.isLocked || surface == .carplay ? [] : .interactive
         return switch settings.desktopSelection {
         case .lockScreen: Placement(.lockScreen, order: 1, options: options)

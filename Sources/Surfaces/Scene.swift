@@ -1,17 +1,17 @@
 internal import Machines
 internal import TelltaleModel
 
-/// One device in one situation.
+/// The layout of activities on one device in one situation.
 struct Scene {
     let surface: Surface
     let traits: Traits
     let foreground: Int32?
     let settings: SurfaceSettings
 
-    /// Whether it is shown nowhere, because it was stale from its start (L3).
+    /// Whether the activity is hidden everywhere because it was stale from its start (L3).
     func withholds(_ activity: VisibleActivity) -> Bool { activity.isWithheld && settings.hidesStaleFromStart }
 
-    /// Whether the surface may show it at all, whatever else there is.
+    /// Whether the surface may show the activity, independent of other activities.
     func shows(_ activity: VisibleActivity) -> Bool {
         switch activity.lifecycle {
         case .pending, .dismissed: return false
@@ -21,14 +21,14 @@ struct Scene {
         switch surface {
         case .phone, .pad, .desktop: return true
         case .standby: return activity.isLive || settings.keepsEndedInStandBy
-        // With another app in front the Smart Stack is not there (3.3).
+        // While another app is in front, the Smart Stack is not visible (3.3).
         case .watch: return traits.foreground == nil
         case .carplay: return activity.isLive && !traits.isDashboardHidden
         case .vision: return false
         }
     }
 
-    /// Places everything that the surface may show.
+    /// Places every activity that the surface may show.
     func place(_ candidates: inout [Candidate], in placements: inout [Placement]) {
         if candidates.isEmpty { return }
         switch surface {
@@ -57,7 +57,7 @@ struct Scene {
         if surface == .watch {
             if traits.isWristDown || traits.isLuminanceReduced { options.insert(.luminanceReduced) }
         } else if activity.isAlerting {
-            // On a dashboard that is in view an alert is told in place: there is no notification (3.3).
+            // On a visible dashboard an alert is drawn in place, without a notification (3.3).
             options.insert(.highlighted)
         }
         if activity.hasSmallFamily {
@@ -116,7 +116,7 @@ struct Scene {
             placements[onIsland[rank].top.position].island =
                 onIsland.count == 1 ? .compact : rank == 0 ? .attached : .detached
         }
-        // An alert opens the island for its own activity (3.8), and takes nobody's place there: for that C7 holds.
+        // An alert expands the island for its own activity (3.8). The places at rest do not change: C7 determines them.
         for candidate in candidates where candidate.activity.isAlerting {
             guard placements[candidate.position].island == .none else { continue }
             placements[candidate.position].options.insert(.expanded)
@@ -126,11 +126,11 @@ struct Scene {
     var hasIsland: Bool { surface == .phone && traits.hasIsland }
 }
 
-/// An activity that the surface may show, and where it came from.
+/// An activity that the surface may show, and its position in the input.
 struct Candidate {
     var activity: VisibleActivity
     var position: Int
-    /// Of its app.
+    /// The rank of its app.
     var rank = 0
 
     init(activity: VisibleActivity, position: Int) {
@@ -138,7 +138,7 @@ struct Candidate {
         self.position = position
     }
 
-    /// C7: the relevance score, then the first started.
+    /// C7: by relevance score, then by start, earliest first.
     @inline(always)
     static func comesFirst(_ left: Candidate, _ right: Candidate, by order: SurfaceSettings.Order) -> Bool {
         let (left, right) = (left.activity, right.activity)
@@ -151,14 +151,14 @@ struct Candidate {
     }
 }
 
-/// How one app stands among others, and its best activity.
+/// One app and its best activity.
 struct AppEntry {
     let app: Int32
-    /// Live before lingering, then by C7.
+    /// Live activities before lingering ones, then by C7.
     var top: Candidate
     var isAlerting: Bool
     var lastAlertAt: Timestamp
-    /// Of its first activity.
+    /// The start of its first activity.
     var startedAt: Timestamp
     var index: Int32
 
@@ -174,8 +174,8 @@ struct AppEntry {
 
     /// Every app, best first.
     ///
-    /// By alert (C8): whose alert is unexpired, who alerted last, who started first. By relevance: as their best
-    /// activities.
+    /// By alert (C8): apps with an unexpired alert first, then by the newest alert, then by start. By relevance: by
+    /// their best activities.
     static func ranked(
         _ candidates: [Candidate], by order: SurfaceSettings.Order, liveFirst: Bool
     ) -> [AppEntry] {
@@ -214,8 +214,8 @@ struct AppEntry {
 }
 
 extension Array {
-    /// Sorts in place, stable. A device sees a handful of activities, where this is several times as quick as the
-    /// library's sort, which takes over beyond that.
+    /// A stable in-place sort. It is faster than the library's sort for the handful of activities that a device sees;
+    /// the library's sort takes over for longer arrays.
     fileprivate mutating func insertionSort(by comesFirst: (Element, Element) -> Bool) {
         guard count <= 24 else { return sort(by: comesFirst) }
         for next in indices.dropFirst() {

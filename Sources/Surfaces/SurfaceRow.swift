@@ -2,16 +2,15 @@ public import Kinds
 public import Machines
 public import TelltaleModel
 
-/// The body of a row of a surface view (protocol.md §4): what to draw there.
+/// The body of a row in a surface view (Protocols/Line/line-protocol.md §6).
 public enum SurfaceRow {
-    /// Writes the control of a key where it stands in an activity's view, as one JSON value; `false` = not known, and
-    /// nothing was written.
+    /// Writes an embedded control as one JSON value. Returns `false`, and writes nothing, if the control is unknown.
     public typealias ControlWriter = (_ key: String, _ isInteractive: Bool, _ writer: inout JSONWriter) -> Bool
 
-    /// Appends the row as one JSON object. It depends on the activity's state, the placement and the surface alone (and on
-    /// what `control` writes).
+    /// Appends the row as one JSON object. It depends only on the activity's state, the placement, the surface and the
+    /// output of `control`.
     ///
-    /// - Precondition: The placement is shown; for one that is not, an object without a presentation is written.
+    /// - Precondition: The placement is visible. For a hidden one, an object without a presentation is written.
     public static func write(
         _ activity: Activity, kind: Kind, placement: Placement, surface: Surface,
         control: ControlWriter = { _, _, _ in false }, to writer: inout JSONWriter
@@ -59,14 +58,14 @@ public enum SurfaceRow {
         writer.endObject()
     }
 
-    /// The last part of `com.example.coffee`, as a name: `Coffee`.
+    /// The last component of `com.example.coffee`, capitalised: `Coffee`.
     static func appName(of app: String) -> String {
         let last = app.split(separator: ".").last.map { String($0) } ?? app
         return last.prefix(1).uppercased() + last.dropFirst()
     }
 }
 
-/// One row being written.
+/// One row in progress.
 private struct Drawing {
     let activity: Activity
     let definition: ActivityKind
@@ -75,7 +74,7 @@ private struct Drawing {
     let placement: Placement
     let control: SurfaceRow.ControlWriter
 
-    /// The objects of a device that shows an activity in two places at once.
+    /// Writes an object for each of the two places at which a device shows the activity.
     func writeParts(to writer: inout JSONWriter) {
         guard placement.isShown else { return }
         writer.name("lockScreen")
@@ -98,7 +97,7 @@ private struct Drawing {
         if placement.options.contains(.banner) { writeBanner(isFullScreen: false, to: &writer) }
     }
 
-    /// What the island shows, and what it expands to when it is held, or when an alert says so.
+    /// Writes the island's presentation, and the expanded one for a long press or an alert.
     private func writeIsland(
         _ presentation: Presentation, order: Int, isAttached: Bool, to writer: inout JSONWriter
     ) {
@@ -156,7 +155,8 @@ private struct Drawing {
         func write(_ view: ViewTemplate, to writer: inout JSONWriter) {
             view.write(to: &writer, context: context, textLimit: limit) { key, writer in
                 if control(key, isInteractive, &writer) { return }
-                // Not known, or not asked for: where it will be, and whether it would take a tap.
+                // The control is unknown or was not requested. Its key and its interactivity are written as a
+                // placeholder.
                 writer.beginObject()
                 writer.member("key", key)
                 writer.member("interactive", isInteractive)

@@ -1,50 +1,52 @@
 public import TelltaleModel
 
-/// What Apple's sources leave open, with the recommended choice as the default (apple-domain.md, section 13).
+/// Settings for the behaviour that Apple's documentation leaves open, with the recommended choice as the default
+/// (Protocols/Surfaces/rules.md, section 13).
 public struct SurfaceSettings: Hashable, Sendable {
-    /// By what activities stand in a row.
+    /// The order of activities in a list.
     public enum Order: String, Hashable, Sendable {
-        /// The relevance score, then the first started (C7).
+        /// By relevance score, then by start, earliest first (C7).
         case relevance
-        /// The last alerted first, then as `relevance`.
+        /// By the last alert, newest first, then as `relevance`.
         case alert
     }
 
-    /// What an activity without the small family shows on CarPlay.
+    /// The presentation in CarPlay of an activity without the small family.
     public enum CarPlayFallback: String, Hashable, Sendable {
         /// The compact halves, joined: iOS 26.
         case compact
-        /// The Lock Screen presentation, cut off: iOS 27 (V26-223).
+        /// The Lock Screen presentation, cut off: iOS 27 (Q9).
         case lockScreen
     }
 
-    /// What a selected item of the menu bar opens.
+    /// The view that a selected item of the menu bar opens.
     public enum DesktopSelection: String, Hashable, Sendable {
         case lockScreen, expanded
     }
 
-    /// The order on the watch, CarPlay and the desktop (Q8; protocol.md §4).
+    /// The order on the watch, in CarPlay and on the desktop (Q8; Protocols/Line/line-protocol.md §6).
     public var order = Order.relevance
-    /// The order of apps on the Lock Screen (Q7). Within an app it is always relevance, then the first started.
+    /// The order of apps on the Lock Screen (Q7). Within an app it is always by relevance, then by start.
     public var lockScreenOrder = Order.alert
-    /// Which app has the attached minimal presentation, which the detached one, and who is left out (Q6, C8).
+    /// The order of apps in the Dynamic Island: the first gets the attached presentation, the second the detached one,
+    /// others none (Q6, C8).
     public var islandOrder = Order.alert
     /// Q9.
     public var carPlayFallback = CarPlayFallback.compact
     /// Q10.
     public var desktopSelection = DesktopSelection.lockScreen
-    /// An alert opens the desktop's panel for a moment (Q11); otherwise it is drawn where it is.
+    /// Whether an alert opens the desktop's panel for a moment (Q11); otherwise it is drawn in place.
     public var opensDesktopPanel = true
-    /// An alert fills a display in StandBy for a moment (Q27).
+    /// Whether an alert fills a display in StandBy for a moment (Q27).
     public var fillsStandBy = true
-    /// The minimal presentation stays in StandBy while an ended activity lingers (3.3).
+    /// Whether StandBy keeps the minimal presentation while an ended activity lingers (3.3).
     public var keepsEndedInStandBy = true
-    /// An activity that was stale from its start is shown nowhere before it becomes active (Q26, L3).
+    /// Whether an activity that was stale from its start is hidden everywhere until it becomes active (Q26, L3).
     public var hidesStaleFromStart = true
 
     public init() {}
 
-    /// Adds all of it to `hash`.
+    /// Adds all settings to `hash`.
     public func combine(into hash: inout StableHash) {
         for order in [order, lockScreenOrder, islandOrder] { hash.combine(order.rawValue) }
         hash.combine(carPlayFallback.rawValue)

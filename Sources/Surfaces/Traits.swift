@@ -1,4 +1,5 @@
-/// The situation of one device, as it told it with `TRAIT` (protocol.md §4). The first value of each is the default.
+/// The situation of one device, as reported with `TRAIT` (Protocols/Line/line-protocol.md §8). The first value of each
+/// is the default.
 public struct Traits: Hashable, Sendable {
     public enum StandBy: String, CaseIterable, Hashable, Sendable {
         case off, on
@@ -6,9 +7,9 @@ public struct Traits: Hashable, Sendable {
         case tapped
     }
 
-    /// `foreground=APP`: the app in front; `nil` = none.
+    /// `foreground=APP`: the app in front; `nil` for none.
     public var foreground: String?
-    /// `dashboard=hidden`: another screen of the car is in front.
+    /// `dashboard=hidden`: the car shows another screen than its dashboard.
     public var isDashboardHidden = false
     /// `locked=yes`.
     public var isLocked = false
@@ -18,18 +19,19 @@ public struct Traits: Hashable, Sendable {
     public var isLightLow = false
     /// `luminance=reduced`: an always-on display.
     public var isLuminanceReduced = false
-    /// `focus=on`: the person is not to be disturbed.
+    /// `focus=on`: a Focus suppresses notifications.
     public var isFocusOn = false
     /// `standby=`.
     public var standBy = StandBy.off
-    /// Whether the device has a Dynamic Island. No `TRAIT`: the catalogue knows it of a `HELLO device=`.
+    /// Whether the device has a Dynamic Island. There is no such `TRAIT`: the catalogue gives it for the device of
+    /// `HELLO device=`.
     public var hasIsland = true
 
     public init() {}
 
-    /// Takes one `name=value`.
+    /// Sets one `name=value`.
     ///
-    /// - Throws: ``TraitError``, and nothing is changed.
+    /// - Throws: ``TraitError``; nothing is then changed.
     public mutating func set(_ name: String, to value: String) throws(TraitError) {
         switch name {
         case "dashboard": isDashboardHidden = try Self.choose(name, value, "visible", "hidden")
@@ -50,7 +52,7 @@ public struct Traits: Hashable, Sendable {
         }
     }
 
-    /// Every name that ``set(_:to:)`` takes.
+    /// The names that ``set(_:to:)`` accepts.
     public static let names = ["dashboard", "foreground", "locked", "wrist", "light", "luminance", "focus", "standby"]
 
     private static func choose(

@@ -2,13 +2,13 @@ public import TelltaleEventLoop
 public import TelltaleModel
 public import TelltaleWire
 
-/// Why a program got no answer.
+/// The reason why a request got no answer.
 public enum ClientFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Nobody answers at that address, or not a daemon.
+    /// No server answers at the address, or it is not a Telltale daemon.
     case unreachable(String)
-    /// The daemon will not have this client.
+    /// The daemon refused this client.
     case refused(String)
-    /// The connection went before the reply.
+    /// The connection was lost before the reply.
     case lost(String)
     case timedOut
 
@@ -22,9 +22,9 @@ public enum ClientFailure: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A client for programs that ask, wait and end: it runs a loop of its own on the calling thread.
+/// A client for programs that send requests, wait and end. It runs a loop of its own on the calling thread.
 ///
-/// Not for a thread of the cooperative pool. One connection, which is not made again.
+/// It blocks, so it must not be used on a thread of the cooperative pool. It does not reconnect.
 public final class BlockingClient {
     private let loop: EventLoop
     private let client: Client
@@ -37,9 +37,9 @@ public final class BlockingClient {
         var hasTimedOut = false
     }
 
-    /// Connects, and returns when `HELLO` was answered.
+    /// Connects and returns after `HELLO` is answered.
     ///
-    /// - Parameter timeout: For this, and for each request.
+    /// - Parameter timeout: The limit for this and for each request.
     public init(
         to endpoint: Endpoint, configuration: ClientConfiguration, timeout: Milliseconds = .seconds(30)
     ) throws(ClientFailure) {
@@ -76,9 +76,9 @@ public final class BlockingClient {
 
     public var greeting: ServerGreeting? { client.greeting }
 
-    /// Asks, and waits for the reply.
+    /// Sends a request and waits for the reply.
     ///
-    /// - Parameter onItem: Is given each line of an answer that has several.
+    /// - Parameter onItem: Called with each line of an answer that has several.
     public func request(_ command: Command, onItem: (ServerLine) -> Void = { _ in }) throws(ClientFailure) -> Reply {
         let wanted = client.request(command)
         var reply: Reply?
@@ -91,7 +91,7 @@ public final class BlockingClient {
             case .lost(wanted):
                 if let farewell, farewell.verb == "ERR" { throw .refused(reason) }
                 throw .lost(reason)
-            // What it said before it closed tells more than that it did.
+            // A farewell before the close is a better reason than the close.
             case .disconnected(let why, _): if farewell == nil { reason = why }
             case .farewell(let line):
                 farewell = line
@@ -116,7 +116,7 @@ public final class BlockingClient {
                 while !inbox.events.isEmpty {
                     if try isDone(inbox.events.removeFirst()) { return }
                 }
-                // It answers, and whoever takes the answers may have taken their time.
+                // The server is answering, and the caller may have taken time over the items.
                 watchdog.schedule(afterMilliseconds: timeout.count)
                 inbox.hasTimedOut = false
             }

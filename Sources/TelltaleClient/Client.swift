@@ -2,10 +2,10 @@ public import TelltaleEventLoop
 public import TelltaleModel
 public import TelltaleWire
 
-/// A client of a telltale daemon, on a loop: ``ClientProtocol`` and the socket it speaks through.
+/// A client of a telltale daemon on an event loop: a ``ClientProtocol`` and its socket.
 ///
-/// Everything happens on the loop's thread. Requests of one turn leave together at its end. Dropping the last reference
-/// closes the connection, and nothing is told any more.
+/// Every call and callback is on the loop's thread. The requests of one turn are sent together at its end. Releasing
+/// the last reference closes the connection without further events.
 public final class Client {
     public typealias OnEvent = (Client, ClientEvent) -> Void
 
@@ -21,12 +21,13 @@ public final class Client {
     private var turnEnd: PrepareHandle?
     private var isPumping = false
 
-    /// At most so many bytes are made ready ahead of the socket.
+    /// The largest number of bytes that are prepared ahead of the socket.
     private static let outputByteCount = 262_144
 
     /// - Parameters:
-    ///   - random: Where the chance of ``Backoff`` comes from.
-    ///   - onEvent: Is given the client, so that it need not capture it. May ask for more, close, or stop the loop.
+    ///   - random: The source of random numbers for ``Backoff``.
+    ///   - onEvent: Called with the client, so that it need not capture it. It may send requests, close, or stop the
+    ///     loop.
     public init(
         to endpoint: Endpoint, configuration: ClientConfiguration, on loop: EventLoop,
         random: any RandomNumberGenerator = SystemRandomNumberGenerator(), onEvent: @escaping OnEvent
@@ -48,13 +49,13 @@ public final class Client {
         connection?.close()
     }
 
-    /// Connects, and from then on whenever the connection is lost.
+    /// Connects, and reconnects whenever the connection is lost.
     public func start() {
         core.start()
         pump()
     }
 
-    /// Ends: what has no reply is told as lost. For a polite end that waits for the replies, request `BYE` instead.
+    /// Closes the connection and reports unanswered requests as lost. To wait for the replies, request `BYE` instead.
     public func close() {
         core.leave()
         attempt?.cancel()
@@ -85,23 +86,23 @@ public final class Client {
 
     public func cursor(of id: SubscriptionID) -> String? { core.cursor(of: id) }
 
-    /// Requests that have no reply yet. Whoever makes many looks here, and makes more when there are few.
+    /// The number of requests without a reply. A caller with many requests sends more when this is low.
     public var pendingRequestCount: Int { core.pendingRequestCount }
 
     public var isReady: Bool { core.isReady }
 
-    /// Whether nothing will ever happen again.
+    /// Whether the client has ended, so that no event follows.
     public var isOver: Bool { core.isOver }
 
     public var greeting: ServerGreeting? { core.greeting }
 
-    // MARK: Inner workings
+    // MARK: Internals
 
     private var now: Timestamp { Timestamp(milliseconds: loop.monotonicMilliseconds) }
 
-    /// Does what there is to be done, until there is nothing.
+    /// Performs the outputs of the protocol until there are none.
     private func pump() {
-        // An event's owner may close or start, which come back here.
+        // The owner's callback may call `close` or `start`, which call this again.
         guard !isPumping else { return }
         isPumping = true
         defer { isPumping = false }

@@ -1,76 +1,77 @@
 public import TelltaleModel
 public import TelltaleWire
 
-/// A request of this client, for as long as the client lives.
+/// A request of this client, unique within the client's lifetime.
 public struct RequestID: Hashable, Comparable, Sendable {
     let number: Int64
 
     public static func < (left: RequestID, right: RequestID) -> Bool { left.number < right.number }
 }
 
-/// A subscription of this client, through all reconnects.
+/// A subscription of this client, which lasts across reconnects.
 public struct SubscriptionID: Hashable, Sendable {
     let index: Int
 }
 
-/// What a client has to tell its owner.
+/// An event that a client reports to its owner.
 public enum ClientEvent: Sendable {
-    /// `HELLO` was answered, and the subscriptions are on their way. Comes again after each reconnect.
+    /// The server answered `HELLO`, and the subscriptions are being sent. Reported again after each reconnect.
     case ready(ServerGreeting, ServerLine)
-    /// The server will not have this client as it is: wrong version, `HELLO` refused. Nothing is tried again.
+    /// The server refused this client: the version differs, or `HELLO` failed. The client does not reconnect.
     case refused(String, ServerLine?)
-    /// The connection is gone, or could not be made.
+    /// The connection was lost or could not be made.
     ///
-    /// - `retryAfter`: `nil` when nothing is tried again.
+    /// - `retryAfter`: The time until the next attempt; `nil` if there is none.
     case disconnected(reason: String, retryAfter: Milliseconds?)
 
-    /// One line of an answer that has several: of `LIST`, `KINDS`, `HISTORY`, `HELP`.
+    /// One line of an answer with several lines: `LIST`, `KINDS`, `HISTORY`, `HELP`.
     case item(RequestID, ServerLine)
-    /// The one reply of a request.
+    /// The final reply to a request.
     case reply(RequestID, Reply)
-    /// The connection went in the midst of the answer, which begins anew: forget its items.
+    /// The connection was lost within an answer, which starts again. The owner discards the items received so far.
     case restarted(RequestID)
-    /// The connection went before the reply, and the request is not one to repeat. It may have taken effect or not.
+    /// The connection was lost before the reply, and the request must not be repeated. It may have taken effect.
     case lost(RequestID)
 
     case subscription(SubscriptionID, SubscriptionEvent)
-    /// The situation of this device, told again with a connection, was not taken: the server shows what fits one of which
-    /// it knows nothing.
+    /// The server refused the traits of this device after a reconnect. It projects for a device in the default
+    /// situation.
     case traitsRefused(ServerLine)
-    /// After a reconnect the server does not let this client serve a kind any more.
+    /// After a reconnect the server no longer lets this client serve a kind.
     case serviceRefused(kind: String, ServerLine)
-    /// The provider of a served kind is asked to act.
+    /// The provider of a served kind must act.
     case action(ProviderAction)
-    /// The server broke a promise of its own.
+    /// The server violated the protocol.
     case violation(String)
-    /// An error of the connection rather than of a request, or a `BYE`: the server closes.
+    /// An error of the connection instead of a request, or a `BYE`. The server closes the connection.
     case farewell(ServerLine)
 }
 
-/// What became of one subscription.
+/// An event of one subscription.
 public enum SubscriptionEvent: Sendable {
-    /// A row of the first, or a new, whole picture.
+    /// A row of the first or of a new snapshot.
     case snapshot(Row)
     case update(Row)
     case deletion(Key, rev: Int64, why: String)
     case milestone(Key, rev: Int64, state: String, at: Timestamp)
     case alert(Key, rev: Int64, JSONObject)
-    /// The picture is whole and current. What the server no longer knew was told as deletions before, `why` `reset`.
+    /// The snapshot is complete and current. Keys that the server no longer has were reported as deletions with `why`
+    /// `reset`.
     case live
-    /// The server could not resume: a new whole picture follows.
+    /// The server could not resume: a new snapshot follows.
     case reset(why: String)
-    /// The server refused the subscription, which is over.
+    /// The server refused the subscription, which has ended.
     case refused(ServerLine)
 }
 
-/// The newest known state of one key, as a subscription shows it.
+/// The newest known state of one key in the subscription's view.
 public struct Row: Hashable, Sendable {
     public var key: Key
     public var rev: Int64
     public var body: JSONObject
-    /// Commits that were folded into this one: 0 when none was missed.
+    /// The number of commits that were folded into this one; 0 if none was missed.
     public var skip = 0
-    /// Why they were folded: `slow`, `rate`, `resume`.
+    /// The reason for the folding: `slow`, `rate`, `resume`.
     public var why: String?
 
     public init(key: Key, rev: Int64, body: JSONObject) {
@@ -80,7 +81,7 @@ public struct Row: Hashable, Sendable {
     }
 }
 
-/// The server's one answer to a request: `OK`, `ERR` or `PONG`.
+/// The server's final answer to a request: `OK`, `ERR` or `PONG`.
 public struct Reply: Hashable, Sendable {
     public var line: ServerLine
 
@@ -93,14 +94,14 @@ public struct Reply: Hashable, Sendable {
     public var rev: Int64? { line.integer("rev") }
 }
 
-/// `DO`: something that only this provider can do.
+/// `DO`: an action that only this provider can perform.
 public struct ProviderAction: Hashable, Sendable {
     public var operation: String
     public var key: Key
     public var isPress: Bool
-    /// What a toggle is to become; `nil` for a press.
+    /// The value to set on a toggle; `nil` for a press.
     public var value: Bool?
-    /// When the server gives up waiting, on the server's clock.
+    /// The time at which the server stops waiting, on the server's clock.
     public var deadline: Timestamp
 
     init?(_ line: ServerLine) {
@@ -113,21 +114,24 @@ public struct ProviderAction: Hashable, Sendable {
     }
 }
 
-/// What a server says first.
+/// The first line of a server.
 public struct ServerGreeting: Hashable, Sendable {
     public var version: String
-    /// The lineage of its history.
+    /// The identity of the server's history.
     public var epoch: String
-    /// The server's clock when it greeted.
+    /// The server's clock at the greeting.
     public var now: Timestamp?
-    /// How many times as fast as real time that clock runs.
+    /// The speed of that clock relative to real time.
     public var speed: Double
-    /// Milliseconds of silence after which it says `MARK`.
-    public var heartbeat: Int64
-    /// The longest line that it takes, in bytes without its ending.
+    /// The silence after which the server sends a `MARK`.
+    public var heartbeat: Milliseconds
+    /// The longest line that the server accepts, in bytes, without its ending.
     public var lineLength: Int
     public var authentication: String
     public var server: String
+
+    /// The heartbeat of a server that does not name its own.
+    static let usualHeartbeat = Milliseconds.seconds(20)
 
     init?(_ line: ServerLine) {
         guard line.verb == "TELLTALE", let version = line.words.first, let epoch = line["epoch"] else { return nil }
@@ -136,7 +140,7 @@ public struct ServerGreeting: Hashable, Sendable {
         now = line.integer("now").map(Timestamp.init(milliseconds:))
         let speed = line["speed"].flatMap { Double($0) } ?? 1
         self.speed = speed.isFinite && speed > 0 ? speed : 1
-        heartbeat = line.integer("hb") ?? 20_000
+        heartbeat = line.integer("hb").map { Milliseconds($0) } ?? Self.usualHeartbeat
         lineLength = line.integer("max_line").flatMap { Int(exactly: $0) } ?? WireLimits.lineLength
         authentication = line["auth"] ?? "none"
         server = line["server"] ?? "-"

@@ -3,11 +3,11 @@ internal import TelltaleModel
 internal import TelltaleWire
 
 extension ClientProtocol {
-    /// One line of a server that has greeted. Verbs that this client does not know are ignored (protocol.md §2).
+    /// Processes one line after the greeting. Unknown verbs are ignored (Protocols/Line/line-protocol.md §3).
     mutating func handle(_ line: ServerLine, at now: Timestamp) {
         switch line.verb {
         case "OK", "ERR", "PONG": reply(line, at: now)
-        // Comments: in the answer to a HELP they are what was asked for, elsewhere nothing (protocol.md §2).
+        // Comments are the answer to a `HELP` and have no meaning elsewhere (Protocols/Line/line-protocol.md §3).
         case "#": if unanswered.first?.isHelp == true { item(line) }
         case "KIND", "HIST": item(line)
         case "SNAP" where line.integer("sub") == 0: item(line)
@@ -27,7 +27,7 @@ extension ClientProtocol {
 
     private mutating func reply(_ line: ServerLine, at now: Timestamp) {
         if line.verb == "ERR", line["id"] == nil, line["fatal"] == "1" {
-            // Of the connection: no request has an answer like this, since all of ours carry an id.
+            // An error of the connection: every request of this client has an id, and this reply has none.
             events.append(.farewell(line))
             return
         }
@@ -37,7 +37,7 @@ extension ClientProtocol {
             return violate("a reply out of order: id=\(line["id"] ?? "") where id=\(request.number) was due")
         }
         switch request.kind {
-        case .hello: introduced(line, at: now)
+        case .hello: helloAnswered(line, at: now)
         case .subscribe(let id, let resumes): subscribed(id, resumes, line)
         case .repeatable where line.verb == "ERR" && line.errorCode == .shuttingDown && configuration.reconnects:
             postponed.append(request)
@@ -77,7 +77,7 @@ extension ClientProtocol {
     private mutating func subscribed(_ id: SubscriptionID, _ resumes: Bool, _ line: ServerLine) {
         guard line.verb == "OK", let number = line.integer("sub") else {
             if resumes, line.errorCode == .badCursor {
-                // A cursor of another make of server, perhaps: a whole picture will do.
+                // The cursor may be of an incompatible server, so a new snapshot is requested.
                 subscriptions[id.index].cursor = nil
                 return subscribeNow(id)
             }
@@ -89,20 +89,20 @@ extension ClientProtocol {
         guard subscriptions[id.index].isWanted else { return unsubscribeNow(number) }
         subscriptionNumbers[number] = id
         subscriptions[id.index].number = number
-        subscriptions[id.index].pictured = resumes ? nil : []
+        subscriptions[id.index].snapshotKeys = resumes ? nil : []
     }
 
     // MARK: Pushes
 
     private mutating func push(_ line: ServerLine) {
-        // Rows of a subscription that was just given up may still be on their way.
+        // Rows of an ended subscription may still arrive.
         guard let number = line.integer("sub"), let id = subscriptionNumbers[number],
             subscriptions[id.index].isWanted
         else { return }
         switch line.verb {
         case "LIVE": live(id, line)
         case "RESET":
-            subscriptions[id.index].pictured = []
+            subscriptions[id.index].snapshotKeys = []
             subscriptions[id.index].cursor = nil
             events.append(.subscription(id, .reset(why: line["why"] ?? "")))
         case _:
@@ -123,7 +123,7 @@ extension ClientProtocol {
         case "DEL":
             guard isInOrder(id, key, rev, nil) else { return }
             subscriptions[id.index].rows[key] = nil
-            subscriptions[id.index].pictured?.remove(key)
+            subscriptions[id.index].snapshotKeys?.remove(key)
             events.append(.subscription(id, .deletion(key, rev: rev, why: line["why"] ?? "")))
         case _:
             var row = Row(key: key, rev: rev, body: line.tail ?? JSONObject())
@@ -132,21 +132,21 @@ extension ClientProtocol {
             guard isInOrder(id, key, rev, row.body) else { return }
             if configuration.keepsRows {
                 subscriptions[id.index].rows[key] = .init(row: row, epoch: greeting?.epoch ?? "")
-                subscriptions[id.index].pictured?.insert(key)
+                subscriptions[id.index].snapshotKeys?.insert(key)
             }
             events.append(.subscription(id, line.verb == "SNAP" ? .snapshot(row) : .update(row)))
         }
     }
 
-    /// Promise P3: within an epoch a key's `rev` never goes back, and the full view has one body for one `rev`.
+    /// Checks that within an epoch a key's `rev` never decreases, and that the full view has one body for each `rev`.
     private mutating func isInOrder(_ id: SubscriptionID, _ key: Key, _ rev: Int64, _ body: JSONObject?) -> Bool {
         guard let known = subscriptions[id.index].rows[key], known.epoch == greeting?.epoch else { return true }
         guard rev >= known.row.rev else {
             events.append(.violation("\(key) went back from rev \(known.row.rev) to \(rev)"))
             return false
         }
-        // A control shows the wish of who tapped it on the connection that tapped, and this is another one now.
-        let isOtherViewer = known.isOfOldConnection && body?["control"] != nil
+        // A control's row shows the requested value on the connection that tapped, and this is another connection.
+        let isOtherViewer = known.isFromEarlierConnection && body?["control"] != nil
         if rev == known.row.rev, let body, isFull(id), body != known.row.body, !isOtherViewer {
             events.append(.violation("\(key) has two bodies for rev \(rev)"))
         }
@@ -162,21 +162,21 @@ extension ClientProtocol {
     }
 
     private mutating func live(_ id: SubscriptionID, _ line: ServerLine) {
-        if let pictured = subscriptions[id.index].pictured, configuration.keepsRows {
-            let gone = subscriptions[id.index].rows.keys.filter { !pictured.contains($0) }.sorted()
+        if let snapshotKeys = subscriptions[id.index].snapshotKeys, configuration.keepsRows {
+            let gone = subscriptions[id.index].rows.keys.filter { !snapshotKeys.contains($0) }.sorted()
             for key in gone {
                 guard let known = subscriptions[id.index].rows.removeValue(forKey: key) else { continue }
                 events.append(.subscription(id, .deletion(key, rev: known.row.rev, why: "reset")))
             }
         }
-        subscriptions[id.index].pictured = nil
+        subscriptions[id.index].snapshotKeys = nil
         events.append(.subscription(id, .live))
     }
 
-    /// Takes the cursor that a line brought, unless half a picture is all there is.
+    /// Stores the cursor of a line, unless the snapshot is incomplete.
     private mutating func advance(_ line: ServerLine) {
         guard let cursor = line["cur"], let number = line.integer("sub"), let id = subscriptionNumbers[number],
-            subscriptions[id.index].pictured == nil
+            subscriptions[id.index].snapshotKeys == nil
         else { return }
         subscriptions[id.index].cursor = cursor
     }

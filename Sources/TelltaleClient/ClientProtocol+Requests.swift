@@ -3,13 +3,13 @@ public import TelltaleModel
 public import TelltaleWire
 
 extension ClientProtocol {
-    /// Asks the server for something; the answer comes as ``ClientEvent/reply(_:_:)`` with what is returned here.
+    /// Sends a request. Its answer is reported as ``ClientEvent/reply(_:_:)`` with the returned id.
     ///
     /// An event, a `SET` and a `PRESS` without an `eid` are given one, so that they can be repeated safely. `SERVE` and
-    /// `TRAIT`, once answered `OK`, are said again after each reconnect.
+    /// `TRAIT` are repeated after each reconnect once they were answered with `OK`.
     ///
-    /// - Precondition: Not `HELLO`, `SUB` or `UNSUB`, which have their own ways: ``ClientConfiguration``,
-    ///   ``subscribe(_:)``, ``unsubscribe(_:)``.
+    /// - Precondition: Not `HELLO`, `SUB` or `UNSUB`: see ``ClientConfiguration``, ``subscribe(_:)`` and
+    ///   ``unsubscribe(_:)``.
     @discardableResult
     public mutating func request(_ command: Command) -> RequestID {
         var command = command
@@ -46,13 +46,13 @@ extension ClientProtocol {
         return id
     }
 
-    /// Sends an event, again and again until it is answered, with one id all the time.
+    /// Sends an event, and repeats it with the same id after each reconnect until it is answered.
     @discardableResult
     public mutating func post(_ event: EventCommand) -> RequestID {
         request(.event(event))
     }
 
-    /// Follows a pattern through all reconnects.
+    /// Subscribes to a pattern across all reconnects.
     public mutating func subscribe(_ command: SubscribeCommand) -> SubscriptionID {
         let id = SubscriptionID(index: subscriptions.count)
         var subscription = Subscription(command: command)
@@ -66,18 +66,18 @@ extension ClientProtocol {
         guard subscriptions[id.index].isWanted else { return }
         subscriptions[id.index].isWanted = false
         subscriptions[id.index].rows = [:]
-        // Without a number its SUB is still to be answered: the UNSUB follows then.
+        // Without a number, `SUB` is not answered yet; `UNSUB` follows its answer.
         if let number = subscriptions[id.index].number { unsubscribeNow(number) }
     }
 
-    /// The newest known row of each key, in the order of the keys.
+    /// The newest known row of each key, sorted by key.
     public func rows(of id: SubscriptionID) -> [Row] {
         subscriptions[id.index].rows.values.map(\.row).sorted { $0.key < $1.key }
     }
 
     public func row(of key: Key, in id: SubscriptionID) -> Row? { subscriptions[id.index].rows[key]?.row }
 
-    /// Where the subscription could resume, for a client that wants to keep it across its own restarts.
+    /// The cursor to resume from, for a client that stores it across its own restarts.
     public func cursor(of id: SubscriptionID) -> String? { subscriptions[id.index].cursor }
 
     private mutating func makeEventID() -> String {
@@ -85,7 +85,7 @@ extension ClientProtocol {
         return "\(configuration.eventIDPrefix)-\(lastEventNumber)"
     }
 
-    /// Ahead of everything that waits, and whatever the window.
+    /// Sends a request ahead of the waiting ones, even if the window is full.
     mutating func sendNow(_ command: Command, _ kind: PendingRequest.Kind, resumingFrom cursor: String? = nil) {
         lastNumber += 1
         let request = PendingRequest(number: lastNumber, kind: kind, command, resumingFrom: cursor)
@@ -106,12 +106,12 @@ extension ClientProtocol {
     }
 
     mutating func ping(at now: Timestamp) {
-        // As good as said: where the socket does not take what waits for it, a second one would only wait behind it.
+        // Recorded now, although the socket may not have accepted the line: a second ping would only wait behind it.
         lastSent = now
         if output.isEmpty { sendNow(.ping, .ownPing) }
     }
 
-    /// The connection is gone: what was sent and not answered is sent again, or told as lost.
+    /// After the connection is lost: repeats the unanswered requests, or reports them as lost.
     mutating func settleUnanswered() {
         var again = postponed
         postponed = []

@@ -2,65 +2,65 @@ internal import DequeModule
 public import TelltaleModel
 internal import TelltaleWire
 
-/// A client of the line protocol, without a socket and without a clock: bytes and the time in, bytes and events out.
+/// A client of the line protocol, without a socket and without a clock: bytes and times go in, bytes and events come
+/// out.
 ///
-/// Whoever owns the socket tells ``connecting(at:)``, ``connected(at:)``, ``received(_:at:)``,
-/// ``disconnected(reason:at:random:)`` and ``deadlineReached(at:)``, and after each of them, and after each request, looks
-/// at what there is to do: ``wantsConnection``, ``takeOutput(limit:at:)``, ``wantsClose``, ``takeEvents()`` and
-/// ``deadline``.
+/// The owner of the socket calls ``connecting(at:)``, ``connected(at:)``, ``received(_:at:)``,
+/// ``disconnected(reason:at:random:)`` and ``deadlineReached(at:)``. After each of them, and after each request, it
+/// reads ``wantsConnection``, ``takeOutput(limit:at:)``, ``wantsClose``, ``takeEvents()`` and ``deadline``.
 ///
-/// Times are points on one clock that never jumps. What is asked for before there is a connection waits for it. Events
-/// (`EVT`) carry an id of their own and are sent again after each reconnect until they are answered; so is everything
-/// else that may be repeated without harm.
+/// Times are points on one monotonic clock. Requests that are made without a connection wait for it. Events (`EVT`)
+/// have an id and are repeated after each reconnect until they are answered, as is every other request that may be
+/// repeated safely.
 public struct ClientProtocol {
     enum Phase: Hashable {
         case idle
-        /// Nothing to do until then.
+        /// Waits for the next attempt.
         case waiting(until: Timestamp)
-        /// The owner is to connect.
+        /// The owner must connect.
         case connecting
-        /// The owner does.
+        /// The owner is connecting.
         case dialing(deadline: Timestamp)
         case greeting(deadline: Timestamp)
         case introducing(deadline: Timestamp)
         case ready
-        /// For good.
+        /// The client has ended.
         case over
     }
 
     public let configuration: ClientConfiguration
     var phase = Phase.idle
-    /// Whether the owner is to close the connection now, and then tell ``disconnected(reason:at:random:)``.
+    /// Whether the owner must close the connection and then call ``disconnected(reason:at:random:)``.
     public internal(set) var wantsClose = false
-    /// What the server said first on this connection, or on the last one.
+    /// The greeting of this connection, or of the last one.
     public internal(set) var greeting: ServerGreeting?
 
     var subscriptions: [Subscription] = []
-    /// The server's numbers of them, on this connection.
+    /// Subscriptions by the server's number on this connection.
     var subscriptionNumbers: [Int64: SubscriptionID] = [:]
     var servedKinds: [String] = []
     var traits: [Attribute]
 
-    /// Asked for, and not sent on this connection.
+    /// Requests that were not sent on this connection.
     var unsent = Deque<PendingRequest>()
-    /// Sent, in the order in which the replies come.
+    /// Requests that were sent, in the order of their replies.
     var unanswered = Deque<PendingRequest>()
-    /// Refused because the server goes down: for the next connection.
+    /// Requests that were refused because the server is shutting down; they wait for the next connection.
     var postponed: [PendingRequest] = []
     var lastNumber: Int64 = 0
     var lastEventNumber: Int64 = 0
-    /// Lines of the connection itself, ahead of all requests.
+    /// Lines of the connection itself, which precede all requests.
     var output: [UInt8] = []
     var events: [ClientEvent] = []
 
     private var decoder = ClientProtocol.freshDecoder
     private let parser = JSONParser()
     private var failures = 0
-    /// From the server's `BYE`: when it wants this client back.
+    /// The random wait before a reconnect that the server's `BYE` requested.
     var reconnectWait: ClosedRange<Milliseconds>?
     private var lastReceived = Timestamp.distantPast
     var lastSent = Timestamp.distantPast
-    /// Since when this connection has served; `nil` before `HELLO` is answered.
+    /// The time at which `HELLO` was answered; `nil` before.
     private var readySince: Timestamp?
     var leaves = false
 
@@ -69,28 +69,28 @@ public struct ClientProtocol {
         traits = configuration.traits
     }
 
-    /// A connection that served for so long was a good one.
+    /// The time for which a connection must serve to reset the backoff.
     private static let steadySpan = Milliseconds.seconds(1)
 
-    /// A server's lines may be longer than a client's: a kind's whole definition is one.
+    /// The line limit of a server's lines, which exceed a client's: the definition of a kind is one line.
     private static var freshDecoder: LineDecoder { LineDecoder(lineLengthLimit: 1 << 20, deliversComments: true) }
 
-    // MARK: What happens
+    // MARK: Inputs
 
-    /// Begins: from now on a connection is wanted.
+    /// Starts the client: it wants a connection from now on.
     public mutating func start() {
         if phase == .idle { phase = .connecting }
     }
 
-    /// From now on a lost connection stays lost.
+    /// Ends reconnecting: a lost connection is final from now on.
     public mutating func leave() {
         leaves = true
     }
 
-    /// The owner has begun to connect. Where that takes longer than ``ClientConfiguration/greetingTimeout``,
-    /// ``wantsClose`` says so: it is to give up what it has begun, and to tell ``disconnected(reason:at:random:)``.
+    /// Reports that the owner has begun to connect. If that takes longer than ``ClientConfiguration/greetingTimeout``,
+    /// ``wantsClose`` becomes `true`: the owner abandons the attempt and calls ``disconnected(reason:at:random:)``.
     ///
-    /// Harmless where no connection is wanted. Who does not tell has no limit.
+    /// Does nothing if no connection is wanted. An owner that does not call this has no time limit.
     public mutating func connecting(at now: Timestamp) {
         guard phase == .connecting else { return }
         closeReason = nil
@@ -112,9 +112,9 @@ public struct ClientProtocol {
         phase = .greeting(deadline: now + configuration.greetingTimeout)
     }
 
-    /// The connection could not be made, or is gone.
+    /// Reports that the connection could not be made, or is lost.
     ///
-    /// - Parameter random: Any number, by chance: it spreads the returns of many clients.
+    /// - Parameter random: A random number, which spreads the reconnects of many clients.
     public mutating func disconnected(reason: String, at now: Timestamp, random: UInt64) {
         guard phase != .over, phase != .idle else { return }
         wantsClose = false
@@ -129,7 +129,7 @@ public struct ClientProtocol {
             unsent = []
             return
         }
-        // One that is cut as soon as it serves is a failure too.
+        // A connection that is lost right after the greeting counts as a failure, too.
         if let readySince, now - readySince >= Self.steadySpan { failures = 0 }
         let wait =
             if let range = reconnectWait {
@@ -144,10 +144,10 @@ public struct ClientProtocol {
         events.append(.disconnected(reason: reason, retryAfter: wait))
     }
 
-    /// Takes what the server sent, in pieces of any size.
+    /// Processes bytes from the server, in pieces of any size.
     public mutating func received(_ bytes: Span<UInt8>, at now: Timestamp) {
         lastReceived = now
-        // Moved out, so that the closure may change the rest of this value.
+        // Moved out, so that the closure can change the other members.
         var decoder = Self.freshDecoder
         swap(&decoder, &self.decoder)
         do throws(WireError) {
@@ -158,7 +158,7 @@ public struct ClientProtocol {
         self.decoder = decoder
     }
 
-    /// To be told at, or some time after, ``deadline``.
+    /// Called by the owner at or after ``deadline``.
     public mutating func deadlineReached(at now: Timestamp) {
         guard let deadline, deadline <= now else { return }
         switch phase {
@@ -176,9 +176,9 @@ public struct ClientProtocol {
         }
     }
 
-    /// The next moment at which ``deadlineReached(at:)`` is to be told.
+    /// The time of the next call of ``deadlineReached(at:)``.
     public var deadline: Timestamp? {
-        // Given up already: what is left to happen is the close.
+        // Only the close is outstanding.
         if wantsClose { return nil }
         switch phase {
         case .idle, .connecting, .over: return nil
@@ -186,22 +186,22 @@ public struct ClientProtocol {
         case .dialing(let deadline), .greeting(let deadline), .introducing(let deadline): return deadline
         case .ready:
             guard let heartbeat = configuration.heartbeat else { return silenceDeadline }
-            return min(silenceDeadline, lastSent + Milliseconds(Int64(heartbeat)))
+            return min(silenceDeadline, lastSent + heartbeat)
         }
     }
 
-    // MARK: What is to be done
+    // MARK: Outputs
 
-    /// Whether the owner is to connect now.
+    /// Whether the owner must connect now.
     public var wantsConnection: Bool { phase == .connecting }
 
-    /// Whether requests go out at once.
+    /// Whether requests are sent at once.
     public var isReady: Bool { phase == .ready }
 
-    /// Whether nothing will ever happen again.
+    /// Whether the client has ended, so that no event follows.
     public var isOver: Bool { phase == .over }
 
-    /// Requests that have no reply yet.
+    /// The number of requests without a reply.
     public var pendingRequestCount: Int { unsent.count + unanswered.count + postponed.count }
 
     public var hasEvents: Bool { !events.isEmpty }
@@ -212,7 +212,8 @@ public struct ClientProtocol {
         return events
     }
 
-    /// Bytes to send now: about `limit`, more by one line at most. Empty when there is nothing, or the window is full.
+    /// The bytes to send now: about `limit`, exceeded by at most one line. Empty if there are none or the window is
+    /// full.
     public mutating func takeOutput(limit: Int, at now: Timestamp) -> [UInt8] {
         var bytes = output
         output = []
@@ -229,8 +230,8 @@ public struct ClientProtocol {
         return bytes
     }
 
-    /// Answers a request itself that the server would not take, and close for: sent again with the next connection, it
-    /// would be closed for again, for ever.
+    /// Answers a request that is longer than the server's limit. The server would close the connection for it, and
+    /// again after every reconnect.
     private mutating func isTooLong(_ request: PendingRequest) -> Bool {
         guard let limit = greeting?.lineLength, request.line.count - 1 > limit else { return false }
         var writer = LineWriter()
@@ -245,11 +246,11 @@ public struct ClientProtocol {
         return true
     }
 
-    // MARK: Inner workings
+    // MARK: Internals
 
-    /// A server says at least `MARK` every `hb` ms: three times that without a byte, and it is gone.
+    /// The deadline for the next byte: three times the interval after which the server sends a `MARK`.
     private var silenceDeadline: Timestamp {
-        lastReceived + Milliseconds(greeting?.heartbeat ?? 20_000).multiplied(by: 3)
+        lastReceived + (greeting?.heartbeat ?? ServerGreeting.usualHeartbeat).multiplied(by: 3)
     }
 
     private mutating func received(line: Span<UInt8>, at now: Timestamp) {
@@ -269,7 +270,7 @@ public struct ClientProtocol {
     private mutating func greeted(_ line: ServerLine, at now: Timestamp) {
         if line.verb == "#" { return }
         guard let greeting = ServerGreeting(line) else {
-            // Sent away before the greeting: no room.
+            // An error before the greeting: the server has no room for this connection.
             if line.verb == "ERR" {
                 events.append(.farewell(line))
                 return giveUp(line.message ?? "sent away")
@@ -288,13 +289,14 @@ public struct ClientProtocol {
         hello.account = configuration.account
         hello.device = configuration.device
         hello.capabilities = configuration.capabilities
-        hello.heartbeat = configuration.heartbeat
+        hello.heartbeat = configuration.heartbeat.map { Int(clamping: $0.count) }
         sendNow(.hello(hello), .hello)
         phase = .introducing(deadline: now + configuration.greetingTimeout)
     }
 
-    /// `HELLO` was answered: now the situation, the subscriptions and the served kinds, and then what waits.
-    mutating func introduced(_ line: ServerLine, at now: Timestamp) {
+    /// After the answer to `HELLO`: sends the traits, the subscriptions and the served kinds, and then the waiting
+    /// requests.
+    mutating func helloAnswered(_ line: ServerLine, at now: Timestamp) {
         guard line.verb == "OK", let greeting else {
             let reason = line.message ?? "the daemon refused HELLO"
             return comesBack(after: line) ? giveUp(reason) : refuse(reason, line)
@@ -321,10 +323,10 @@ public struct ClientProtocol {
         giveUp(text)
     }
 
-    /// Why the connection is to be closed, for whoever does.
+    /// The reason to close the connection, for the owner.
     public internal(set) var closeReason: String?
 
-    /// Whether what was refused is to be asked for again, with another connection.
+    /// Whether a refused request is repeated on another connection.
     func comesBack(after refusal: ServerLine) -> Bool {
         configuration.reconnects && !leaves && refusal["retry"] == "later"
     }

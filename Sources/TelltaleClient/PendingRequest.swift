@@ -1,30 +1,30 @@
 internal import TelltaleModel
 internal import TelltaleWire
 
-/// A request on its way to its reply.
+/// A request without a reply.
 struct PendingRequest {
     enum Kind: Hashable {
-        /// The client's own, which its owner does not hear about.
+        /// The client's own request, which is not reported to its owner.
         case hello, ownTraits, ownPing
         case ownService(String)
         case subscribe(SubscriptionID, resumes: Bool)
         case unsubscribe
-        /// The owner's, safe to send again when the connection goes before the reply.
+        /// The owner's request, which may be repeated if the connection is lost before the reply.
         case repeatable
-        /// The owner's, safe, and to be said on every later connection.
+        /// The owner's `SERVE` of a kind, which is repeated on every later connection.
         case service(String)
         case situation([Attribute])
-        /// The owner's, and not safe.
+        /// The owner's request, which must not be repeated.
         case once
-        /// `BYE`: the answer is the close.
+        /// `BYE`: the answer is the close of the connection.
         case farewell
     }
 
     let number: Int64
     let kind: Kind
-    /// The whole line, `id=` included.
+    /// The whole line, with `id=`.
     let line: [UInt8]
-    /// Its answer is told in lines that mean nothing elsewhere.
+    /// Whether the answer consists of comment lines, which have no meaning elsewhere.
     let isHelp: Bool
 
     init(number: Int64, kind: Kind, _ command: Command, resumingFrom cursor: String? = nil) {
@@ -37,31 +37,31 @@ struct PendingRequest {
     }
 }
 
-/// What a client follows, and what it knows of it.
+/// A subscription and its known state.
 struct Subscription {
     var command: SubscribeCommand
     var isWanted = true
-    /// On this connection; `nil` until `SUB` was answered.
+    /// The server's number on this connection; `nil` until `SUB` is answered.
     var number: Int64?
-    /// The last one, byte for byte as the server gave it.
+    /// The newest cursor, byte for byte as the server sent it.
     var cursor: String?
     var rows: [Key: KnownRow] = [:]
-    /// While a whole picture is on its way: which keys were in it so far.
-    var pictured: Set<Key>?
+    /// During a snapshot: the keys received so far.
+    var snapshotKeys: Set<Key>?
 
     struct KnownRow {
         var row: Row
-        /// `rev`s of different epochs have nothing to do with each other.
+        /// The epoch of `rev`. Numbers of different epochs are not comparable.
         var epoch: String
-        /// It was told on a connection that is gone.
-        var isOfOldConnection = false
+        /// Whether the row was received on an earlier connection.
+        var isFromEarlierConnection = false
     }
 
     mutating func connectionWasLost() {
         number = nil
-        // Half a picture is none, and has no cursor: the next SUB asks for a whole one.
-        if pictured != nil { cursor = nil }
-        pictured = nil
-        for key in rows.keys { rows[key]?.isOfOldConnection = true }
+        // An incomplete snapshot has no cursor, so the next `SUB` requests a new one.
+        if snapshotKeys != nil { cursor = nil }
+        snapshotKeys = nil
+        for key in rows.keys { rows[key]?.isFromEarlierConnection = true }
     }
 }

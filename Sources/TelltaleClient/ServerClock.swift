@@ -1,22 +1,22 @@
 public import TelltaleModel
 
-/// The clock of a server, as far as its greeting tells it: dates of activities are on it. It may be minutes off from this
-/// machine's own, and run faster.
+/// The server's clock as its greeting reports it. Dates of activities refer to it. It may differ from this machine's
+/// clock and run faster.
 ///
-/// Only spans of this machine's clock that never jumps go into it. Deadlines of actions are in real time, whatever its
-/// speed: a lamp is no quicker because a demo is.
+/// Elapsed time is measured with this machine's monotonic clock. Deadlines of actions are in real time, whatever the
+/// clock's speed, because the speed does not change how fast a device acts.
 public struct ServerClock: Hashable, Sendable {
     private let greetedAt: Timestamp
     private let atGreeting: Timestamp
-    /// Real time at the greeting: what the server said where its clock is real, else what this machine's clock did.
+    /// The real time at the greeting: the server's clock if that runs in real time, otherwise this machine's.
     private let realAtGreeting: Timestamp
-    /// How many times as fast as real time it runs.
+    /// The speed of the clock relative to real time.
     public let speed: Double
 
     /// - Parameters:
-    ///   - now: When the greeting came, on the clock that never jumps.
-    ///   - wallClock: This machine's idea of the time. It stands in for a server that does not tell its own, or tells one
-    ///     that is not real.
+    ///   - now: The time of the greeting on the monotonic clock.
+    ///   - wallClock: This machine's time, for a server that does not report its own or whose clock is not in real
+    ///     time.
     public init(_ greeting: ServerGreeting, at now: Timestamp, wallClock: Timestamp) {
         greetedAt = now
         atGreeting = greeting.now ?? wallClock
@@ -24,17 +24,17 @@ public struct ServerClock: Hashable, Sendable {
         realAtGreeting = speed == 1 ? atGreeting : wallClock
     }
 
-    /// What it says, as far as one knows.
+    /// The estimated time of the server's clock.
     ///
-    /// - Parameter now: A point of the clock that never jumps.
+    /// - Parameter now: A time of the monotonic clock.
     public func time(at now: Timestamp) -> Timestamp {
         let elapsed = (Double((now - greetedAt).count) * speed).rounded()
         return atGreeting + Milliseconds(Int64(exactly: elapsed) ?? (elapsed < 0 ? .min : .max))
     }
 
-    /// How long it is until the `deadline` of an action: 0 when it has passed.
+    /// The time until the `deadline` of an action; 0 if it has passed.
     ///
-    /// - Parameter now: A point of the clock that never jumps.
+    /// - Parameter now: A time of the monotonic clock.
     public func wait(until deadline: Timestamp, at now: Timestamp) -> Milliseconds {
         max(.zero, deadline - (realAtGreeting + (now - greetedAt)))
     }

@@ -1,16 +1,17 @@
 internal import CTelltaleLibuv
 internal import Glibc
 
-/// A program that runs beside the loop, in a session and a process group of its own, with nothing to read.
+/// A child process with its own session and process group, without standard input. The loop reads its output and
+/// reports its end.
 ///
-/// It keeps itself, and its loop, alive while it runs: somebody has to take note of its end, and the loop does. What it has
-/// begun and left behind when it ends may go on, and is not waited for.
+/// It keeps itself and its loop alive until it ends, because the loop must collect its exit status. Processes that it
+/// has started and left behind may go on; they are not awaited.
 @safe public final class ChildProcess {
     public enum Stream: Sendable {
         case output, error
     }
 
-    /// How it ended.
+    /// The way in which the process ended.
     public enum End: Hashable, Sendable {
         case exited(status: CInt)
         case killed(signal: CInt)
@@ -19,7 +20,7 @@ internal import Glibc
     public typealias OnData = (ChildProcess, Stream, Span<UInt8>) -> Void
     public typealias OnEnd = (ChildProcess, End) -> Void
 
-    /// The number of the process, and of its group.
+    /// The identifier of the process and of its group.
     public let identifier: CInt
     public private(set) var isRunning = true
 
@@ -27,17 +28,17 @@ internal import Glibc
     private var outputs: [OutputPipe]
     private let onData: OnData
     private let onEnd: OnEnd
-    /// What keeps it alive while it runs and nobody else does.
-    private var itself: ChildProcess?
+    /// A reference to itself that keeps it alive while it runs.
+    private var selfReference: ChildProcess?
 
     /// - Parameters:
-    ///   - path: The program. It is not looked for in `PATH`.
-    ///   - environment: Beside what this process has, or instead of it.
-    ///   - onData: Bytes that it wrote, at least 1 and at most ``EventLoop/readBufferByteCount``. They are gone
-    ///     afterwards.
-    ///   - onEnd: The last call, once. What the program itself wrote was told by then.
-    /// - Throws: What the system answered: there is no such program, or no room for another process.
-    /// - Precondition: There is no NUL in any of it.
+    ///   - path: The path of the program, which is not searched in `PATH`.
+    ///   - environment: Variables that are added to this process's environment or replace its values.
+    ///   - onData: Called with output, at least 1 and at most ``EventLoop/readBufferByteCount`` bytes, which are valid
+    ///     only during the call.
+    ///   - onEnd: Called last, once, after all output of the program itself.
+    /// - Throws: The system's error: there is no such program, or no room for another process.
+    /// - Precondition: No argument contains a NUL.
     public init(
         _ path: String, _ arguments: [String], environment: [String: String] = [:], on loop: EventLoop,
         onData: @escaping OnData, onEnd: @escaping OnEnd
@@ -48,12 +49,12 @@ internal import Glibc
         let words = CStringList([path] + arguments)
         let variables = CStringList(changing: environment)
         var status: CInt = 0
-        // On the loop even where the program could not be run, and to be closed then too.
+        // The handle is on the loop even if the program could not be run, and must be closed then too.
         handle = try OwnedHandle(on: loop, attempting: attempt) { loop, process in
             status = unsafe Self.spawn(loop, process, words, variables, [output.writingEnd, error.writingEnd])
             return 0
         }
-        // The child has them now: with another one open here there would never be an end.
+        // The child has its own copies. A copy left open here would keep the pipe from ending.
         output.closeWritingEnd()
         error.closeWritingEnd()
         try UVError.check(status, attempting: attempt)
@@ -62,15 +63,15 @@ internal import Glibc
         self.onData = onData
         self.onEnd = onEnd
         handle.setOwner(self)
-        itself = self
-        // How its end is heard of.
+        selfReference = self
+        // The loop learns of the end of a child through this signal.
         SignalHandle.unblock(SIGCHLD)
         for pipe in outputs { pipe.start(for: self) }
     }
 
-    /// Asks it to end, and with it everything that it has begun in its group. Harmless when it has ended.
+    /// Asks the process and its group to terminate. Does nothing after its end.
     public func terminate() {
-        // The number may be another one's then.
+        // After its end, the identifier may belong to another process.
         if isRunning { kill(0 - identifier, SIGTERM) }
     }
 
@@ -108,24 +109,23 @@ internal import Glibc
 
     private func hasEnded(_ end: End) {
         isRunning = false
-        itself = nil
+        selfReference = nil
         let outputs = outputs
         self.outputs = []
-        for pipe in outputs { pipe.readWhatIsThere() }
+        for pipe in outputs { pipe.drain() }
         onEnd(self, end)
     }
 }
 
-/// What a child writes: this process reads, the child has the writing end. A pipe and no socket, which a shell's
-/// `>/dev/stderr` could not open.
+/// The pipe for a child's output. It is not a socket, because a shell cannot open a socket as `/dev/stderr`.
 @safe private final class OutputPipe {
     private let stream: ChildProcess.Stream
     private let handle: OwnedHandle
     private(set) var writingEnd: CInt
     private weak var child: ChildProcess?
 
-    /// At most so many bytes of what is there when the child has ended: twice what a pipe holds. Somebody whom it left
-    /// behind may write for ever.
+    /// The largest number of bytes that are read after the child's end: twice the capacity of a pipe. A process that
+    /// the child left behind may write for ever.
     private static let restByteCount = 131_072
 
     init(_ stream: ChildProcess.Stream, on loop: EventLoop, attempting attempt: String) throws(UVError) {
@@ -143,7 +143,7 @@ internal import Glibc
             for end in ends { close(end) }
             throw error
         }
-        // Of a pipe that was just made it takes the end for sure, and closes it with the handle.
+        // Opening a pipe that was just made cannot fail. The handle closes the descriptor.
         _ = unsafe uv_pipe_open(handle.pointer(as: uv_pipe_t.self), readingEnd)
         handle.setOwner(self)
     }
@@ -166,14 +166,14 @@ internal import Glibc
                 unsafe buffer?.pointee = uv_buf_init(room.baseAddress, CUnsignedInt(room.count))
             },
             { raw, count, _ in
-                // An end or a fault: there is no more, and the child's own end tells the rest.
+                // At an end or an error there is no more to read; the child's end is reported separately.
                 guard count > 0, let pipe = unsafe owner(of: raw, as: OutputPipe.self) else { return }
                 pipe.hasRead(count)
             })
     }
 
-    /// Tells what the pipe holds, and waits for no end: whoever else has the writing end may keep it for long.
-    func readWhatIsThere() {
+    /// Reads the pipe's content without waiting for its end, because another process may keep the writing end open.
+    func drain() {
         unsafe uv_read_stop(handle.pointer(as: uv_stream_t.self))
         var descriptor: CInt = -1
         guard unsafe uv_fileno(handle.raw, &descriptor) == 0 else { return }
@@ -197,7 +197,7 @@ internal import Glibc
     }
 }
 
-/// Texts as C programs are given them: each with its NUL, and a null pointer behind the last one.
+/// An array of C strings that ends with a null pointer.
 @safe private final class CStringList {
     let pointers: UnsafeMutableBufferPointer<UnsafeMutablePointer<CChar>?>
 

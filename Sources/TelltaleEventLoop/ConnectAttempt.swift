@@ -1,7 +1,7 @@
 internal import CTelltaleLibuv
 internal import Glibc
 
-/// A connection on its way: name lookup, then each address in turn. Dropping the last reference gives it up.
+/// A connection attempt: name lookup, then each address in turn. Releasing the last reference cancels it.
 @safe public final class ConnectAttempt {
     public typealias Completion = (Result<Connection, UVError>) -> Void
 
@@ -11,8 +11,9 @@ internal import Glibc
     private var addresses: [SocketAddress] = []
     private var current: Connection?
 
-    /// - Parameter completion: Is called once, in a later turn, unless the attempt is given up before. With a success,
-    ///   call ``Connection/start(_:)`` from within. There is no timeout here: the caller arms a timer and cancels.
+    /// - Parameter completion: Called once, in a later turn, unless the attempt is cancelled before. After a success it
+    ///   must call ``Connection/start(_:)`` within the call. The attempt has no timeout: the caller sets a timer and
+    ///   cancels.
     public init(to endpoint: Endpoint, on loop: EventLoop, completion: @escaping Completion) throws(UVError) {
         self.loop = loop
         self.endpoint = endpoint
@@ -33,7 +34,7 @@ internal import Glibc
         cancel()
     }
 
-    /// Gives up: the completion is not called any more.
+    /// Cancels the attempt: the completion is not called.
     public func cancel() {
         completion = nil
         current?.close()
@@ -149,7 +150,7 @@ internal import Glibc
     }
 }
 
-/// So that an attempt that was given up can go while libuv still works for it.
+/// A weak reference, so that a cancelled attempt can be freed while libuv still processes its request.
 private final class WeakAttempt {
     weak let attempt: ConnectAttempt?
 
@@ -165,7 +166,7 @@ private enum ConnectRequest {
         return unsafe request
     }
 
-    /// For a request that libuv refused.
+    /// Frees a request that libuv refused.
     @unsafe static func free(_ request: UnsafeMutablePointer<uv_connect_t>) {
         unsafe Unmanaged<WeakAttempt>.fromOpaque(request.pointee.data).release()
         unsafe request.deallocate()
@@ -180,7 +181,8 @@ private enum ConnectRequest {
 }
 
 extension Connection {
-    /// Small lines must leave at once, and a peer that lost power must be noticed. Harmless on a Unix socket.
+    /// Disables Nagle's algorithm for short lines and enables keep-alive to detect a dead peer. Has no effect on a Unix
+    /// socket.
     func tuneTCP() {
         guard let stream = unsafe stream else { return }
         let base = unsafe UnsafeMutableRawPointer(stream).assumingMemoryBound(to: uv_handle_t.self)
@@ -190,6 +192,6 @@ extension Connection {
         _ = unsafe uv_tcp_keepalive(tcp, 1, Self.keepAliveSeconds)
     }
 
-    /// Of silence, until the system asks whether the peer is still there.
+    /// The idle time after which the system probes the peer, in seconds.
     private static let keepAliveSeconds: CUnsignedInt = 60
 }

@@ -2,9 +2,9 @@ internal import CTelltaleLibuv
 internal import Glibc
 
 extension Connection {
-    /// Writes without waiting; what the system does not take now follows by itself.
+    /// Writes without blocking. The part that the system does not accept now is written in the background.
     ///
-    /// - Precondition: No write is outstanding. Asking for a second one is our own bug, and would grow without bound.
+    /// - Precondition: No write is outstanding. A second one would be a bug of the caller and would grow without bound.
     public func write(_ bytes: Span<UInt8>) -> WriteOutcome {
         guard let stream = unsafe stream, !isWriteShut else { return .closed }
         precondition(pendingWrite == nil, "one outstanding write a connection")
@@ -24,10 +24,10 @@ extension Connection {
         write(bytes.span)
     }
 
-    /// What `uv_try_write` does on a stream to which nothing is being written, by `send(2)` instead of `write(2)`: the
-    /// kernel's way through it is shorter, and it is most of what a delivery costs.
+    /// Does what `uv_try_write` does on an idle stream, but with `send(2)` instead of `write(2)`, whose path through
+    /// the kernel is longer. Most of the cost of a delivery is in this call.
     ///
-    /// - Returns: How many bytes the system took, or libuv's number of the error.
+    /// - Returns: The number of bytes that the system accepted, or libuv's error number.
     private func sendAtOnce(_ bytes: Span<UInt8>) -> Int {
         while true {
             let taken = unsafe bytes.withUnsafeBufferPointer { bytes in
@@ -37,32 +37,34 @@ extension Connection {
             switch errno {
             case EINTR: continue
             case EAGAIN, ENOBUFS: return Int(UV_EAGAIN.rawValue)
-            // libuv's numbers of errors are the system's, below zero.
+            // libuv's error numbers are the system's, negated.
             default: return -Int(errno)
             }
         }
     }
 
-    /// Shuts the writing side once the outstanding write is done: the peer sees the end, and may still send.
+    /// Shuts the writing side after the outstanding write: the peer reads the end of the stream and may still send.
     public func shutdownWrite() {
         guard let stream = unsafe stream, !isWriteShut else { return }
         isWriteShut = true
         let request = UnsafeMutablePointer<uv_shutdown_t>.allocate(capacity: 1)
         let status = unsafe uv_shutdown(request, stream) { request, _ in unsafe request?.deallocate() }
-        // It fails only where the connection is broken already, which reading tells.
+        // This fails only on a broken connection, which the reading side reports.
         if status < 0 { unsafe request.deallocate() }
     }
 
-    /// Bytes of the outstanding write that the system has not taken yet.
+    /// The number of bytes of the outstanding write that the system has not accepted.
     public var pendingByteCount: Int {
         guard let stream = unsafe stream else { return 0 }
         return unsafe uv_stream_get_write_queue_size(stream)
     }
 
-    /// For how long the peer has taken not one byte while some wait for it; 0 while nothing is outstanding.
+    /// The time in milliseconds for which the peer has not acknowledged a single one of the waiting bytes; 0 if no
+    /// write is outstanding.
     ///
-    /// Progress is noticed when this is asked, so ask every few seconds. It counts what the peer's system acknowledged,
-    /// not what ours buffered: libuv hears of a slow reader only when a third of a large buffer is free.
+    /// Progress is measured when this is called, so the caller does so every few seconds. It counts the bytes that the
+    /// peer's system acknowledged, not those in the local socket buffer: libuv reports a slow reader only after a third
+    /// of a large buffer is free.
     public func stalledMilliseconds() -> Int64 {
         guard let pendingWrite, unsafe stream != nil else { return 0 }
         let now = loop.monotonicMilliseconds
@@ -79,7 +81,7 @@ extension Connection {
         let status = unsafe write.submit(to: stream) { [self] status in
             pendingWrite = nil
             guard status >= 0 else {
-                // After a close it is cancelled, and fail() has nothing left to do.
+                // A write is cancelled by a close, after which `fail` does nothing.
                 return fail(status, attempting: "write to a connection")
             }
             sentByteCount += UInt64(write.byteCount)
@@ -95,7 +97,7 @@ extension Connection {
         return .pending
     }
 
-    /// What the peer has not acknowledged: our rest, and the system's buffer.
+    /// The bytes that the peer has not acknowledged: the outstanding write and the system's buffer.
     private var untakenByteCount: Int {
         guard isOpen else { return 0 }
         var buffered: CInt = 0
@@ -104,7 +106,7 @@ extension Connection {
     }
 }
 
-/// The rest of a write that the system did not take at once: the bytes and libuv's request, until its callback.
+/// The part of a write that the system did not accept at once: the bytes and libuv's request, until its callback.
 @safe final class PendingWrite {
     let byteCount: Int
     var untakenByteCount = 0
@@ -124,7 +126,7 @@ extension Connection {
         unsafe request.deallocate()
     }
 
-    /// libuv holds the request, and the request this object, from a success until `isDone` was called.
+    /// After a success, libuv holds the request and the request holds this object until `isDone` is called.
     func submit(to stream: UnsafeMutablePointer<uv_stream_t>, isDone: @escaping (CInt) -> Void) -> CInt {
         var buffer = unsafe Self.buffer(of: bytes)
         unsafe request.pointee.data = Unmanaged.passRetained(self).toOpaque()
@@ -146,7 +148,7 @@ extension Connection {
         isDone?(status)
     }
 
-    /// libuv wants `char *` for bytes that it only reads.
+    /// libuv takes `char *` for bytes that it only reads.
     static func buffer(of bytes: UnsafeMutableBufferPointer<UInt8>) -> uv_buf_t {
         let start = unsafe UnsafeMutableRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
         return unsafe uv_buf_init(start, CUnsignedInt(clamping: bytes.count))

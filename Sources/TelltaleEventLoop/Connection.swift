@@ -1,7 +1,7 @@
 internal import CTelltaleLibuv
 internal import Glibc
 
-/// What a connection tells its owner, on the loop's thread. One object may serve many connections.
+/// The callbacks of a connection, on the loop's thread. One object may serve many connections.
 ///
 /// Each closure is given the connection, so that it need not capture it.
 public final class ConnectionHandlers {
@@ -13,10 +13,12 @@ public final class ConnectionHandlers {
     let onClosed: (Connection, Connection.CloseReason) -> Void
 
     /// - Parameters:
-    ///   - onData: Bytes arrived, at least 1 and at most ``EventLoop/readBufferByteCount``. They are gone afterwards.
-    ///   - onEnd: The peer will send no more (a half-close). It may still read: nothing is closed here.
-    ///   - onWritable: The outstanding write is done.
-    ///   - onClosed: The last call, once, for whatever reason, in a later turn than what caused it.
+    ///   - onData: Called with received bytes, at least 1 and at most ``EventLoop/readBufferByteCount``, which are
+    ///     valid only during the call.
+    ///   - onEnd: Called when the peer will send no more (a half-close). The peer may still read, and the connection
+    ///     stays open.
+    ///   - onWritable: Called when the outstanding write is complete.
+    ///   - onClosed: Called last, once, whatever the reason, in a later turn than its cause.
     public init(
         onData: @escaping OnData,
         onEnd: @escaping (Connection) -> Void,
@@ -32,8 +34,8 @@ public final class ConnectionHandlers {
 
 /// One end of a TCP or Unix-socket connection.
 ///
-/// It keeps itself alive while it is open, and tells its end once, through `onClosed`. At most one write is outstanding:
-/// libuv's own queue is unbounded, so what does not fit is the owner's state, not the connection's.
+/// It keeps itself alive while it is open and reports its end once, through `onClosed`. At most one write is
+/// outstanding: libuv's own queue is unbounded, so the owner keeps the bytes that do not fit.
 @safe public final class Connection {
     public enum CloseReason: Hashable, Sendable {
         /// This side called ``Connection/close()``.
@@ -43,34 +45,33 @@ public final class ConnectionHandlers {
     }
 
     public enum WriteOutcome: Hashable, Sendable {
-        /// The system has taken all bytes.
+        /// The system has accepted all bytes.
         case written
-        /// The system has taken a part; the rest follows by itself, and then `onWritable` is called.
+        /// The system has accepted a part. The rest is written in the background, and then `onWritable` is called.
         case pending
-        /// Nothing can be written any more: the connection is closed, or its writing side shut.
+        /// Nothing can be written any more: the connection is closed, or its writing side is shut.
         case closed
     }
 
     public let loop: EventLoop
-    /// For the owner: which of its sessions this is.
+    /// A number for the owner's use: the index of its session.
     public var tag = 0
-    /// Bytes that the peer has sent.
+    /// The number of bytes received.
     public private(set) var receivedByteCount: UInt64 = 0
-    /// Bytes that the system has taken from us.
+    /// The number of bytes that the system has accepted for sending.
     public internal(set) var sentByteCount: UInt64 = 0
 
     /// `nil` once closed.
     private var handle: OwnedHandle?
-    /// The same, without its owner: looking into a `~Copyable` optional costs more words than it is worth.
+    /// The stream of `handle`, unowned: access through a `~Copyable` optional would be verbose.
     var stream: UnsafeMutablePointer<uv_stream_t>?
     private var handlers: ConnectionHandlers?
-    /// What is being written; `nil` while writable.
+    /// The outstanding write; `nil` while writable.
     var pendingWrite: PendingWrite?
     private var linger: TimerHandle?
-    /// What keeps an open connection alive when nobody else does.
-    private var itself: Connection?
-    // There may be thousands of it, so what takes a byte stands together.
-    /// Whether the peer has shut its writing side.
+    /// A reference to itself that keeps an open connection alive.
+    private var selfReference: Connection?
+    // Whether the peer has shut its writing side. The one-byte members stand together to keep the object small.
     public private(set) var hasEnded = false
     private var isReading = false
     var isWriteShut = false
@@ -89,10 +90,10 @@ public final class ConnectionHandlers {
         unsafe stream = handle.pointer(as: uv_stream_t.self)
         self.handle = consume handle
         unsafe uv_handle_set_data(rawHandle, Unmanaged.passUnretained(self).toOpaque())
-        itself = self
+        selfReference = self
     }
 
-    /// Begins to read. Whoever is given a connection calls this once, from within that call.
+    /// Starts reading. The receiver of a new connection calls this once, within that call.
     public func start(_ handlers: ConnectionHandlers) {
         self.handlers = handlers
         resumeReading()
@@ -100,17 +101,17 @@ public final class ConnectionHandlers {
 
     public var isOpen: Bool { unsafe stream != nil }
 
-    /// Whether ``write(_:)`` may be called: nothing is outstanding, and the connection is open.
+    /// Whether ``write(_:)`` may be called: the connection is open and no write is outstanding.
     public var isWritable: Bool { unsafe stream != nil && pendingWrite == nil && !isWriteShut }
 
-    /// Stops reading from the socket, so that the peer is held up by TCP's own flow control.
+    /// Stops reading from the socket, so that TCP's flow control stops the peer.
     public func pauseReading() {
         guard let stream = unsafe stream, isReading else { return }
         isReading = false
         unsafe uv_read_stop(stream)
     }
 
-    /// Reads (again). Harmless when the connection reads already, has ended or is closed.
+    /// Starts reading again. Does nothing if the connection is reading, has ended or is closed.
     public func resumeReading() {
         guard let stream = unsafe stream, !isReading, !hasEnded else { return }
         isReading = true
@@ -127,15 +128,16 @@ public final class ConnectionHandlers {
         if status < 0 { fail(status, attempting: "read from a connection") }
     }
 
-    /// Closes both sides now. What is not yet written is lost. Harmless when closed already.
+    /// Closes both sides at once and discards bytes that are not written. Does nothing if already closed.
     public func close() {
         close(.closed)
     }
 
-    /// Shuts the writing side once the outstanding write is done, and closes when the peer has closed too, or after
-    /// `milliseconds`. What arrives meanwhile is read and dropped.
+    /// Shuts the writing side after the outstanding write, and closes when the peer has closed too, or after
+    /// `milliseconds`. Bytes that arrive in the meantime are read and discarded.
     ///
-    /// Closing at once while bytes arrive makes the system send a reset, which can overtake the last line we wrote.
+    /// If the connection closed at once, arriving bytes would make the system send a reset, which can overtake the last
+    /// line sent.
     public func finish(lingerMilliseconds milliseconds: Int64) {
         guard isOpen, linger == nil else { return }
         shutdownWrite()
@@ -154,11 +156,11 @@ public final class ConnectionHandlers {
         guard let handle = handle.take() else { return }
         unsafe stream = nil
         linger = nil
-        // The handlers go with the handle, and with them what they hold.
+        // The handlers are released with the handle, together with everything that they hold.
         handle.close { [self] in
             let handlers = handlers
             self.handlers = nil
-            itself = nil
+            selfReference = nil
             handlers?.onClosed(self, reason)
         }
     }
@@ -175,7 +177,7 @@ public final class ConnectionHandlers {
         }
     }
 
-    /// The socket, once it is accepted or connected; `CInt.max` where there is none. libuv closes it with the handle.
+    /// The socket's descriptor after it is accepted or connected; `CInt.max` before. libuv closes it with the handle.
     var descriptor: CInt {
         if knownDescriptor < 0 {
             guard isOpen, unsafe uv_fileno(rawHandle, &knownDescriptor) == 0 else { return .max }
@@ -195,7 +197,8 @@ public final class ConnectionHandlers {
         if count > 0 {
             receivedByteCount += UInt64(count)
             guard linger == nil, let handlers else { return }
-            // A local copy of the pointer: a span of a property reached through a class crashes the optimiser.
+            // A local copy of the pointer, because the optimiser crashes on a span of a property that is reached
+            // through a class.
             let buffer = unsafe UnsafeBufferPointer(rebasing: loop.readBuffer[..<count])
             unsafe buffer.withMemoryRebound(to: UInt8.self) { bytes in
                 unsafe handlers.onData(self, bytes.span)
@@ -211,13 +214,13 @@ public final class ConnectionHandlers {
         } else if count < 0 {
             fail(CInt(truncatingIfNeeded: count), attempting: "read from a connection")
         }
-        // Zero is libuv's EAGAIN: nothing happened.
+        // Zero is libuv's EAGAIN: no bytes were available.
     }
 }
 
-/// The connection behind a handle of the loop, if it is one.
+/// The connection of a loop's handle; `nil` for another kind of handle.
 @unsafe func connection(of handle: UnsafeMutablePointer<uv_handle_t>?) -> Connection? {
-    // A closing handle's data belongs to its close callback. Whatever an open one holds is an object of ours.
+    // The data of a closing handle belongs to its close callback. The data of an open one is an object of this module.
     guard let handle = unsafe handle, unsafe uv_is_closing(handle) == 0 else { return nil }
     guard let data = unsafe uv_handle_get_data(handle) else { return nil }
     return unsafe Unmanaged<AnyObject>.fromOpaque(data).takeUnretainedValue() as? Connection

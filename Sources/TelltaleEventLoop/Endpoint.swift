@@ -1,12 +1,12 @@
-/// Where a server listens or a client connects to: `HOST:PORT` or `unix:PATH`.
+/// The address that a server listens on or a client connects to: `HOST:PORT` or `unix:PATH`.
 public enum Endpoint: Hashable, Sendable, CustomStringConvertible {
     case tcp(host: String, port: UInt16)
     case unix(path: String)
 
-    /// The longest path of a Unix socket, in bytes: `sun_path` of Linux less its terminating NUL.
+    /// The longest path of a Unix socket, in bytes: the size of `sun_path` on Linux without the terminating NUL.
     public static let pathLengthLimit = 107
 
-    /// `HOST:PORT`, `[IPV6]:PORT` or `unix:PATH`; `nil` for anything else.
+    /// Parses `HOST:PORT`, `[IPV6]:PORT` or `unix:PATH`; `nil` for anything else.
     public init?(_ text: String) {
         if text.hasPrefix("unix:") {
             let path = text.dropFirst("unix:".count)
@@ -23,7 +23,7 @@ public enum Endpoint: Hashable, Sendable, CustomStringConvertible {
         if host.hasPrefix("["), host.hasSuffix("]") {
             host = host.dropFirst().dropLast()
         } else if host.contains(where: { ":[]".contains($0) }) {
-            return nil  // Where would an IPv6 address without brackets end?
+            return nil  // The end of an IPv6 address without brackets is ambiguous.
         }
         guard !host.isEmpty else { return nil }
         self = .tcp(host: String(host), port: port)
@@ -36,7 +36,7 @@ public enum Endpoint: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether only programs on this machine can reach it.
+    /// Whether only programs on this machine can connect to it.
     public var isLocal: Bool {
         switch self {
         case .tcp(let host, _): host == "localhost" || host == "::1" || (host.hasPrefix("127.") && isLiteral)

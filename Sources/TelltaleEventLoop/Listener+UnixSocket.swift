@@ -2,7 +2,7 @@ internal import CTelltaleLibuv
 internal import Glibc
 
 extension Listener {
-    /// Binds `path`; a socket file left behind by a process that died is removed first.
+    /// Binds `path` after removing a stale socket file, which a process that died has left.
     ///
     /// libuv unlinks the file when the handle is closed.
     static func bindUnixSocket(
@@ -23,7 +23,7 @@ extension Listener {
         return handle
     }
 
-    /// Whether `path` is a socket on which nobody listens. Anything else at that place is somebody's, and stays.
+    /// Whether `path` is a socket without a listener. Any other file is kept.
     private static func isStaleSocket(_ path: String) -> Bool {
         var status = stat()
         guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return false }

@@ -1,15 +1,15 @@
 internal import CTelltaleLibuv
 internal import Glibc
 
-/// Accepts connections at one address. Dropping the last reference stops it, and removes its Unix socket's file.
+/// Accepts connections at one address. Releasing the last reference stops it and removes the file of a Unix socket.
 @safe public final class Listener {
     public struct Options {
-        /// Connections that the system may hold until this loop takes them.
+        /// The number of connections that the system queues until the loop accepts them.
         public var backlog = 4096
-        /// Descriptors that connections never use: files, timers and other people's libraries need some too. A
-        /// connection that would is sent the farewell and closed.
+        /// The number of descriptors reserved for files, timers and libraries. A connection that would use one of them
+        /// is sent the farewell and closed.
         public var reservedDescriptorCount = 64
-        /// What a connection that there is no room for is told: a line of the caller's protocol.
+        /// The last bytes for a connection that cannot be accepted: a line of the caller's protocol.
         public var farewell: () -> [UInt8] = { [] }
         /// The mode of a Unix socket's file.
         public var socketFileMode: UInt16 = 0o600
@@ -17,9 +17,9 @@ internal import Glibc
         public init() {}
     }
 
-    /// Where it really listens: with the port that the system chose for port 0.
+    /// The actual address, with the port that the system chose for port 0.
     public let endpoint: Endpoint
-    /// Connections that were sent away for want of descriptors.
+    /// The number of connections refused for lack of descriptors.
     public private(set) var refusedCount = 0
 
     private let handle: OwnedHandle
@@ -27,14 +27,14 @@ internal import Glibc
     private let options: Options
     private let descriptorCeiling: CInt
     private let onConnection: (Connection) -> Void
-    /// Given up to accept, and send away, one connection when the process has no descriptor left.
+    /// A reserved descriptor, which is closed to accept and refuse one connection when the process has no other left.
     private var spareDescriptor: CInt
 
     /// - Parameters:
-    ///   - endpoint: `localhost`, an IPv4 or IPv6 literal, or the path of a Unix socket. Port 0 is any free one. A
-    ///     socket file that nobody answers on is replaced.
-    ///   - onConnection: Is given each connection, and calls ``Connection/start(_:)`` from within.
-    /// - Throws: A ``UVError`` that names the address: in use, not ours, not allowed.
+    ///   - endpoint: `localhost`, an IPv4 or IPv6 literal, or the path of a Unix socket. Port 0 stands for any free
+    ///     port. A socket file without a listener is replaced.
+    ///   - onConnection: Called with each connection; must call ``Connection/start(_:)`` within the call.
+    /// - Throws: ``UVError`` with the address: in use, not local, or not permitted.
     public init(
         at endpoint: Endpoint, on loop: EventLoop, options: Options = Options(),
         onConnection: @escaping (Connection) -> Void
@@ -54,7 +54,7 @@ internal import Glibc
         }
         spareDescriptor = Self.openSpareDescriptor()
         handle.setOwner(self)
-        // TCP tells only here that the port is taken.
+        // For TCP, libuv reports a port in use only here.
         let status = unsafe uv_listen(stream, CInt(clamping: options.backlog)) { raw, status in
             unsafe owner(of: raw, as: Listener.self)?.hasConnection(status)
         }
@@ -74,11 +74,11 @@ internal import Glibc
         guard let address = SocketAddress(literal: host == "localhost" ? "127.0.0.1" : host, port: port) else {
             throw UVError(.invalidArgument, attempting: "\(attempt), which is no IP address and not localhost")
         }
-        // libuv sets SO_REUSEADDR, so that a restart need not wait for old connections to fade.
+        // libuv sets SO_REUSEADDR, so a restart need not wait for the end of old connections.
         let status = unsafe address.withSockaddr { unsafe uv_tcp_bind(tcp, $0, 0) }
         try UVError.check(status, attempting: attempt)
         guard let bound = unsafe SocketAddress(of: tcp, uv_tcp_getsockname)?.endpoint else {
-            throw UVError(.addressInUse, attempting: attempt)  // A bind that was put off, and failed.
+            throw UVError(.addressInUse, attempting: attempt)  // libuv defers the error of the bind.
         }
         return bound
     }
@@ -91,7 +91,7 @@ internal import Glibc
             let status = unsafe uv_accept(stream, accepted)
             guard status >= 0 else { return connection.close() }
             connection.tuneTCP()
-            // A new one gets the lowest free number, so the number tells how many are used.
+            // A new descriptor has the lowest free number, so the number bounds how many are in use.
             guard connection.descriptor < descriptorCeiling else {
                 refusedCount += 1
                 _ = connection.write(options.farewell())
@@ -99,12 +99,12 @@ internal import Glibc
             }
             onConnection(connection)
         } catch {
-            // Only memory could be short, and then nothing here helps.
+            // Only memory can be short here, and then there is no remedy.
         }
     }
 
-    /// libuv keeps a spare descriptor of its own and sends everybody who waits away with it. Should another thread have
-    /// snatched that one, this does the same; without it the loop would spin on a socket that it cannot accept from.
+    /// libuv reserves a descriptor of its own to refuse waiting connections with. If another thread has taken that
+    /// number, this does the same; otherwise the loop would spin on a socket that it cannot accept from.
     private func acceptWithSpareDescriptor() {
         var listening: uv_os_fd_t = -1
         guard spareDescriptor >= 0, unsafe uv_fileno(handle.raw, &listening) == 0 else { return }
@@ -126,11 +126,11 @@ internal import Glibc
     }
 }
 
-/// How many files and sockets this process may have open.
+/// The largest number of open files and sockets of this process.
 public enum DescriptorLimit {
     public static var current: Int { Int(clamping: limits.rlim_cur) }
 
-    /// Raises the limit as far as the process may by itself. Returns the limit that holds then.
+    /// Raises the limit as far as the process may. Returns the limit then in force.
     @discardableResult
     public static func raiseToMaximum() -> Int {
         var limits = limits
@@ -139,7 +139,7 @@ public enum DescriptorLimit {
         return current
     }
 
-    /// The first descriptor number that a connection may not have. A small limit is shared rather than all reserved.
+    /// The first descriptor number that connections may not use. Of a small limit only a part is reserved.
     static func current(less reservedCount: Int) -> CInt {
         CInt(clamping: current - min(max(0, reservedCount), current / 2))
     }

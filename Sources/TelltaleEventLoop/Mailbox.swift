@@ -2,20 +2,20 @@ internal import CTelltaleLibuv
 internal import Glibc
 internal import Synchronization
 
-/// The way onto a loop from other threads, and the only lock.
+/// Sends messages to a loop from other threads. Contains the only lock of this module.
 ///
-/// The loop's side owns it; other threads are given its ``sender``. Messages arrive in the order in which they were
-/// posted, several at a time when the loop was busy.
+/// The loop's side owns the mailbox; other threads hold its ``sender``. Messages arrive in the order in which they were
+/// posted, several at a time if the loop was busy.
 @safe public final class Mailbox<Message: Sendable> {
-    /// What other threads hold. Outlives the mailbox harmlessly.
+    /// The side of the other threads. It may outlive the mailbox.
     public let sender: Sender
     private let wakeup: Wakeup
 
-    /// - Parameter onMessages: Is called on the loop's thread with at least one message.
+    /// - Parameter onMessages: Called on the loop's thread with at least one message.
     public init(on loop: EventLoop, onMessages: @escaping ([Message]) -> Void) throws(UVError) {
-        let knocker = try Knocker()
-        let sender = Sender(knocker)
-        wakeup = try Wakeup(on: loop, knocker) {
+        let waker = try LoopWaker()
+        let sender = Sender(waker)
+        wakeup = try Wakeup(on: loop, waker) {
             let messages = sender.takeAll()
             if !messages.isEmpty { onMessages(messages) }
         }
@@ -26,7 +26,7 @@ internal import Synchronization
         sender.close()
     }
 
-    /// Whether the loop stays alive for this mailbox alone. It does at first.
+    /// Whether this mailbox alone keeps the loop running; `true` at first.
     public var keepsLoopRunning: Bool {
         get { wakeup.keepsLoopRunning }
         set { wakeup.keepsLoopRunning = newValue }
@@ -40,13 +40,13 @@ internal import Synchronization
         }
 
         private let state = Mutex(State())
-        private let knocker: Knocker
+        private let waker: LoopWaker
 
-        fileprivate init(_ knocker: Knocker) {
-            self.knocker = knocker
+        fileprivate init(_ waker: LoopWaker) {
+            self.waker = waker
         }
 
-        /// Returns `false`, and drops the message, when nobody will ever read it.
+        /// Returns `false` and drops the message if the mailbox no longer exists.
         @discardableResult
         public func post(_ message: sending Message) -> Bool {
             let isFirst: Bool? = state.withLock { state in
@@ -54,8 +54,9 @@ internal import Synchronization
                 state.messages.append(message)
                 return state.messages.count == 1
             }
-            // One knock is enough until the loop has looked. The lock is free by now: the loop, awake at once, wants it.
-            if isFirst == true { knocker.knock() }
+            // One wakeup is enough until the loop has taken the messages. It happens outside the lock, which the loop
+            // takes next.
+            if isFirst == true { waker.wake() }
             return isFirst != nil
         }
 
@@ -76,24 +77,24 @@ internal import Synchronization
     }
 }
 
-/// The loop's side of a ``Knocker``. A C callback cannot close over a generic parameter, so this part is not generic.
+/// The loop's side of a ``LoopWaker``. It is not generic, because a C callback cannot capture a generic parameter.
 @safe private final class Wakeup {
-    // Closed first, so that the loop lets go of the descriptor before it is closed.
+    // Declared first, so closed first: the loop stops using the descriptor before it is closed.
     private let handle: OwnedHandle
-    private let knocker: Knocker
-    private let onKnock: () -> Void
+    private let waker: LoopWaker
+    private let onWake: () -> Void
 
-    init(on loop: EventLoop, _ knocker: Knocker, onKnock: @escaping () -> Void) throws(UVError) {
+    init(on loop: EventLoop, _ waker: LoopWaker, onWake: @escaping () -> Void) throws(UVError) {
         handle = try OwnedHandle(on: loop, attempting: "make a mailbox") { loop, raw in
-            unsafe uv_poll_init(loop, raw, knocker.descriptor)
+            unsafe uv_poll_init(loop, raw, waker.descriptor)
         }
-        self.knocker = knocker
-        self.onKnock = onKnock
+        self.waker = waker
+        self.onWake = onWake
         handle.setOwner(self)
         let status = unsafe uv_poll_start(handle.pointer(as: uv_poll_t.self), CInt(UV_READABLE.rawValue)) { raw, _, _ in
             guard let wakeup = unsafe owner(of: raw, as: Wakeup.self) else { return }
-            wakeup.knocker.clear()
-            wakeup.onKnock()
+            wakeup.waker.clear()
+            wakeup.onWake()
         }
         try UVError.check(status, attempting: "listen to a mailbox")
     }
@@ -104,12 +105,11 @@ internal import Synchronization
     }
 }
 
-/// What other threads touch of a loop: one descriptor, open as long as anybody can knock.
+/// The descriptor with which other threads wake a loop. It stays open as long as any sender exists.
 ///
-/// Not libuv's `uv_async_t`: on its loop's side libuv spins until the knocking thread is out of `uv_async_send`, and
-/// where both share a processor that thread cannot get out, and does its other work before the loop comes to run
-/// again. It cost a tap on a control 0.4 ms.
-private final class Knocker: Sendable {
+/// It replaces libuv's `uv_async_t`, whose loop spins until the sending thread has left `uv_async_send`. If both
+/// threads share a processor, the sender cannot leave, and its other work delays the loop.
+private final class LoopWaker: Sendable {
     let descriptor: CInt
 
     init() throws(UVError) {
@@ -121,8 +121,8 @@ private final class Knocker: Sendable {
         Glibc.close(descriptor)
     }
 
-    func knock() {
-        // It fails only when 2⁶⁴ - 2 knocks wait.
+    func wake() {
+        // This fails only when the counter of the eventfd is full.
         _ = eventfd_write(descriptor, 1)
     }
 

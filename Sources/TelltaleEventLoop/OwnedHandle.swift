@@ -1,16 +1,16 @@
 internal import CTelltaleLibuv
 
-/// Owns one libuv handle: its memory, and its place on the loop.
+/// Owns one libuv handle: its memory, and its registration with the loop.
 ///
-/// libuv goes on using a handle's memory after `uv_close`, until the close callback has run, a turn later. So the
-/// memory is freed in that callback and nowhere else, and the owner is unhooked before. Being `~Copyable`, it cannot
-/// be closed twice, and cannot be forgotten.
+/// libuv uses a handle's memory after `uv_close`, until the close callback has run in a later turn. The memory is
+/// therefore freed in that callback only, and the owner is detached before. A `~Copyable` value cannot be closed twice,
+/// and its deinit closes it.
 @safe struct OwnedHandle: ~Copyable {
     let raw: UnsafeMutablePointer<uv_handle_t>
     let loop: EventLoop  // A handle must not outlive its loop.
     private var isClosed: (() -> Void)?
 
-    /// - Parameter initialize: libuv's `uv_…_init`. A handle that failed it is not on the loop, so it is freed at once.
+    /// - Parameter initialize: libuv's `uv_…_init`. If it fails, the handle is not on the loop and is freed at once.
     @safe init<Raw>(
         on loop: EventLoop, attempting attempt: String,
         _ initialize: (UnsafeMutablePointer<uv_loop_t>, UnsafeMutablePointer<Raw>) -> CInt
@@ -37,17 +37,18 @@ internal import CTelltaleLibuv
         }
     }
 
-    /// Closes the handle, and calls `isClosed` when libuv has let go of it: in a later turn, never from within.
+    /// Closes the handle and calls `isClosed` after libuv has released it, always in a later turn.
     consuming func close(then isClosed: @escaping () -> Void) {
         self.isClosed = isClosed
     }
 
-    /// Makes ``owner(of:as:)`` find `owner` from libuv's callbacks. It is not retained: its deinit closes the handle.
+    /// Sets the object that ``owner(of:as:)`` returns in libuv's callbacks. It is not retained: its deinit closes the
+    /// handle.
     func setOwner(_ owner: AnyObject) {
         unsafe uv_handle_set_data(raw, Unmanaged.passUnretained(owner).toOpaque())
     }
 
-    /// The handle as the struct that it was made as, or one of libuv's "base classes" of it.
+    /// The handle as its own struct type, or as one of libuv's base types of it.
     @unsafe func pointer<Raw>(as type: Raw.Type) -> UnsafeMutablePointer<Raw> {
         unsafe UnsafeMutableRawPointer(raw).assumingMemoryBound(to: type)
     }
@@ -61,10 +62,10 @@ internal import CTelltaleLibuv
     }
 }
 
-/// The Swift object behind a handle that libuv calls back about.
+/// The Swift object of a handle in libuv's callbacks.
 ///
-/// What makes it safe: only ``OwnedHandle/setOwner(_:)`` stores into a live handle's `data`, each kind of handle with
-/// the one class whose callbacks ask here, and the owner's deinit clears it before the owner is gone.
+/// It is safe because only ``OwnedHandle/setOwner(_:)`` sets the `data` of a live handle, each kind of handle has one
+/// class of owner whose callbacks call this, and the owner's deinit clears `data`.
 @unsafe func owner<Raw, Owner: AnyObject>(of handle: UnsafeMutablePointer<Raw>?, as type: Owner.Type) -> Owner? {
     guard let handle = unsafe handle else { return nil }
     let base = unsafe UnsafeMutableRawPointer(handle).assumingMemoryBound(to: uv_handle_t.self)

@@ -1,12 +1,13 @@
 internal import CTelltaleLibuv
 internal import Glibc
 
-/// A timer on a loop that is not cut to whole milliseconds, as libuv's own are. Dropping the last reference cancels it.
+/// A timer with a resolution below a millisecond, which libuv's own timers do not have. Releasing the last reference
+/// cancels it.
 ///
-/// Each expiry costs the loop two system calls more than a ``TimerHandle``'s: it is for the one wait, at the end of a
-/// turn, that is about as long as a millisecond and is waited for a thousand times a second.
+/// Each expiry costs two more system calls than that of a ``TimerHandle``. It is meant for the wait at the end of a
+/// turn, which is about a millisecond long.
 @safe public final class PreciseTimerHandle {
-    // Declared first, so closed first: the loop lets go of the descriptor before that is closed.
+    // Declared first, so closed first: the loop stops using the descriptor before it is closed.
     private let handle: OwnedHandle
     private let descriptor: TimerDescriptor
     private let onExpiry: () -> Void
@@ -22,25 +23,25 @@ internal import Glibc
         handle.setOwner(self)
         let status = unsafe uv_poll_start(handle.pointer(as: uv_poll_t.self), CInt(UV_READABLE.rawValue)) { raw, _, _ in
             guard let timer = unsafe owner(of: raw, as: PreciseTimerHandle.self) else { return }
-            // Nothing to be read: it was scheduled anew after it had expired.
+            // There is nothing to read if the timer was scheduled again after its expiry.
             guard timer.descriptor.takeExpiry() else { return }
             timer.deadline = nil
             unsafe uv_unref(timer.handle.raw)
             timer.onExpiry()
         }
         try UVError.check(status, attempting: "wait for a precise timer")
-        // Until it is scheduled there is nothing to wait for.
+        // Until it is scheduled, it must not keep the loop running.
         unsafe uv_unref(handle.raw)
     }
 
-    /// Expires once, as soon after `deadline` as the machine can, on the clock of ``EventLoop/monotonicNanoseconds()``.
+    /// Schedules one expiry at or soon after `deadline`, in nanoseconds of ``EventLoop/monotonicNanoseconds()``.
     ///
-    /// Replaces what was scheduled before.
+    /// Replaces an earlier schedule.
     public func schedule(atMonotonicNanoseconds deadline: Int64) {
         guard self.deadline != deadline else { return }
         self.deadline = deadline
         unsafe uv_ref(handle.raw)
-        // 0 would switch it off.
+        // A value of 0 would disarm the timer.
         descriptor.arm(at: max(1, deadline))
     }
 
@@ -62,11 +63,11 @@ private final class TimerDescriptor {
     func arm(at deadline: Int64) {
         var value = itimerspec()
         (value.it_value.tv_sec, value.it_value.tv_nsec) = (Int(deadline / 1_000_000_000), Int(deadline % 1_000_000_000))
-        // It refuses nothing but what is no time at all.
+        // This fails only for an invalid time.
         _ = unsafe timerfd_settime(number, CInt(TFD_TIMER_ABSTIME), &value, nil)
     }
 
-    /// Returns whether it had expired.
+    /// Returns whether the timer has expired, and resets that.
     func takeExpiry() -> Bool {
         var count: UInt64 = 0
         return unsafe read(number, &count, MemoryLayout.size(ofValue: count)) > 0

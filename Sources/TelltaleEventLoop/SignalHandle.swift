@@ -1,16 +1,16 @@
 internal import CTelltaleLibuv
 internal import Glibc
 
-/// Is called on the loop's thread when the process receives a signal. Dropping the last reference stops it.
+/// Calls a closure on the loop's thread when the process receives a signal. Releasing the last reference stops it.
 ///
 /// It does not keep the loop running by itself.
 @safe public final class SignalHandle {
-    /// The signals that programs here care about.
+    /// The signals that the programs of this package handle.
     public enum Signal: Sendable {
         case hangUp, interrupt, terminate, userDefined1, windowChanged
-        /// Ctrl-Z. Whoever watches for it is to ``SignalHandle/actByDefault()``.
+        /// Ctrl-Z. Its handler must call ``SignalHandle/actByDefault()``.
         case stop
-        /// The process was stopped, and goes on.
+        /// The process continues after a stop.
         case `continue`
 
         var number: CInt {
@@ -40,18 +40,18 @@ internal import Glibc
         unsafe uv_unref(handle.raw)
     }
 
-    /// Lets the signal do to this process what it does where nobody watches for it, and returns when that is over: a
-    /// process that was stopped goes on here.
+    /// Lets the signal take its default effect on this process and returns after it: a stopped process continues here.
     ///
-    /// - Precondition: This is the only one that watches for it.
+    /// - Precondition: This is the only handle for the signal.
     public func actByDefault() {
         unsafe uv_signal_stop(handle.pointer(as: uv_signal_t.self))
         raise(signal.number)
-        // What was watched for a moment ago can be watched for again.
+        // The handle was active before, so it can be started again.
         _ = start()
     }
 
-    /// A process inherits what its parent blocked, and the threads of some runtimes block nearly all signals.
+    /// Unblocks a signal. A process inherits its parent's signal mask, and some runtimes block nearly all signals in
+    /// their threads.
     static func unblock(_ number: CInt) {
         var signals = sigset_t()
         unsafe sigemptyset(&signals)

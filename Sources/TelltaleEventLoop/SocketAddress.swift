@@ -1,22 +1,22 @@
 internal import CTelltaleLibuv
 internal import Glibc
 
-/// An IPv4 or IPv6 address with its port, as the system wants it.
+/// An IPv4 or IPv6 address and port in the system's format.
 @safe struct SocketAddress {
     private var storage = sockaddr_storage()
 
-    /// An address written in digits. No name is looked up.
+    /// Parses a numeric address. Does not look up names.
     init?(literal host: String, port: UInt16) {
         let isAddress = unsafe withUnsafeMutablePointer(to: &storage) { storage in
             let raw = UnsafeMutableRawPointer(storage)
-            // The system makes this memory large and aligned enough for either.
+            // The storage is large enough and aligned for either family.
             if unsafe uv_ip4_addr(host, CInt(port), raw.assumingMemoryBound(to: sockaddr_in.self)) == 0 { return true }
             return unsafe uv_ip6_addr(host, CInt(port), raw.assumingMemoryBound(to: sockaddr_in6.self)) == 0
         }
         guard isAddress else { return nil }
     }
 
-    /// What `uv_tcp_getsockname` or `uv_tcp_getpeername` says of a socket.
+    /// The address that `uv_tcp_getsockname` or `uv_tcp_getpeername` returns for a socket.
     init?(
         of tcp: UnsafeMutablePointer<uv_tcp_t>,
         _ ask: (UnsafePointer<uv_tcp_t>, UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<CInt>) -> CInt
@@ -28,7 +28,7 @@ internal import Glibc
         guard status == 0 else { return nil }
     }
 
-    /// A copy of one answer of `getaddrinfo`.
+    /// A copy of one result of `getaddrinfo`.
     init(copying address: UnsafePointer<sockaddr>, length: Int) {
         unsafe withUnsafeMutableBytes(of: &storage) { storage in
             let source = unsafe UnsafeRawBufferPointer(start: address, count: min(length, storage.count))
@@ -42,7 +42,7 @@ internal import Glibc
         }
     }
 
-    /// `nil` when it is neither IPv4 nor IPv6.
+    /// `nil` for an address that is neither IPv4 nor IPv6.
     var endpoint: Endpoint? {
         let host = unsafe withSockaddr { address in
             unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { text -> String? in
@@ -53,7 +53,7 @@ internal import Glibc
             }
         }
         guard let host else { return nil }
-        // The port stands at the same place in both kinds of address.
+        // The port is at the same offset in both address families.
         let port = unsafe withSockaddr { address in
             unsafe UnsafeRawPointer(address).assumingMemoryBound(to: sockaddr_in.self).pointee.sin_port
         }

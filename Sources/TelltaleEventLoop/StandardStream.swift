@@ -1,10 +1,10 @@
 import Glibc
 
-/// What a person, a pipe or a supervisor reads of this process.
+/// Standard output and standard error of this process.
 ///
-/// Whoever has closed it, or filled its disk, does not stop a daemon: what cannot be written is lost, where nobody looks
-/// at what ``write(_:waits:)-(String,_)`` returns. (Foundation's `FileHandle.write` ends the process there.) Nor does who
-/// stopped reading it, where it does not wait.
+/// A closed stream, a full disk or a stalled reader does not stop a daemon: output that cannot be written is lost,
+/// unless the caller checks the result of ``write(_:waits:)-(String,_)``. (Foundation's `FileHandle.write` ends the
+/// process on such an error.)
 package enum StandardStream {
     case output, error
 
@@ -15,26 +15,26 @@ package enum StandardStream {
         }
     }
 
-    /// Takes the places of those that were closed when the process began: else the next file, or socket, would be one of
-    /// them, and get what people were to read. Writing to them still fails.
+    /// Opens `/dev/null` for the standard descriptors that were closed when the process started. Otherwise the next
+    /// file or socket would get such a number and receive the output. Writing to them still fails.
     ///
-    /// To be called before anything is opened.
+    /// Called before anything is opened.
     package static func occupyMissing() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
-            // The lowest free number is this one.
+            // `open` returns the lowest free descriptor, which is this one.
             _ = unsafe open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
         }
     }
 
-    /// - Parameter waits: Whether it waits until a full pipe is read. `false` = what does not fit at once is lost.
-    /// - Returns: 0 when all of it was taken, else the error (`errno`) that stopped it: `EAGAIN` where it did not wait.
+    /// - Parameter waits: Whether to block until a full pipe is read. If `false`, output that does not fit is lost.
+    /// - Returns: 0 if everything was written, otherwise the `errno` of the failure: `EAGAIN` if it did not block.
     @discardableResult
     package func write(_ text: String, waits: Bool = true) -> CInt {
         var text = text
         return text.withUTF8 { unsafe write($0.span, waits: waits) }
     }
 
-    /// The same for bytes.
+    /// As ``write(_:waits:)-(String,_)``, for bytes.
     @discardableResult
     package func write(_ bytes: Span<UInt8>, waits: Bool = true) -> CInt {
         unsafe bytes.withUnsafeBytes { bytes in
@@ -46,7 +46,8 @@ package enum StandardStream {
                 if count >= 0 {
                     unsafe rest = rest.dropFirst(count)
                 } else if errno == EAGAIN {
-                    // Somebody else made it one that does not block: a terminal, or a pipe that a parent shares.
+                    // The stream is nonblocking because another process set it so: it is a terminal or a pipe shared
+                    // with a parent.
                     guard waits else { return EAGAIN }
                     _ = hasRoom(waits: true)
                 } else if errno != EINTR {
@@ -57,12 +58,12 @@ package enum StandardStream {
         }
     }
 
-    /// What a pipe takes without waiting once it says that it has room: `PIPE_BUF` of pipe(7).
+    /// The number of bytes that a pipe accepts without blocking once it is writable: `PIPE_BUF` of pipe(7).
     private static let surePart = 4096
 
     private func hasRoom(waits: Bool) -> Bool {
         var question = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        // An error or a reader who is gone counts as room: the write then says which.
+        // An error or a closed reader counts as writable; the write then returns the error.
         return unsafe poll(&question, 1, waits ? -1 : 0) > 0
     }
 }

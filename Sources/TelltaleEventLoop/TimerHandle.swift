@@ -1,33 +1,34 @@
 internal import CTelltaleLibuv
 
-/// A timer on a loop. Dropping the last reference cancels it.
+/// A timer on a loop. Releasing the last reference cancels it.
 @safe public final class TimerHandle {
     private let handle: OwnedHandle
     private let onExpiry: (TimerHandle) -> Void
     private var isExpiring = false
 
-    /// - Parameter onExpiry: Is given the timer, so that it need not capture it (and so leak both).
+    /// - Parameter onExpiry: Called with the timer, so that it need not capture it and create a cycle.
     public init(on loop: EventLoop, onExpiry: @escaping (TimerHandle) -> Void) throws(UVError) {
         handle = try unsafe OwnedHandle(on: loop, attempting: "make a timer", uv_timer_init)
         self.onExpiry = onExpiry
         handle.setOwner(self)
     }
 
-    /// Expires once, at the first turn at or after `deadline`, on the clock of ``EventLoop/monotonicMilliseconds``.
+    /// Schedules one expiry at the first turn at or after `deadline`, in milliseconds of
+    /// ``EventLoop/monotonicMilliseconds``.
     ///
-    /// Replaces what was scheduled before.
+    /// Replaces an earlier schedule.
     public func schedule(atMonotonicMilliseconds deadline: Int64) {
         let (delay, overflow) = deadline.subtractingReportingOverflow(handle.loop.turnMilliseconds)
         start(delay: overflow ? (deadline < 0 ? 0 : .max) : delay, interval: 0)
     }
 
-    /// Expires once, `milliseconds` from now, not from the beginning of the turn.
+    /// Schedules one expiry `milliseconds` from now, not from the beginning of the turn.
     public func schedule(afterMilliseconds milliseconds: Int64) {
         let (deadline, overflow) = handle.loop.monotonicMilliseconds.addingReportingOverflow(max(0, milliseconds))
         schedule(atMonotonicMilliseconds: overflow ? .max : deadline)
     }
 
-    /// Expires every `milliseconds` (at least 1), until ``cancel()``.
+    /// Expires every `milliseconds` (at least 1) until ``cancel()``.
     public func scheduleRepeating(everyMilliseconds milliseconds: Int64) {
         let interval = max(1, milliseconds)
         start(delay: interval, interval: interval)
@@ -40,10 +41,10 @@ internal import CTelltaleLibuv
     public var isScheduled: Bool { unsafe uv_is_active(handle.raw) != 0 }
 
     private func start(delay: Int64, interval: Int64) {
-        // A timer that is due again when it expires would expire in the same turn, for ever: libuv 1.44 runs timers
-        // until none is due.
+        // A timer that is scheduled for now within its own expiry would expire again in the same turn, without end:
+        // libuv 1.44 runs timers until none is due.
         let delay = max(isExpiring ? 1 : 0, delay)
-        // libuv adds the delay to its own clock in 64 unsigned bits and saturates.
+        // libuv adds the delay to its clock in unsigned 64 bits and saturates.
         unsafe uv_timer_start(
             handle.pointer(as: uv_timer_t.self),
             { raw in

@@ -1,6 +1,6 @@
 internal import CTelltaleLibuv
 
-/// Is called each turn just before the loop waits: the end of a turn. Dropping the last reference stops it.
+/// Calls a closure at the end of each turn, just before the loop waits. Releasing the last reference stops it.
 ///
 /// It does not keep the loop running by itself.
 @safe public final class PrepareHandle {
@@ -18,7 +18,8 @@ internal import CTelltaleLibuv
     }
 }
 
-/// Is called each turn just after the loop waited and its sockets were served. Dropping the last reference stops it.
+/// Calls a closure in each turn just after the loop has waited and served its sockets. Releasing the last reference
+/// stops it.
 ///
 /// It does not keep the loop running by itself.
 @safe public final class CheckHandle {
@@ -36,7 +37,7 @@ internal import CTelltaleLibuv
     }
 }
 
-/// While started, the loop does not wait: it looks for events and turns again, calling this each time.
+/// Calls a closure in each turn. While it is started, the loop polls for events instead of waiting.
 @safe public final class IdleHandle {
     private let handle: OwnedHandle
     private let onTurn: (IdleHandle) -> Void

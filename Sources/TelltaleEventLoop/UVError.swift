@@ -1,8 +1,8 @@
 internal import CTelltaleLibuv
 
-/// The world's fault: what libuv, and below it the system, answered to something that was attempted.
+/// An error of libuv or of the operating system.
 public struct UVError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// libuv's number, which on Linux is a negated `errno`.
+    /// libuv's error number, which on Linux is a negated `errno`.
     public struct Code: RawRepresentable, Hashable, Sendable {
         public let rawValue: CInt
 
@@ -24,7 +24,7 @@ public struct UVError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     public let code: Code
-    /// What was attempted, for people: `listen on 127.0.0.1:7878`.
+    /// The attempted operation, for an error message: `listen on 127.0.0.1:7878`.
     public let attempt: String
 
     public init(_ code: Code, attempting attempt: String) {
@@ -35,12 +35,12 @@ public struct UVError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The name of the number: `EADDRINUSE`.
     public var name: String { unsafe Self.text(code, uv_err_name_r) }
 
-    /// The system's own sentence about it: `address already in use`.
+    /// The system's message: `address already in use`.
     public var message: String { unsafe Self.text(code, uv_strerror_r) }
 
     public var description: String { "cannot \(attempt): \(message) (\(name))" }
 
-    /// libuv's plain `uv_strerror` leaks for a number that it does not know; the `_r` forms do not.
+    /// libuv's plain `uv_strerror` leaks memory for an unknown number; the `_r` functions do not.
     private static func text(
         _ code: Code, _ describe: (CInt, UnsafeMutablePointer<CChar>?, Int) -> UnsafeMutablePointer<CChar>?
     ) -> String {
@@ -50,7 +50,7 @@ public struct UVError: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Throws unless `status`, what libuv returned, is a success.
+    /// Throws unless `status`, a result of libuv, is a success.
     static func check(_ status: CInt, attempting attempt: @autoclosure () -> String) throws(UVError) {
         guard status < 0 else { return }
         throw UVError(Code(rawValue: status), attempting: attempt())

@@ -1,8 +1,8 @@
-/// Put into a large struct, it takes care that functions are handed the struct by its address.
+/// A member that makes the compiler pass the enclosing struct by address.
 ///
-/// Swift hands a struct of known layout over by value: a method that changes such a `self` and calls one that only looks
-/// at it copies all of `self` first, and a hub of 1.4 KB was copied eight times an event. A struct with an existential in
-/// it stays where it is.
+/// Swift passes a struct of known layout by value: a mutating method that calls a nonmutating one first copies all of
+/// `self`. For a struct as large as the hub, those copies cost more than the call. A struct that stores an existential
+/// has no fixed layout, so the compiler passes its address.
 package struct AddressOnly: Hashable, Sendable {
     private var existential: (any Sendable)?
 

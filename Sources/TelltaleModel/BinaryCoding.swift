@@ -1,6 +1,6 @@
-/// Takes the parts of a value in their order: to write them down, or to hash them.
+/// Receives the parts of a value in a fixed order, either to encode them or to hash them.
 ///
-/// So what a state is made of is listed once, and its hash can forget nothing that a snapshot holds.
+/// Each type lists its parts once, so its hash covers exactly the parts that its encoding holds.
 public protocol ValueWriter: ~Copyable {
     mutating func write(_ value: UInt64)
     mutating func write(_ value: UInt8)
@@ -9,9 +9,9 @@ public protocol ValueWriter: ~Copyable {
     mutating func write(_ value: JSON)
 }
 
-// Inlinable: made for each writer and each type where it is called, instead of asking for metadata at run time.
+// Inlinable, so that each writer and type is specialised at the call site instead of looking up metadata at run time.
 extension ValueWriter where Self: ~Copyable {
-    /// Small magnitudes of either sign are small numbers.
+    /// Zigzag encoding: a number of small magnitude becomes a small unsigned number, whatever its sign.
     @inlinable
     public mutating func write(_ value: Int64) {
         write(UInt64(bitPattern: (value << 1) ^ (value >> 63)))
@@ -26,7 +26,7 @@ extension ValueWriter where Self: ~Copyable {
     @inlinable
     public mutating func write(_ value: Milliseconds) { write(value.count) }
 
-    /// `nil` as one byte, else a byte and what `body` writes.
+    /// Writes a zero byte for `nil`; otherwise writes a one byte and then calls `body`.
     @inlinable
     public mutating func write<Value>(_ value: Value?, _ body: (inout Self, Value) -> Void) {
         write(value != nil)
@@ -51,22 +51,23 @@ extension StableHash: ValueWriter {
     public mutating func write(_ value: JSON) { combine(json: value) }
 }
 
-/// Writes values for the journal: little-endian, unsigned numbers as LEB128, everything else length first.
+/// Encodes values for the journal: fixed-width integers little-endian, unsigned numbers as LEB128, everything else with
+/// its length first.
 public struct BinaryWriter: ~Copyable, ValueWriter, Sendable {
     private var buffer = ByteBuffer()
 
     public init() {}
 
-    /// What was written.
+    /// A copy of the bytes written so far.
     public var bytes: [UInt8] { buffer.array }
-    /// How many ``bytes`` there are.
+    /// The number of ``bytes``.
     public var count: Int { buffer.count }
 
-    /// Gives ``bytes``, and begins anew.
+    /// Returns ``bytes`` and empties the writer.
     public mutating func take() -> [UInt8] { buffer.take() }
 
     public mutating func write(_ value: UInt64) {
-        // Nearly every length and count.
+        // Nearly every length and count fits one byte.
         if value < 0x80 { return buffer.append(UInt8(truncatingIfNeeded: value)) }
         buffer.append(leb128: value)
     }
@@ -85,7 +86,7 @@ public struct BinaryWriter: ~Copyable, ValueWriter, Sendable {
         buffer.append(counted: value.utf8.span)
     }
 
-    /// Two words as one text, with a space between.
+    /// Writes two words as one text, separated by a space.
     public mutating func write(words first: String, _ second: String) {
         let (first, second) = (first.utf8.span, second.utf8.span)
         write(UInt64(first.count + 1 + second.count))
@@ -94,16 +95,16 @@ public struct BinaryWriter: ~Copyable, ValueWriter, Sendable {
         buffer.append(copying: second)
     }
 
-    /// What was written from `position` on.
+    /// A copy of the bytes from offset `position` on.
     func bytes(from position: Int) -> [UInt8] { buffer.bytes(from: position) }
 
-    /// Forgets what was written from `position` on.
+    /// Discards the bytes from offset `position` on.
     mutating func removeAll(from position: Int) { buffer.removeAll(from: position) }
 
-    /// A part of what another writer wrote.
+    /// Appends bytes that another writer encoded, without a length.
     mutating func write(copying encoded: Span<UInt8>) { buffer.append(copying: encoded) }
 
-    /// A text, as its bytes.
+    /// Writes UTF-8 bytes with their length first.
     mutating func write(counted text: Span<UInt8>) { buffer.append(counted: text) }
 
     public mutating func write(_ value: [UInt8]) {
@@ -133,16 +134,16 @@ public struct BinaryWriter: ~Copyable, ValueWriter, Sendable {
     }
 }
 
-/// The bytes do not hold what was asked for.
+/// The bytes do not decode to the requested type.
 public struct BinaryError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Where, in bytes from the start.
+    /// Offset of the fault, in bytes from the start.
     public var offset: Int
     public var reason: String
 
     public var description: String { "at byte \(offset): \(reason)" }
 }
 
-/// Reads what ``BinaryWriter`` wrote. Anything else is an error, never a trap.
+/// Decodes bytes that ``BinaryWriter`` wrote. Any other bytes throw ``BinaryError``; no input traps.
 public struct BinaryReader: Sendable {
     private let bytes: [UInt8]
     public private(set) var offset = 0
@@ -167,7 +168,7 @@ public struct BinaryReader: Sendable {
             let byte = try readByte()
             let part = UInt64(byte & 0x7F)
             guard shift < 63 || part <= 1 else { throw failure("number over 64 bits") }
-            // Of two forms of a value one would not be equal to the other.
+            // A value has exactly one encoding, so that equal values have equal bytes.
             guard byte != 0 || shift == 0 else { throw failure("number longer than it must be") }
             value |= part << shift
             if byte < 0x80 { return value }
@@ -216,13 +217,13 @@ public struct BinaryReader: Sendable {
     public mutating func readJSON() throws(BinaryError) -> JSON {
         let start = offset
         try passJSON(depth: 0)
-        // Those alone: the rest need not stay in memory for them.
+        // Copies only the object's bytes, so that the value does not retain the whole buffer.
         let form = Array(bytes[start..<offset])
         var position = 0
         return JSON(form: form, at: &position)
     }
 
-    /// Looks whether a value in the journal's form is here.
+    /// Validates the encoding of one value and moves past it.
     private mutating func passJSON(depth: Int) throws(BinaryError) {
         guard depth <= JSON.depthLimit else { throw failure("nested deeper than \(JSON.depthLimit)") }
         switch try readByte() {
@@ -247,7 +248,7 @@ public struct BinaryReader: Sendable {
         }
     }
 
-    /// Where a text is. Not by `String(validating:as:)`, which asks for generic metadata each time.
+    /// The range of the next text. `String(validating:as:)` would look up generic metadata on each call.
     private mutating func passText() throws(BinaryError) -> Range<Int> {
         let count = try readCount()
         let range = offset..<offset + count
@@ -272,7 +273,8 @@ public struct BinaryReader: Sendable {
         return elements
     }
 
-    /// A number of things that take a byte each at least, so a broken count cannot ask for all memory.
+    /// Reads a count of elements that take at least one byte each. A corrupt count larger than the remaining bytes
+    /// throws, so it cannot reserve unbounded memory.
     @usableFromInline
     mutating func readCount() throws(BinaryError) -> Int {
         let count = try readUInt64()

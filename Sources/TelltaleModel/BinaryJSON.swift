@@ -1,10 +1,11 @@
-/// JSON values in the journal's form, read where they lie.
+/// The first byte of a JSON value in the journal's encoding, which is read in place.
 ///
-/// A ``JSONTag`` says what follows: of a whole number its LEB128, of a text its length and its bytes, of an array its count
-/// and its elements, of an object its count and its members, each a name and a value. Names are in the order of their
-/// bytes and no number is longer than it must be, so equal values have equal bytes.
+/// After the tag follow: for an integer, its LEB128; for a string, its length and bytes; for an array, its count and
+/// elements; for an object, its count and members, each a name and a value. Names are sorted by their bytes and no
+/// number is longer than necessary, so equal values have equal bytes.
 ///
-/// Safe for bytes of ``BinaryWriter`` and ``JSONParser``, and for those that ``BinaryReader`` has looked at.
+/// The readers below do not check bounds of the format. They are safe for bytes that ``BinaryWriter`` or ``JSONParser``
+/// wrote and for bytes that ``BinaryReader`` validated.
 enum JSONTag {
     static let null: UInt8 = 0
     static let `false`: UInt8 = 1
@@ -16,20 +17,20 @@ enum JSONTag {
     static let object: UInt8 = 7
 }
 
-// Each reads what begins at `offset`, and leaves `offset` behind it.
+// Each function reads the item that begins at `offset` and advances `offset` past it.
 extension Span<UInt8> {
     /// A length or a count.
     @inline(__always)
     func passCount(at offset: inout Int) -> Int {
         let first = self[offset]
         offset += 1
-        // Nearly every one.
+        // Nearly every length fits one byte.
         if first < 0x80 { return Int(first) }
         offset -= 1
         return Int(truncatingIfNeeded: passWord(at: &offset))
     }
 
-    /// LEB128.
+    /// An unsigned LEB128 number.
     private func passWord(at offset: inout Int) -> UInt64 {
         var word: UInt64 = 0
         var shift: UInt64 = 0
@@ -52,14 +53,14 @@ extension Span<UInt8> {
         return Double(bitPattern: word(at: offset))
     }
 
-    /// Where the bytes of a text or a name are.
+    /// The byte range of a text or a name.
     func passText(at offset: inout Int) -> Range<Int> {
         let count = passCount(at: &offset)
         defer { offset += count }
         return offset..<offset + count
     }
 
-    /// Any value.
+    /// Skips any value.
     func passValue(at offset: inout Int) {
         let tag = self[offset]
         offset += 1
@@ -80,7 +81,7 @@ extension Span<UInt8> {
         }
     }
 
-    /// Appends it as compact text.
+    /// Appends the value as compact JSON text.
     func passValue(at offset: inout Int, to text: inout ByteBuffer) {
         let tag = self[offset]
         offset += 1
@@ -111,7 +112,7 @@ extension Span<UInt8> {
         }
     }
 
-    /// How long its compact text is.
+    /// The length of the value's compact JSON text, in bytes.
     func passTextByteCount(at offset: inout Int) -> Int {
         let tag = self[offset]
         offset += 1
@@ -123,7 +124,7 @@ extension Span<UInt8> {
         case JSONTag.string: return JSONWriter.byteCount(quoted: extracting(passText(at: &offset)))
         case JSONTag.array:
             let count = passCount(at: &offset)
-            // Brackets, and a comma between two.
+            // Two brackets, and a comma between two elements.
             var bytes = Swift.max(count + 1, 2)
             for _ in 0..<count { bytes += passTextByteCount(at: &offset) }
             return bytes
@@ -139,7 +140,7 @@ extension Span<UInt8> {
         }
     }
 
-    /// Adds it to a hash, by its parts.
+    /// Adds the value to a hash, part by part.
     func passValue(at offset: inout Int, to hash: inout StableHash) {
         let tag = self[offset]
         offset += 1
@@ -173,7 +174,8 @@ extension Span<UInt8> {
 }
 
 extension JSON {
-    /// The value whose form begins at `offset`; leaves `offset` behind it. Objects stay where they are.
+    /// Decodes the value that begins at `offset` and advances `offset` past it. Objects share `form` instead of copying
+    /// it.
     init(form: [UInt8], at offset: inout Int) {
         let bytes = form.span
         let start = offset
@@ -202,9 +204,9 @@ extension JSON {
 }
 
 extension BinaryWriter {
-    /// Brings the `count` members from `start` on into the order of their names.
+    /// Sorts the `count` members from `start` on by name.
     ///
-    /// - Returns: `false` where two have the same name.
+    /// - Returns: `false` if two members have the same name.
     mutating func sortMembers(_ count: Int, from start: Int) -> Bool {
         let unordered = bytes(from: start)
         let form = unordered.span

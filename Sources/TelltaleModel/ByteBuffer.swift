@@ -1,20 +1,21 @@
-/// Bytes in the making: what lines, rows and records are written into, a hundred small pieces each.
+/// A growable byte buffer for lines, rows and records, which are written in many small pieces.
 ///
-/// An array asks at every piece whether it is alone; this cannot be copied, so it is. Whoever keeps the bytes takes
-/// ``array``, which is as long as they are.
+/// An `Array` checks for unique ownership at every append. This type is noncopyable, so it is always unique. ``array``
+/// returns an exact-size copy for storage.
 @safe public struct ByteBuffer: ~Copyable, @unchecked Sendable {
-    // `capacity` bytes, of which the first `count` are initialized; freed in `deinit` and where it is
-    // replaced, and no pointer leaves this file.
+    // `capacity` bytes, of which the first `count` are initialized. They are freed in `deinit` and wherever the pointer
+    // is replaced; no pointer leaves this file.
     private var start: UnsafeMutablePointer<UInt8>
-    /// How many bytes it takes before it has to grow.
+    /// The number of bytes that fit before the buffer must grow.
     public private(set) var capacity: Int
     public private(set) var count = 0
 
-    /// More than this is not kept from one use to the next, in bytes: one long answer must not cost memory for ever.
+    /// The largest capacity that is kept from one use to the next, in bytes. A single long answer must not retain its
+    /// memory for ever.
     public static let keptCapacity = 1 << 20
     public static let usualCapacity = 256
 
-    /// - Parameter capacity: How many bytes it takes before it has to grow; at least 1.
+    /// - Parameter capacity: The number of bytes that fit before the buffer must grow; at least 1.
     public init(capacity: Int = Self.usualCapacity) {
         self.capacity = max(capacity, 1)
         unsafe start = .allocate(capacity: self.capacity)
@@ -26,28 +27,28 @@
 
     public var isEmpty: Bool { count == 0 }
 
-    /// A copy of them, in as little memory as it takes.
+    /// A copy of the bytes in an array of exactly their size.
     public var array: [UInt8] { bytes(from: 0) }
 
-    /// A copy of those from `position` on.
+    /// A copy of the bytes from offset `position` on.
     public func bytes(from position: Int) -> [UInt8] {
         precondition(position >= 0 && position <= count, "out of bounds")
         return unsafe Array(UnsafeBufferPointer(start: start + position, count: count - position))
     }
 
-    /// Gives them, and begins anew.
+    /// Returns the bytes and empties the buffer.
     public mutating func take() -> [UInt8] {
         defer { beginAnew() }
         return array
     }
 
-    /// Appends them to `bytes`, and begins anew.
+    /// Appends the bytes to `bytes` and empties the buffer.
     public mutating func move(to bytes: inout [UInt8]) {
         unsafe bytes.append(contentsOf: UnsafeBufferPointer(start: start, count: count))
         beginAnew()
     }
 
-    /// The byte at `position`.
+    /// The byte at offset `position`.
     public subscript(position: Int) -> UInt8 {
         get {
             precondition(position >= 0 && position < count, "out of bounds")
@@ -74,9 +75,9 @@
         count += bytes.count
     }
 
-    /// How many there are, as ``append(leb128:)`` writes it, and then they themselves.
+    /// Appends the count of `bytes` as ``append(leb128:)`` encodes it, then `bytes`.
     public mutating func append(counted bytes: Span<UInt8>) {
-        // Nearly every text: one byte says its length, and there is one question about room.
+        // Nearly every text is shorter than 128 bytes: one length byte, and one check of the capacity for both.
         guard bytes.count < 0x80 else {
             append(leb128: UInt64(bytes.count))
             return append(copying: bytes)
@@ -94,12 +95,12 @@
 
     public mutating func append(_ text: String) { append(copying: text.utf8.span) }
 
-    /// The UTF-8 of a literal.
+    /// Appends the UTF-8 of a literal.
     public mutating func append(_ literal: StaticString) {
         literal.withUTF8Buffer { unsafe append(copying: $0.span) }
     }
 
-    /// A whole number in ASCII digits.
+    /// Appends a whole number in ASCII digits.
     public mutating func append(decimal value: Int64) {
         if value < 0 { append(UInt8(ascii: "-")) }
         var rest = value.magnitude
@@ -120,9 +121,9 @@
         }
     }
 
-    /// Seven bits a byte, the lowest first; all but the last have the highest bit set.
+    /// Appends an unsigned LEB128: seven bits a byte, lowest first; every byte but the last has the highest bit set.
     public mutating func append(leb128 value: UInt64) {
-        // 64 bits are ten bytes at most.
+        // 64 bits take at most ten bytes.
         if capacity - count < 10 { grow(by: 10) }
         var rest = value
         while rest >= 0x80 {
@@ -134,7 +135,7 @@
         count &+= 1
     }
 
-    /// The lowest `digits` digits, in lower case.
+    /// Appends the lowest `digits` hexadecimal digits in lower case.
     public mutating func append(hexadecimal value: UInt64, digits: Int) {
         for digit in stride(from: digits - 1, through: 0, by: -1) {
             let nibble = UInt8(truncatingIfNeeded: value >> UInt64(4 * digit)) & 0xF
@@ -142,13 +143,13 @@
         }
     }
 
-    /// Forgets them, or those from `position` on.
+    /// Discards the bytes from offset `position` on.
     public mutating func removeAll(from position: Int) {
         precondition(position >= 0 && position <= count, "out of bounds")
         count = position
     }
 
-    /// In the same memory, unless that has become much.
+    /// Empties the buffer. Keeps its memory unless that exceeds ``keptCapacity``.
     private mutating func beginAnew() {
         count = 0
         guard capacity > Self.keptCapacity else { return }

@@ -1,19 +1,19 @@
-/// Bytes that are looked at, and copied, by the word: what every line, every row and every record is made of. The unsafe
-/// part of that is all here.
+/// Searching and copying of bytes, a word at a time. Every line, row and record passes through here, and all unsafe
+/// code for it is in this file.
 extension Span<UInt8> {
-    /// The eight bytes from `offset` on, the first one lowest.
+    /// The eight bytes from `offset` on as a little-endian word.
     ///
-    /// - Precondition: There are as many.
+    /// - Precondition: At least eight bytes follow `offset`.
     func word(at offset: Int) -> UInt64 {
         precondition(offset >= 0 && offset <= count - 8, "no whole word there")
-        // A byte has no padding, and the word is in bounds.
+        // A byte has no padding, and the word is within bounds.
         let word = unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self)
         return UInt64(littleEndian: word)
     }
 
-    /// Where the first `byte` from `start` on is; `count` = nowhere.
+    /// The offset of the first `byte` at or after `start`, or `count` if there is none.
     ///
-    /// - Precondition: `start` is not beyond the end.
+    /// - Precondition: `start` is at most `count`.
     package func firstIndex(of byte: UInt8, from start: Int) -> Int {
         precondition(start >= 0 && start <= count, "out of bounds")
         var index = start
@@ -39,25 +39,25 @@ extension Span<UInt8> {
         return true
     }
 
-    /// Whether they are the UTF-8 of `literal`.
+    /// Whether the bytes equal the UTF-8 of `literal`.
     public func hasSameBytes(as literal: StaticString) -> Bool {
         literal.withUTF8Buffer { unsafe hasSameBytes(as: $0.span) }
     }
 
-    /// Whether they begin with those of `literal`.
+    /// Whether the bytes begin with the UTF-8 of `literal`.
     package func begins(with literal: StaticString) -> Bool {
         literal.withUTF8Buffer { prefix in
             unsafe count >= prefix.count && extracting(0..<prefix.count).hasSameBytes(as: prefix.span)
         }
     }
 
-    /// The text in `range` of what is in the journal's form.
+    /// The text in `range` of a value in the journal's encoding.
     func string(in range: Range<Int>) -> String {
-        // Whoever made the form, or was asked to read it, has looked at every byte.
+        // The writer or the validating reader of the encoding has already checked that these bytes are UTF-8.
         unsafe String(validated: extracting(range))
     }
 
-    /// Where the first byte from `start` on is that JSON text must escape; `count` = nowhere.
+    /// The offset of the first byte at or after `start` that JSON text must escape, or `count` if there is none.
     func firstEscape(from start: Int) -> Int {
         var index = start
         while index <= count - 8, !EightBytes(word(at: index)).mayNeedEscape { index += 8 }
@@ -80,7 +80,8 @@ extension Span<UInt8> {
     }
 }
 
-/// A word as eight bytes, all asked at once (after *Bit Twiddling Hacks*, "Determine if a word has a byte less than n").
+/// A word as eight bytes that are tested at once (after *Bit Twiddling Hacks*, "Determine if a word has a byte less
+/// than n").
 private struct EightBytes {
     private let word: UInt64
 
@@ -100,10 +101,10 @@ private struct EightBytes {
         EightBytes(word ^ Self.ones &* UInt64(byte)).hasByte(below: 1)
     }
 
-    /// Where the first `byte` is.
+    /// The position of the first `byte`, 0 to 7.
     func firstIndex(of byte: UInt8) -> Int? {
         let others = word ^ Self.ones &* UInt64(byte)
-        // Bits above the first may be set without cause.
+        // Bits above the first match may be set by a carry, so only the lowest is used.
         let places = (others &- Self.ones) & ~others & Self.highBits
         return places == 0 ? nil : places.trailingZeroBitCount / 8
     }
@@ -121,15 +122,15 @@ extension [UInt8] {
 }
 
 extension String {
-    /// The text of bytes that are known to be UTF-8.
+    /// Makes a text without validating its bytes.
     ///
-    /// - Precondition: They are: somebody has looked at each of them.
+    /// - Precondition: The bytes are valid UTF-8; the caller has already checked them.
     @unsafe
     init(validated bytes: Span<UInt8>) {
         self.init(copying: unsafe UTF8Span(unchecked: bytes))
     }
 
-    /// The text of bytes that are all below 0x80; `nil` for any others.
+    /// Makes a text of bytes that are all below 0x80; `nil` for any others.
     public init?(ascii bytes: Span<UInt8>) {
         guard bytes.isASCII else { return nil }
         unsafe self.init(validated: bytes)

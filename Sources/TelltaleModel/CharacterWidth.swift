@@ -1,6 +1,6 @@
 extension Character {
-    /// Columns that it takes where letters are equally wide, 0 to 2: by Unicode's East Asian Width and emoji presentation
-    /// (UAX #11), as terminals follow it.
+    /// The columns that the character takes in a terminal, 0 to 2, by Unicode's East Asian Width and emoji presentation
+    /// (UAX #11).
     public var displayWidth: Int {
         guard let first = unicodeScalars.first else { return 0 }
         switch first.value {

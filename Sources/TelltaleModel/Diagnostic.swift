@@ -1,20 +1,20 @@
-/// One fault or doubt about a definition: where it is, what is wrong, and what to do.
+/// One error or warning about a definition: its location, the fault, and the remedy.
 public struct Diagnostic: Hashable, Sendable, CustomStringConvertible {
     public enum Severity: String, Hashable, Sendable {
         /// The definition is refused.
         case error
-        /// The definition is taken, and is probably not what its author meant.
+        /// The definition is accepted, but probably does not mean what its author intended.
         case warning
     }
 
     public var severity: Severity
-    /// The file's name, or "" where there is none.
+    /// The file's name; empty if there is none.
     public var file: String
-    /// Where in the file, as a path of names and indices: `machine.states.brewing.on.ready[0].target`.
+    /// The location in the file, as a path of names and indices: `machine.states.brewing.on.ready[0].target`.
     public var path: String
-    /// What is wrong.
+    /// The fault.
     public var message: String
-    /// What to do about it.
+    /// The remedy.
     public var advice: String
 
     public init(_ severity: Severity, file: String = "", path: String, _ message: String, advice: String) {

@@ -1,8 +1,8 @@
-/// A JSON value, as I-JSON (RFC 7493) allows it.
+/// A JSON value as I-JSON (RFC 7493) restricts it.
 ///
-/// Strings are equal when their bytes are: Swift's own `==` on `String` is canonical equivalence, by which two
-/// different byte strings would be one key. A number that is whole and within ±(2^53 − 1) is an `integer`, however it
-/// was written, so `3` and `3.0` are equal.
+/// Strings are equal when their bytes are: Swift's own `==` on `String` is canonical equivalence, which treats
+/// different byte strings as the same key. A whole number within ±(2^53 − 1) is an `integer`, however it was written,
+/// so `3` and `3.0` are equal.
 public enum JSON: Sendable {
     case null
     case bool(Bool)
@@ -12,16 +12,16 @@ public enum JSON: Sendable {
     case array([JSON])
     case object(JSONObject)
 
-    /// The deepest nesting accepted: 32 (protocol.md §1).
+    /// The deepest nesting that is accepted: 32 levels (Protocols/Line/line-protocol.md §2).
     public static let depthLimit = 32
     /// The largest whole number that every JSON implementation keeps exact: 2^53 − 1 (RFC 7493 §2.2).
     public static let integerLimit: Int64 = (1 << 53) - 1
 
-    /// A finite number in its canonical case.
+    /// Makes an `integer` if `double` is a whole number within ``integerLimit``, otherwise a `number`.
     ///
     /// - Precondition: `double` is finite.
     public init(_ double: Double) {
-        // Not `abs`, which the least integer has none of.
+        // `magnitude`, not `abs`, because `abs` traps for the least integer.
         if let integer = Int64(exactly: double), integer.magnitude <= Self.integerLimit.magnitude {
             self = .integer(integer)
         } else {
@@ -50,7 +50,7 @@ public enum JSON: Sendable {
         if case .array(let array) = self { array } else { nil }
     }
 
-    /// The value of an `integer` or a `number`.
+    /// The value of an `integer` or a `number`; `nil` for any other case.
     public var double: Double? {
         switch self {
         case .integer(let integer): Double(integer)
@@ -59,10 +59,10 @@ public enum JSON: Sendable {
         }
     }
 
-    /// The member of an object, or `nil`.
+    /// The member `name` of an object; `nil` if there is none or the value is no object.
     public subscript(name: String) -> JSON? { object?[name] }
 
-    /// JSON Merge Patch (RFC 7396): what `self` becomes when `patch` is applied to it.
+    /// JSON Merge Patch (RFC 7396): the result of applying `patch` to `self`.
     public func merging(_ patch: JSON) -> JSON {
         guard case .object(let changes) = patch else { return patch }
         if case .object(let object) = self { return .object(object.merging(changes)) }
@@ -100,7 +100,8 @@ extension JSON: Hashable {
 extension JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral, ExpressibleByFloatLiteral
 {
-    // Not by `nil`: in `condition ? json : nil`, where an optional is wanted, that would become a `JSON.null` in it.
+    // Not `ExpressibleByNilLiteral`: in `condition ? json : nil` where an optional is expected, `nil` would become a
+    // `JSON.null` inside the optional.
 
     public init(stringLiteral value: String) { self = .string(value) }
     public init(integerLiteral value: Int64) { self = .integer(value) }

@@ -1,12 +1,11 @@
-/// The members of a JSON object, kept in the order of their names' bytes.
+/// The members of a JSON object, sorted by the bytes of their names.
 ///
-/// Nothing may depend on the order in which somebody wrote a file, and equal objects must write equal bytes, so there
-/// is one order.
+/// The order is fixed so that nothing depends on the order in a file, and equal objects encode to equal bytes.
 ///
-/// It is one run of bytes, the journal's own form (``JSONTag``), however deep it is: an event's content is made in one
-/// allocation, compared, hashed, journaled and written out without its texts ever becoming `String`s. An object in it
-/// shares its bytes. A lookup walks over the members before the one that is looked for, and a change copies them all:
-/// objects here are small, and change rarely.
+/// An object, however deep, is one range of bytes in the journal's own encoding (``JSONTag``). An event's content is
+/// therefore made in one allocation, and is compared, hashed, journaled and rendered without making a `String`. A
+/// nested object shares the bytes of the outer one. A lookup is linear in the members before the one that it finds, and
+/// a change copies all members; both are cheap because objects here are small and change rarely.
 public struct JSONObject: Sendable {
     public struct Member: Hashable, Sendable {
         public let name: String
@@ -22,7 +21,7 @@ public struct JSONObject: Sendable {
         }
     }
 
-    /// What it lies in, of which it may be a part.
+    /// The encoded bytes that hold this object, possibly as a part.
     private let form: [UInt8]
     private let start: UInt32
     private let end: UInt32
@@ -33,16 +32,16 @@ public struct JSONObject: Sendable {
         self.init(form: Self.emptyForm, 0..<2)
     }
 
-    /// The object whose form is `range` of `form`.
+    /// The object that is encoded in `range` of `form`.
     ///
-    /// - Precondition: It is one, and ends before 4 GiB.
+    /// - Precondition: `range` holds one valid object and ends before 4 GiB.
     init(form: [UInt8], _ range: Range<Int>) {
         self.form = form
         start = UInt32(range.lowerBound)
         end = UInt32(range.upperBound)
     }
 
-    /// - Parameter members: The form of `count` members, in order.
+    /// - Parameter members: The encoding of `count` members, sorted by name.
     private init(count: Int, members: Span<UInt8>) {
         var writer = BinaryWriter()
         writer.write(JSONTag.object)
@@ -54,16 +53,17 @@ public struct JSONObject: Sendable {
 
     private var range: Range<Int> { Int(start)..<Int(end) }
 
-    /// Calls `body` with its form.
+    /// Calls `body` with the encoded bytes.
     func withForm<Result>(_ body: (Span<UInt8>) -> Result) -> Result { body(form.span.extracting(range)) }
 
-    /// Where its bytes are, and how many there are.
+    /// The address and the number of the encoded bytes.
     package var place: (address: MemoryAddress, byteCount: Int) { (form.address(at: Int(start)), range.count) }
 
-    /// How much memory it keeps, in bytes: all that it lies in.
+    /// The memory that the object retains, in bytes: the whole buffer that it is a part of.
     var keptByteCount: Int { form.count }
 
-    /// The same in bytes of its own, where it lies in many more: what is kept for long must not keep a whole line.
+    /// The same object in a buffer of its own, if it is a part of a much larger one. An object that is stored for long
+    /// must not retain the whole line that it was parsed from.
     public var compacted: JSONObject {
         guard keptByteCount > 2 * range.count + 64 else { return self }
         return JSONObject(form: Array(form[range]), 0..<range.count)
@@ -76,7 +76,7 @@ public struct JSONObject: Sendable {
         return form.span.passCount(at: &offset)
     }
 
-    /// The value under `name`; assigning `nil` removes it.
+    /// The value under `name`; assigning `nil` removes the member.
     public subscript(name: String) -> JSON? {
         get {
             let place = place(of: name)
@@ -102,7 +102,7 @@ public struct JSONObject: Sendable {
         }
     }
 
-    /// Where the member `name` is, name and value; empty, where it would have to be.
+    /// The range of the member `name`, name and value. Empty, at the place where the member belongs, if there is none.
     private func place(of name: String) -> Range<Int> {
         let bytes = form.span
         let name = name.utf8.span
@@ -129,7 +129,7 @@ public struct JSONObject: Sendable {
         var place = Int(start) + 1
         var left = bytes.passCount(at: &place)
         var offset = Int(changes.start) + 1
-        // Both are in order, so one pass over both is enough.
+        // Both are sorted, so one pass over both is enough.
         for _ in 0..<patch.passCount(at: &offset) {
             let change = offset
             let name = patch.extracting(patch.passText(at: &offset))
@@ -153,7 +153,7 @@ public struct JSONObject: Sendable {
             case JSONTag.null: continue
             case JSONTag.object:
                 members.write(copying: patch.extracting(change..<value))
-                // A patch for a member that is not there still loses its own nulls.
+                // A nested patch for an absent member still has its own nulls removed.
                 let own = before?.object ?? JSONObject()
                 members.write(.object(own.merging(JSONObject(form: changes.form, value..<offset))))
             default: members.write(copying: patch.extracting(change..<offset))
@@ -164,7 +164,8 @@ public struct JSONObject: Sendable {
         return JSONObject(count: count + left, members: members.bytes.span)
     }
 
-    /// Whether as a patch it leaves nothing of `object`, and itself as it is: who tells the whole state every time.
+    /// Whether `self`, as a patch, replaces every member of `object` and contains no nulls. That is so for a writer
+    /// that sends the whole state with each event.
     private func replacesAll(of object: JSONObject) -> Bool {
         let (bytes, others) = (form.span, object.form.span)
         var offset = Int(start) + 1
@@ -188,7 +189,7 @@ public struct JSONObject: Sendable {
 }
 
 extension JSONObject.Member {
-    /// The member whose form begins at `offset`; leaves `offset` behind it.
+    /// Decodes the member that begins at `offset` and advances `offset` past it.
     fileprivate init(form: [UInt8], at offset: inout Int) {
         let bytes = form.span
         name = bytes.string(in: bytes.passText(at: &offset))
@@ -215,7 +216,7 @@ extension JSONObject: Sequence {
         }
     }
 
-    /// Calls `body` with each member, in their order; a name comes as its bytes, which takes no `String`.
+    /// Calls `body` with each member, in their order. A name comes as its bytes, which saves making a `String`.
     public func forEachMember<Failure>(
         _ body: (_ name: Span<UInt8>, _ value: JSON) throws(Failure) -> Void
     ) throws(Failure) {
@@ -226,7 +227,7 @@ extension JSONObject: Sequence {
             left -= 1
             let name = bytes.extracting(bytes.passText(at: &offset))
             if left == 0, bytes[offset] == JSONTag.object {
-                // It ends where this one does: nobody has to walk over it to know.
+                // A nested object's end is known from the member's range, so it need not be scanned.
                 return try body(name, .object(JSONObject(form: form, offset..<Int(end))))
             }
             try body(name, JSON(form: form, at: &offset))
@@ -247,25 +248,26 @@ extension JSONObject: Hashable {
     }
 }
 
-// MARK: What is made of its form
+// MARK: Text and encoding
 
 extension JSONObject {
-    /// Appends its form.
+    /// Appends the encoded bytes.
     func append(form buffer: inout ByteBuffer) { buffer.append(copying: form.span.extracting(range)) }
 
-    /// Appends its compact text.
+    /// Appends the compact text.
     func append(text buffer: inout ByteBuffer) {
         var offset = Int(start)
         form.span.passValue(at: &offset, to: &buffer)
     }
 
-    /// How long its compact text is.
+    /// The length of the compact text, in bytes.
     var textByteCount: Int {
         var offset = Int(start)
         return form.span.passTextByteCount(at: &offset)
     }
 
-    /// At least as much as ``textByteCount``: no byte of the form stands for more than six of text, two brackets aside.
+    /// An upper bound of ``textByteCount``: besides the two brackets, one byte of the encoding becomes at most six
+    /// bytes of text.
     var textByteCountBound: Int { 6 * range.count + 2 }
 
     func combine(into hash: inout StableHash) {

@@ -1,10 +1,11 @@
 internal import CTelltaleSimdJSON
 
-/// Why bytes are not a JSON value that Telltale takes.
+/// The reason why bytes are not a JSON value that Telltale accepts.
 public enum JSONError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Not JSON by RFC 8259, deeper than ``JSON/depthLimit``, or a number beyond a double; simdjson's own sentence.
+    /// Not JSON by RFC 8259, deeper than ``JSON/depthLimit``, or a number beyond a double. The text is simdjson's
+    /// message.
     case malformed(String)
-    /// Two members of one object have the same name; the path leads to the object.
+    /// Two members of one object have the same name. The path leads to the object.
     case duplicateName(path: String)
     /// A whole number outside ±(2^53 − 1).
     case integerTooLarge(path: String)
@@ -18,16 +19,17 @@ public enum JSONError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Reads JSON text with simdjson, and holds it to I-JSON (RFC 7493): no duplicate names, no inexact integers.
+/// Parses JSON text with simdjson and enforces I-JSON (RFC 7493): no duplicate names, no inexact integers.
 ///
-/// Keeps its buffers from one parse to the next. Not thread-safe; one a thread.
+/// Keeps its buffers from one parse to the next. Not thread-safe: use one parser per thread.
 @safe public final class JSONParser {
-    // simdjson owns this memory; it is freed in `deinit` alone, and no pointer into it leaves `parse`.
+    // simdjson owns this memory. It is freed in `deinit` alone, and no pointer into it leaves `parse`.
     private let parser: OpaquePointer
-    /// Memory to write in; `nil` while that is done. Nobody holds on to it, which need not be looked at with each event.
+    /// The output buffer; `nil` during a parse. No other code accesses it, so the dynamic exclusivity check on each
+    /// event is switched off.
     @exclusivity(unchecked) private var spare: BinaryWriter?
 
-    /// Far more than anybody sends or writes down; a shorter text has fewer values than simdjson counts.
+    /// Far larger than any line or file. Below it, a text holds fewer values than the tape's 24-bit counters can count.
     private static let byteCountLimit = 1 << 24
 
     public init() {
@@ -39,7 +41,7 @@ public enum JSONError: Error, Hashable, Sendable, CustomStringConvertible {
         unsafe csimdjson_free(parser)
     }
 
-    /// - Throws: ``JSONError``, ``JSONError/malformed(_:)`` for 16 MiB and more, too.
+    /// - Throws: ``JSONError``. Text of 16 MiB or more is ``JSONError/malformed(_:)``, too.
     public func parse(_ bytes: Span<UInt8>) throws(JSONError) -> JSON {
         guard bytes.count < Self.byteCountLimit else { throw .malformed("16 MiB or more") }
         var document = unsafe csimdjson_document()
@@ -47,14 +49,14 @@ public enum JSONError: Error, Hashable, Sendable, CustomStringConvertible {
             unsafe csimdjson_parse(parser, buffer.baseAddress, buffer.count, JSON.depthLimit, &document)
         }
         guard status == 0 else { throw .malformed(unsafe String(cString: csimdjson_message(status))) }
-        // The tape is valid until the next parse: as long as this reader.
+        // The tape is valid until the next parse, which is longer than this reader lives.
         let reader = unsafe TapeReader(tape: document.tape, strings: document.strings)
         var writer = unsafe spare.take() ?? BinaryWriter()
         let fault = unsafe reader.fault(writing: &writer)
         let form = writer.take()
         unsafe spare = consume writer
         if let fault { throw unsafe reader.error(fault) }
-        // All of it, which nobody needs to walk to its end for.
+        // The object is the whole buffer, so its end need not be searched.
         if form[0] == JSONTag.object { return .object(JSONObject(form: form, 0..<form.count)) }
         var offset = 0
         return JSON(form: form, at: &offset)
@@ -67,16 +69,16 @@ public enum JSONError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Where on the tape something is that JSON allows and I-JSON does not.
+/// The place on the tape of a construct that JSON allows and I-JSON forbids.
 private enum TapeFault: Error {
     case integerTooLarge(Int)
-    /// The place of the object.
+    /// The place of the object on the tape.
     case duplicateName(Int)
 }
 
-/// Walks simdjson's tape: a word a value, its type in the top byte, its payload below (simdjson's doc/tape.md).
+/// Walks simdjson's tape: one word a value, its type in the top byte, its payload below (simdjson's doc/tape.md).
 ///
-/// Safe because simdjson wrote the tape itself, after validating the text: every index that it holds is in bounds.
+/// Safe because simdjson wrote the tape after validating the text: every index on it is within bounds.
 @unsafe private struct TapeReader {
     let tape: UnsafePointer<UInt64>
     let strings: UnsafePointer<UInt8>
@@ -86,9 +88,9 @@ private enum TapeFault: Error {
         unsafe self.strings = strings
     }
 
-    /// Writes the form of the whole document.
+    /// Writes the encoding of the whole document.
     ///
-    /// - Returns: What speaks against it; what was written is of no use then.
+    /// - Returns: The fault, if there is one. The bytes written are then unusable.
     func fault(writing form: inout BinaryWriter) -> TapeFault? {
         do throws(TapeFault) {
             var index = 1  // Word 0 is the root.
@@ -99,7 +101,7 @@ private enum TapeFault: Error {
         }
     }
 
-    /// Appends the form of the value at `index`, and leaves `index` behind it.
+    /// Appends the encoding of the value at `index` and advances `index` past it.
     func passValue(at index: inout Int, to form: inout BinaryWriter) throws(TapeFault) {
         let word = unsafe tape[index]
         let start = index
@@ -151,10 +153,10 @@ private enum TapeFault: Error {
 
     private func type(at index: Int) -> UInt8 { unsafe UInt8(truncatingIfNeeded: tape[index] >> 56) }
 
-    /// How many elements or members there are. The tape counts up to 2^24 - 1, and no text is as long.
+    /// The number of elements or members. The tape counts up to 2^24 − 1, which ``JSONParser`` never reaches.
     private func count(at start: Int) -> Int { unsafe Int(tape[start] >> 32 & 0xFF_FFFF) }
 
-    /// The place behind the value at `index`.
+    /// The index after the value at `index`.
     private func end(of index: Int) -> Int {
         switch unsafe type(at: index) {
         case UInt8(ascii: "["), UInt8(ascii: "{"): unsafe Int(tape[index] & 0xFFFF_FFFF)
@@ -178,7 +180,7 @@ private enum TapeFault: Error {
         }
     }
 
-    /// How somebody finds what is at `target`.
+    /// The path of the value at `target`, for an error message.
     private func path(to target: Int) -> String {
         var path = ""
         var container = 1

@@ -1,16 +1,16 @@
 /// Appends JSON text to bytes: compact, UTF-8, members in the order in which they are written.
 ///
-/// Escapes only what RFC 8259 §7 demands, so text in any language stays readable on the wire.
+/// Escapes only the characters that RFC 8259 §7 requires, so that text in any language stays readable on the wire.
 public struct JSONWriter: ~Copyable, Sendable {
     private var buffer = ByteBuffer()
-    /// A comma is due before the next value or name.
+    /// Whether a comma is due before the next value or name.
     private var needsComma = false
 
     public init() {}
 
-    /// What was written.
+    /// A copy of the text written so far.
     public var bytes: [UInt8] { buffer.array }
-    /// Gives ``bytes``, and begins anew.
+    /// Returns ``bytes`` and empties the writer.
     public mutating func take() -> [UInt8] {
         needsComma = false
         return buffer.take()
@@ -43,8 +43,8 @@ public struct JSONWriter: ~Copyable, Sendable {
         Self.append(quoted: value, to: &buffer)
     }
 
-    /// What is beyond ``JSON/integerLimit`` is written as that limit: I-JSON has no larger ones, and a date that far away
-    /// means "never".
+    /// Writes a whole number. One beyond ``JSON/integerLimit`` is written as that limit, because I-JSON has no larger
+    /// integers and a date that far away means "never".
     public mutating func value(_ value: Int64) {
         separate()
         buffer.append(decimal: min(max(value, 0 - JSON.integerLimit), JSON.integerLimit))
@@ -130,7 +130,7 @@ public struct JSONWriter: ~Copyable, Sendable {
     /// - Parameter source: UTF-8.
     static func append(quoted source: Span<UInt8>, to buffer: inout ByteBuffer) {
         buffer.append(UInt8(ascii: "\""))
-        // Most texts need no escape, and are one piece.
+        // Most texts need no escape and are copied in one piece.
         var plain = source.firstEscape(from: 0)
         buffer.append(copying: source.extracting(first: plain))
         while plain < source.count {
@@ -163,7 +163,7 @@ public struct JSONWriter: ~Copyable, Sendable {
         }
     }
 
-    /// How many bytes ``append(quoted:to:)`` would append.
+    /// The number of bytes that ``append(quoted:to:)`` appends.
     static func byteCount(quoted text: String) -> Int { byteCount(quoted: text.utf8.span) }
 
     static func byteCount(quoted bytes: Span<UInt8>) -> Int {
@@ -179,7 +179,7 @@ public struct JSONWriter: ~Copyable, Sendable {
         return count
     }
 
-    /// As many bytes as ``append(quoted:to:)`` appends at most: six for one that it must escape.
+    /// An upper bound of the bytes that ``append(quoted:to:)`` appends: an escaped byte takes six.
     static func byteCountBound(quoted text: String) -> Int { 6 * text.utf8.count + 2 }
 
     private static func hexDigit(_ value: UInt8) -> UInt8 {
@@ -188,7 +188,7 @@ public struct JSONWriter: ~Copyable, Sendable {
 }
 
 extension JSON: CustomStringConvertible {
-    /// Compact text; members in the order of their names.
+    /// Appends compact text, with members in the order of their names.
     public func append(to buffer: inout ByteBuffer) {
         switch self {
         case .null: buffer.append("null")
@@ -207,7 +207,7 @@ extension JSON: CustomStringConvertible {
         }
     }
 
-    // Swift prints the shortest text that reads back as the same number, and its forms are JSON's.
+    // Swift prints the shortest text that reads back as the same number, in a form that is valid JSON.
     static func append(_ number: Double, to buffer: inout ByteBuffer) { buffer.append(number.description) }
 
     public var text: [UInt8] {
@@ -218,12 +218,13 @@ extension JSON: CustomStringConvertible {
 
     public var description: String { String(decoding: text, as: UTF8.self) }
 
-    /// Whether ``text`` is longer than `limit`. What is far from that is told without looking at every byte.
+    /// Whether ``text`` is longer than `limit` bytes. A cheap upper bound answers for most values, without scanning
+    /// every byte.
     public func isText(longerThan limit: Int) -> Bool {
         textByteCountBound > limit && textByteCount > limit
     }
 
-    /// At least as much as ``textByteCount``, whatever its texts are made of.
+    /// An upper bound of ``textByteCount`` that ignores the content of strings.
     private var textByteCountBound: Int {
         switch self {
         // A number has no more than 24 characters.
@@ -234,7 +235,7 @@ extension JSON: CustomStringConvertible {
         }
     }
 
-    /// How long ``text`` is, without making it.
+    /// The length of ``text`` in bytes, without making it.
     public var textByteCount: Int {
         switch self {
         case .null: return 4
@@ -243,7 +244,7 @@ extension JSON: CustomStringConvertible {
         case .number(let number): return Self.textByteCount(of: number)
         case .string(let string): return JSONWriter.byteCount(quoted: string)
         case .array(let elements):
-            // Brackets, and a comma between two.
+            // Two brackets, and a comma between two elements.
             return elements.reduce(Swift.max(elements.count + 1, 2)) { $0 + $1.textByteCount }
         case .object(let object): return object.textByteCount
         }

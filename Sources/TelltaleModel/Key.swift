@@ -1,13 +1,13 @@
 /// The name of one live activity or control: `kind/id`.
 ///
-/// Both segments are 1 to 64 bytes of `[A-Za-z0-9._~:@-]` (protocol.md §1), so a key is ASCII and two keys are equal
-/// exactly when their bytes are.
+/// Both segments are 1 to 64 bytes of `[A-Za-z0-9._~:@-]` (Protocols/Line/line-protocol.md §2), so a key is ASCII and
+/// two keys are equal exactly when their bytes are.
 public struct Key: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The whole key, `kind/id`.
     public let text: String
     private let kindLength: UInt8
 
-    // By bytes, not by `prefix`, which would look for the boundaries of characters.
+    // Sliced by bytes, because `prefix` would search for character boundaries.
     public var kind: Substring { text[..<text.utf8.index(text.startIndex, offsetBy: Int(kindLength))] }
     public var id: Substring { text[text.utf8.index(text.startIndex, offsetBy: Int(kindLength) + 1)...] }
     public var description: String { text }
@@ -32,7 +32,7 @@ public struct Key: Hashable, Comparable, Sendable, CustomStringConvertible {
         self.kindLength = UInt8(kindLength)
     }
 
-    /// How many bytes of a segment stand at `start`; `nil` for none, or more than the limit.
+    /// The length of the segment at `start`, in bytes; `nil` if it is empty or over the limit.
     private static func segmentLength(_ bytes: Span<UInt8>, from start: Int) -> Int? {
         var end = start
         while end < bytes.count, isSegmentByte(bytes[end]) { end += 1 }
@@ -43,7 +43,7 @@ public struct Key: Hashable, Comparable, Sendable, CustomStringConvertible {
         self.init("\(kind)/\(id)")
     }
 
-    /// Whether `bytes` could stand on either side of a key's slash.
+    /// Whether `bytes` are valid on either side of a key's slash.
     public static func isSegment(_ bytes: some Collection<UInt8>) -> Bool {
         (1...segmentLengthLimit).contains(bytes.count) && bytes.allSatisfy(isSegmentByte)
     }
@@ -65,13 +65,13 @@ public struct Key: Hashable, Comparable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What a subscription follows: one key, every key of a kind (`kind/*`), or everything (`*`).
+/// The keys that a subscription follows: one key, every key of a kind (`kind/*`), or all keys (`*`).
 public enum Pattern: Hashable, Sendable, CustomStringConvertible {
     case all
     case kind(String)
     case key(Key)
 
-    /// `nil` when `text` is outside the grammar of protocol.md §1.
+    /// `nil` when `text` is outside the grammar of Protocols/Line/line-protocol.md §2.
     public init?(_ text: some StringProtocol) {
         if text == "*" {
             self = .all

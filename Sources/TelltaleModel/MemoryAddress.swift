@@ -1,7 +1,7 @@
 internal import CTelltalePrefetch
 
-/// A place in memory that somebody will look at soon. The processor can be asked for it early, and that is all: what was
-/// there may be gone by then, which costs a useless request and no more.
+/// An address in memory that will be read soon, so that the processor can be asked to load it early. The memory may be
+/// freed in the meantime: the request is then useless, and harmless.
 @usableFromInline
 package struct MemoryAddress: Sendable {
     @usableFromInline let bits: UInt
@@ -11,11 +11,11 @@ package struct MemoryAddress: Sendable {
         self.bits = bits
     }
 
-    /// No place at all.
+    /// The null address.
     @inlinable
     package static var none: MemoryAddress { MemoryAddress(bits: 0) }
 
-    /// Does not count as holding on to the object.
+    /// The address of an object, which is not retained.
     @inlinable @inline(__always)
     package init(of object: some AnyObject) {
         bits = unsafe UInt(bitPattern: Unmanaged.passUnretained(object).toOpaque())
@@ -23,10 +23,10 @@ package struct MemoryAddress: Sendable {
 
     private static let lineLength: UInt = 64
 
-    /// Asks the processor for the line that it is in.
+    /// Prefetches the cache line of the address.
     package func prefetch() { prefetch_line(bits) }
 
-    /// Asks the processor for the lines of `byteCount` bytes from here on.
+    /// Prefetches the cache lines of the `byteCount` bytes that begin here.
     package func prefetch(byteCount: Int) {
         if bits == 0 { return }
         let end = bits &+ UInt(truncatingIfNeeded: byteCount)
@@ -39,7 +39,7 @@ package struct MemoryAddress: Sendable {
 }
 
 extension Array {
-    /// Where the element at `index` is, if there is one.
+    /// The address of the element at `index`; the null address if there is none.
     @inlinable
     package func address(at index: Int) -> MemoryAddress {
         unsafe withUnsafeBufferPointer { buffer in

@@ -1,7 +1,7 @@
 /// A 64-bit hash that is the same on every machine, in every process and in every release.
 ///
-/// Journals and cursors hold its results, so its definition must never change. It guards against accidents, not
-/// against somebody who searches for collisions.
+/// Journals and cursors store its results, so its definition must never change. It detects accidental differences and
+/// is not collision-resistant against an attacker.
 public struct StableHash: Sendable {
     @usableFromInline var state: UInt64
 
@@ -15,7 +15,8 @@ public struct StableHash: Sendable {
         state = (high ^ low) &+ 0xA076_1D64_78BD_642F
     }
 
-    /// Length first, so that `"ab" + "c"` and `"a" + "bc"` differ; then eight bytes at a time, little-endian.
+    /// Hashes the length first, so that `"ab" + "c"` and `"a" + "bc"` differ; then eight bytes at a time,
+    /// little-endian.
     public mutating func combine(_ bytes: Span<UInt8>) {
         let count = bytes.count
         combine(UInt64(count))
@@ -25,7 +26,8 @@ public struct StableHash: Sendable {
             offset += 8
         }
         guard offset < count else { return }
-        // The rest as a word of its own, zeros behind it. Most texts have one: it is cut out of what is read at once.
+        // The remainder is one zero-extended word. For eight bytes or more it is cut out of the last full word, without
+        // a loop.
         if count >= 8 { return combine(bytes.word(at: count - 8) >> UInt64(8 * (8 - (count - offset)))) }
         var word: UInt64 = 0
         while offset < count {
@@ -39,10 +41,11 @@ public struct StableHash: Sendable {
         combine(text.utf8.span)
     }
 
-    /// The bytes that the journal has of `object`: equal objects have equal ones, however they were written.
+    /// Hashes the journal's encoding of `object`. Equal objects give equal hashes, however they were written.
     public mutating func combine(encoded object: JSONObject) { object.withForm { combine($0) } }
 
-    /// Equal values give equal hashes, however they were written. Another one than that of their bytes.
+    /// Hashes `json` by its parts. Equal values give equal hashes, however they were written. The result differs from
+    /// that of ``combine(encoded:)``.
     public mutating func combine(json: JSON) {
         switch json {
         case .null: combine(UInt64(JSONTag.null))

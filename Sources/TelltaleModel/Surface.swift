@@ -1,11 +1,11 @@
 /// A place on a person's device that shows live activities and controls.
 ///
-/// The names are those of `surface=` and `view=` on the wire (protocol.md §2).
+/// The names are those of `surface=` and `view=` on the wire (Protocols/Line/line-protocol.md §3).
 public enum Surface: String, CaseIterable, Hashable, Sendable {
     case phone, pad, watch, carplay, desktop, standby, vision
 }
 
-/// What a subscription asks to be shown: the whole state, or what one surface makes of it.
+/// The view that a subscription requests: the whole state, or its projection for one surface.
 public enum ViewName: Hashable, Sendable, CustomStringConvertible {
     case full
     case surface(Surface)

@@ -1,10 +1,10 @@
-/// Texts by their bytes. Swift's own `==` and `<` go by canonical equivalence, by which two different byte strings can be
-/// one name; and comparing through `utf8` costs a call a byte.
+/// Comparison of texts by their bytes. Swift's own `==` and `<` use canonical equivalence, which treats different byte
+/// strings as one name; comparison through `utf8` costs a call a byte.
 extension String {
     /// Whether both hold the same bytes.
     @inlinable
     public func hasSameBytes(as other: String) -> Bool {
-        // Same bytes are always equal to `==`, which knows quicker than anyone that two texts differ.
+        // Equal bytes are always equal to `==`, which is the fastest way to tell that two texts differ.
         guard self == other else { return false }
         let (left, right) = (utf8.span, other.utf8.span)
         guard left.count == right.count else { return false }
@@ -12,7 +12,7 @@ extension String {
         return true
     }
 
-    /// Whether the bytes come before those of `other`, unsigned, the shorter first where one begins the other.
+    /// Whether the bytes sort before those of `other`: unsigned, and a prefix before the longer text.
     @inlinable
     public func precedesInBytes(_ other: String) -> Bool {
         utf8.span.precedes(other.utf8.span)
@@ -20,7 +20,7 @@ extension String {
 }
 
 extension Span<UInt8> {
-    /// Whether they come before `other`, unsigned, the shorter first where one begins the other.
+    /// Whether the bytes sort before `other`: unsigned, and a prefix before the longer one.
     @inlinable
     func precedes(_ other: Span<UInt8>) -> Bool {
         let count = Swift.min(self.count, other.count)

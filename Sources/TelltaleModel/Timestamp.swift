@@ -1,6 +1,6 @@
-/// A point in time as people mean it: milliseconds since 1970-01-01T00:00:00Z.
+/// A point in time on the wall clock: milliseconds since 1970-01-01T00:00:00Z.
 ///
-/// Arithmetic saturates, so a number from the wire can never trap.
+/// Arithmetic saturates, so that no number from the wire can trap.
 public struct Timestamp: Hashable, Comparable, Sendable {
     public let milliseconds: Int64
 
@@ -10,12 +10,12 @@ public struct Timestamp: Hashable, Comparable, Sendable {
 
     /// The date of an APNs payload: Unix seconds, fractions allowed, rounded to the nearest millisecond.
     ///
-    /// `nil` unless a row can say it: within ±(2^53 − 1) milliseconds, some 285,000 years.
+    /// `nil` beyond ±(2^53 − 1) milliseconds, which is the range that a row can represent.
     public init?(seconds: Double) {
         self.init(exactMilliseconds: (seconds * 1000).rounded())
     }
 
-    /// A whole number of milliseconds; `nil` for any other, and beyond ±(2^53 − 1).
+    /// A whole number of milliseconds; `nil` for a fraction, and beyond ±(2^53 − 1).
     public init?(exactMilliseconds number: Double) {
         guard let milliseconds = Int64(exactly: number), milliseconds.magnitude <= JSON.integerLimit.magnitude else {
             return nil
@@ -28,14 +28,14 @@ public struct Timestamp: Hashable, Comparable, Sendable {
 
     public static func < (left: Timestamp, right: Timestamp) -> Bool { left.milliseconds < right.milliseconds }
 
-    /// The point `span` later, or the end of time.
+    /// The point `span` later. Saturates at ``distantPast`` and ``distantFuture``.
     public static func + (time: Timestamp, span: Milliseconds) -> Timestamp {
         let (sum, overflow) = time.milliseconds.addingReportingOverflow(span.count)
         guard overflow else { return Timestamp(milliseconds: sum) }
         return span.count > 0 ? .distantFuture : .distantPast
     }
 
-    /// How much later `self` is than `other`; saturates.
+    /// The span from `other` to `time`, negative if `other` is later. Saturates.
     public static func - (time: Timestamp, other: Timestamp) -> Milliseconds {
         let (difference, overflow) = time.milliseconds.subtractingReportingOverflow(other.milliseconds)
         guard overflow else { return Milliseconds(difference) }
@@ -43,7 +43,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     }
 }
 
-/// A span of time in whole milliseconds: the grain of every deadline and every date on the wire.
+/// A span of time in whole milliseconds, the resolution of every deadline and date on the wire.
 public struct Milliseconds: Hashable, Comparable, Sendable {
     public let count: Int64
 
@@ -60,7 +60,7 @@ public struct Milliseconds: Hashable, Comparable, Sendable {
 
     public static func < (left: Milliseconds, right: Milliseconds) -> Bool { left.count < right.count }
 
-    /// Saturates.
+    /// The product; saturates.
     public func multiplied(by factor: Int64) -> Milliseconds {
         let (product, overflow) = count.multipliedReportingOverflow(by: factor)
         guard overflow else { return Milliseconds(product) }

@@ -1,5 +1,5 @@
 extension String {
-    /// Without the blanks around it.
+    /// The text without leading and trailing whitespace.
     package var trimmed: String {
         let text = drop(while: \.isWhitespace)
         guard let last = text.lastIndex(where: { !$0.isWhitespace }) else { return "" }

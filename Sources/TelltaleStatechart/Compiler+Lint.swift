@@ -1,9 +1,9 @@
 internal import TelltaleModel
 
-/// The rules of definitions.md, *Lint*, that concern a machine by itself.
+/// The lint rules of Protocols/Kinds/README.md that concern a machine by itself.
 extension Compiler {
     mutating func lint() {
-        lintCircles()
+        lintCycles()
         lintReachability()
         lintDeadEnds()
         for state in descriptions.indices {
@@ -13,7 +13,7 @@ extension Compiler {
         }
     }
 
-    /// A list of alternatives is read from the front: behind one that always holds, nothing is.
+    /// Alternatives are tried in order, so none after an unguarded one is ever taken.
     mutating func lintAlternatives(_ transitions: [TransitionDescription]) {
         guard let first = transitions.firstIndex(where: { $0.condition == nil && !$0.skip }) else { return }
         for transition in transitions[(first + 1)...] {
@@ -34,13 +34,13 @@ extension Compiler {
             advice: "raise an event with a name of its own")
     }
 
-    // MARK: What goes on by itself
+    // MARK: Cycles without an event
 
-    /// Why a machine leaves a state at once, without an event.
-    private enum AtOnce {
-        /// Its first `always` has no guard.
+    /// The reason why a machine leaves a state immediately, without an event.
+    private enum ImmediateTransition {
+        /// The state's first `always` has no guard.
         case always(Int)
-        /// Its first `after` of no time has none.
+        /// The state's first `after` of zero delay has no guard.
         case after(Int)
 
         var transition: Int {
@@ -50,10 +50,9 @@ extension Compiler {
         }
     }
 
-    /// From a state whose first `always`, or `after` of no time, has no guard, the machine goes on at once. A way through
-    /// such states that comes back is one without an end.
-    private mutating func lintCircles() {
-        var leaving: [Int: AtOnce] = [:]
+    /// Reports cycles of states that the machine leaves immediately: it would never settle.
+    private mutating func lintCycles() {
+        var leaving: [Int: ImmediateTransition] = [:]
         for state in states.indices {
             leaving[state] =
                 unguardedAlways(of: state).map { .always($0) } ?? unguardedTimer(of: state).map { .after($0) }
@@ -77,7 +76,7 @@ extension Compiler {
         }
     }
 
-    private mutating func tell(of reason: AtOnce, at state: Int) {
+    private mutating func tell(of reason: ImmediateTransition, at state: Int) {
         let location = tables.transitions[reason.transition].location
         switch reason {
         case .always:
@@ -97,7 +96,7 @@ extension Compiler {
     }
 
     private func unguardedTimer(of state: Int) -> Int? {
-        // The shortest comes first.
+        // Timers are sorted by delay, shortest first.
         guard let timer = tables.stateTimers[state].first, tables.timers[timer].delay <= .zero,
             let first = tables.timers[timer].transitions.first, isUnguarded(first)
         else { return nil }
@@ -112,17 +111,17 @@ extension Compiler {
         tables.transitions[transition].condition < 0 && !tables.transitions[transition].isSkip
     }
 
-    /// The states that the machine leaves at once when it has left one for this reason: of each leaf that it enters, the
-    /// one that goes before all others.
-    private func statesInForce(after reason: AtOnce) -> [Int] {
+    /// The states that the machine leaves immediately after it has taken this transition: for each leaf that it enters,
+    /// the state whose immediate transition takes precedence.
+    private func statesInForce(after reason: ImmediateTransition) -> [Int] {
         let transition = tables.transitions[reason.transition]
         if transition.exitCandidates.isEmpty {
-            // Nothing changed: an `always` is taken again, a timer has fired.
+            // A targetless transition changes nothing: an `always` is taken again, while a timer has fired and is gone.
             if case .always = reason { return [transition.source] }
             return []
         }
         let entered = transition.entrySet
-        // A machine that is done hears of nothing any more.
+        // A machine that is done takes no further transition.
         if entered.intersects(tables.topLevelFinals) { return [] }
         if tables.isParallel, tree.isInFinalState(0, configuration: entered) { return [] }
         return entered.intersection(tables.leaves).compactMap { stateInForce(around: $0, entered: entered) }
@@ -133,20 +132,20 @@ extension Compiler {
         var state = leaf
         while state >= 0 {
             if unguardedAlways(of: state) != nil { return state }
-            // A guarded one may end it.
+            // A guarded alternative may end the cycle.
             if !tables.alwaysTransitions[state].isEmpty { return nil }
             if hasTimerOfNoTime(state) { outermostTimer = state }
             state = tree.nodes[state].parent
         }
-        // Timers start on entry, and of those that start together the outermost fires first. One that runs since before
-        // may end it.
+        // Timers start on entry, and of timers that start together the outermost fires first. A timer of a state that
+        // was not entered now may end the cycle.
         guard let outermostTimer, entered.contains(outermostTimer), unguardedTimer(of: outermostTimer) != nil else {
             return nil
         }
         return outermostTimer
     }
 
-    // MARK: Ways in and out
+    // MARK: Reachability
 
     private mutating func lintReachability() {
         var reached = tables.initialEntry
@@ -168,7 +167,7 @@ extension Compiler {
             }
         }
         for state in states.indices.dropFirst() {
-            // Of a part that nothing reaches, its outermost state is enough.
+            // For an unreachable subtree, its outermost state is reported and no inner one.
             let isInReached = reached.contains(tree.nodes[state].parent)
             guard isInReached, !reached.contains(state), !usedHistories.contains(state) else { continue }
             warn(
@@ -197,7 +196,7 @@ extension Compiler {
         }.map { StateIndex(rawValue: $0) }
     }
 
-    // MARK: States
+    // MARK: Final states, ranks and completion
 
     private mutating func lintFinal(_ state: Int) {
         let description = descriptions[state]
@@ -243,12 +242,12 @@ extension Compiler {
     private mutating func lintDone(of state: Int) {
         for transition in descriptions[state].transitions {
             switch transition.trigger {
-            case .done where !isDoable(state):
+            case .done where !canComplete(state):
                 warn(
                     transition.location, "\(name(of: state)) is never done",
                     advice: state == 0 ? "drop it: the machine's end is its owner's" : "drop its `onDone`")
             case .event(let name) where name.utf8.starts(with: Statechart.donePrefix.utf8):
-                guard !states.indices.contains(where: { isDoable($0) && doneName(of: $0) == name }) else { continue }
+                guard !states.indices.contains(where: { canComplete($0) && doneName(of: $0) == name }) else { continue }
                 warn(
                     transition.location, "no state is done by the name of \(quoted(name))",
                     advice: "name a state with states or regions by its path, behind `done.`")

@@ -1,14 +1,14 @@
 internal import TelltaleModel
 
 extension Compiler {
-    /// Everything that one state says.
+    /// Compiles the transitions, timers, actions and deferred events of one state.
     mutating func compile(state: Int) {
         let description = descriptions[state]
         tables.entryActions.append(compile(description.entry))
         tables.exitActions.append(compile(description.exit))
         var groups = Groups()
         var reopens = Groups()
-        // The edges of a final state are dropped: the lint tells.
+        // The transitions of a final state are dropped; the lint reports them.
         if tree.nodes[state].kind != .final, isState(state) {
             for transition in description.transitions {
                 switch transition.trigger {
@@ -16,8 +16,8 @@ extension Compiler {
                 case .wildcard: groups.wildcard.append(transition)
                 case .always: groups.always.append(transition)
                 case .after(let delay): groups.add(transition, after: delay)
-                // Before what `on` says of the same event.
-                case .done: if isDoable(state) { groups.done.append(transition) }
+                // `onDone` comes before the transitions that `on` has for the same event.
+                case .done: if canComplete(state) { groups.done.append(transition) }
                 }
             }
             for name in description.deferred { groups.deferred.insert(event(name)) }
@@ -47,7 +47,7 @@ extension Compiler {
         note(state)
     }
 
-    /// Transitions by what triggers them; within one, in their order.
+    /// Transitions by their trigger; within one trigger, in their order.
     private struct Groups {
         var events: [Int: [TransitionDescription]] = [:]
         var timers: [Milliseconds: [TransitionDescription]] = [:]
@@ -127,7 +127,7 @@ extension Compiler {
                 targetSet: targetSet, location: description.location))
     }
 
-    /// Whether a parallel state lies around `state`, itself inside of `domain` or the domain.
+    /// Whether `state` has a parallel ancestor that is `domain` or inside it.
     private func isInRegion(_ state: Int, below domain: Int) -> Bool {
         var outer = tree.nodes[state].parent
         while outer >= domain {
@@ -137,7 +137,7 @@ extension Compiler {
         return false
     }
 
-    /// A state's own rank, or its nearest ancestor's.
+    /// The state's own rank, or else that of its nearest ancestor.
     func rank(of state: Int) -> Int? {
         var next = state
         while next >= 0 {
@@ -166,7 +166,7 @@ extension Compiler {
 
     // MARK: Guards
 
-    /// `nil` where it names a state that there is not.
+    /// Compiles a guard; `nil` if it names an unknown state.
     mutating func compile(_ condition: Guard, at location: String) -> CompiledGuard? {
         compile(condition.expression, at: location)
     }

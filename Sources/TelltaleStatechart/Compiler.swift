@@ -1,34 +1,39 @@
 internal import TelltaleModel
 
-/// Turns a description into tables, and tells what is wrong with it.
+/// Compiles a description into tables and reports its faults.
 struct Compiler {
     private(set) var diagnostics: [Diagnostic] = []
-    private(set) var states: [StateInformation] = []
+    let states: [StateInformation]
     /// See ``Statechart/deadEnds``.
     var deadEnds: [StateIndex] = []
 
     let root: StateDescription
     private let isAdmitted: Bool
-    /// By index.
-    private(set) var descriptions: [StateDescription] = []
-    private(set) var tree = StateTree()
-    private var indicesByPath: [String: Int] = [:]
-    private var indicesByKey: [String: [Int]] = [:]
+    /// By state index.
+    let descriptions: [StateDescription]
+    /// Internal, because Compiler+Sets.swift numbers the history states.
+    var tree: StateTree
+    private let names: StateNames
     var tables: Tables
 
-    /// - Parameter isAdmitted: An earlier release took it: what ``refuse(_:_:advice:)`` tells is a warning.
+    /// - Parameter isAdmitted: An earlier release accepted the machine, so faults reported by ``refuse(_:_:advice:)``
+    ///   are warnings.
     init(_ description: MachineDescription, isAdmitted: Bool) {
         root = description.root
         self.isAdmitted = isAdmitted
+        let numbering = StateNumbering(of: root)
+        states = numbering.states
+        descriptions = numbering.descriptions
+        tree = numbering.tree
+        names = numbering.names
         let none = StateSet(stateCount: 1)
         tables = Tables(
             tree: tree, leaves: none, finals: none, topLevelFinals: none, needsEntryWork: none, hasExitActions: none,
             hasTimers: none, hasHistory: none, hasAlways: none, hasWildcard: none, hasRank: none, initialEntry: none)
     }
 
-    /// - Returns: `nil` where there are errors.
+    /// - Returns: The tables; `nil` if there are errors.
     mutating func compile() -> Tables? {
-        number(root, parent: -1, path: "")
         guard states.count <= Statechart.stateLimit else {
             error(root.location, "a machine has at most \(Statechart.stateLimit) states", advice: "split the kind")
             return nil
@@ -36,7 +41,7 @@ struct Compiler {
         for state in descriptions.indices { checkShape(of: state) }
         guard isComposite(0) else { return nil }
         resolveInitials()
-        // What is entered is defined for sound trees only.
+        // Entry sets are defined for well-formed trees only.
         if hasErrors {
             for state in descriptions.indices { checkTargets(of: state) }
             return nil
@@ -56,7 +61,8 @@ struct Compiler {
         diagnostics.append(Diagnostic(shortening: .error, path: location, message, advice: advice))
     }
 
-    /// An error, unless a machine with this fault runs already: it can be lived with, and a journal must be read.
+    /// Reports an error, or a warning if the machine is admitted: a journal that holds it must stay readable, and the
+    /// fault is tolerable at run time.
     mutating func refuse(_ location: String, _ message: String, advice: String) {
         if isAdmitted {
             warn(location, message, advice: advice)
@@ -72,53 +78,6 @@ struct Compiler {
     func name(of state: Int) -> String { state == 0 ? "the machine" : quoted(states[state].path) }
 
     // MARK: States and names
-
-    private mutating func number(_ description: StateDescription, parent: Int, path: String) {
-        let index = states.count
-        let kind: StateInformation.Kind
-        var node = StateTree.Node(kind: .atomic, parent: parent, end: index + 1)
-        switch description.kind {
-        case .atomic: kind = .atomic
-        case .compound:
-            kind = .compound
-            node.kind = .compound
-        case .parallel:
-            kind = .parallel
-            node.kind = .parallel
-        case .final:
-            kind = .final
-            node.kind = .final
-        case .history(let deep, _):
-            kind = .history
-            node.kind = .history(deep: deep)
-        }
-        states.append(
-            StateInformation(
-                key: description.key, path: path, parent: parent < 0 ? nil : StateIndex(rawValue: parent), kind: kind,
-                location: description.location))
-        descriptions.append(description)
-        tree.nodes.append(node)
-        if index > 0 {
-            // A second one of the same path is told of below; the first keeps the name.
-            if indicesByPath[path] == nil { indicesByPath[path] = index }
-            indicesByKey[description.key, default: []].append(index)
-        }
-        var children = description.children
-        if kind == .compound {
-            // Of an order that nobody meant anything by, one is as good as another, as long as it is always the same.
-            children.sort { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
-        }
-        for child in children where states.count <= Statechart.stateLimit {
-            let childIndex = states.count
-            number(child, parent: index, path: index == 0 ? child.key : "\(path).\(child.key)")
-            if case .history = child.kind {
-                tree.nodes[index].histories.append(childIndex)
-            } else {
-                tree.nodes[index].children.append(childIndex)
-            }
-        }
-        tree.nodes[index].end = states.count
-    }
 
     private mutating func checkShape(of state: Int) {
         let location = descriptions[state].location
@@ -172,18 +131,19 @@ struct Compiler {
             }
     }
 
-    /// The state of this name: a path, else a key that only one state has.
+    /// Resolves a name: a path, or a key that only one state has. Reports an error and returns `nil` for an unknown or
+    /// ambiguous name.
     ///
-    /// - Parameter container: The state whose `initial` is asked for: its children's keys go first, and a path may begin
-    ///   below it.
+    /// - Parameter container: The state whose `initial` is resolved. Its children's keys take precedence, and a path
+    ///   may start below it.
     mutating func resolve(_ name: String, in container: Int? = nil, at location: String) -> Int? {
         if let container {
             let children = tree.nodes[container].children + tree.nodes[container].histories
             if let child = children.first(where: { states[$0].key == name }) { return child }
         }
         if let index = find(name) { return index }
-        let candidates = indicesByKey[name] ?? []
-        if let container, container > 0, let index = indicesByPath["\(states[container].path).\(name)"] { return index }
+        let candidates = names.byKey[name] ?? []
+        if let container, container > 0, let index = names.byPath["\(states[container].path).\(name)"] { return index }
         if candidates.isEmpty {
             error(location, "there is no state \(quoted(name))", advice: "name a state by its path, or by its key")
         } else {
@@ -194,12 +154,8 @@ struct Compiler {
         return nil
     }
 
-    /// Without a word where there is none, or several.
-    func find(_ name: String) -> Int? {
-        if let index = indicesByPath[name] { return index }
-        guard let candidates = indicesByKey[name], candidates.count == 1 else { return nil }
-        return candidates[0]
-    }
+    /// Resolves a name without reporting; `nil` if no state, or several, have it.
+    func find(_ name: String) -> Int? { names.find(name) }
 
     // MARK: Initial and default states
 
@@ -242,7 +198,7 @@ struct Compiler {
             case .atomic, .parallel, .final: break
             }
         }
-        // A history state without a default enters what its parent would.
+        // A history state without a default enters the same states as its parent's `initial`.
         for state in descriptions.indices {
             guard case .history = tree.nodes[state].kind, tree.nodes[state].initial.isEmpty else { continue }
             let parent = tree.nodes[state].parent
@@ -272,7 +228,7 @@ struct Compiler {
         }
     }
 
-    /// Names alone, for a machine that will not be compiled: people want all their errors at once.
+    /// Checks the names in a machine that will not be compiled, so that its author sees all errors at once.
     private mutating func checkTargets(of state: Int) {
         for transition in descriptions[state].transitions + descriptions[state].reopen {
             _ = resolveTargets(of: transition)
@@ -314,7 +270,7 @@ struct Compiler {
                 if case .event(let name) = transition.trigger { events.insert(Array(name.utf8)) }
             }
             for name in description.deferred { events.insert(Array(name.utf8)) }
-            if isDoable(state) { events.insert(Array(doneName(of: state).utf8)) }
+            if canComplete(state) { events.insert(Array(doneName(of: state).utf8)) }
         }
         func sorted(_ names: Set<[UInt8]>) -> [String] {
             names.sorted { $0.lexicographicallyPrecedes($1) }.map { String(decoding: $0, as: UTF8.self) }
@@ -330,7 +286,7 @@ struct Compiler {
         }
     }
 
-    func isDoable(_ state: Int) -> Bool { state > 0 && isComposite(state) }
+    func canComplete(_ state: Int) -> Bool { state > 0 && isComposite(state) }
 
     func doneName(of state: Int) -> String { Statechart.donePrefix + states[state].path }
 
@@ -339,72 +295,5 @@ struct Compiler {
     func sendID(_ name: String?) -> Int {
         guard let name else { return -1 }
         return tables.sendIDs.firstIndex { $0.utf8.elementsEqual(name.utf8) } ?? -1
-    }
-
-    // MARK: Sets
-
-    private mutating func makeSets() {
-        let count = states.count
-        var slot = 0
-        for parent in tree.nodes.indices {
-            let first = slot
-            for state in tree.nodes[parent].histories {
-                guard case .history(let deep) = tree.nodes[state].kind else { continue }
-                var candidates = StateSet(stateCount: count)
-                if deep {
-                    for inner in parent + 1..<tree.nodes[parent].end where isLeaf(inner) { candidates.insert(inner) }
-                } else {
-                    for child in tree.nodes[parent].children { candidates.insert(child) }
-                }
-                tables.historyStates.append(HistoryEntry(isDeep: deep, candidates: candidates))
-                tree.nodes[state].historySlot = slot
-                slot += 1
-            }
-            tables.histories.append(first..<slot)
-        }
-        let none = StateSet(stateCount: count)
-        tables.tree = tree
-        tables.states = states
-        tables.leaves = none
-        tables.finals = none
-        tables.topLevelFinals = none
-        tables.needsEntryWork = none
-        tables.hasExitActions = none
-        tables.hasTimers = none
-        tables.hasHistory = none
-        tables.hasAlways = none
-        tables.hasWildcard = none
-        tables.hasRank = none
-        tables.isParallel = tree.nodes[0].kind == .parallel
-        for state in tree.nodes.indices {
-            if isLeaf(state) { tables.leaves.insert(state) }
-            if tree.nodes[state].kind == .final {
-                tables.finals.insert(state)
-                if tree.nodes[state].parent == 0 { tables.topLevelFinals.insert(state) }
-            }
-            if !tree.nodes[state].histories.isEmpty { tables.hasHistory.insert(state) }
-            if rank(of: state) != nil { tables.hasRank.insert(state) }
-            tables.ranks.append(rank(of: state))
-            tables.parents.append(tree.nodes[state].parent)
-            tables.doneEvents.append(isDoable(state) ? event(doneName(of: state)) : -1)
-        }
-        var entry = EntrySet(tree: tree, history: [])
-        entry.addWithDescendants(0)
-        tables.initialEntry = entry.states
-        tables.initialUsesHistory = entry.usesHistory
-    }
-
-    func isLeaf(_ state: Int) -> Bool {
-        switch tree.nodes[state].kind {
-        case .atomic, .final: true
-        case .compound, .parallel, .history: false
-        }
-    }
-
-    private mutating func makeHearers() {
-        tables.hearers = [StateSet](repeating: tables.hasWildcard, count: tables.events.names.count)
-        for state in tree.nodes.indices {
-            for trigger in tables.stateTriggers[state] { tables.hearers[tables.triggers[trigger].event].insert(state) }
-        }
     }
 }

@@ -1,10 +1,10 @@
 internal import TelltaleModel
 
-/// A condition of definitions.md: paths, literals, comparisons, `and or not`, `in [..]`, `in(STATE)`.
+/// A condition (Protocols/Kinds/README.md): paths, literals, comparisons, `and or not`, `in [..]`, `in(STATE)`.
 ///
-/// Total: it always gives true or false. A comparison that cannot be made (a path that leads nowhere, an ordering of
-/// things that have none) is neither, as in SQL: `not` of it is neither too, `or` and `and` ignore it where the other
-/// side decides alone. A guard that is neither is false, and is counted.
+/// Evaluation is total. A comparison that cannot be made (a path without a value, an ordering of unordered types) is
+/// unknown, as in SQL: `not` of unknown is unknown, and `and` and `or` give a value only if the other side decides
+/// alone. An unknown guard counts as false and is recorded as a guard error.
 ///
 ///     guard      = conjunction *( "or" conjunction )
 ///     conjunction = negation *( "and" negation )
@@ -13,33 +13,33 @@ internal import TelltaleModel
 ///                / operand "in" "[" operand *( "," operand ) "]"
 ///     operand    = "state" / path / number / string / "true" / "false" / "null"
 ///
-/// `state` is the key and the path of the innermost active state; where several are, in parallel regions, each of
-/// them. A path alone must be a boolean. Strings are in single or double quotes, with JSON's escapes.
+/// `state` is the key and the path of the innermost active state; in parallel regions, of each of them. A path alone
+/// must be a boolean. Strings are in single or double quotes, with JSON's escapes.
 public struct Guard: Hashable, Sendable {
-    /// As it was written.
+    /// The source text.
     public let text: String
     let expression: GuardExpression
 
     /// Parses `text`.
     ///
-    /// - Throws: ``GuardSyntaxError``, which says what was expected, and where.
+    /// - Throws: ``GuardSyntaxError`` with the expected syntax and the offset.
     public init(_ text: String) throws(GuardSyntaxError) {
         self.text = text
         var parser = GuardParser(text)
         expression = try parser.parse()
     }
 
-    /// Everything that it reads, in the order of the text.
+    /// The paths that the guard reads, in the order of the text.
     public var paths: [ValuePath] {
         expression.operands.compactMap { if case .path(let path) = $0 { path } else { nil } }
     }
 
-    /// The states that it names with `in(STATE)`, in the order of the text.
+    /// The states named with `in(STATE)`, in the order of the text.
     public var stateNames: [String] { expression.stateNames }
 }
 
 public struct GuardSyntaxError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Bytes from the start of the text.
+    /// Offset in bytes from the start of the text.
     public var offset: Int
     public var expected: String
 
@@ -51,7 +51,7 @@ public struct GuardSyntaxError: Error, Hashable, Sendable, CustomStringConvertib
     public var description: String { "at byte \(offset): expected \(expected)" }
 }
 
-/// What a guard says, before the states that it names are known.
+/// A parsed guard whose state names are not yet resolved.
 indirect enum GuardExpression: Hashable, Sendable {
     case any([GuardExpression])
     case all([GuardExpression])
@@ -96,7 +96,7 @@ enum GuardComparison: String, Hashable, Sendable {
     case greater = ">"
     case greaterOrEqual = ">="
 
-    /// `nil` where the two cannot be ordered.
+    /// The result of the comparison; `nil` if the two values have no order.
     func holds(_ left: JSON, _ right: JSON) -> Bool? {
         switch self {
         case .equal: return left == right
@@ -106,7 +106,7 @@ enum GuardComparison: String, Hashable, Sendable {
         let isLess: Bool
         switch (left, right) {
         case (.string(let left), .string(let right)):
-            // By bytes, as everywhere.
+            // Strings are ordered by their bytes, as everywhere.
             isLess = left.utf8.lexicographicallyPrecedes(right.utf8)
         default:
             guard let left = left.double, let right = right.double else { return nil }

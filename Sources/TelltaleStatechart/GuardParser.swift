@@ -1,12 +1,12 @@
 internal import TelltaleModel
 
-/// Reads the text of a ``Guard``, byte by byte.
+/// A byte-wise recursive-descent parser for the text of a ``Guard``.
 struct GuardParser {
     private let bytes: [UInt8]
     private var position = 0
     private var depth = 0
 
-    /// Parentheses and `not` may nest so deep, so that no text can exhaust the stack.
+    /// The deepest nesting of parentheses and `not`, so that no text can exhaust the stack.
     private static let depthLimit = 64
 
     init(_ text: String) {
@@ -105,7 +105,7 @@ struct GuardParser {
     }
 
     private mutating func takeComparison() -> GuardComparison? {
-        // The longer ones first.
+        // Longer operators first, because some begin with a shorter one.
         for comparison in [GuardComparison.equal, .notEqual, .lessOrEqual, .greaterOrEqual, .less, .greater]
         where take(comparison.rawValue) {
             return comparison
@@ -130,7 +130,7 @@ struct GuardParser {
         return true
     }
 
-    /// Takes `word` where no longer word begins: `or`, but not `order`.
+    /// Consumes `word` unless a longer word continues it: `or`, but not `order`.
     private mutating func takeWord(_ word: String) -> Bool {
         skipSpace()
         guard bytes[position...].starts(with: word.utf8) else { return false }
@@ -160,7 +160,7 @@ struct GuardParser {
         }
     }
 
-    /// A number by JSON's grammar: no leading zeros, no `+`, no lone point.
+    /// Parses a number by JSON's grammar: no leading zeros, no `+`, no bare decimal point.
     private mutating func number() throws(GuardSyntaxError) -> JSON {
         let start = position
         while position < bytes.count,
@@ -224,7 +224,7 @@ struct GuardParser {
         throw failure("the end of the string", at: start)
     }
 
-    /// What follows `\u`: one code unit, or a pair of surrogates.
+    /// Parses the digits after `\u`: one code unit, or a surrogate pair.
     private mutating func unicodeEscape() throws(GuardSyntaxError) -> [UInt8] {
         let start = position
         let first = try codeUnit()

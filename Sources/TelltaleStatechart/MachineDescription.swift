@@ -1,11 +1,11 @@
 public import TelltaleModel
 
-/// A state machine as somebody wrote it, before anything about it has been checked.
+/// A state machine as its author wrote it, before any check.
 ///
-/// The kind files of definitions.md are read into this; ``Statechart/compile(_:)`` checks it and makes it run. Every part
-/// carries the JSON path from which it came, so that a fault can be told where it was made.
+/// A kind file (Protocols/Kinds/README.md) is read into this type; ``Statechart/compile(_:isAdmitted:)`` checks and
+/// compiles it. Every part carries the JSON path that it came from, so that a diagnostic can point there.
 public struct MachineDescription: Hashable, Sendable {
-    /// The machine itself: a compound or parallel state whose key is "" and whose path is "".
+    /// The machine itself: a compound or parallel state with an empty key and an empty path.
     public var root: StateDescription
 
     public init(root: StateDescription) {
@@ -13,36 +13,36 @@ public struct MachineDescription: Hashable, Sendable {
     }
 }
 
-/// One state, with everything inside it.
+/// One state with its descendants.
 public struct StateDescription: Hashable, Sendable {
     public enum Kind: Hashable, Sendable {
         case atomic
-        /// `initial` holds paths or unique keys, several where they lie in several regions; empty where it is missing.
+        /// `initial` holds paths or unique keys: several if they are in different regions, none if it is missing.
         case compound(initial: [String])
         case parallel
         case final
-        /// `target` is the default; empty where there is none.
+        /// `target` is the default; empty if there is none.
         case history(deep: Bool, target: [String])
     }
 
-    /// The last part of its path.
+    /// The last component of the state's path.
     public var key: String
     public var kind: Kind
-    /// The children: of a compound state in the order of their keys' bytes (nothing depends on the order of JSON keys),
+    /// The children: of a compound state sorted by the bytes of their keys (the order of JSON members has no meaning),
     /// of a parallel state in the order of its `regions` array.
     public var children: [StateDescription] = []
-    /// Everything under `on`, `always`, `after` and `onDone`. Alternatives for one trigger stand in the order of their
-    /// array; between triggers there is no order that matters.
+    /// The transitions under `on`, `always`, `after` and `onDone`. Alternatives for one trigger are in the order of
+    /// their array; the order between triggers has no meaning.
     public var transitions: [TransitionDescription] = []
-    /// The edges of `reopen`: of a top-level final state alone.
+    /// The transitions under `reopen`, which only a top-level final state has.
     public var reopen: [TransitionDescription] = []
     public var entry: [ActionDescription] = []
     public var exit: [ActionDescription] = []
-    /// The names under `defer`.
+    /// The event names under `defer`.
     public var deferred: [String] = []
-    /// How far along this state is, for `skip` transitions.
+    /// The progress that this state stands for, compared by `skip` transitions.
     public var rank: Int?
-    /// Its JSON path, `machine.states.brewing`.
+    /// The JSON path: `machine.states.brewing`.
     public var location: String
 
     public init(key: String, kind: Kind, location: String) {
@@ -55,24 +55,24 @@ public struct StateDescription: Hashable, Sendable {
 public enum Trigger: Hashable, Sendable {
     /// An event by name.
     case event(String)
-    /// `*`: any event for which the same state has no key of its own.
+    /// `*`: any event for which the same state has no transition by name.
     case wildcard
     case always
-    /// So long after the state was entered.
+    /// A delay after the state was entered.
     case after(Milliseconds)
-    /// The state is done (`onDone`).
+    /// The completion of the state (`onDone`).
     case done
 }
 
 public struct TransitionDescription: Hashable, Sendable {
     public var trigger: Trigger
-    /// Paths or unique keys. Empty: actions alone.
+    /// Paths or unique keys; empty for a transition that only runs actions.
     public var targets: [String] = []
     public var condition: Guard?
     public var actions: [ActionDescription] = []
-    /// Exit and enter again even where the target is the source or lies inside it.
+    /// Whether to exit and re-enter the source even if the target is the source or inside it.
     public var reenter = false
-    /// May jump ahead by ``StateDescription/rank``, and never back.
+    /// Whether the transition may skip ahead by ``StateDescription/rank``, and never back.
     public var skip = false
     public var location: String
 
@@ -84,7 +84,7 @@ public struct TransitionDescription: Hashable, Sendable {
 
 public struct ActionDescription: Hashable, Sendable {
     public enum Action: Hashable, Sendable {
-        /// Members of the content to set.
+        /// Sets members of the content.
         case assign([Assignment])
         case raise(String)
         case send(event: String, delay: Milliseconds, id: String?)
@@ -94,7 +94,7 @@ public struct ActionDescription: Hashable, Sendable {
     public struct Assignment: Hashable, Sendable {
         public enum Source: Hashable, Sendable {
             case literal(JSON)
-            /// Copies the value at a path; a missing one removes the member.
+            /// Copies the value at a path; a missing value removes the member.
             case path(ValuePath)
         }
 

@@ -1,10 +1,11 @@
 public import TelltaleModel
 
 extension MachineInstance {
-    /// Writes everything but the machine. The numbers are that machine's own: another version's are others.
+    /// Encodes everything but the statechart. State and event numbers are those of that statechart and mean nothing to
+    /// another version of it.
     public func encode(to writer: inout BinaryWriter) { write(to: &writer) }
 
-    /// Hashes what ``encode(to:)`` writes.
+    /// Hashes the bytes that ``encode(to:)`` writes.
     public func combine(into hash: inout StableHash) { write(to: &hash) }
 
     private func write(to writer: inout some ValueWriter & ~Copyable) {
@@ -29,7 +30,8 @@ extension MachineInstance {
         }
     }
 
-    /// Reads what ``encode(to:)`` wrote for an instance of the same machine, and checks that it is a legal configuration.
+    /// Decodes an instance that ``encode(to:)`` wrote with the same statechart, and checks that its configuration is
+    /// legal.
     public init(from reader: inout BinaryReader, statechart: Statechart) throws(BinaryError) {
         let tables = statechart.tables
         let configuration = try Self.readSet(from: &reader, stateCount: tables.stateCount)
@@ -74,7 +76,7 @@ extension MachineInstance {
     }
 
     private static func write(_ set: StateSet, to writer: inout some ValueWriter & ~Copyable) {
-        // An array of them would cost memory, and nearly every set is one word.
+        // Nearly every set is one word, for which no array is made.
         guard let word = set.word else { return writer.write(set.words) { $0.write($1) } }
         writer.write(UInt64(1))
         writer.write(word)
@@ -108,8 +110,8 @@ extension MachineInstance {
 }
 
 extension StateTree {
-    /// Whether `set` is exactly `state` and what must be active with it: one child of every compound state, all regions
-    /// of every parallel one.
+    /// Whether `set` holds `state` and exactly the descendants that must be active with it: one child of every compound
+    /// state, all regions of every parallel one.
     func isLegal(_ set: StateSet, within state: Int) -> Bool {
         var expected = 0
         func count(_ state: Int) -> Bool {
@@ -129,12 +131,12 @@ extension StateTree {
 }
 
 extension Tables {
-    /// Whether entering `remembered` gives a legal configuration again.
+    /// Whether entering the states in `remembered` gives a legal configuration.
     func isLegal(_ remembered: StateSet, inHistory slot: Int) -> Bool {
         guard remembered.isSubset(of: historyStates[slot].candidates),
             let parent = histories.firstIndex(where: { $0.contains(slot) })
         else { return false }
-        // Everything that the remembered states stand in, and for a shallow history what they would begin with.
+        // The ancestors of the remembered states, and for a shallow history the descendants that they enter by default.
         var set = EntrySet(tree: tree, history: [])
         set.add(targets: Array(remembered), below: parent)
         var whole = set.states

@@ -1,18 +1,18 @@
 public import TelltaleModel
 
-/// The memory of one run of a ``Statechart``: its configuration, its history, its timers, its parked events.
+/// The state of one run of a ``Statechart``: its configuration, history, timers and deferred events.
 ///
-/// It holds no machine: whoever owns it hands in the same ``Statechart`` every time.
+/// It does not store the statechart; its owner passes the same ``Statechart`` to every call.
 public struct MachineInstance: Hashable, Sendable {
-    /// Every active state, the root too.
+    /// Every active state, including the root.
     var configuration: StateSet
-    /// By history state; no element at all until something is remembered.
+    /// By history slot; empty until a history state records something.
     var history: [StateSet] = []
     var timers = TimerList()
-    /// In the order of their arrival.
+    /// The deferred events, in the order of their arrival.
     var parked: [ParkedEvent] = []
 
-    /// At most so many timers and delayed events, and so many parked events.
+    /// The largest number of timers and delayed events together, and of deferred events.
     static let pendingLimit = 64
 
     init(configuration: StateSet) {
@@ -23,7 +23,7 @@ public struct MachineInstance: Hashable, Sendable {
         enum Cause: Hashable, Sendable {
             /// An index into ``Tables/timers``.
             case after(Int32)
-            /// The id is −1 where it has none.
+            /// The id is −1 if the send has none.
             case send(event: Int32, id: Int32)
         }
 
@@ -36,7 +36,7 @@ public struct MachineInstance: Hashable, Sendable {
         var content: JSON
     }
 
-    /// Behind every timer that is due no later.
+    /// Adds a timer after every timer that is due at the same time or earlier.
     mutating func arm(_ timer: Timer) throws(MachineError) {
         guard timers.count < Self.pendingLimit else { throw .tooManyPending(limit: Self.pendingLimit) }
         timers.insert(timer)
@@ -44,10 +44,11 @@ public struct MachineInstance: Hashable, Sendable {
 }
 
 extension MachineInstance {
-    /// The next moment at which ``Statechart/fireDeadline(dueBy:instance:values:contentLimit:)`` has something to do.
+    /// The time at which ``Statechart/fireDeadline(dueBy:instance:values:contentLimit:)`` is next due; `nil` if there
+    /// is none.
     public var deadline: Timestamp? { timers.first?.deadline }
 
-    /// Drops every timer and every delayed event: the activity ended.
+    /// Cancels every timer and every delayed event, because the activity ended.
     public mutating func cancelDeadlines() {
         timers.removeAll()
     }
@@ -59,14 +60,14 @@ extension MachineInstance {
 
     /// The active states that have no active child, in the order of regions.
     public func leaves(in statechart: Statechart) -> StateList {
-        // Asked several times with every event.
+        // A word-sized fast path, because every event asks several times.
         guard let leaves = statechart.leafWord, let active = configuration.word else {
             return StateList(configuration.intersection(statechart.tables.leaves), from: 0)
         }
         return StateList(word: active & leaves)
     }
 
-    /// The only one of ``leaves(in:)``; `nil` where there are several, or more than 64 states in the machine.
+    /// The only one of ``leaves(in:)``; `nil` if there are several, or if the machine has more than 64 states.
     public func loneLeaf(in statechart: Statechart) -> StateIndex? {
         guard let leaves = statechart.leafWord, let active = configuration.word else { return nil }
         let leaf = active & leaves
@@ -84,6 +85,6 @@ extension MachineInstance {
         (0..<statechart.tables.stateCount).contains(state.rawValue) && configuration.contains(state.rawValue)
     }
 
-    /// The machine is in a top-level final state, or all its regions are in final ones.
+    /// Whether the machine is in a top-level final state, or all its regions are in final ones.
     public func isDone(in statechart: Statechart) -> Bool { statechart.isDone(configuration) }
 }

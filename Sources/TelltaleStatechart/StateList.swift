@@ -1,8 +1,8 @@
-/// Some states in an order: up to four of them, and a step rarely enters more, without memory of their own.
+/// An ordered list of states. Up to four, which a step rarely exceeds, are stored inline without allocation.
 public struct StateList: Hashable, Sendable, RandomAccessCollection, ExpressibleByArrayLiteral,
     CustomStringConvertible
 {
-    /// Four indices of 16 bits, the first lowest.
+    /// Four indices of 16 bits, the first in the lowest bits.
     private var packedWord: UInt64 = 0
     private var packedCount: UInt8 = 0
     private var more: [StateIndex] = []
@@ -17,7 +17,7 @@ public struct StateList: Hashable, Sendable, RandomAccessCollection, Expressible
         for element in elements { append(element) }
     }
 
-    /// The members of `set` at or behind `index`.
+    /// The members of `set` at or after `index`.
     init(_ set: StateSet, from index: Int) {
         var index = index
         while let state = set.first(from: index) {
@@ -26,7 +26,7 @@ public struct StateList: Hashable, Sendable, RandomAccessCollection, Expressible
         }
     }
 
-    /// The members of a set of 64 states at most, a bit each.
+    /// The members of a set of at most 64 states, one bit each.
     init(word: UInt64) {
         var rest = word
         while rest != 0 {
@@ -35,13 +35,13 @@ public struct StateList: Hashable, Sendable, RandomAccessCollection, Expressible
         }
     }
 
-    /// What ``packed`` of another list is.
+    /// Restores a list from its ``packed`` form.
     init(packed word: UInt64, count: UInt8) {
         packedWord = word
         packedCount = count
     }
 
-    /// All of it, where that is no more than four states.
+    /// The whole list in one word; `nil` if it has more than four states.
     var packed: (word: UInt64, count: UInt8)? { more.isEmpty ? (packedWord, packedCount) : nil }
 
     public var isEmpty: Bool { packedCount == 0 }
@@ -55,7 +55,7 @@ public struct StateList: Hashable, Sendable, RandomAccessCollection, Expressible
     }
 
     public mutating func append(_ state: StateIndex) {
-        // A machine has at most Statechart.stateLimit states, so its indices fit; others go the long way.
+        // A machine has at most `Statechart.stateLimit` states, so its indices fit; any other index goes to the array.
         if packedCount < 4, let word = UInt16(exactly: state.rawValue) {
             packedWord |= UInt64(word) << UInt64(16 * packedCount)
             packedCount += 1

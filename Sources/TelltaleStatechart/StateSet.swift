@@ -1,17 +1,17 @@
-/// Some states of one machine, a bit each, by index.
+/// A set of states of one machine, one bit each, by index.
 ///
-/// A machine of up to 64 states, and nearly all are, has its sets in one word; a larger one has the rest in an array that
-/// is as long in every set of that machine, so that equal sets are equal values.
+/// A machine of up to 64 states, as nearly all are, stores its sets in one word. A larger one stores the rest in an
+/// array of the same length in every set of that machine, so that equal sets are equal values.
 struct StateSet: Hashable, Sendable {
     private var low: UInt64 = 0
     private var high: [UInt64] = []
 
-    /// The empty set of a machine of `stateCount` states.
+    /// The empty set for a machine of `stateCount` states.
     init(stateCount: Int) {
         if stateCount > 64 { high = [UInt64](repeating: 0, count: (stateCount - 1) / 64) }
     }
 
-    /// `nil` when the words do not fit a machine of `stateCount` states.
+    /// `nil` if the words do not fit a machine of `stateCount` states.
     init?(words: [UInt64], stateCount: Int) {
         guard stateCount > 0, words.count == (stateCount + 63) / 64 else { return nil }
         let unused = words.count * 64 - stateCount
@@ -62,10 +62,10 @@ struct StateSet: Hashable, Sendable {
         return result
     }
 
-    /// A bit for each state, where there are no more than 64.
+    /// The set as one word; `nil` for a machine of more than 64 states.
     var word: UInt64? { high.isEmpty ? low : nil }
 
-    /// Of a machine of no more than 64 states.
+    /// Replaces the set of a machine of at most 64 states.
     mutating func replaceAll(by word: UInt64) { low = word }
 
     func intersects(_ other: StateSet) -> Bool {
@@ -80,7 +80,7 @@ struct StateSet: Hashable, Sendable {
         return true
     }
 
-    /// The first member at or behind `index`.
+    /// The first member at or after `index`.
     func first(from index: Int) -> Int? {
         if index < 64 {
             let rest = low & (~0 << UInt64(index))
@@ -111,8 +111,8 @@ struct StateSet: Hashable, Sendable {
     }
 }
 
-/// In the order of indices: parents before children, regions in their order. It is SCXML's document order, which is the
-/// order of entry; backwards it is the order of exit.
+/// Iterates in the order of indices: parents before children, regions in their order. It is SCXML's document order,
+/// which is the entry order; its reverse is the exit order.
 extension StateSet: Sequence {
     struct Iterator: IteratorProtocol {
         fileprivate let set: StateSet

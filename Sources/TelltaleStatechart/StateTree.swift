@@ -1,7 +1,7 @@
 internal import TelltaleModel
 
-/// The hierarchy of a machine's states, numbered in document order: a state's descendants are the indices right behind
-/// its own.
+/// The hierarchy of a machine's states, numbered in document order: the descendants of a state have the indices
+/// directly after its own.
 struct StateTree: Sendable {
     enum Kind: Hashable, Sendable {
         case atomic, compound, parallel, final
@@ -12,14 +12,14 @@ struct StateTree: Sendable {
         var kind: Kind
         /// −1 for the root.
         var parent: Int
-        /// One behind the last descendant.
+        /// One past the last descendant.
         var end: Int
-        /// Without history states.
+        /// The children without history states.
         var children: [Int] = []
         var histories: [Int] = []
-        /// A compound state's `initial`; a history state's default, already with what stands in for a missing one.
+        /// A compound state's `initial`; a history state's default, or the default that replaces a missing one.
         var initial: [Int] = []
-        /// A history state's place in ``MachineInstance/history``; −1 for others.
+        /// A history state's position in ``MachineInstance/history``; −1 for other states.
         var historySlot = -1
     }
 
@@ -29,14 +29,14 @@ struct StateTree: Sendable {
         state > ancestor && state < nodes[ancestor].end
     }
 
-    /// Where two states part: the innermost state that is or holds both.
+    /// The innermost state that is or contains both states.
     func commonAncestor(_ left: Int, _ right: Int) -> Int {
         var ancestor = left
         while ancestor != right, !isDescendant(right, of: ancestor) { ancestor = nodes[ancestor].parent }
         return ancestor
     }
 
-    /// SCXML's findLCCA: the innermost compound state that properly holds all; the root where there is none.
+    /// SCXML's findLCCA: the innermost compound state that properly contains all states; the root if there is none.
     func leastCommonCompoundAncestor(of source: Int, and targets: StateSet) -> Int {
         var ancestor = nodes[source].parent
         while ancestor > 0 {
@@ -48,8 +48,8 @@ struct StateTree: Sendable {
         return 0
     }
 
-    /// SCXML's getTransitionDomain, for definitions.md: what leads to a descendant, or to the source itself, is internal
-    /// unless it re-enters. `nil` where nothing is exited or entered.
+    /// SCXML's getTransitionDomain with the internal transitions of Protocols/Kinds/README.md: a transition to a
+    /// descendant or to the source itself is internal unless it re-enters. `nil` if nothing is exited or entered.
     func domain(of source: Int, targets: StateSet, reenter: Bool) -> Int? {
         if targets.isEmpty { return nil }
         if !reenter {
@@ -59,14 +59,14 @@ struct StateTree: Sendable {
         return leastCommonCompoundAncestor(of: source, and: targets)
     }
 
-    /// The properly descending states of `state`.
+    /// The proper descendants of `state`.
     func descendants(of state: Int) -> StateSet {
         var set = StateSet(stateCount: nodes.count)
         set.insert(state + 1..<nodes[state].end)
         return set
     }
 
-    /// A legal set of targets has no two that cannot be active together: their paths part at a parallel state.
+    /// Whether two states can be active together: their paths part at a parallel state.
     func areOrthogonal(_ left: Int, _ right: Int) -> Bool {
         // Entering a history state is entering its parent in some way.
         let places = [left, right].map { state in
@@ -86,13 +86,13 @@ struct StateTree: Sendable {
     }
 }
 
-/// What is entered: SCXML's computeEntrySet and the procedures below it.
+/// The set of states to enter: SCXML's computeEntrySet and the procedures that it calls.
 struct EntrySet {
     let tree: StateTree
-    /// What each history state remembers; empty sets, or no sets at all, where there is nothing yet.
+    /// The recorded states of each history state; empty if none has recorded any.
     let history: [StateSet]
     var states: StateSet
-    /// The set depends on what history states remember.
+    /// Whether the set depends on recorded history.
     private(set) var usesHistory = false
 
     init(tree: StateTree, history: [StateSet]) {
@@ -101,16 +101,16 @@ struct EntrySet {
         states = StateSet(stateCount: tree.nodes.count)
     }
 
-    /// Everything that a transition to `targets` enters below `domain`.
+    /// Adds every state that a transition to `targets` enters below `domain`.
     mutating func add(targets: [Int], below domain: Int) {
         for target in targets { addWithDescendants(target) }
         for target in effectiveTargets(of: targets) { addAncestors(of: target, below: domain) }
-        // Only a transition inside of a parallel state, or in a parallel machine, has such a domain; all regions were
-        // exited.
+        // Only a transition inside a parallel state, or in a parallel machine, has a parallel domain; all its regions
+        // were exited.
         if tree.nodes[domain].kind == .parallel { addMissingRegions(of: domain) }
     }
 
-    /// SCXML's getEffectiveTargetStates: history states stand for what they remember.
+    /// SCXML's getEffectiveTargetStates: replaces history states by their recorded states.
     mutating func effectiveTargets(of targets: [Int]) -> StateSet {
         var result = StateSet(stateCount: tree.nodes.count)
         for target in targets {
@@ -164,7 +164,8 @@ struct EntrySet {
 
     private mutating func addMissingRegions(of state: Int) {
         for region in tree.nodes[state].children {
-            // SCXML asks for proper descendants alone; a region that is there already has them, or is atomic.
+            // SCXML tests proper descendants only. A region that is in the set already has its descendants in it, or is
+            // atomic.
             if let first = states.first(from: region), first < tree.nodes[region].end { continue }
             addWithDescendants(region)
         }

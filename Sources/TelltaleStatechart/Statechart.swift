@@ -1,6 +1,6 @@
 public import TelltaleModel
 
-/// A state's place in a compiled ``Statechart``: 0 is the root, parents come before their children.
+/// A state's index in a compiled ``Statechart``: 0 is the root, parents come before their children.
 public struct StateIndex: Hashable, Comparable, Sendable {
     public let rawValue: Int
 
@@ -11,13 +11,13 @@ public struct StateIndex: Hashable, Comparable, Sendable {
     public static func < (left: StateIndex, right: StateIndex) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// A compiled state machine: immutable, shared by every instance of it.
+/// A compiled state machine: immutable, and shared by all its instances.
 public final class Statechart: Sendable {
-    /// Checks a description and makes it run.
+    /// Checks and compiles a description.
     ///
-    /// - Parameter isAdmitted: The machine was taken before, and things live by it: what can be lived with, and is refused
-    ///   of a new machine all the same, is a warning.
-    /// - Returns: The machine, or `nil` when a diagnostic is an error; and every diagnostic, errors first.
+    /// - Parameter isAdmitted: An earlier release accepted the machine and activities depend on it. Faults that are
+    ///   tolerable at run time are then warnings instead of errors.
+    /// - Returns: The machine, or `nil` if a diagnostic is an error; and all diagnostics, errors first.
     public static func compile(_ description: MachineDescription, isAdmitted: Bool = false) -> (
         statechart: Statechart?, diagnostics: [Diagnostic]
     ) {
@@ -29,29 +29,29 @@ public final class Statechart: Sendable {
         guard let tables, diagnostics.first?.severity != .error else { return (nil, diagnostics) }
         let bare = Statechart(states: compiler.states, deadEnds: compiler.deadEnds, tables: tables)
         let chart = Statechart(
-            states: bare.states, deadEnds: bare.deadEnds, tables: tables, plainSteps: TransitionCache(of: bare))
+            states: bare.states, deadEnds: bare.deadEnds, tables: tables, cachedSteps: TransitionCache(of: bare))
         return (chart, diagnostics)
     }
 
-    /// The most states a machine may have, history states counted.
+    /// The largest number of states in a machine, history states included.
     public static let stateLimit = 4096
 
-    /// Every state, in the order of its index.
+    /// Every state, by index.
     public let states: [StateInformation]
-    /// Non-final states without children that nothing leaves: no transition of theirs, of a state around them or of a
-    /// region beside them, and no `after`. Whoever knows of a `stale` decides whether that is a fault.
+    /// Non-final states without children that no transition and no `after` leaves: neither their own, nor an
+    /// ancestor's, nor that of a parallel region. Whether that is a fault depends on `stale`, which the caller knows.
     public let deadEnds: [StateIndex]
 
     let tables: Tables
-    /// ``Tables/leaves`` as a word: who reads it counts no references.
+    /// ``Tables/leaves`` as a word, which is read without reference counting.
     let leafWord: UInt64?
-    let plainSteps: TransitionCache
+    let cachedSteps: TransitionCache
 
     init(
         states: [StateInformation], deadEnds: [StateIndex], tables: Tables,
-        plainSteps: TransitionCache = TransitionCache()
+        cachedSteps: TransitionCache = TransitionCache()
     ) {
-        self.plainSteps = plainSteps
+        self.cachedSteps = cachedSteps
         leafWord = tables.leaves.word
         self.states = states
         self.deadEnds = deadEnds
@@ -59,39 +59,39 @@ public final class Statechart: Sendable {
     }
 }
 
-/// What people may want to know of a state of a compiled machine.
+/// The name, kind and location of a state of a compiled machine.
 public struct StateInformation: Hashable, Sendable {
     public enum Kind: Hashable, Sendable {
         case atomic, compound, parallel, final, history
     }
 
-    /// Its key, "" for the root.
+    /// The state's key; empty for the root.
     public var key: String
-    /// Its keys joined by dots, from the root; "" for the root.
+    /// The keys from the root, joined by dots; empty for the root.
     public var path: String
     public var parent: StateIndex?
     public var kind: Kind
-    /// Its place in the description's JSON.
+    /// The state's path in the description's JSON.
     public var location: String
 
     public var isFinal: Bool { kind == .final }
 }
 
-/// What one step did.
+/// The effect of one step.
 public struct StepResult: Hashable, Sendable {
-    /// `applied` where anything was exited, entered or carried out; `noop` where a transition was taken and nothing was
-    /// to be done; `ignored` or `deferred`. A timer that fired is `applied`.
+    /// `applied` if a state was exited or entered or an action ran; `noop` if a transition was taken without effect;
+    /// otherwise `ignored` or `deferred`. A step for a timer that fired is `applied`.
     public var verdict: Verdict
-    /// The states entered, in the order of entry, repeats included; without the root.
+    /// The states entered, in the order of entry, repeats included, without the root.
     public var entries: StateList = []
-    /// ``entries`` as an array, which costs memory.
+    /// ``entries`` as an array, which is allocated.
     public var entered: [StateIndex] {
         get { Array(entries) }
         set { entries = StateList(newValue) }
     }
-    /// The content changed.
+    /// Whether the content changed.
     public var contentChanged = false
-    /// The machine is in a top-level final state now, or all regions of a parallel machine are in final ones.
+    /// Whether the machine is in a top-level final state, or all regions of a parallel machine are in final ones.
     public var isDone = false
     public var guardErrors: GuardErrors?
 
@@ -100,10 +100,11 @@ public struct StepResult: Hashable, Sendable {
     }
 }
 
-/// Guards that failed to evaluate, and were false. An object, because hardly a step has any.
+/// Guards that could not be evaluated and counted as false. A class, because hardly any step has one and a reference
+/// takes less room in the result.
 public final class GuardErrors: Hashable, Sendable {
     public let count: Int
-    /// Where the first of them stands in the kind's file, for the log.
+    /// The location of the first one in the kind's file, for the log.
     public let location: String
 
     init(count: Int, location: String) {
@@ -111,7 +112,7 @@ public final class GuardErrors: Hashable, Sendable {
         self.location = location
     }
 
-    /// Those of one step, then those of the next.
+    /// Combines the errors of two consecutive steps.
     public static func joined(_ first: GuardErrors?, _ second: GuardErrors?) -> GuardErrors? {
         guard let first, let second else { return first ?? second }
         return GuardErrors(count: first.count + second.count, location: first.location)
@@ -127,60 +128,64 @@ public final class GuardErrors: Hashable, Sendable {
     }
 }
 
-/// The event was refused; the instance and the values are as they were.
+/// The reason why an event was refused. The instance and the values are unchanged.
 public enum MachineError: Error, Hashable, Sendable {
-    /// More than 100 microsteps without an event, more than 100 events sent by the machine to itself, or more than 100
-    /// timers at one moment: its `always` transitions, what it raises and sends, or its `after` of no time, do not settle.
+    /// The machine does not settle: more than 100 microsteps without an external event, more than 100 events that it
+    /// sends to itself, or more than 100 timers at one time. The causes are its `always` transitions, its `raise` and
+    /// `send` actions, or its `after` of zero delay.
     case alwaysLoop
-    /// An assignment would break the limit of the content's size.
+    /// An assignment would exceed the size limit of the content, in bytes.
     case contentTooLarge(byteCount: Int, limit: Int)
-    /// An event that is to be parked brings more than the content may hold.
+    /// The content of an event that would be deferred exceeds the size limit, in bytes.
     case parkedTooLarge(byteCount: Int, limit: Int)
-    /// More parked or delayed events than an instance may hold.
+    /// More deferred or delayed events than an instance may hold.
     case tooManyPending(limit: Int)
 }
 
 extension Statechart {
-    /// What the names of events begin with that only the machine itself may raise.
+    /// The prefix of event names that only the machine itself may raise.
     public static let donePrefix = "done."
 
-    /// Where `path` leads, or `nil`.
+    /// The state at `path`, or `nil`.
     public func index(ofPath path: String) -> StateIndex? {
         states.firstIndex { $0.path.utf8.elementsEqual(path.utf8) }.map { StateIndex(rawValue: $0) }
     }
 
-    /// A new run, as its initial states are entered, `always` transitions taken, until it is stable.
+    /// Starts a new run: enters the initial states and takes `always` transitions until the machine is stable.
     ///
-    /// - Parameter contentLimit: Bytes of compact JSON that the attributes and the content may have together after an
-    ///   assignment; 4,096 on an activity (APNs).
+    /// - Parameter contentLimit: The largest size of the attributes and the content together after an assignment, in
+    ///   bytes of compact JSON; 4,096 for an activity, as APNs limits it.
+    /// - Throws: ``MachineError``.
     public func start(
         at time: Timestamp, values: inout MachineValues, contentLimit: Int
     ) throws(MachineError) -> (instance: MachineInstance, result: StepResult) {
         var instance = MachineInstance(configuration: StateSet(stateCount: tables.stateCount))
         var step = Step(chart: self, instance: instance, values: values, time: time, contentLimit: contentLimit)
         try step.start()
-        let result = step.hand(over: &instance, &values)
+        let result = step.commit(to: &instance, &values)
         return (instance, result)
     }
 
-    /// Takes one event, and everything that it raises, to the end.
+    /// Processes one event, and every event that it raises, to completion.
     ///
-    /// The owner fires every deadline that is due at or before `time` first. What guards and assignments read under
-    /// `event` is made of `name` and `content`. A name that begins with ``donePrefix`` is ignored, and so is everything
-    /// once the machine is done.
+    /// The owner first fires every deadline that is due at or before `time`. Guards and assignments read `name` and
+    /// `content` under `event`. An event whose name begins with ``donePrefix`` is ignored, and so is every event once
+    /// the machine is done.
+    ///
+    /// - Throws: ``MachineError``; the instance and the values are then unchanged.
     public func handle(
         event name: String, content: JSON, at time: Timestamp, instance: inout MachineInstance,
         values: inout MachineValues, contentLimit: Int
     ) throws(MachineError) -> StepResult {
-        if let result = plainStep(event: name, instance: &instance) { return result }
-        return try wholeStep(
+        if let result = cachedStep(event: name, instance: &instance) { return result }
+        return try uncachedStep(
             event: name, content: content, at: time, instance: &instance, values: &values, contentLimit: contentLimit)
     }
 
-    /// What ``TransitionCache`` knows of the event; `nil`, and nothing is changed, where a whole step is to be made.
-    package func plainStep(event name: String, instance: inout MachineInstance) -> StepResult? {
+    /// Applies the event from ``TransitionCache``. Returns `nil` without a change if the step is not cacheable.
+    package func cachedStep(event name: String, instance: inout MachineInstance) -> StepResult? {
         guard instance.parked.isEmpty, let leaf = instance.loneLeaf(in: self), !Self.isReserved(name),
-            let outcome = plainSteps.outcome(of: tables.events.index(of: name), in: leaf.rawValue)
+            let outcome = cachedSteps.outcome(of: tables.events.index(of: name), in: leaf.rawValue)
         else { return nil }
         instance.configuration.replaceAll(by: outcome.configuration)
         if outcome.isDone, !instance.timers.isEmpty { instance.timers.removeAll() }
@@ -190,8 +195,8 @@ extension Statechart {
         return result
     }
 
-    /// ``handle(event:content:at:instance:values:contentLimit:)`` by the whole of the algorithm, whatever the event does.
-    package func wholeStep(
+    /// ``handle(event:content:at:instance:values:contentLimit:)`` by the full algorithm, without the cache.
+    package func uncachedStep(
         event name: String, content: JSON, at time: Timestamp, instance: inout MachineInstance,
         values: inout MachineValues, contentLimit: Int
     ) throws(MachineError) -> StepResult {
@@ -203,17 +208,18 @@ extension Statechart {
         guard !Self.isReserved(name) else { return StepResult(verdict: .ignored) }
         var step = Step(chart: self, instance: instance, values: values, time: time, contentLimit: contentLimit)
         try step.take(event: tables.events.index(of: name), name: name, content: content)
-        return step.hand(over: &instance, &values)
+        return step.commit(to: &instance, &values)
     }
 
-    /// Fires the earliest deadline, one of those that fell due at or before `time`; `nil` when there is none.
+    /// Fires the earliest deadline that is due at or before `time`; returns `nil` if there is none.
     ///
-    /// The step happens at the deadline's own time, whenever it is carried out. Where it arms a timer that is due at that
-    /// very time, an `after` of no time, everything that is due then belongs to the step: each call leaves fewer timers
-    /// due at one time than there were, so that an owner who calls until it gives `nil` comes to an end.
+    /// The step's time is the deadline, whenever the call happens. If the step arms a timer that is due at the same
+    /// time (an `after` of zero delay), the step includes every timer that is due then. Each call therefore leaves
+    /// fewer timers due at one time, and an owner that calls until it gets `nil` terminates.
     ///
-    /// - Throws: ``MachineError``, ``MachineError/alwaysLoop`` where more than 100 timers follow each other at one time;
-    ///   the instance and the values are as they were, and ``dropDeadline(dueBy:instance:)`` is the way on.
+    /// - Throws: ``MachineError``; ``MachineError/alwaysLoop`` if more than 100 timers follow each other at one time.
+    ///   The instance and the values are then unchanged, and the owner calls ``dropDeadline(dueBy:instance:)`` to go
+    ///   on.
     public func fireDeadline(
         dueBy time: Timestamp, instance: inout MachineInstance, values: inout MachineValues, contentLimit: Int
     ) throws(MachineError) -> StepResult? {
@@ -229,20 +235,21 @@ extension Statechart {
             step.instance.timers.removeFirst()
             try step.fire(next)
         }
-        return step.hand(over: &instance, &values)
+        return step.commit(to: &instance, &values)
     }
 
-    /// Drops the earliest deadline, if it fell due at or before `time`, unheard.
+    /// Drops the earliest deadline without a step, if it is due at or before `time`.
     ///
-    /// For an owner whose ``fireDeadline(dueBy:instance:values:contentLimit:)`` threw: the timer would be due forever.
+    /// For an owner whose call of ``fireDeadline(dueBy:instance:values:contentLimit:)`` threw: the timer would stay due
+    /// for ever.
     public func dropDeadline(dueBy time: Timestamp, instance: inout MachineInstance) {
         guard let timer = instance.timers.first, timer.deadline <= time else { return }
         instance.timers.removeFirst()
     }
 
-    /// Follows an edge of the `reopen` of the top-level final state that the instance is in.
+    /// Takes a `reopen` transition of the top-level final state that the instance is in.
     ///
-    /// - Returns: `nil` when no edge of it takes the event.
+    /// - Returns: `nil` if no such transition takes the event.
     public func reopen(
         event name: String, content: JSON, at time: Timestamp, instance: inout MachineInstance,
         values: inout MachineValues, contentLimit: Int
@@ -251,10 +258,10 @@ extension Statechart {
         var step = Step(chart: self, instance: instance, values: values, time: time, contentLimit: contentLimit)
         let event = tables.events.index(of: name)
         guard try step.reopen(event: event, name: name, content: content) else { return nil }
-        return step.hand(over: &instance, &values)
+        return step.commit(to: &instance, &values)
     }
 
-    /// Whether a transition, a `defer` or a `reopen` names this event anywhere, wildcards not counted.
+    /// Whether a transition, a `defer` or a `reopen` names this event anywhere; wildcards do not count.
     public func handles(event name: String) -> Bool {
         let event = tables.events.index(of: name)
         return event >= 0 && tables.triggers.contains { $0.event == event }
@@ -269,7 +276,7 @@ extension Statechart {
         return tables.isParallel && tables.tree.isInFinalState(0, configuration: configuration)
     }
 
-    /// What the state whose triggers are these says of `event`.
+    /// The entry for `event` among the triggers in `range`, which are those of one state.
     func entry(for event: Int, in range: Range<Int>) -> TriggerEntry? {
         guard event >= 0 else { return nil }
         var low = range.lowerBound

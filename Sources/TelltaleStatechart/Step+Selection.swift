@@ -1,6 +1,7 @@
 internal import TelltaleModel
 
-/// The transitions of one microstep, each once: up to four, and mostly it is one, cost no memory.
+/// The distinct transitions of one microstep. Up to four are stored inline without allocation; most microsteps have
+/// one.
 struct TransitionList: Sequence {
     private var head: [4 of Int32] = [-1, -1, -1, -1]
     private var headCount = 0
@@ -51,13 +52,13 @@ struct TransitionList: Sequence {
 extension Step {
     struct Selection {
         var transitions = TransitionList()
-        /// Some state waits with the event, and no transition takes it.
+        /// Whether a state defers the event and no transition takes it.
         var isDeferred = false
     }
 
-    /// SCXML's selectTransitions: from every leaf outwards, the first state that has something to say.
+    /// SCXML's selectTransitions: for every leaf, the innermost ancestor that takes or defers the event.
     ///
-    /// - Parameter event: −1 for one that no state names: wildcards alone hear it.
+    /// - Parameter event: −1 for an event that no state names; only wildcards take it.
     mutating func select(_ event: Int) -> Selection {
         var selection = Selection()
         let hears = event < 0 ? chart.tables.hasWildcard : chart.tables.hearers[event]
@@ -107,8 +108,8 @@ extension Step {
         return transitions
     }
 
-    /// SCXML's removeConflictingTransitions: of two that would exit the same state, that of the inner source, else the
-    /// earlier.
+    /// SCXML's removeConflictingTransitions: of two transitions that exit the same state, keeps that of the inner
+    /// source, or else the earlier one.
     private func removeConflicts(_ transitions: inout TransitionList) {
         guard transitions.hasSeveral else { return }
         var kept = TransitionList()
@@ -131,18 +132,18 @@ extension Step {
         transitions = kept
     }
 
-    /// The first alternative that may be taken.
+    /// The first alternative whose guard holds.
     mutating func firstEnabled(_ range: Range<Int>) -> Int? {
         for index in range where isEnabled(index) { return index }
         return nil
     }
 
     private mutating func isEnabled(_ index: Int) -> Bool {
-        if chart.tables.transitions[index].usesHistory { isPlain = false }
+        if chart.tables.transitions[index].usesHistory { isCacheable = false }
         if chart.tables.transitions[index].isSkip, goesBack(index) { return false }
         let condition = chart.tables.transitions[index].condition
         guard condition >= 0 else { return true }
-        isPlain = false
+        isCacheable = false
         guard let holds = evaluate(chart.tables.guards[condition]) else {
             result.guardErrors = .joined(
                 result.guardErrors, GuardErrors(count: 1, location: chart.tables.transitions[index].location))
@@ -153,11 +154,11 @@ extension Step {
 }
 
 extension Step {
-    /// Whether a skip leaves a state of a higher rank than what it leads to in that state's place.
+    /// Whether a skip would leave a state of higher rank than the target that replaces it.
     private func goesBack(_ index: Int) -> Bool {
         let targets = chart.tables.transitions[index].targets
         return exitSet(of: index).intersection(chart.tables.hasRank).contains { state in
-            // Of targets in several regions, those of other regions say nothing of this one.
+            // Targets in regions beside this state do not replace it.
             let own = targets.filter { !chart.tables.tree.areOrthogonal($0, state) }
             let highest = (own.isEmpty ? targets : own).compactMap { chart.tables.ranks[$0] }.max() ?? .min
             return chart.tables.ranks[state] ?? .min > highest
@@ -166,7 +167,7 @@ extension Step {
 }
 
 extension Step {
-    /// `nil` where it cannot be told: neither true nor false.
+    /// The value of a guard; `nil` if it is unknown.
     func evaluate(_ condition: CompiledGuard) -> Bool? {
         switch condition {
         case .any(let parts):

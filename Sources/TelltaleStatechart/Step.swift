@@ -1,39 +1,37 @@
 internal import TelltaleModel
 
-/// One step in the making: copies of everything that it may change, thrown away whole when it fails.
+/// One step in progress. It works on copies of the instance and the values, which are discarded if it fails.
 ///
-/// The procedures are those of the SCXML recommendation, appendix "Algorithm for SCXML Interpretation", without
-/// threads and documents; the departures are told where they are.
+/// The procedures are those of the SCXML recommendation, appendix "Algorithm for SCXML Interpretation", without threads
+/// and documents. Comments mark the departures.
 struct Step {
     let chart: Statechart
     var instance: MachineInstance
     var values: MachineValues
-    /// The step's own time: of its event, or of its deadline.
+    /// The step's own time: that of its event, or of its deadline.
     let time: Timestamp
-    /// Bytes.
+    /// In bytes of compact JSON.
     let contentLimit: Int
     var result = StepResult(verdict: .ignored)
 
-    /// SCXML's internal queue, from `raisedStart` on.
-    private var raised: [Int] = []
-    private var raisedStart = 0
-    /// What `send` without a delay sent, from `sentStart` on.
-    private var sent: [Int] = []
-    private var sentStart = 0
+    /// SCXML's internal queue. Internal, as the state below is, because actions in Step+Actions.swift change it.
+    var raised = EventQueue()
+    /// Events of `send` actions without a delay.
+    var sent = EventQueue()
     private(set) var isDone = false
-    /// Something was entered or exited since the parked events were looked at.
+    /// Whether a state was entered or exited since the deferred events were last tried.
     private var hasMoved = false
-    /// Something was entered, exited or carried out.
-    private var hasDoneAnything = false
-    private var hasAssigned = false
-    /// A timer was armed that is due already: an `after` of no time.
+    /// Whether a state was entered or exited, or an action ran.
+    var hasDoneAnything = false
+    var hasAssigned = false
+    /// Whether the step armed a timer that is already due: an `after` of zero delay.
     private(set) var hasArmedDueTimer = false
-    /// Nothing but the configuration and the event had a say in it: see ``TransitionCache``.
-    var isPlain = true
-    /// It is made to learn whether it is plain, and ends with an error before it carries out an action.
-    private let isTrial: Bool
+    /// Whether the configuration and the event alone determine the step: see ``TransitionCache``.
+    var isCacheable = true
+    /// Whether the step only finds out if it is cacheable. Such a step throws before it runs an action.
+    let isTrial: Bool
 
-    /// What may follow one event without settling, and what may follow one call: see ``MachineError/alwaysLoop``.
+    /// The limit of microsteps after one event, and of macrosteps in one call: see ``MachineError/alwaysLoop``.
     static let microstepLimit = 100
 
     init(
@@ -48,10 +46,10 @@ struct Step {
         self.contentLimit = contentLimit
     }
 
-    /// Makes what came of it the owner's. Changed over, not copied: what a step holds is counted, piece by piece.
+    /// Moves the results to the owner. Swapped instead of copied, to avoid reference counting of each part.
     ///
-    /// - Returns: What it did, beside the values that it began with.
-    mutating func hand(over instance: inout MachineInstance, _ values: inout MachineValues) -> StepResult {
+    /// - Returns: The effect of the step, compared with the values that it began with.
+    mutating func commit(to instance: inout MachineInstance, _ values: inout MachineValues) -> StepResult {
         var result = StepResult(verdict: .ignored)
         swap(&self.result, &result)
         result.contentChanged = hasAssigned && self.values.content != values.content
@@ -60,7 +58,7 @@ struct Step {
         return result
     }
 
-    // MARK: The ways in
+    // MARK: Entry points
 
     mutating func start() throws(MachineError) {
         values.event = .null
@@ -84,7 +82,7 @@ struct Step {
         switch timer.cause {
         case .after(let index):
             values.event = .null
-            // It is cancelled when its state is exited, so the state is active.
+            // The timer is cancelled when its state is exited, so the state is active.
             if let transition = firstEnabled(chart.tables.timers[Int(index)].transitions) {
                 try microstep(TransitionList(transition))
             }
@@ -96,7 +94,7 @@ struct Step {
         }
     }
 
-    /// - Returns: `false` when no edge takes the event.
+    /// - Returns: `false` if no `reopen` transition takes the event.
     mutating func reopen(event: Int, name: String, content: JSON) throws(MachineError) -> Bool {
         let finals = instance.configuration.intersection(chart.tables.topLevelFinals)
         guard let final = finals.first(from: 0) else { return false }
@@ -112,16 +110,16 @@ struct Step {
 
     // MARK: Run to completion
 
-    /// Takes everything that the event set off, to the end.
+    /// Processes every event that the first one caused, until the machine is stable.
     private mutating func complete(verdict: Verdict) throws(MachineError) {
         try settle()
-        try takeWaiting()
-        if isDone { forgetWaiting() }
+        try processWaiting()
+        if isDone { discardWaiting() }
         result.verdict = hasDoneAnything ? .applied : verdict
         result.isDone = isDone
     }
 
-    /// One event: its transitions, or its parking.
+    /// Takes the transitions of one event, or defers it.
     private mutating func dispatch(_ event: Int, content: JSON) throws(MachineError) -> Verdict {
         let selection = select(event)
         if !selection.transitions.isEmpty {
@@ -134,11 +132,11 @@ struct Step {
     }
 
     private mutating func park(_ event: Int, content: JSON) throws(MachineError) {
-        isPlain = false
+        isCacheable = false
         guard instance.parked.count < MachineInstance.pendingLimit else {
             throw .tooManyPending(limit: MachineInstance.pendingLimit)
         }
-        // The members that it takes away are in no content that was measured, and are kept with it.
+        // The event's content is stored apart from the activity's content, so its size is limited on its own.
         let byteCount = content.textByteCount
         guard byteCount <= contentLimit else {
             throw .parkedTooLarge(byteCount: byteCount, limit: contentLimit)
@@ -146,15 +144,13 @@ struct Step {
         instance.parked.append(.init(event: event, content: content))
     }
 
-    /// The rest of a macrostep: `always` transitions first, then raised and done events, until there are neither.
+    /// Completes a macrostep: takes `always` transitions first, then raised and done events, until there are neither.
     private mutating func settle() throws(MachineError) {
         var microstepCount = 0
         while !isDone {
             var transitions = selectAlways()
             if transitions.isEmpty {
-                guard raisedStart < raised.count else { break }
-                let event = raised[raisedStart]
-                raisedStart += 1
+                guard let event = raised.popFirst() else { break }
                 bind(event, content: [:])
                 let selection = select(event)
                 transitions = selection.transitions
@@ -167,14 +163,14 @@ struct Step {
             guard microstepCount <= Self.microstepLimit else { throw .alwaysLoop }
             try microstep(transitions)
         }
-        raised = []
-        raisedStart = 0
+        raised.removeAll()
     }
 
-    /// Parked events that may go on, oldest first, then sent ones, each a macrostep of its own.
-    private mutating func takeWaiting() throws(MachineError) {
+    /// Processes deferred events that are no longer deferred, oldest first, then sent events, each in a macrostep of
+    /// its own.
+    private mutating func processWaiting() throws(MachineError) {
         var macrostepCount = 0
-        // Nothing parked goes on before something moves.
+        // No deferred event is tried before a state is entered or exited.
         var candidate = instance.parked.count
         while !isDone {
             if hasMoved {
@@ -184,7 +180,8 @@ struct Step {
             if candidate < instance.parked.count {
                 let parked = instance.parked[candidate]
                 bind(parked.event, content: parked.content)
-                // The owner merges the content of an event that is taken at once; that of a parked one comes with it.
+                // The owner merges the content of an event that is taken at once. A deferred event brings its own
+                // content.
                 let before = values.content
                 merge(parked.content)
                 let selection = select(parked.event)
@@ -195,9 +192,7 @@ struct Step {
                 }
                 instance.parked.remove(at: candidate)
                 if !selection.transitions.isEmpty { try microstep(selection.transitions) }
-            } else if sentStart < sent.count {
-                let event = sent[sentStart]
-                sentStart += 1
+            } else if let event = sent.popFirst() {
                 bind(event, content: [:])
                 _ = try dispatch(event, content: [:])
                 candidate = instance.parked.count
@@ -210,8 +205,8 @@ struct Step {
         }
     }
 
-    /// A machine that is done hears of nothing any more.
-    private mutating func forgetWaiting() {
+    /// A machine that is done takes no further event.
+    private mutating func discardWaiting() {
         if !instance.timers.isEmpty { instance.timers.removeAll() }
         if !instance.parked.isEmpty { instance.parked = [] }
     }
@@ -232,106 +227,28 @@ struct Step {
             exits.formUnion(own)
         }
         if !moving.isEmpty { try exit(exits) }
-        for index in transitions { try carryOut(chart.tables.transitions[index].actions) }
+        for index in transitions { try run(chart.tables.transitions[index].actions) }
         if moving.isEmpty { return }
-        // Behind the exits, because history states remember what was just exited.
+        // After the exits, because history states record the states that were just exited.
         var entries = StateSet(stateCount: chart.tables.stateCount)
         for index in moving { addEntrySet(of: index, to: &entries) }
         try enter(entries)
     }
 
-    /// SCXML's computeExitSet for one transition. It is empty exactly where nothing will be entered.
-    func exitSet(of index: Int) -> StateSet {
-        if chart.tables.transitions[index].staysInRegions, let regions = regions(movedBy: index) {
-            var exits = StateSet(stateCount: chart.tables.stateCount)
-            for (region, _) in regions { exits.formUnion(chart.tables.tree.descendants(of: region)) }
-            return instance.configuration.intersection(exits)
-        }
-        if chart.tables.transitions[index].usesHistory {
-            guard let domain = domain(of: chart.tables.transitions[index]) else {
-                return StateSet(stateCount: chart.tables.stateCount)
-            }
-            return instance.configuration.intersection(chart.tables.tree.descendants(of: domain))
-        }
-        // A status that repeats, or one that was skipped to already, changes nothing.
-        if chart.tables.transitions[index].isSkip,
-            chart.tables.transitions[index].targetSet.isSubset(of: instance.configuration)
-        {
-            return StateSet(stateCount: chart.tables.stateCount)
-        }
-        return instance.configuration.intersection(chart.tables.transitions[index].exitCandidates)
-    }
-
-    /// The regions that a skip moves, each with its targets in it.
-    ///
-    /// A skip tells how far along something is, and nothing of the regions beside: while the parallel state around a
-    /// target is active they stay as they are. SCXML would leave them all, and enter them at their beginnings. It holds
-    /// as well behind the exits of the microstep as before: what is left lies inside of the regions.
-    ///
-    /// - Returns: `nil` where the parallel state is not active, and the transition is like any other.
-    private func regions(movedBy index: Int) -> [(region: Int, targets: [Int])]? {
-        let tree = chart.tables.tree
-        guard let domain = domain(of: chart.tables.transitions[index]) else { return nil }
-        var regions: [(region: Int, targets: [Int])] = []
-        for target in chart.tables.transitions[index].targets {
-            // One that is there already is no news.
-            if instance.configuration.contains(target) { continue }
-            var region = target
-            while tree.isDescendant(region, of: domain), !isActiveRegion(region) { region = tree.nodes[region].parent }
-            guard tree.isDescendant(region, of: domain) else { return nil }
-            if let position = regions.firstIndex(where: { $0.region == region }) {
-                regions[position].targets.append(target)
-            } else {
-                regions.append((region, [target]))
-            }
-        }
-        return regions
-    }
-
-    private func isActiveRegion(_ state: Int) -> Bool {
-        let parent = chart.tables.parents[state]
-        return chart.tables.tree.nodes[parent].kind == .parallel && instance.configuration.contains(parent)
-    }
-
-    private func addEntrySet(of index: Int, to entries: inout StateSet) {
-        if chart.tables.transitions[index].staysInRegions, let regions = regions(movedBy: index) {
-            for (region, targets) in regions {
-                var set = EntrySet(tree: chart.tables.tree, history: instance.history)
-                set.add(targets: targets, below: region)
-                entries.formUnion(set.states)
-            }
-            return
-        }
-        guard chart.tables.transitions[index].usesHistory else {
-            return entries.formUnion(chart.tables.transitions[index].entrySet)
-        }
-        guard let domain = domain(of: chart.tables.transitions[index]) else { return }
-        var set = EntrySet(tree: chart.tables.tree, history: instance.history)
-        set.add(targets: chart.tables.transitions[index].targets, below: domain)
-        entries.formUnion(set.states)
-    }
-
-    /// Of a transition that depends on history. `nil` where it leads to its own source, and stays.
-    private func domain(of transition: Transition) -> Int? {
-        var set = EntrySet(tree: chart.tables.tree, history: instance.history)
-        let targets = set.effectiveTargets(of: transition.targets)
-        return chart.tables.tree.domain(of: transition.source, targets: targets, reenter: transition.reenter)
-    }
-
     private mutating func exit(_ states: StateSet) throws(MachineError) {
         hasMoved = true
         hasDoneAnything = true
-        // All of them remember before the first exit action: SCXML's exitStates.
-        if chart.tables.hasHistory.intersects(states) { remember(exiting: states) }
+        // SCXML's exitStates: every history is recorded before the first exit action.
+        if chart.tables.hasHistory.intersects(states) { recordHistory(exiting: states) }
         if chart.tables.hasExitActions.intersects(states) {
             var rest = chart.tables.stateCount
             while let state = states.last(before: rest) {
-                try carryOut(chart.tables.exitActions[state])
+                try run(chart.tables.exitActions[state])
                 rest = state
             }
         }
         if chart.tables.hasTimers.intersects(states) {
-            isPlain = false
+            isCacheable = false
             if !instance.timers.isEmpty {
                 instance.timers.removeAll { timer in
                     guard case .after(let index) = timer.cause else { return false }
@@ -342,8 +259,8 @@ struct Step {
         instance.configuration.subtract(states)
     }
 
-    private mutating func remember(exiting states: StateSet) {
-        isPlain = false
+    private mutating func recordHistory(exiting states: StateSet) {
+        isCacheable = false
         if instance.history.isEmpty {
             instance.history = [StateSet](
                 repeating: StateSet(stateCount: chart.tables.stateCount), count: chart.tables.historyStates.count)
@@ -363,9 +280,9 @@ struct Step {
             if state > 0 { result.entries.append(StateIndex(rawValue: state)) }
             instance.configuration.insert(state)
             guard chart.tables.needsEntryWork.contains(state) else { continue }
-            try carryOut(chart.tables.entryActions[state])
+            try run(chart.tables.entryActions[state])
             for index in chart.tables.stateTimers[state] {
-                isPlain = false
+                isCacheable = false
                 let deadline = time + chart.tables.timers[index].delay
                 if deadline <= time { hasArmedDueTimer = true }
                 try instance.arm(.init(deadline: deadline, cause: .after(Int32(index))))
@@ -375,7 +292,8 @@ struct Step {
         isDone = chart.isDone(instance.configuration)
     }
 
-    /// Departs from SCXML in one thing: a parallel state directly inside of another completes that one too.
+    /// Raises the done events of a final state that was entered. Departs from SCXML in one point: a completed parallel
+    /// state directly inside another can complete that one, too.
     private mutating func raiseDone(final state: Int) {
         let tree = chart.tables.tree
         var ancestor = tree.nodes[state].parent
@@ -388,60 +306,5 @@ struct Step {
             raised.append(chart.tables.doneEvents[ancestor])
             ancestor = tree.nodes[ancestor].parent
         }
-    }
-
-    // MARK: Actions
-
-    private mutating func carryOut(_ range: Range<Int>) throws(MachineError) {
-        if range.isEmpty { return }
-        hasDoneAnything = true
-        isPlain = false
-        // Actions may go on for as long as their limits let them, and those are not a trial's.
-        guard !isTrial else { throw .alwaysLoop }
-        for index in range {
-            switch chart.tables.actions[index] {
-            case .assign(let assignments): try assign(assignments)
-            case .raise(let event): raised.append(event)
-            case .send(let event, let delay, let id):
-                if delay > .zero {
-                    try instance.arm(
-                        .init(deadline: time + delay, cause: .send(event: Int32(event), id: Int32(id))))
-                } else {
-                    sent.append(event)
-                }
-            case .cancel(let id):
-                instance.timers.removeAll { timer in
-                    guard case .send(_, let own) = timer.cause else { return false }
-                    return own == Int32(id)
-                }
-            }
-        }
-    }
-
-    /// The content that a parked event brings. One that no longer fits stays behind: refusing it would refuse every
-    /// later event too.
-    private mutating func merge(_ patch: JSON) {
-        guard let members = patch.object, !members.isEmpty else { return }
-        let merged = values.content.merging(patch)
-        guard values.attributes.textByteCount + merged.textByteCount <= contentLimit else { return }
-        values.content = merged
-        hasAssigned = true
-    }
-
-    /// All at once: what one member reads is not what another has just been set to, whatever their names.
-    private mutating func assign(_ assignments: [ActionDescription.Assignment]) throws(MachineError) {
-        var content = values.content.object ?? JSONObject()
-        for assignment in assignments {
-            switch assignment.source {
-            case .literal(let literal): content[assignment.name] = literal
-            case .path(let path): content[assignment.name] = path.value(in: values)
-            }
-        }
-        values.content = .object(content)
-        let byteCount = values.attributes.textByteCount + values.content.textByteCount
-        guard byteCount <= contentLimit else {
-            throw .contentTooLarge(byteCount: byteCount, limit: contentLimit)
-        }
-        hasAssigned = true
     }
 }

@@ -1,9 +1,9 @@
 internal import TelltaleModel
 
-/// A compiled machine: everything by dense numbers.
+/// A compiled machine in terms of dense numbers.
 ///
-/// States are numbered in document order, events and the ids of sends in the order of their bytes, transitions and
-/// actions in the order of their states. What a list belongs to has its range in one flat array.
+/// States are numbered in document order, events and send ids in the order of their bytes, transitions and actions in
+/// the order of their states. A list that belongs to an item is a range in one flat array.
 struct Tables: Sendable {
     var tree: StateTree
     var stateCount: Int { tree.nodes.count }
@@ -20,14 +20,14 @@ struct Tables: Sendable {
     var alwaysTransitions: [Range<Int>] = []
     /// Into ``timers``, shortest first.
     var stateTimers: [Range<Int>] = []
-    /// The edges of a top-level final state: into ``triggers``, and into ``transitions``.
+    /// The `reopen` transitions of a top-level final state: into ``triggers``, and into ``transitions``.
     var reopenTriggers: [Range<Int>] = []
     var reopenWildcards: [Range<Int>] = []
-    /// The event raised when it is done; −1 for what never is, and for the root.
+    /// The event raised on completion; −1 for the root and for states that cannot complete.
     var doneEvents: [Int] = []
-    /// Its own rank, or its nearest ancestor's.
+    /// The state's own rank, or else that of its nearest ancestor.
     var ranks: [Int?] = []
-    /// What a compound or parallel state's history states must remember when it is exited.
+    /// The slots of the history states that record when this compound or parallel state is exited.
     var histories: [Range<Int>] = []
 
     // MARK: Sets of states
@@ -35,7 +35,7 @@ struct Tables: Sendable {
     var leaves: StateSet
     var finals: StateSet
     var topLevelFinals: StateSet
-    /// Entering it is more than a bit: it has actions or timers, or is final.
+    /// States whose entry has actions or timers, or that are final.
     var needsEntryWork: StateSet
     var hasExitActions: StateSet
     var hasTimers: StateSet
@@ -43,7 +43,7 @@ struct Tables: Sendable {
     var hasAlways: StateSet
     var hasWildcard: StateSet
     var hasRank: StateSet
-    /// By event: the states with a key for it, deferring it, or with a wildcard.
+    /// By event: the states that have a transition for it, defer it, or have a wildcard.
     var hearers: [StateSet] = []
 
     // MARK: Flat
@@ -57,7 +57,7 @@ struct Tables: Sendable {
     var historyStates: [HistoryEntry] = []
     var initialEntry: StateSet
     var initialUsesHistory = false
-    /// The machine itself is parallel.
+    /// Whether the machine itself is parallel.
     var isParallel = false
 
     // MARK: Names
@@ -68,11 +68,11 @@ struct Tables: Sendable {
     var sendIDs: [String] = []
 }
 
-/// What one state says of one event.
+/// The reaction of one state to one event.
 struct TriggerEntry: Sendable {
     var event: Int
     var transitions: Range<Int>
-    /// The event waits while the state is active, unless a transition takes it.
+    /// Whether the event is deferred while the state is active, unless a transition takes it.
     var isDeferred: Bool
 }
 
@@ -84,7 +84,7 @@ struct TimerEntry: Sendable {
 
 struct HistoryEntry: Sendable {
     var isDeep: Bool
-    /// The children, or the leaves, below its parent.
+    /// The children of its parent, or for a deep history the leaves below it.
     var candidates: StateSet
 }
 
@@ -93,16 +93,16 @@ struct Transition: Sendable {
     /// An index into ``Tables/guards``, or −1.
     var condition: Int
     var actions: Range<Int>
-    /// Resolved, history states among them; empty where nothing is exited or entered.
+    /// The resolved targets, history states included; empty if nothing is exited or entered.
     var targets: [Int]
-    /// Everything below the domain: what is exited of it is active.
+    /// All descendants of the domain. The active ones among them are exited.
     var exitCandidates: StateSet
     var entrySet: StateSet
-    /// Both sets depend on what history states remember.
+    /// Whether both sets depend on recorded history.
     var usesHistory: Bool
     var reenter: Bool
     var isSkip: Bool
-    /// A skip that may lead into regions of a parallel state that is active: see ``Step/regions(movedBy:)``.
+    /// A skip that may lead into regions of an active parallel state: see ``Step/regions(movedBy:)``.
     var staysInRegions: Bool
     var targetSet: StateSet
     var location: String
@@ -115,7 +115,7 @@ enum Action: Sendable {
     case cancel(id: Int)
 }
 
-/// A ``GuardExpression`` whose states are known.
+/// A ``GuardExpression`` with resolved states.
 indirect enum CompiledGuard: Sendable {
     case any([CompiledGuard])
     case all([CompiledGuard])
@@ -130,7 +130,7 @@ indirect enum CompiledGuard: Sendable {
     case isOneOf(GuardOperand, [GuardOperand])
 }
 
-/// Event names ⇄ dense numbers. One lookup an event, at the boundary.
+/// Maps event names to dense numbers and back, with one lookup an event.
 struct EventNames: Sendable {
     private(set) var names: [String] = []
     /// Open addressing over the names' bytes: −1, or an index into ``names``.
@@ -138,7 +138,7 @@ struct EventNames: Sendable {
 
     init() {}
 
-    /// - Parameter sorted: The names in the order of their bytes, each once.
+    /// - Parameter sorted: The distinct names, sorted by their bytes.
     init(sorted names: [String]) {
         self.names = names
         var capacity = 4
@@ -151,18 +151,18 @@ struct EventNames: Sendable {
         }
     }
 
-    /// −1 for a name that the machine does not know.
+    /// −1 for an unknown name.
     func index(of name: String) -> Int {
         guard !slots.isEmpty else { return -1 }
         var slot = Self.hash(name) & (slots.count - 1)
         while slots[slot] >= 0 {
-            // Bytes, not characters: Swift's own == takes two different byte strings for one.
+            // Compared by bytes: Swift's `==` treats different byte strings as equal.
             if names[Int(slots[slot])].hasSameBytes(as: name) { return Int(slots[slot]) }
             slot = (slot + 1) & (slots.count - 1)
         }
         return -1
     }
 
-    /// Nobody gains from collisions in their own kind file.
+    /// The hash need not resist attacks: the names come from the operator's own kind file.
     private static func hash(_ name: String) -> Int { Int(truncatingIfNeeded: StableHash.of(name)) }
 }

@@ -1,17 +1,16 @@
-/// What an instance waits for, by deadline; equal ones in the order in which they were armed.
+/// The timers of an instance, by deadline; equal deadlines in the order in which they were armed.
 ///
-/// The first, and few instances ever wait for more, needs no memory of its own: arming and cancelling a timer is what an
-/// ordinary step does.
+/// The first timer is stored inline. Few instances ever have more, and an ordinary step arms and cancels one.
 struct TimerList: Hashable, Sendable, RandomAccessCollection {
     typealias Timer = MachineInstance.Timer
 
-    // `nil` only where there is no other either, so that equal lists are equal values.
+    // `nil` only if `more` is empty as well, so that equal lists are equal values.
     private var head: Timer?
     private var more: [Timer] = []
 
     init() {}
 
-    /// - Parameter timers: In the order of their deadlines.
+    /// - Parameter timers: Sorted by deadline.
     init(sorted timers: [Timer]) {
         for timer in timers { insert(timer, at: count) }
     }
@@ -24,7 +23,7 @@ struct TimerList: Hashable, Sendable, RandomAccessCollection {
         return more[position - 1]
     }
 
-    /// Behind every one that is due no later.
+    /// Inserts a timer after every timer that is due at the same time or earlier.
     mutating func insert(_ timer: Timer) {
         insert(timer, at: firstIndex { $0.deadline > timer.deadline } ?? count)
     }

@@ -1,31 +1,31 @@
 internal import TelltaleModel
 
-/// The steps that nothing decides but the states that are active and the event: each is computed once, by the step itself.
+/// The steps that the active states and the event alone determine. Each is computed once, by the step itself.
 ///
-/// Most events of an ordinary machine lead from one state to the next, or nowhere, and what one of them does is the same
-/// every time: it is looked up where a step copies everything that it may change, and throws the copies away. A step that
-/// asks a guard, carries out an action, arms or cancels a timer, parks an event or remembers a history is not plain.
+/// Most events of an ordinary machine lead from one state to the next, or have no effect, and have the same result
+/// every time. A lookup avoids the copies that a full step makes. A step that evaluates a guard, runs an action, arms
+/// or cancels a timer, defers an event or records history is not cacheable.
 struct TransitionCache: Sendable {
     struct Outcome: Sendable {
-        /// The states active after it, a bit each.
+        /// The states active after the step, one bit each.
         var configuration: UInt64
-        /// The states entered, as ``StateList/packed`` has them.
+        /// The states entered, in the form of ``StateList/packed``.
         var entries: UInt64
         var entryCount: UInt8
         var verdict: Verdict
         var isDone: Bool
     }
 
-    /// By the one leaf that is active, and by the event, the unknown one first; empty where the machine is too large.
+    /// By the single active leaf and the event, the unknown event first; empty if the machine is too large.
     private var outcomes: [Outcome?] = []
     private var eventCount = 0
 
-    /// A hundred kilobytes of outcomes. No machine that somebody draws has as many.
+    /// The largest number of outcomes, which bounds the cache's memory. Hand-written machines have far fewer.
     private static let sizeLimit = 4_096
 
     init() {}
 
-    /// - Parameter chart: It has none yet.
+    /// - Parameter chart: A chart that has no cache yet.
     init(of chart: Statechart) {
         let stateCount = chart.tables.stateCount
         let names = chart.tables.events.names
@@ -39,7 +39,7 @@ struct TransitionCache: Sendable {
                 configuration.insert(state)
                 state = chart.tables.parents[state]
             }
-            // Of several regions each has a leaf of its own.
+            // A leaf inside a parallel region is never the only active leaf.
             guard chart.tables.tree.isLegal(configuration, within: 0), !chart.isDone(configuration) else { continue }
             let instance = MachineInstance(configuration: configuration)
             for event in -1..<names.count where event < 0 || !Statechart.isReserved(names[event]) {
@@ -49,9 +49,9 @@ struct TransitionCache: Sendable {
         }
     }
 
-    /// What `event` does while `leaf` alone is active, and what is around it; `nil` where that is not all that decides.
+    /// The outcome of `event` while `leaf` is the only active leaf; `nil` if the step is not cacheable.
     ///
-    /// - Parameter event: −1 for one that the machine does not know.
+    /// - Parameter event: −1 for an event that the machine does not know.
     func outcome(of event: Int, in leaf: Int) -> Outcome? {
         outcomes.isEmpty ? nil : outcomes[leaf * eventCount + event + 1]
     }
@@ -59,7 +59,7 @@ struct TransitionCache: Sendable {
     private static func outcome(
         of event: Int, named name: String, _ instance: MachineInstance, _ chart: Statechart
     ) -> Outcome? {
-        // Neither time nor values nor limit matter to a step that is plain; one that is not has room for nothing.
+        // A cacheable step reads neither time nor values. The zero limit makes any other fail.
         var step = Step(
             chart: chart, instance: instance, values: MachineValues(), time: Timestamp(milliseconds: 0),
             contentLimit: 0, isTrial: true)
@@ -68,7 +68,7 @@ struct TransitionCache: Sendable {
         } catch {
             return nil
         }
-        guard step.isPlain, let configuration = step.instance.configuration.word,
+        guard step.isCacheable, let configuration = step.instance.configuration.word,
             let entries = step.result.entries.packed
         else { return nil }
         return Outcome(

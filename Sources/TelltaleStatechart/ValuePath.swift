@@ -1,6 +1,6 @@
 public import TelltaleModel
 
-/// Where a guard or an assignment reads: `content.eta`, `attributes.shop`, `event.content.shelf`.
+/// The path that a guard or an assignment reads: `content.eta`, `attributes.shop`, `event.content.shelf`.
 public struct ValuePath: Hashable, Sendable, CustomStringConvertible {
     public enum Root: String, Hashable, Sendable {
         case attributes, content, event
@@ -15,8 +15,8 @@ public struct ValuePath: Hashable, Sendable, CustomStringConvertible {
         self.names = names
     }
 
-    /// `nil` unless `text` is a root followed by dots and names of `[A-Za-z0-9_-]` (a name that looks like an index
-    /// reaches into an array).
+    /// `nil` unless `text` is a root followed by dots and names of `[A-Za-z0-9_-]`. A name of digits is an index into
+    /// an array.
     public init?(_ text: some StringProtocol) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard let root = parts.first.flatMap({ Root(rawValue: String($0)) }) else { return nil }
@@ -36,7 +36,7 @@ public struct ValuePath: Hashable, Sendable, CustomStringConvertible {
 
     public var description: String { ([root.rawValue] + names).joined(separator: ".") }
 
-    /// What stands there, or `nil`.
+    /// The value at the path, or `nil`.
     public func value(in values: MachineValues) -> JSON? {
         switch root {
         case .attributes: Self.value(of: values.attributes, at: names[...])
@@ -45,7 +45,7 @@ public struct ValuePath: Hashable, Sendable, CustomStringConvertible {
             switch values.boundEvent {
             case .json(let event): Self.value(of: event, at: names[...])
             case .named(let name, let content):
-                // As if it were the object, which nobody has to make.
+                // Reads as if the event were an object, without making that object.
                 switch names.first {
                 case nil: values.event
                 case "type": Self.value(of: .string(name), at: names.dropFirst())
@@ -73,16 +73,16 @@ public struct ValuePath: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What guards and assignments can read, and what assignments change.
+/// The values that guards and assignments read and that assignments change.
 public struct MachineValues: Sendable {
     /// The activity's static data: an object.
     public var attributes: JSON
-    /// Its content state: an object. Assignments set its members.
+    /// The activity's content state: an object. Assignments set its members.
     public var content: JSON
 
-    /// The event being taken, `{"type": name, "content": {…}}`, or null for a timer and for the start.
+    /// The event being processed, `{"type": name, "content": {…}}`, or null for a timer and for the start.
     ///
-    /// As SCXML's `_event`, it stays what it was while the `always` transitions that follow it are taken.
+    /// As with SCXML's `_event`, it keeps its value while subsequent `always` transitions are taken.
     public var event: JSON {
         get {
             switch boundEvent {
@@ -93,7 +93,7 @@ public struct MachineValues: Sendable {
         set { boundEvent = .json(newValue) }
     }
 
-    /// An event's object costs memory, and few guards look at it.
+    /// The parts of an event. Its object is made only when a guard reads it, which few do.
     enum BoundEvent: Sendable {
         case json(JSON)
         case named(String, content: JSON)

@@ -1,9 +1,9 @@
 import TelltaleModel
 
-/// What stands behind a verb, read as what the verb takes.
+/// The words after a verb, parsed as the verb's arguments.
 struct Arguments {
     let words: Words
-    /// The JSON tail, once it was read.
+    /// The JSON tail, once it is parsed.
     var tail: JSONObject?
 
     private var verb: VerbDescription { words.verb }
@@ -123,11 +123,12 @@ struct Arguments {
 // MARK: - Single arguments
 
 extension Arguments {
-    /// Events that a client may not send (definitions.md, *Transitions*).
+    /// The prefix of events that a client may not send, because only machines raise them
+    /// (Protocols/Line/line-protocol.md §4).
     private static let internalEventPrefix: StaticString = "done."
-    /// A day: whoever is silent for longer wants no heartbeat. In milliseconds.
+    /// The longest heartbeat interval: a day, in milliseconds.
     private static let heartbeatLimit: Int64 = 86_400_000
-    /// Lines a second for each key; beyond a million a limit means nothing.
+    /// The largest number of lines a second for each key. A higher limit would have no effect.
     private static let rateLimit: Int64 = 1_000_000
 
     private func required<Value>(_ name: AttributeName, _ value: Value?) throws(WireError) -> Value {
@@ -147,7 +148,7 @@ extension Arguments {
 
     private func integer(_ name: AttributeName, _ line: Span<UInt8>) throws(WireError) -> Int64? {
         guard let range = words[name] else { return nil }
-        // Rows, refusals and histories tell them again, in JSON.
+        // Rows, errors and histories write the number in JSON.
         guard let integer = line.decimal(range), integer <= JSON.integerLimit else {
             throw value(name, range, line, "a whole number: digits alone, at most \(JSON.integerLimit)")
         }
@@ -181,7 +182,7 @@ extension Arguments {
         return number
     }
 
-    /// Texts between commas: none empty, none twice. A value's own length bounds their number.
+    /// Parses texts joined by commas: none empty, none twice. The length of a value limits their number.
     private func list(_ name: AttributeName, _ line: Span<UInt8>) throws(WireError) -> [String] {
         guard let range = words[name] else { return [] }
         var texts: [String] = []

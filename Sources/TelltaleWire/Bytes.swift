@@ -1,12 +1,12 @@
 internal import TelltaleModel
 
-// The character classes of the protocol, over bytes: a `String` would see `\r\n` as one character and compare by
+// The character classes of the protocol, over bytes: a `String` would treat `\r\n` as one character and compare by
 // canonical equivalence.
 
 extension UInt8 {
-    /// `0x20...0x7E`: what a line may hold without a second look.
+    /// `0x20...0x7E`: the bytes of a line that need no further check.
     var isPrintableASCII: Bool { self &- 0x20 < 0x5F }
-    /// `0x21...0x7E`: what a value may hold.
+    /// `0x21...0x7E`: the bytes of a value.
     var isVisibleASCII: Bool { self &- 0x21 < 0x5E }
     var isLetter: Bool { (self | 0x20) &- UInt8(ascii: "a") < 26 }
     var isLowercaseLetter: Bool { self &- UInt8(ascii: "a") < 26 }
@@ -25,7 +25,7 @@ extension UInt8 {
 }
 
 extension Span<UInt8> {
-    /// The text in `range`; broken UTF-8 in it is mended, never a trap.
+    /// The text in `range`. Malformed UTF-8 is replaced, never a trap.
     func text(_ range: Range<Int>) -> String {
         let piece = extracting(range)
         if let text = String(ascii: piece) { return text }
@@ -47,7 +47,7 @@ extension Span<UInt8> {
         return true
     }
 
-    /// A whole number: ASCII digits alone, no sign, within an Int64. Leading zeros are taken.
+    /// A whole number: ASCII digits alone, no sign, within an Int64. Leading zeros are accepted.
     func decimal(_ range: Range<Int>) -> Int64? {
         guard !range.isEmpty else { return nil }
         var value: Int64 = 0
@@ -61,9 +61,9 @@ extension Span<UInt8> {
         return value
     }
 
-    /// Up to 16 ASCII bytes as one number, so that a name is compared in one instruction or two.
+    /// Up to 16 ASCII bytes as one number, so that names are compared in one or two instructions.
     ///
-    /// - Parameter uppercase: Whether to read letters as upper case; the bytes are letters alone then.
+    /// - Parameter uppercase: Whether to read letters as upper case. The bytes must then be letters.
     func packed(_ range: Range<Int>, uppercase: Bool = false) -> PackedName? {
         guard range.count <= WireLimits.attributeNameLength else { return nil }
         let mask: UInt8 = uppercase ? 0xDF : 0xFF
@@ -72,7 +72,7 @@ extension Span<UInt8> {
         return PackedName(value: value)
     }
 
-    /// Where the first word ends, when it is a verb by the grammar: 2 to 12 letters, then a space or the end.
+    /// The end of the first word if it is a valid verb: 2 to 12 letters, then a space or the end of the line.
     func verbEnd() -> Int? {
         var end = 0
         while end < count, self[end].isLetter {
@@ -84,7 +84,7 @@ extension Span<UInt8> {
     }
 }
 
-/// A short ASCII name, as a number.
+/// A short ASCII name as a number.
 struct PackedName: Hashable, Sendable {
     let value: UInt128
 

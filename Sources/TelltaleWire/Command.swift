@@ -1,11 +1,11 @@
 public import TelltaleModel
 
-/// One request line, understood.
+/// One parsed request line.
 public struct Request: Sendable {
-    /// What the client wants echoed on the reply.
+    /// The text that the reply returns.
     public var id: String?
     public var command: Command
-    /// Attributes that this verb does not know, in the order in which they stood.
+    /// Attributes that this verb does not know, in their order.
     public var ignored: [String]
 
     public init(id: String? = nil, command: Command, ignored: [String] = []) {
@@ -15,7 +15,7 @@ public struct Request: Sendable {
     }
 }
 
-/// What a client can ask for: one case a verb of protocol.md.
+/// The request of a client: one case for each verb of Protocols/Line/line-protocol.md §12.
 public enum Command: Sendable {
     case hello(Hello)
     case ping
@@ -29,7 +29,7 @@ public enum Command: Sendable {
     case kinds
     case history(Key)
     case stats
-    /// `TRAIT name=value …`, names and values as they stood.
+    /// `TRAIT name=value …`, names and values as written.
     case traits([Attribute])
     case dismiss(Key)
     case seen(Key, rev: Int64)
@@ -40,7 +40,7 @@ public enum Command: Sendable {
     case done(op: String, value: Bool?)
     case fail(op: String, code: String?, message: String?)
     case report(Key, value: Bool?, at: Timestamp?)
-    /// The line was a request, and a faulty one: the reply is this error, in its turn.
+    /// An invalid request. The reply is this error, in the order of requests.
     case refused(WireError)
 }
 
@@ -60,7 +60,8 @@ public struct Hello: Hashable, Sendable {
     public var account: String?
     public var device: String?
     public var capabilities: [String] = []
-    /// Milliseconds of silence after which this client wants a `MARK`, and twice of which end it.
+    /// The silence after which this client expects a `MARK`, in milliseconds. After twice that time the server closes
+    /// the connection.
     public var heartbeat: Int?
 
     public init() {}
@@ -74,9 +75,9 @@ public struct EventCommand: Hashable, Sendable {
     public var eid: String?
     public var happenedAt: Timestamp?
     public var version: Int64?
-    /// The accounts of `for=`; empty = everybody.
+    /// The accounts of `for=`; empty for all accounts.
     public var accounts: [String]
-    /// The whole tail, an object, as it was sent; empty where there was none.
+    /// The whole tail, an object, as it was sent; empty if there was none.
     public var tail: JSONObject
     private let addressOnly = AddressOnly()
 
@@ -99,9 +100,9 @@ public struct SubscribeCommand: Hashable, Sendable {
     public var pattern: Pattern
     public var view: ViewName?
     public var account: String?
-    /// The cursor as it stood; ``Cursor/init(_:)`` has taken it.
+    /// A syntactically valid cursor (``Cursor/init(_:)``).
     public var from: Cursor?
-    /// At most so many lines a second for each key.
+    /// The largest number of lines a second for each key.
     public var rate: Int?
     public var placement: String?
 
@@ -113,7 +114,7 @@ public struct SubscribeCommand: Hashable, Sendable {
 public struct SetCommand: Hashable, Sendable {
     public var key: Key
     public var value: Bool
-    /// `if=`: the rev of the row that the person saw.
+    /// `if=`: the `rev` of the row that the person saw.
     public var seenRev: Int64?
     public var eid: String?
 
@@ -123,12 +124,12 @@ public struct SetCommand: Hashable, Sendable {
     }
 }
 
-/// Where a subscription may resume: `EPOCH:SEQ:SELECTION`.
+/// The position from which a subscription may resume: `EPOCH:SEQ:SELECTION`.
 public struct Cursor: Hashable, Sendable {
-    /// The lineage of the history, 16 hex digits on the wire.
+    /// The identity of the history, 16 hexadecimal digits on the wire.
     public var epoch: UInt64
     public var sequence: Int64
-    /// What was selected, hashed: pattern, view, account, placement.
+    /// A hash of the selection: pattern, view, account, placement.
     public var selection: UInt16
 
     public init(epoch: UInt64, sequence: Int64, selection: UInt16) {

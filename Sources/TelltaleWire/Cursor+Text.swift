@@ -4,10 +4,10 @@ extension Cursor: CustomStringConvertible {
     private static let epochLength = 16
     private static let selectionLength = 4
 
-    /// `EPOCH:SEQ:SELECTION`: 16 lower-case hexadecimal digits, a decimal number without zeros in front, 4
+    /// Parses `EPOCH:SEQ:SELECTION`: 16 lower-case hexadecimal digits, a decimal number without leading zeros, 4
     /// hexadecimal digits.
     ///
-    /// `nil` for anything else: a cursor is to be sent back as it came (protocol.md §4).
+    /// `nil` for anything else: a client sends a cursor back unchanged (Protocols/Line/line-protocol.md §7).
     public init?(_ text: some StringProtocol) {
         let text = String(text)
         let bytes = text.utf8.span
@@ -42,7 +42,7 @@ extension Cursor: CustomStringConvertible {
 }
 
 extension Span<UInt8> {
-    /// Lower-case digits alone, at most 16 of them.
+    /// Up to 16 lower-case hexadecimal digits.
     fileprivate func hexadecimal(_ range: Range<Int>) -> UInt64? {
         var value: UInt64 = 0
         for index in range {

@@ -1,5 +1,5 @@
 extension ErrorCode {
-    /// What it means, in one sentence, for the published spec.
+    /// The meaning of the code in one sentence, for the published specification.
     public var summary: String {
         switch self {
         case .badLine: "no line by the grammar: a control byte, a byte order mark, no verb in front"

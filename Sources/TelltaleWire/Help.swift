@@ -1,7 +1,7 @@
-/// What `HELP` answers: lines for a person at a terminal, each to be sent as a `#` line.
+/// The answer to `HELP`: lines for a person at a terminal, each sent as a `#` line.
 public enum Help {
-    /// - Parameter verb: In any case; `nil` for the list of all.
-    /// - Returns: `nil` when there is no such verb.
+    /// - Parameter verb: In any case; `nil` for the list of all verbs.
+    /// - Returns: `nil` for an unknown verb.
     public static func lines(verb: String?) -> [String]? {
         guard let verb else { return overview }
         let upper = verb.utf8.map { $0 &- UInt8(ascii: "a") < 26 ? $0 & 0xDF : $0 }

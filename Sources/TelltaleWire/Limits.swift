@@ -1,8 +1,8 @@
-/// The sizes that the protocol fixes (protocol.md §1), in bytes unless a name says otherwise.
+/// The limits that the protocol defines (Protocols/Line/line-protocol.md §11), in bytes unless a name says otherwise.
 public enum WireLimits {
-    /// The longest line, without its line ending; the greeting tells it.
+    /// The longest line, without its line ending; written in the greeting.
     public static let lineLength = 65_536
-    /// The longest line before `HELLO` is answered, on a server that wants authentication.
+    /// The longest line before `HELLO` is answered, on a server with authentication.
     public static let lineLengthBeforeHello = 4096
     /// The longest value of an attribute.
     public static let valueLength = 256

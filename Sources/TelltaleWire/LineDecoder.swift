@@ -1,25 +1,25 @@
 internal import TelltaleModel
 
-/// Splits a byte stream into lines (protocol.md §1).
+/// Splits a byte stream into lines (Protocols/Line/line-protocol.md §2).
 ///
-/// Lines end in LF, a CR before it is dropped, and they hold UTF-8 without control bytes. Empty lines and comments
-/// (`#`) are swallowed. Memory is bounded by ``lineLengthLimit`` and one piece: only the beginning of a line whose end
-/// has not come is kept, and its memory is given back with the line, so an idle connection holds nothing.
+/// Lines end in LF, with an optional CR before it, and hold UTF-8 without control bytes. Empty lines and comments (`#`)
+/// are dropped. Memory is bounded by ``lineLengthLimit`` and one piece: only an unfinished line is kept, and its memory
+/// is freed with the line, so an idle connection holds none.
 public struct LineDecoder: Sendable {
-    // An idle connection holds nothing else, so the small ones stand together.
+    // The small members come first, to keep the decoder of an idle connection small.
 
-    /// The longest line accepted, in bytes, without its line ending. May be changed between two pieces.
+    /// The longest accepted line, in bytes, without its line ending. May be changed between two pieces.
     public var lineLengthLimit: Int
-    /// The line begun in earlier pieces: already scanned, without a CR at its end.
+    /// The unfinished line of earlier pieces: validated, without a CR at its end.
     private var begun: [UInt8] = []
     private var failure: Failure?
-    /// Whether lines that begin with `#` are delivered too: a client wants to read the answer to `HELP`.
+    /// Whether lines that begin with `#` are delivered, for a client that reads the answer to `HELP`.
     public var deliversComments: Bool
-    /// The last byte of the last piece was a CR: half a line ending, or a stray control byte.
+    /// Whether the last byte of the last piece was a CR: half a line ending, or an invalid control byte.
     private var endsInCarriageReturn = false
     private var utf8 = UTF8Check()
 
-    /// Behind a reference: nearly every stream has none, and there is a decoder for each.
+    /// Indirect, because every stream has a decoder and hardly any has a failure.
     private indirect enum Failure: Sendable {
         case error(WireError)
     }
@@ -29,17 +29,16 @@ public struct LineDecoder: Sendable {
         self.deliversComments = deliversComments
     }
 
-    /// Whether a line was begun and has not ended: at the end of the stream, that line is lost.
+    /// Whether a line is unfinished. At the end of the stream that line is lost.
     public var hasUnfinishedLine: Bool { !begun.isEmpty || endsInCarriageReturn }
 
-    /// Takes the next piece of the stream, and hands each line that it completes to `deliver`.
+    /// Processes the next piece of the stream and passes each line that it completes to `deliver`.
     ///
-    /// Lines come without their ending, never empty, valid UTF-8, with a verb in front. They are valid during the call
-    /// alone.
+    /// Lines have no ending, are never empty, are valid UTF-8 and begin with a verb. They are valid only during the
+    /// call.
     ///
-    /// - Throws: `bad_line`, `bad_utf8` or `line_too_long`, after the lines before the fault were delivered, and as
-    ///   soon as the fault is known. The stream has lost its framing by then: the same error is thrown from then on,
-    ///   and nothing is delivered.
+    /// - Throws: `bad_line`, `bad_utf8` or `line_too_long`, as soon as the fault is known and after the lines before it
+    ///   were delivered. The stream has then lost its framing: later calls throw the same error and deliver nothing.
     public mutating func decode(_ bytes: Span<UInt8>, deliver: (Span<UInt8>) -> Void) throws(WireError) {
         _ = try decodeSome(bytes) { line in
             deliver(line)
@@ -47,10 +46,10 @@ public struct LineDecoder: Sendable {
         }
     }
 
-    /// The same, for as long as `deliver` wants more.
+    /// As ``decode(_:deliver:)``, until `deliver` returns `false`.
     ///
-    /// - Returns: How many bytes it took: all, or those up to the end of the line at which `deliver` gave `false`. The
-    ///   others are to come again.
+    /// - Returns: The number of bytes consumed: all of them, or up to the end of the line at which `deliver` returned
+    ///   `false`. The caller passes the remaining bytes again.
     public mutating func decodeSome(
         _ bytes: Span<UInt8>, deliver: (Span<UInt8>) -> Bool
     ) throws(WireError) -> Int {
@@ -130,10 +129,10 @@ extension UInt8 {
 }
 
 extension Span<UInt8> {
-    /// The first position at or after `start` that does not hold printable ASCII.
+    /// The first offset at or after `start` that does not hold printable ASCII.
     ///
-    /// Whole blocks first, without a branch in them, so that the compiler compares many bytes in one instruction. (With
-    /// a comparison in the loop instead of a maximum it makes branches of it.)
+    /// Whole blocks come first, in a loop without branches, which the compiler vectorises. A comparison instead of the
+    /// maximum would prevent that.
     fileprivate func skippingPrintableASCII(from start: Int) -> Int {
         let blockLength = 32
         var index = start
@@ -149,14 +148,14 @@ extension Span<UInt8> {
     }
 }
 
-/// Checks UTF-8 byte by byte, by the table of well-formed sequences (Unicode 16, table 3-7).
+/// Validates UTF-8 byte by byte, by the table of well-formed sequences (Unicode 16, table 3-7).
 struct UTF8Check: Sendable {
     private var missing: UInt8 = 0
-    /// What the next byte of a sequence may be; narrower than `80...BF` after some first bytes.
+    /// The bounds of the next byte of a sequence; narrower than `80...BF` after some first bytes.
     private var lower: UInt8 = 0x80
     private var upper: UInt8 = 0xBF
 
-    /// In the middle of a sequence.
+    /// Whether a sequence is incomplete.
     var isExpectingMore: Bool { missing > 0 }
 
     /// Whether the text is still well-formed after `byte`.
@@ -223,10 +222,10 @@ extension Span<UInt8> {
         return index
     }
 
-    /// What somebody sent, cut to what a message can hold, between quotation marks.
+    /// The received text in quotes, cut to the length that a message can hold.
     func quoted(_ range: Range<Int>) -> String {
         guard range.count > quoteLengthLimit else { return "\"\(text(range))\"" }
-        // A cut in the middle of a character would mend to a replacement character.
+        // A cut inside a character would leave a replacement character.
         var end = range.lowerBound + quoteLengthLimit
         while end > range.lowerBound, self[end] & 0xC0 == 0x80 { end -= 1 }
         return "\"\(text(range.lowerBound..<end))…\""

@@ -1,16 +1,16 @@
 public import TelltaleModel
 
-/// What a server says first (protocol.md §2).
+/// The first line from a server (Protocols/Line/line-protocol.md §3).
 public struct Greeting: Hashable, Sendable {
-    /// The lineage of the history.
+    /// The identity of the server's history.
     public var epoch: UInt64
     /// The newest durable commit.
     public var sequence: Int64
     /// The server's clock.
     public var now: Timestamp
-    /// How many times as fast as real time that clock runs; told unless it is 1.
+    /// The speed of the server's clock relative to real time; written unless it is 1.
     public var speed = 1.0
-    /// Milliseconds of silence after which the server sends a `MARK`.
+    /// The silence after which the server sends a `MARK`, in milliseconds.
     public var heartbeat: Int
     public var lineLengthLimit = WireLimits.lineLength
     public var authentication = "none"
@@ -26,14 +26,14 @@ public struct Greeting: Hashable, Sendable {
     }
 }
 
-/// Why a server says that it closes a connection.
+/// The reason that a server gives before it closes a connection.
 public enum ByeCode: String, CaseIterable, Hashable, Sendable {
-    /// It is going down, or restarting: come back after a random wait.
+    /// The server is shutting down or restarting. The client reconnects after a random wait.
     case drain = "shutting_down"
 }
 
 extension LineWriter {
-    /// The version of the protocol, which changes only on a break.
+    /// The version of the protocol. It changes only with an incompatible change.
     public static let protocolVersion = 1
 
     public mutating func greeting(_ greeting: Greeting) {
@@ -58,27 +58,27 @@ extension LineWriter {
         if let id { attribute("id", id) }
     }
 
-    /// The attributes that the request's verb does not know.
+    /// Writes the attributes that the request's verb does not know.
     public mutating func ignored(_ names: [String]) { attribute("ignored", joined: names) }
 
-    /// An `OK` that says nothing but what was ignored.
+    /// Writes an `OK` without a result.
     public mutating func ok(id: String?, ignored names: [String]) {
         beginOK(id: id)
         ignored(names)
         end()
     }
 
-    /// What became of an event.
+    /// Writes the result of an event.
     ///
     /// - Parameters:
-    ///   - rev: The key's `rev` after it; `nil` where the key does not exist.
-    ///   - state: Where the machine is after it.
-    ///   - isOldEnd: An `end` that was older than the newest event, and taken nevertheless.
+    ///   - rev: The key's `rev` after the event; `nil` if the key does not exist.
+    ///   - state: The machine's state path after the event.
+    ///   - isOldEnd: Whether an `end` older than the newest event was applied all the same.
     public mutating func ok(
         id: String?, verdict: Verdict, rev: Int64?, state: String?, isOldEnd: Bool = false, ignored names: [String]
     ) {
         beginOK(id: id)
-        // Once for every event, so without a piece more than it takes.
+        // Written for every event, so it avoids the general attribute path.
         append(" verdict=")
         buffer.append(verdict.rawValue)
         if let rev {
@@ -116,7 +116,7 @@ extension LineWriter {
         end()
     }
 
-    /// - Parameter wait: Of a drain: the bounds, in milliseconds, of the random wait before reconnecting.
+    /// - Parameter wait: The bounds of the random wait before reconnecting, in milliseconds; for a drain.
     public mutating func bye(_ code: ByeCode, wait: ClosedRange<Int>? = nil) {
         append("BYE")
         attribute("code", code.rawValue)
@@ -128,7 +128,7 @@ extension LineWriter {
         end()
     }
 
-    /// One `#` line for each line of `text`.
+    /// Writes one `#` line for each line of `text`.
     public mutating func comment(_ text: String) {
         buffer.append(UInt8(ascii: "#"))
         buffer.append(UInt8(ascii: " "))

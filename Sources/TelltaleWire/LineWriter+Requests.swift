@@ -1,11 +1,11 @@
 internal import TelltaleModel
 
 extension LineWriter {
-    /// One request line: what ``RequestParser`` reads back as the same command.
+    /// Writes one request line that ``RequestParser`` parses into an equal command.
     ///
     /// - Parameters:
-    ///   - id: Comes back on the reply.
-    ///   - cursor: For `SUB`, instead of the command's own: as the server gave it, byte for byte.
+    ///   - id: Returned in the reply.
+    ///   - cursor: For `SUB`, replaces the command's cursor: the text from the server, byte for byte.
     /// - Precondition: The command is not ``Command/refused(_:)``, which is no request.
     public mutating func request(_ command: Command, id: String? = nil, resumingFrom cursor: String? = nil) {
         switch command {
@@ -91,7 +91,7 @@ extension LineWriter {
         optional("placement", subscribe.placement)
     }
 
-    /// Names are the caller's, so they are not `StaticString`s.
+    /// The names are given by the caller, so they are no `StaticString`s.
     private mutating func write(_ traits: [Attribute]) {
         begin(.trait)
         for trait in traits { word("\(trait.name)=\(trait.value)") }

@@ -1,14 +1,15 @@
 public import TelltaleModel
 
-/// What the head of a row says: whose newest state it is, and what was folded into it (protocol.md §4).
+/// The attributes of a row: its key and position, and the commits that were folded into it
+/// (Protocols/Line/line-protocol.md §5).
 public struct RowHead: Sendable {
-    /// Why commits were folded.
+    /// The reason why commits were folded.
     public enum Fold: String, CaseIterable, Hashable, Sendable {
-        /// The reader was busy taking earlier bytes.
+        /// The reader had not taken earlier bytes.
         case slow
-        /// The subscription wanted no more lines a second.
+        /// The subscription limited its lines per second.
         case rate
-        /// The reader was away.
+        /// The reader was disconnected.
         case resume
     }
 
@@ -16,13 +17,13 @@ public struct RowHead: Sendable {
     public var subscription: Int
     public var key: Key
     public var rev: Int64
-    /// Given when it advanced.
+    /// Set if the cursor advanced.
     public var cursor: Cursor?
-    /// How many commits were folded into this row.
+    /// The number of commits that were folded into this row.
     public var skip = 0
-    /// Told whenever it is set; a resume's rows have it with or without a ``skip``.
+    /// Written whenever it is set; the rows of a resume have it with or without a ``skip``.
     public var why: Fold?
-    /// Milestones that found no room, by the states' names.
+    /// The states of milestones that were dropped for lack of room.
     public var missed: [String] = []
 
     public init(subscription: Int, key: Key, rev: Int64) {
@@ -32,39 +33,39 @@ public struct RowHead: Sendable {
     }
 }
 
-/// Why a key left a view.
+/// The reason why a key left a view.
 public enum DeletionReason: String, CaseIterable, Hashable, Sendable {
     case dismissed, hidden, removed
 }
 
-/// Why a cursor was not good.
+/// The reason why a cursor was rejected.
 public enum ResetReason: String, CaseIterable, Hashable, Sendable {
-    /// It is from another history.
+    /// The cursor is from another history.
     case epoch
-    /// It was given to another selection.
+    /// The cursor is for another selection.
     case selection
-    /// What was removed since then is no longer known.
+    /// Deletions since the cursor are no longer recorded.
     case expired
-    /// It is ahead of this history.
+    /// The cursor is ahead of this history.
     case future
 }
 
 extension LineWriter {
-    /// - Parameter body: One JSON object, encoded, which many rows may share.
+    /// - Parameter body: One JSON object as text, which many rows may share.
     public mutating func snapshot(_ head: RowHead, body: [UInt8]) {
         append("SNAP")
         write(head)
         row(body, missed: head.missed)
     }
 
-    /// - Parameter body: One JSON object, encoded, which many rows may share.
+    /// - Parameter body: One JSON object as text, which many rows may share.
     public mutating func update(_ head: RowHead, body: [UInt8]) {
         append("UPD")
         write(head)
         row(body, missed: head.missed)
     }
 
-    /// `why=` says why the key left; ``RowHead/why`` is not told.
+    /// Writes a deletion. `why=` is the reason given here; ``RowHead/why`` is ignored.
     public mutating func deletion(_ head: RowHead, why: DeletionReason) {
         append("DEL")
         write(head.subscription, head.key, head.rev)
@@ -88,7 +89,7 @@ extension LineWriter {
         end()
     }
 
-    /// A sign of life, and one subscription's cursor where it advanced.
+    /// Writes a heartbeat, with one subscription's cursor if it advanced.
     public mutating func mark(now: Timestamp, subscription: Int? = nil, cursor: Cursor? = nil) {
         append("MARK")
         attribute("now", now)
@@ -113,11 +114,11 @@ extension LineWriter {
         end()
     }
 
-    /// One event of a key's past.
+    /// Writes one past event of a key.
     ///
     /// - Parameters:
-    ///   - happenedAt: When it happened, by its sender.
-    ///   - heardAt: When the hub heard of it.
+    ///   - happenedAt: The time of the event at its source.
+    ///   - heardAt: The time at which the server received it.
     public mutating func history(
         key: Key, rev: Int64, happenedAt: Timestamp, heardAt: Timestamp, type: String, verdict: Verdict, body: [UInt8]
     ) {
@@ -141,11 +142,11 @@ extension LineWriter {
         end()
     }
 
-    /// Asks a provider to act.
+    /// Writes a provider's order to act.
     ///
     /// - Parameters:
-    ///   - value: What a toggle is to become; `nil` presses a button.
-    ///   - deadline: When the operation is given up.
+    ///   - value: The value to set on a toggle; `nil` presses a button.
+    ///   - deadline: The time at which the operation is abandoned.
     public mutating func action(operation: String, key: Key, value: Bool?, deadline: Timestamp) {
         append("DO")
         attribute("op", operation)
@@ -159,7 +160,7 @@ extension LineWriter {
         end()
     }
 
-    /// Ends a row whose `missed` milestones are a member of its body.
+    /// Ends a row and adds `missed` milestones as a member of its body.
     private mutating func row(_ body: [UInt8], missed: [String]) {
         guard !missed.isEmpty, body.first == UInt8(ascii: "{") else {
             tail(body)

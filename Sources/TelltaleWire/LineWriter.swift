@@ -1,30 +1,30 @@
 public import TelltaleModel
 
-/// Writes lines of the protocol one behind the other into ``bytes``, without a `String` in between.
+/// Writes lines of the protocol into ``bytes``, without intermediate strings.
 ///
-/// The parts of a line come in its order: ``begin(_:)``, words and attributes, a JSON tail, ``end()``. What every reply
-/// and row needs has a method of its own in `LineWriter+Replies.swift` and `LineWriter+Rows.swift`; whoever writes
-/// requests uses the parts.
+/// The parts of a line are written in order: ``begin(_:)``, words and attributes, a JSON tail, ``end()``. Every reply
+/// and row has a method of its own in `LineWriter+Replies.swift` and `LineWriter+Rows.swift`; requests are in
+/// `LineWriter+Requests.swift`.
 public struct LineWriter: ~Copyable, Sendable {
     var buffer = ByteBuffer()
 
     public init() {}
 
-    /// What was written.
+    /// A copy of the bytes written so far.
     public var bytes: [UInt8] { buffer.array }
-    /// How many ``bytes`` there are.
+    /// The number of ``bytes``.
     public var count: Int { buffer.count }
     public var isEmpty: Bool { buffer.isEmpty }
 
-    /// What was written from `position` on.
+    /// A copy of the bytes from offset `position` on.
     public func bytes(from position: Int) -> [UInt8] {
         buffer.bytes(from: position)
     }
 
-    /// Forgets what was written.
+    /// Discards all bytes.
     public mutating func removeAll() { buffer.removeAll(from: 0) }
 
-    /// Appends what was written to `bytes`, and begins anew.
+    /// Appends the bytes to `bytes` and empties the writer.
     public mutating func move(to bytes: inout [UInt8]) {
         buffer.move(to: &bytes)
     }
@@ -36,16 +36,16 @@ public struct LineWriter: ~Copyable, Sendable {
 
     public mutating func begin(_ verb: Verb) { buffer.append(verb.rawValue) }
 
-    /// A positional word: visible ASCII without a `=`, such as a key or a pattern.
+    /// Writes a positional word: visible ASCII without a `=`, such as a key or a pattern.
     public mutating func word(_ word: String) {
         buffer.append(UInt8(ascii: " "))
         appendValue(word)
     }
 
-    /// An attribute with a value that is a word by itself.
+    /// Writes an attribute whose value is a single word.
     ///
-    /// What no value may hold is mended, so that no text from elsewhere can end a line or begin another word: a byte
-    /// that is not visible ASCII becomes `?`, and an empty value `-`.
+    /// Invalid bytes are replaced, so that no external text can end the line or begin another word: a byte that is not
+    /// visible ASCII becomes `?`, and an empty value becomes `-`.
     public mutating func attribute(_ name: StaticString, _ value: String) {
         beginAttribute(name)
         appendValue(value)
@@ -70,9 +70,9 @@ public struct LineWriter: ~Copyable, Sendable {
         buffer.append(value.text)
     }
 
-    /// Names and other values joined by commas, as many as a value may hold (``WireLimits/valueLength``).
+    /// Writes values joined by commas, as many as fit in a value (``WireLimits/valueLength``).
     ///
-    /// Nothing is written when there are none.
+    /// Writes nothing if there are none.
     public mutating func attribute(_ name: StaticString, joined values: [String]) {
         guard !values.isEmpty else { return }
         beginAttribute(name)
@@ -85,7 +85,7 @@ public struct LineWriter: ~Copyable, Sendable {
         }
     }
 
-    /// A JSON object that is already text: compact, so without a line break.
+    /// Writes a JSON object that is already compact text, without a line break.
     public mutating func tail(_ json: [UInt8]) {
         buffer.append(UInt8(ascii: " "))
         buffer.append(json)

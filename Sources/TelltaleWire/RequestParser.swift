@@ -1,25 +1,25 @@
 import TelltaleModel
 
-/// Reads request lines, one at a time, without a memory of earlier ones.
+/// Parses request lines, one at a time, without state between lines.
 ///
-/// Keeps the buffers of its JSON parser. Not thread-safe; one a thread.
+/// Keeps the buffers of its JSON parser. Not thread-safe: use one parser per thread.
 public final class RequestParser {
     private let json = JSONParser()
 
     public init() {}
 
-    /// Understands one line, as ``LineDecoder`` delivers it.
+    /// Parses one line, as ``LineDecoder`` delivers it.
     ///
-    /// Never fails: a faulty request is ``Command/refused(_:)``, with its `id=` wherever that can be read.
+    /// Never fails: an invalid request becomes ``Command/refused(_:)``, with its `id=` if that is readable.
     public func parse(_ line: Span<UInt8>) -> Request {
         let (id, command, ignored) = parts(of: line)
         return Request(id: id, command: command, ignored: ignored)
     }
 
-    /// The same, in parts: who takes a ``Request`` apart copies what it holds.
+    /// The same result as a tuple, whose parts the caller takes without copying a ``Request``.
     public func parts(of line: Span<UInt8>) -> (id: String?, command: Command, ignored: [String]) {
         guard let verbEnd = line.verbEnd() else { return (nil, .refused(.noVerb(line)), []) }
-        // A line without a known verb is read like PING, for the sake of its id.
+        // A line with an unknown verb is read like `PING`, to find its id.
         let verb = line.packed(0..<verbEnd, uppercase: true).flatMap(VerbDescription.find)
         var arguments = Arguments(line, behind: verbEnd, of: verb ?? .plain)
         let id = arguments.words[.id].map { line.text($0) }

@@ -1,14 +1,15 @@
 public import TelltaleModel
 
-/// One line from a server, for those who write clients.
+/// One line from a server, as a client parses it.
 ///
-/// Nothing in it is judged: a client ignores verbs and attributes that it does not know (protocol.md §2).
+/// The parser validates no verbs or attributes, because a client ignores those that it does not know
+/// (Protocols/Line/line-protocol.md §3).
 public struct ServerLine: Hashable, Sendable {
     /// `OK`, `UPD`, …; `#` for a line of help, whose text is then the only word.
     public var verb: String
-    /// Words without a `=`, in the order in which they stood.
+    /// Words without a `=`, in their order.
     public var words: [String]
-    /// In the order in which they stood.
+    /// In their order on the line.
     public var attributes: [Attribute]
     /// The JSON object at the end of the line.
     public var tail: JSONObject?
@@ -29,18 +30,18 @@ public struct ServerLine: Hashable, Sendable {
         return value.utf8.span.decimal(0..<value.utf8.count)
     }
 
-    /// Of `LIVE`, `MARK`, `UPD` and `DEL`: where to resume.
+    /// The position to resume from, in `LIVE`, `MARK`, `UPD` and `DEL`.
     public var cursor: Cursor? { self["cur"].flatMap { Cursor($0) } }
 
-    /// Of an `ERR`: its code, `nil` when this client is older than it.
+    /// The code of an `ERR`; `nil` for a code that is unknown to this client.
     public var errorCode: ErrorCode? { self["code"].flatMap { ErrorCode(rawValue: $0) } }
 
-    /// Of an `ERR`: what to tell people.
+    /// The message of an `ERR` for people.
     public var message: String? { tail?["msg"]?.string }
 
-    /// Reads one line, as ``LineDecoder`` delivers it.
+    /// Parses one line, as ``LineDecoder`` delivers it.
     ///
-    /// - Throws: `bad_line` where there is no verb, `bad_json` where the tail is no JSON object.
+    /// - Throws: `bad_line` without a verb, `bad_json` if the tail is no JSON object.
     public init(_ line: Span<UInt8>, parser: JSONParser) throws(WireError) {
         if !line.isEmpty, line[0] == UInt8(ascii: "#") {
             let hasSpace = line.count > 1 && line[1] == UInt8(ascii: " ")
@@ -72,7 +73,7 @@ extension Span<UInt8> {
         firstIndex(of: UInt8(ascii: " "), from: start)
     }
 
-    /// Where the `=` of `name=value` stands; `nil` when the word is no attribute by the grammar of names.
+    /// The offset of the `=` of `name=value`; `nil` if the word is not an attribute by the grammar of names.
     func attributeNameEnd(_ word: Range<Int>) -> Int? {
         guard !word.isEmpty, self[word.lowerBound].isLowercaseLetter else { return nil }
         var index = word.lowerBound + 1

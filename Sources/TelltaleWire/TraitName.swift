@@ -1,8 +1,9 @@
-/// A situation of a device that it may report with `TRAIT` (protocol.md §4). The first value of each is the default.
+/// A property of a device's situation, reported with `TRAIT` (Protocols/Line/line-protocol.md §8). The first value of
+/// each is the default.
 public enum TraitName: String, CaseIterable, Hashable, Sendable {
     case dashboard, foreground, locked, wrist, light, luminance, focus, standby
 
-    /// The values, as they are written; `foreground` takes the name of an app too.
+    /// The possible values as text; `foreground` accepts the name of an app, too.
     public var values: String {
         switch self {
         case .dashboard: "visible|hidden"

@@ -1,8 +1,8 @@
 extension VerbDescription {
-    /// Every verb, in the order in which people meet them.
+    /// Every verb, in the order of `HELP`.
     public static let all: [VerbDescription] = sessions + producers + subscribers + controls + people
 
-    /// A verb without arguments, for reading the `id=` of a line whose verb is unknown.
+    /// A verb without arguments, with which the `id=` of a line with an unknown verb is read.
     static let plain = VerbDescription(.ping, "", example: "")
 
     private static let sessions: [VerbDescription] = [

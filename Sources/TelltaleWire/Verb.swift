@@ -1,4 +1,4 @@
-/// What a client can ask for (protocol.md §2 to §5).
+/// The requests of a client (Protocols/Line/line-protocol.md §12).
 public enum Verb: String, CaseIterable, Hashable, Sendable {
     case hello = "HELLO"
     case event = "EVT"
@@ -24,7 +24,7 @@ public enum Verb: String, CaseIterable, Hashable, Sendable {
     case bye = "BYE"
 }
 
-/// How one verb is written, and what it is for: parsing, `HELP` and the published spec come from this.
+/// The syntax and the purpose of one verb, from which the parser, `HELP` and the published specification are made.
 public final class VerbDescription: Sendable {
     /// The one word without a `=` that a verb may take.
     public struct Positional: Sendable {
@@ -37,23 +37,23 @@ public final class VerbDescription: Sendable {
     }
 
     public struct Attribute: Sendable {
-        /// What stands for the value in a usage line.
+        /// The placeholder for the value in a usage line.
         public let placeholder: String
         public let isRequired: Bool
         public let summary: String
         let name: AttributeName
         let packed: PackedName
 
-        /// As it is written.
+        /// The verb's name on the wire.
         public var text: String { name.rawValue }
     }
 
     public let verb: Verb
     public let summary: String
     public let positional: Positional?
-    /// Beside `id=`, which every request takes.
+    /// The attributes besides `id=`, which every request takes.
     public let attributes: [Attribute]
-    /// What the JSON tail is, or `nil` where none is looked at.
+    /// The description of the JSON tail; `nil` if the verb ignores tails.
     public let tail: String?
     /// Paragraphs for `HELP VERB`.
     public let details: [String]
@@ -75,7 +75,7 @@ public final class VerbDescription: Sendable {
         name = PackedName(verb.rawValue)
     }
 
-    /// `SUB PATTERN [view=VIEW] …`, all in one line.
+    /// `SUB PATTERN [view=VIEW] …`, in one line.
     public var usage: String {
         var parts = [verb.rawValue]
         if let positional { parts.append(positional.isRequired ? positional.text : "[\(positional.text)]") }
@@ -83,13 +83,13 @@ public final class VerbDescription: Sendable {
             let text = "\(attribute.text)=\(attribute.placeholder)"
             parts.append(attribute.isRequired ? text : "[\(text)]")
         }
-        // Its attributes are no fixed ones: HELP lists the situations that there are.
+        // Its attributes are not fixed; `HELP` lists the traits.
         if verb == .trait { parts.append("NAME=VALUE ...") }
         if let tail { parts.append(tail) }
         return parts.joined(separator: " ")
     }
 
-    /// The description of the verb that is written so, in any case.
+    /// The description of the verb with this name, in any case.
     static func find(_ name: PackedName) -> VerbDescription? { all.first { $0.name == name } }
 }
 
@@ -104,7 +104,7 @@ extension VerbDescription.Positional {
     }
 }
 
-/// Every attribute that some request knows, but for the names of `TRAIT`.
+/// Every attribute of some request, except the names of `TRAIT`.
 enum AttributeName: String, CaseIterable, Sendable {
     case id, type, src, eid, at, ver, view, from, rate, placement, sub, rev, value, op, code, client, surface, account,
         device, caps, hb
@@ -113,7 +113,7 @@ enum AttributeName: String, CaseIterable, Sendable {
 
     static let packedID = PackedName("id")
 
-    /// A dense number: 0 for the first case.
+    /// A dense number, 0 for the first case.
     var slot: Int {
         switch self {
         case .id: 0

@@ -1,6 +1,6 @@
 public import TelltaleModel
 
-/// Every error code of the protocol. Stable, and never reused (protocol.md §6).
+/// Every error code of the protocol. Codes are stable and never reused (Protocols/Line/line-protocol.md §10).
 public enum ErrorCode: String, CaseIterable, Hashable, Sendable {
     case badLine = "bad_line"
     case lineTooLong = "line_too_long"
@@ -33,7 +33,7 @@ public enum ErrorCode: String, CaseIterable, Hashable, Sendable {
     case versionUnsupported = "version_unsupported"
     case `internal`
 
-    /// The server closes after this line.
+    /// Whether the server closes the connection after this line.
     public var isFatal: Bool {
         switch self {
         case .badLine, .lineTooLong, .badUTF8, .storageFailed, .versionUnsupported: true
@@ -45,7 +45,7 @@ public enum ErrorCode: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Whether, and after what, the same request makes sense again.
+    /// Whether the same request can succeed later, and after which change.
     public var retry: Retry {
         switch self {
         case .badLine, .lineTooLong, .badUTF8, .badJSON, .badAttribute, .badKey, .badPattern, .badCursor,
@@ -65,12 +65,12 @@ public enum Retry: String, Hashable, Sendable {
     case no, now, later, auth, resync
 }
 
-/// A refusal: what an `ERR` line says.
+/// A refusal: the content of an `ERR` line.
 public struct WireError: Error, Hashable, Sendable {
     public var code: ErrorCode
-    /// For people: what, where, and what to do.
+    /// For people: the fault, its location and the remedy.
     public var message: String
-    /// Further members of the tail, beside `msg`.
+    /// Further members of the tail, besides `msg`.
     public var details: JSONObject
 
     public init(_ code: ErrorCode, _ message: String, details: JSONObject = JSONObject()) {
@@ -79,9 +79,9 @@ public struct WireError: Error, Hashable, Sendable {
         self.details = details
     }
 
-    /// A member of the JSON tail is of another type than it is to be.
+    /// An error for a member of the JSON tail with the wrong type.
     ///
-    /// - Parameter path: Which one: names, with dots between.
+    /// - Parameter path: The names that lead to the member, joined by dots.
     public static func wrongType(at path: String, expected: String) -> WireError {
         var details = JSONObject()
         details["path"] = .string(path)

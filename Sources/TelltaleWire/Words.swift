@@ -1,21 +1,22 @@
 import TelltaleModel
 
-/// A request line cut into its parts: ranges of it, so nothing is copied that nobody reads.
+/// A request line split into its parts, which are ranges of it: a part is copied only when it is read.
 struct Words {
     let verb: VerbDescription
-    /// The word without a `=`, where the verb takes one.
+    /// The word without a `=`, if the verb takes one.
     private(set) var positional: Range<Int>?
-    /// Where the JSON tail begins.
+    /// The offset of the JSON tail.
     private(set) var tail: Int?
-    /// Attributes that the verb does not know; as many as a reply's `ignored=` can hold.
+    /// Attributes that the verb does not know, at most as many as a reply's `ignored=` can hold.
     private(set) var ignored: [String] = []
     /// The pairs of a `TRAIT`.
     private(set) var traits: [Attribute] = []
-    /// The first fault. The words behind it are read nevertheless, for the sake of `id=`.
+    /// The first fault. The words after it are still scanned, to find `id=`.
     private(set) var fault: WireError?
 
     private var ignoredLength = 0
-    /// Where each attribute's value is, by ``AttributeName/slot``; empty = not there, because no value is empty.
+    /// The range of each attribute's value, by ``AttributeName/slot``; empty if the attribute is absent, because no
+    /// value is empty.
     private var values = InlineArray<23, Range<UInt32>>(repeating: 0..<0)
     private let addressOnly = AddressOnly()
 
@@ -24,7 +25,7 @@ struct Words {
         return range.isEmpty ? nil : Int(range.lowerBound)..<Int(range.upperBound)
     }
 
-    /// Cuts what stands behind the verb.
+    /// Splits the line after its verb.
     init(_ line: Span<UInt8>, behind verbEnd: Int, of verb: VerbDescription) {
         self.verb = verb
         cut(line, behind: verbEnd)
@@ -53,7 +54,7 @@ struct Words {
                 verb, "an empty word at byte \(word.lowerBound + 1): one space between words, none at the end")
         }
         guard let equals = line.attributeNameEnd(word) else {
-            // In the word alone: the rest of a line of ten thousand words would be searched for each.
+            // Searched in the word alone: a search of the rest of the line for each word would be quadratic.
             guard line.extracting(word).firstIndex(of: UInt8(ascii: "="), from: 0) < word.count else {
                 return try takePositional(word, of: line)
             }
@@ -79,7 +80,7 @@ struct Words {
             if known == .id, value.count > WireLimits.idLength {
                 throw .attribute(verb, "the value of id= is to be at most \(WireLimits.idLength) bytes")
             }
-            // No line is longer than its limit, which is far below 4 GiB.
+            // A line is limited to far less than 4 GiB.
             values[known.slot] = UInt32(clamping: value.lowerBound)..<UInt32(clamping: value.upperBound)
         } else if verb.verb == .trait, let trait = TraitName(rawValue: line.text(name)) {
             guard !traits.contains(where: { $0.name == trait.rawValue }) else {
@@ -94,7 +95,7 @@ struct Words {
     }
 
     private mutating func ignore(_ name: String) {
-        // The comma counts too. Nothing is compared once the list is full: a line may hold ten thousand names.
+        // The length includes the comma. A full list ends the comparison, because a line may hold thousands of names.
         guard ignoredLength + name.utf8.count + 1 <= WireLimits.valueLength, !ignored.contains(name) else { return }
         ignoredLength += name.utf8.count + 1
         ignored.append(name)
@@ -110,7 +111,7 @@ struct Words {
 }
 
 extension VerbDescription {
-    /// The attribute of that name, when this verb knows it.
+    /// The attribute of that name, if this verb knows it.
     fileprivate func attribute(_ name: PackedName?) -> AttributeName? {
         guard let name else { return nil }
         if name == AttributeName.packedID { return .id }
@@ -124,7 +125,7 @@ extension WireError {
         WireError(.badAttribute, "\(verb.verb.rawValue): \(message)")
     }
 
-    /// A value outside what its attribute takes.
+    /// An error for a value that its attribute does not accept.
     static func value(_ verb: VerbDescription, _ name: String, _ given: String, _ expected: String) -> WireError {
         attribute(verb, "\(name)=\(given) is not taken; write \(name)=\(expected)")
     }

@@ -225,9 +225,10 @@ struct BlockingClientTests {
     @Test func `a server that does not answer is given up`() async throws {
         let failure = try await withServer { _, _ in
         } _: { endpoint -> ClientFailure? in
-            let client = try BlockingClient(
-                to: endpoint, configuration: Self.configuration, timeout: Milliseconds(50))
+            // On a busy machine the greeting itself may take longer than the limit, which ends in the same error.
             do {
+                let client = try BlockingClient(
+                    to: endpoint, configuration: Self.configuration, timeout: Milliseconds(50))
                 _ = try client.request(.stats)
                 return nil
             } catch let failure as ClientFailure {

@@ -339,7 +339,7 @@ struct ReconnectTests {
     }
 
     @Test func `a client that promised heartbeats sends them when it is silent`() {
-        var script = Script { $0.heartbeat = 5000 }
+        var script = Script { $0.heartbeat = .seconds(5) }
         script.introduce()
         script.pass(Milliseconds(4999))
         #expect(script.sent() == [])
@@ -350,7 +350,7 @@ struct ReconnectTests {
     }
 
     @Test func `one heartbeat waits for a socket that takes nothing, and no more behind it`() throws {
-        var script = Script { $0.heartbeat = 5000 }
+        var script = Script { $0.heartbeat = .seconds(5) }
         script.introduce()
         for _ in 0..<4 {
             let deadline = try #require(script.client.deadline)

@@ -111,10 +111,10 @@ struct PropertyTests {
             try each(seed) { run, _ in
                 for event in GeneratedMachine.events + ["unheard", "done.s0"] {
                     var (plain, whole, values) = (run.instance, run.instance, run.values)
-                    guard let result = run.statechart.plainStep(event: event, instance: &plain) else { continue }
+                    guard let result = run.statechart.cachedStep(event: event, instance: &plain) else { continue }
                     plainCount += 1
                     movingCount += result.entries.isEmpty ? 0 : 1
-                    let expected = try run.statechart.wholeStep(
+                    let expected = try run.statechart.uncachedStep(
                         event: event, content: ["n": 1], at: run.time, instance: &whole, values: &values,
                         contentLimit: 4_096)
                     // #expect for each of these would take seconds.
@@ -193,7 +193,7 @@ struct PropertyTests {
                     final("cancelled"),
                 ]))
         var instance = run.instance
-        func lookUp(_ event: String) -> StepResult? { run.statechart.plainStep(event: event, instance: &instance) }
+        func lookUp(_ event: String) -> StepResult? { run.statechart.cachedStep(event: event, instance: &instance) }
         #expect(lookUp("weigh") == nil)
         #expect(lookUp("note")?.verdict == .noop)
         #expect(lookUp("ready")?.verdict == .ignored)

@@ -1,2 +1,2 @@
-/// The settings of the allocator under the daemon, read by jemalloc itself when the process begins: jemalloc(3), TUNING.
+/// The settings of the daemon's allocator, which jemalloc reads when the process starts: jemalloc(3), TUNING.
 extern const char *malloc_conf;

@@ -1,2 +1,2 @@
-/// Asks the processor for the line of memory at `address`, which may be any: nothing is read, and nothing can fault.
+/// Prefetches the cache line at `address`. Any address is allowed: a prefetch reads no value and cannot fault.
 static inline void prefetch_line(unsigned long address) { __builtin_prefetch((const void *)address); }

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/// A reusable simdjson parser. Not thread-safe: one a thread.
+/// A reusable simdjson parser. Not thread-safe: use one parser per thread.
 typedef struct csimdjson_parser csimdjson_parser;
 
 /// simdjson's own representation of a document: a tape of 64-bit words, and a buffer of strings, each preceded by
@@ -26,7 +26,7 @@ void csimdjson_free(csimdjson_parser *parser);
 int csimdjson_parse(csimdjson_parser *parser, const uint8_t *bytes, size_t length, size_t depth_limit,
                     csimdjson_document *document);
 
-/// A sentence in English about an error code of `csimdjson_parse`. Never null, never freed.
+/// The English message for an error code of `csimdjson_parse`. Never null; must not be freed.
 const char *csimdjson_message(int error);
 
 #ifdef __cplusplus

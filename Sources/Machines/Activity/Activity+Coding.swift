@@ -15,14 +15,14 @@ extension Activity.Lifecycle {
 }
 
 extension Activity {
-    /// The form in which snapshots hold it. Its key and its kind are told beside it.
+    /// Encodes the activity for a snapshot, without its key and kind, which the snapshot stores separately.
     public func encode(to writer: inout BinaryWriter) {
-        writer.write(UInt8(2))  // The version of this form.
+        writer.write(UInt8(2))  // The version of this encoding.
         write(to: &writer)
         machine.encode(to: &writer)
     }
 
-    /// A hash of everything that it remembers, the same on every machine: the journal's witness of a transition.
+    /// A hash of the whole state, the same on every machine. The journal stores it to verify transitions on replay.
     public var stateHash: UInt64 {
         var hash = origin.activeHash
         if lifecycle != .active { hash = Self.hash(of: lifecycle, accounts: accounts, attributes: attributes) }
@@ -31,7 +31,7 @@ extension Activity {
         return hash.finalize()
     }
 
-    /// How ``stateHash`` begins: with all of it that stays the same for as long as its life-cycle does.
+    /// The beginning of ``stateHash``, which stays the same within one lifecycle state.
     static func hash(of lifecycle: Lifecycle, accounts: [String], attributes: JSON) -> StableHash {
         var hash = StableHash()
         write(lifecycle, accounts: accounts, attributes: attributes, to: &hash)
@@ -46,7 +46,7 @@ extension Activity {
         writer.write(attributes)
     }
 
-    /// Everything but its machine.
+    /// Writes everything but the machine.
     private func write(to writer: inout some ValueWriter & ~Copyable) {
         Self.write(lifecycle, accounts: accounts, attributes: attributes, to: &writer)
         writeChanging(to: &writer)
@@ -78,14 +78,14 @@ extension Activity {
         writer.write(freshAt)
         writer.write(newestVersion) { $0.write($1) }
         writer.write(newestAt)
-        writer.write(marks) { writer, mark in
+        writer.write(marks.elements) { writer, mark in
             writer.write(mark.account)
             writer.write(mark.isDismissed)
             writer.write(mark.seenRev) { $0.write($1) }
         }
     }
 
-    /// Reads what ``encode(to:)`` wrote for an activity of the same key and kind.
+    /// Decodes an activity that ``encode(to:)`` wrote, for the same key and kind.
     public init(from reader: inout BinaryReader, key: Key, kind: ActivityKind) throws(BinaryError) {
         guard try reader.readByte() == 2 else { throw reader.failure("an activity in a form that is not known here") }
         let code = try reader.readByte()
@@ -122,11 +122,12 @@ extension Activity {
         freshAt = try reader.readTimestamp()
         newestVersion = try reader.readOptional { reader throws(BinaryError) in try reader.readInt64() }
         newestAt = try reader.readTimestamp()
-        marks = try reader.readArray { reader throws(BinaryError) in
-            Mark(
-                account: try reader.readString(), isDismissed: try reader.readBool(),
-                seenRev: try reader.readOptional { reader throws(BinaryError) in try reader.readInt64() })
-        }
+        marks = AccountMarks(
+            try reader.readArray { reader throws(BinaryError) in
+                AccountMarks.Mark(
+                    account: try reader.readString(), isDismissed: try reader.readBool(),
+                    seenRev: try reader.readOptional { reader throws(BinaryError) in try reader.readInt64() })
+            })
         machine = try MachineInstance(from: &reader, statechart: kind.statechart)
     }
 
@@ -136,7 +137,7 @@ extension Activity {
 }
 
 extension Activity: Equatable {
-    /// Equal when key and everything that is remembered are; kinds are compared by identity.
+    /// Compares key and state; kinds are compared by identity.
     public static func == (left: Activity, right: Activity) -> Bool {
         guard left.key == right.key, left.kind === right.kind else { return false }
         var leftWriter = BinaryWriter()

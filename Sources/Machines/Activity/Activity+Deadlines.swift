@@ -3,7 +3,7 @@ public import TelltaleModel
 internal import TelltaleStatechart
 
 extension Activity {
-    /// What falls due next. Of those at one instant the machine's timers go first, and the end last.
+    /// The next due change. At one time, the machine's timers come first and the end last.
     private enum Due {
         case start, machine, stale, end, removal
     }
@@ -21,17 +21,18 @@ extension Activity {
         }
     }
 
-    /// When to call ``deadlineReached(by:settings:isEnabled:)`` next, or `nil` while nothing can fall due: the earliest of
-    /// its start, its machine's timers, going stale, its longest time, and its removal.
+    /// The time of the next call of ``deadlineReached(by:settings:isEnabled:)``: the earliest of the start, the
+    /// machine's timers, the stale date, the longest active time and the removal. `nil` if nothing can become due.
     public var deadline: Timestamp? { next?.time }
 
-    /// Fires the one earliest deadline, if it is due at or before `now`, at its own time.
+    /// Fires the earliest deadline, if it is due at or before `now`, at its own time.
     ///
-    /// The owner calls this until it gives `nil`: each deadline is a commit of its own.
+    /// The owner calls this until it returns `nil`; each deadline is a commit of its own.
     ///
-    /// - Parameter isEnabled: Whether its app may show activities; a start that comes when it may not is dropped (L10).
-    /// - Returns: `nil` when nothing was due. A timer whose step the machine refused is dropped, and the outcome says so
-    ///   in ``ActivityOutcome/failure``.
+    /// - Parameter isEnabled: Whether the app may show activities. A start that is due while it may not is dropped
+    ///   (L10).
+    /// - Returns: `nil` if nothing was due. If the machine refused a timer's step, the timer is dropped and the outcome
+    ///   holds ``ActivityOutcome/failure``.
     public mutating func deadlineReached(
         by now: Timestamp, settings: ActivitySettings, isEnabled: Bool = true
     ) -> ActivityOutcome? {
@@ -43,7 +44,7 @@ extension Activity {
                 remove(at: time, &outcome)
                 break
             }
-            // They are told now, when there is somebody to tell; those of the states that it is in are among them.
+            // The milestones passed while pending are announced now, those of the active states included.
             outcome.milestones = scheduled?.milestones ?? []
             let alert = scheduled?.alert ?? stateAlert(of: machine.configuration(in: kind.statechart))
             scheduled = nil
@@ -73,7 +74,8 @@ extension Activity {
                 dueBy: machineTime(time), instance: &stepped, values: &values,
                 contentLimit: settings.byteCountLimit)
             guard let fired else {
-                // It said that it had something to do. Not to be asked again for ever, it is to have nothing.
+                // The machine reported a deadline and fired nothing. Its timers are cancelled, so that they do not stay
+                // due for ever.
                 machine.cancelDeadlines()
                 return ActivityOutcome(.ignored)
             }
@@ -97,8 +99,9 @@ extension Activity {
         return outcome
     }
 
-    /// A timer entered another state. That is no news from the publisher: what is stale stays stale, and the kind's own
-    /// time still counts from the last event; a state's own time counts from its entry.
+    /// Updates the stale date after a timer entered another state. A timer is no event from the publisher: a stale
+    /// activity stays stale, and the kind's stale time still counts from the last event. A state's own stale time
+    /// counts from its entry.
     private mutating func rearm(at time: Timestamp) {
         guard staleDate == nil else { return }
         staleAt = ownStale.map { time + $0 } ?? kind.stale.map { freshAt + $0 }

@@ -3,19 +3,19 @@ public import TelltaleModel
 internal import TelltaleStatechart
 
 extension Activity {
-    /// Every active state's path, outermost first.
+    /// The paths of all active states, outermost first.
     public var configuration: [String] { machine.configuration(in: kind.statechart).map { path(of: $0) } }
 
     /// The paths of the innermost active states, in the order of regions.
     public var statePaths: [String] { machine.leaves(in: kind.statechart).map { path(of: $0) } }
 
-    /// `state=` of a reply, and of the full row: the innermost active path, several joined by a comma.
+    /// `state=` of a reply and of the full row: the innermost active paths, joined by commas.
     public var statePath: String {
         if let leaf = machine.loneLeaf(in: kind.statechart) { return path(of: leaf) }
         return statePaths.joined(separator: ",")
     }
 
-    /// What templates can read of it.
+    /// The values that templates can read.
     public var templateContext: TemplateContext {
         let leaf = machine.firstLeaf(in: kind.statechart)
         let state = leaf.map { kind.statechart.states[$0.rawValue].key } ?? ""
@@ -24,9 +24,9 @@ extension Activity {
             stateTitle: leaf.map { traits(of: $0).title } ?? state, progress: progress)
     }
 
-    /// Appends the body of a `view=full` row (protocol.md §8): one object.
+    /// Appends the body of a `view=full` row (Protocols/Line/line-protocol.md §6) as one object.
     ///
-    /// While pending, `startedAt` is the moment at which it will start.
+    /// While the activity is pending, `startedAt` is the time at which it will start.
     public func writeFullRow(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("kind", String(key.kind))

@@ -2,36 +2,29 @@ public import Kinds
 public import TelltaleModel
 internal import TelltaleStatechart
 
-/// One live activity, from its announcement until it has left every screen.
+/// One live activity, from its start until it has left every screen.
 ///
-/// A value without a clock: events and deadlines come with their time. Its rows are table 2.1 of the domain's rules,
-/// and `Protocols/Machines/activity.table` runs them.
+/// A value without a clock: events and deadlines carry their time. Its transitions are table 2.1 of
+/// Protocols/Surfaces/rules.md, and `Protocols/Machines/activity.table` tests them.
 public struct Activity: Sendable {
     /// ActivityKit's five states.
     public enum Lifecycle: String, CaseIterable, Hashable, Sendable {
-        /// Scheduled; nothing is shown before its start.
+        /// Scheduled. Nothing is shown before its start.
         case pending
         /// Shown, and current.
         case active
-        /// Shown as out of date: its publisher promised an update that did not come.
+        /// Shown as out of date: an update that its publisher promised did not arrive.
         case stale
-        /// Shows its last content until ``Activity/removeAt``, frozen.
+        /// Ended. Shows its last content, frozen, until ``Activity/removeAt``.
         case ended
-        /// Gone from every screen. Final.
+        /// Removed from every screen. Final.
         case dismissed
     }
 
-    /// What one account's devices did with it.
-    struct Mark: Hashable, Sendable {
-        var account: String
-        var isDismissed = false
-        var seenRev: Int64?
-    }
-
-    /// What a pending one has to tell when it starts.
+    /// The alert and the milestones that a pending activity reports when it starts.
     struct ScheduledStart: Hashable, Sendable {
         var alert: ActivityAlert
-        /// Those that it passed before anybody saw it, oldest first.
+        /// The milestones passed before the start, oldest first.
         private(set) var milestones: [ActivityOutcome.Milestone] = []
 
         init(alert: ActivityAlert, milestones: [ActivityOutcome.Milestone] = []) {
@@ -39,7 +32,8 @@ public struct Activity: Sendable {
             self.milestones = milestones
         }
 
-        /// As many as a subscription keeps for a slow reader; the oldest go first.
+        /// The number of milestones kept, which equals a subscription's limit for a slow reader. The oldest are dropped
+        /// first.
         private static let milestoneLimit = 64
 
         mutating func pass(_ new: [ActivityOutcome.Milestone]) {
@@ -47,15 +41,16 @@ public struct Activity: Sendable {
         }
     }
 
-    /// What it was started with, and keeps. Behind one reference: an activity is copied with every event.
+    /// The properties that never change after the start. A class, because an activity is copied for every event.
     final class Origin: Sendable {
         let key: Key
         let kind: ActivityKind
         let accounts: [String]
         let attributes: JSON
-        /// As compact JSON.
+        /// In bytes of compact JSON.
         let attributesByteCount: Int
-        /// What ``Activity/stateHash`` begins with while it is active: so long a text would else be read with every event.
+        /// The beginning of ``Activity/stateHash`` while the activity is active, cached to avoid hashing the attributes
+        /// for every event.
         let activeHash: StableHash
 
         init(key: Key, kind: ActivityKind, accounts: [String], attributes: JSON) {
@@ -72,9 +67,9 @@ public struct Activity: Sendable {
 
     public var key: Key { origin.key }
     public var kind: ActivityKind { origin.kind }
-    /// `for=`: whose devices may show it, sorted; empty = everybody's.
+    /// `for=`: the accounts whose devices may show the activity, sorted; empty for all accounts.
     public var accounts: [String] { origin.accounts }
-    /// It is meant for every account.
+    /// Whether the activity is for all accounts.
     public var isForEverybody: Bool { origin.accounts.isEmpty }
     /// The static data, an object.
     public var attributes: JSON { origin.attributes }
@@ -83,53 +78,53 @@ public struct Activity: Sendable {
     public internal(set) var lifecycle: Lifecycle
     /// The content state, an object.
     public internal(set) var content: JSON
-    /// The relevance score; `nil` = 0.
+    /// The relevance score; `nil` means 0.
     public internal(set) var score: Double?
-    /// The fraction that the current states give, or the last one that any gave.
+    /// The fraction of the active states, or the last one that any state gave.
     public internal(set) var progress: Double?
-    /// When it became active; while pending, when it will.
+    /// The time at which it became active, or while pending, at which it will.
     public internal(set) var startedAt: Timestamp
-    /// When an event or a timer of its machine last changed it.
+    /// The time of the last change by an event or by a timer of its machine.
     public internal(set) var updatedAt: Timestamp
-    /// When it goes stale, or went stale.
+    /// The time at which it becomes or became stale.
     public internal(set) var staleAt: Timestamp?
     public internal(set) var endedAt: Timestamp?
-    /// When an ended one leaves, or a dismissed one left.
+    /// The time at which an ended activity is removed, or a dismissed one was.
     public internal(set) var removeAt: Timestamp?
     public internal(set) var lastAlertAt: Timestamp?
-    /// Its last change came with an alert.
+    /// Whether the last change came with an alert.
     public internal(set) var isAlerting = false
-    /// Stale from the start: no surface shows it before it becomes active (table 2.1, L3).
+    /// Whether it was stale from the start. No surface shows it before it becomes active (Protocols/Surfaces/rules.md
+    /// 2.1, L3).
     public internal(set) var isWithheld = false
 
-    /// The memory of the kind's machine.
+    /// The state of the kind's machine.
     var machine: MachineInstance
-    /// When a scheduled one was scheduled. Its machine stands still from then until the start, so that the timers of its
-    /// states count from the start.
+    /// The time at which a scheduled activity was posted. Its machine's clock stands still from then until the start,
+    /// so that the timers of its states count from the start.
     var scheduledAt: Timestamp?
-    /// What to say at the start of a pending one.
+    /// The announcements to make when a pending activity starts.
     var scheduled: ScheduledStart?
-    /// An event's own stale date, as long as it stands.
+    /// The stale date that an event gave, as long as it applies.
     var staleDate: Timestamp?
-    /// When the last event that was applied, or a noop, was taken.
+    /// The time of the last event whose verdict was applied or noop.
     var freshAt: Timestamp
     var newestVersion: Int64?
     var newestAt: Timestamp
-    /// In the order of accounts.
-    var marks: [Mark] = []
+    var marks = AccountMarks()
     private let addressOnly = AddressOnly()
 }
 
 extension Activity {
-    /// Begins an activity under a key that has none, or whose last one is dismissed.
+    /// Starts an activity under a key that has none, or whose last one is dismissed.
     ///
     /// - Parameters:
-    ///   - event: `started`, or a domain event that the kind lists under `startsOn`, which is then taken too: one commit,
-    ///     verdict `applied` whatever the machine makes of it.
-    ///   - accounts: Those of `for=`; empty = everybody.
-    /// - Returns: No activity where the event is `ignored` (its `at=` is too far ahead).
-    /// - Throws: ``ActivityRejection/notStarted`` where the event starts nothing, and whatever speaks against this one.
-    ///   Limits of a person are the owner's to check (``ActivityCounts``).
+    ///   - event: `started`, or a domain event that the kind lists under `startsOn`. Such an event is then also taken
+    ///     by the machine in the same commit, and its verdict is `applied` whatever the machine does.
+    ///   - accounts: The accounts of `for=`; empty for all accounts.
+    /// - Returns: No activity if the event is `ignored` because its `at=` is too far ahead.
+    /// - Throws: ``ActivityRejection/notStarted`` if the event starts nothing, or another ``ActivityRejection``. The
+    ///   caller checks the limits per account (``ActivityCounts``).
     public static func start(
         key: Key, kind: ActivityKind, event: ActivityEvent, accounts: [String], settings: ActivitySettings,
         at now: Timestamp
@@ -194,16 +189,16 @@ extension Activity {
         return (activity, outcome)
     }
 
-    /// Takes one event.
+    /// Applies one event.
     ///
-    /// The owner fires every deadline that is due at or before `now` first. A `started` is `ignored` here; on a dismissed
-    /// activity the owner begins a new one instead (``isReplaced(by:)``).
+    /// The owner first fires every deadline that is due at or before `now`. A `started` is `ignored`; for a dismissed
+    /// activity the owner starts a new one instead (``isReplaced(by:)``).
     ///
-    /// - Throws: ``ActivityRejection``; the activity is as it was.
+    /// - Throws: ``ActivityRejection``; the activity is then unchanged.
     public mutating func apply(
         _ event: ActivityEvent, settings: ActivitySettings, at now: Timestamp
     ) throws(ActivityRejection) -> ActivityOutcome {
-        // What may throw does so before anything is changed: no copy is needed to go back to.
+        // Each case throws before it changes anything, so no copy is needed to restore.
         switch event.change {
         case .dismissed(let account): return try dismiss(account: account, settings: settings, at: now)
         case .seen(let account, let rev): return try see(account: account, rev: rev, settings: settings)
@@ -226,16 +221,16 @@ extension Activity {
             guard !isOld || settings.acceptsOldEnd else { return ActivityOutcome(.stale) }
             return try takeEnd(event, isOld: isOld, settings: settings, at: now)
         case .started, .updated, .ended, .dismissed, .seen:
-            return ActivityOutcome(.ignored)  // The last two are taken above.
+            return ActivityOutcome(.ignored)  // The switch above handled the last two.
         }
     }
 
-    /// Whether this event begins a new activity in the place of this one.
+    /// Whether this event starts a new activity that replaces this one.
     public func isReplaced(by event: ActivityEvent) -> Bool { lifecycle == .dismissed && event.change == .started }
 }
 
 extension Activity {
-    /// Asks the processor for what every event looks at, and what does not lie in the activity itself.
+    /// Prefetches the memory outside the value that every event reads.
     package func prefetchParts() {
         MemoryAddress(of: origin).prefetch(byteCount: 88)
         guard case .object(let object) = content else { return }
@@ -252,7 +247,7 @@ extension Activity {
         return happenedAt - now > settings.aheadLimit
     }
 
-    /// Older than the newest event taken; an equal one is not.
+    /// Whether the event is older than the newest one that was applied. An equally old event is not.
     func isOlder(_ event: ActivityEvent, at now: Timestamp) -> Bool {
         if let version = event.version, let newestVersion, version < newestVersion { return true }
         return (event.happenedAt ?? now) < newestAt

@@ -1,20 +1,20 @@
 public import TelltaleModel
 
-/// A fact about one live activity, as somebody told it.
+/// An event for one live activity, as its source reported it.
 public struct ActivityEvent: Hashable, Sendable {
-    /// What happened.
+    /// The change that the event reports.
     public enum Change: Hashable, Sendable {
         /// `type=start`.
         case started
-        /// `type=update`: replaces the content, and clears the stale date and the score that it does not name.
+        /// `type=update`: replaces the content, and clears the stale date and the score unless it gives them.
         case updated
         /// `type=end`.
         case ended
-        /// Every other type: a domain event for the kind's machine, under the name that the sender used.
+        /// Every other type: a domain event for the kind's machine, under the name that the source used.
         case happened(String)
-        /// The person of this account swiped it away.
+        /// A person of this account swiped the activity away.
         case dismissed(account: String)
-        /// The person of this account saw the row of `rev`, alert and all.
+        /// A person of this account saw the row of commit `rev`, with its alert.
         case seen(account: String, rev: Int64)
     }
 
@@ -22,7 +22,7 @@ public struct ActivityEvent: Hashable, Sendable {
     public var details: EventDetails
     /// `ver=`: the source's version number of this key.
     public var version: Int64?
-    /// `at=`: when it happened; `nil` = when it was received.
+    /// `at=`: the time of the event at its source; `nil` for the time of its receipt.
     public var happenedAt: Timestamp?
 
     public init(
@@ -34,7 +34,7 @@ public struct ActivityEvent: Hashable, Sendable {
         self.happenedAt = happenedAt
     }
 
-    /// The event of `EVT … type=TYPE`.
+    /// Makes the event of `EVT … type=TYPE`.
     public init(
         type: String, details: EventDetails = EventDetails(), version: Int64? = nil, happenedAt: Timestamp? = nil
     ) {
@@ -49,18 +49,18 @@ public struct ActivityEvent: Hashable, Sendable {
     }
 }
 
-/// What an `EVT` carries in its tail, under Apple's push names (protocol.md §3).
+/// The tail of an `EVT`, under Apple's push names (Protocols/Line/line-protocol.md §4).
 public struct EventDetails: Hashable, Sendable {
-    /// `attributes`: an object; taken at the start alone.
+    /// `attributes`: an object, used at the start only.
     public var attributes: JSON?
     /// `content-state`: an object.
     public var content: JSON?
     public var alert: ActivityAlert?
     /// `stale-date`.
     public var staleDate: Timestamp?
-    /// `dismissal-date`; read by what ends the activity.
+    /// `dismissal-date`, used when the event ends the activity.
     public var dismissalDate: Timestamp?
-    /// `start-date`; taken at the start alone.
+    /// `start-date`, used at the start only.
     public var startDate: Timestamp?
     /// `relevance-score`.
     public var score: Double?
@@ -68,7 +68,7 @@ public struct EventDetails: Hashable, Sendable {
 
     public init() {}
 
-    /// Reads a tail; members that it does not know are left to others.
+    /// Parses a tail. Unknown members are ignored.
     ///
     /// - Throws: ``ActivityRejection/badTail(member:expected:)`` for a member of the wrong type.
     public init(tail: JSONObject) throws(ActivityRejection) {
@@ -94,7 +94,7 @@ public struct EventDetails: Hashable, Sendable {
 
     private static func object(_ name: String, _ value: JSON) throws(ActivityRejection) -> JSON {
         guard case .object(let object) = value else { throw .badTail(member: name, expected: "an object") }
-        // An activity keeps it, and the limit of its size says nothing of what else was in the tail.
+        // The activity stores the object, and the size limit does not cover the rest of the tail that it would retain.
         return .object(object.compacted)
     }
 
@@ -106,11 +106,11 @@ public struct EventDetails: Hashable, Sendable {
     }
 }
 
-/// The words and the sound of an alert: an event's own, or a state's, filled in.
+/// The texts and the sound of an alert, given by an event or rendered from a state's template.
 public struct ActivityAlert: Hashable, Sendable {
     public var title: String
     public var body: String
-    /// A file's name; `nil` = the default sound.
+    /// The name of a sound file; `nil` for the default sound.
     public var sound: String?
 
     public init(title: String, body: String, sound: String? = nil) {
@@ -119,7 +119,7 @@ public struct ActivityAlert: Hashable, Sendable {
         self.sound = sound
     }
 
-    /// `{"title":…,"body":…,"sound":…}`, each of them optional.
+    /// Parses `{"title":…,"body":…,"sound":…}`, each optional.
     public init(_ value: JSON) throws(ActivityRejection) {
         guard case .object(let object) = value else { throw .badTail(member: "alert", expected: "an object") }
         title = try Self.text("title", in: object) ?? ""

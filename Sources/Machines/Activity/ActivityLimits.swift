@@ -1,33 +1,34 @@
 public import TelltaleModel
 
-/// The settings that an activity's decisions depend on, beside those of its kind.
+/// The settings for an activity's decisions, besides those of its kind.
 public struct ActivitySettings: Hashable, Sendable {
-    /// Attributes and content together, in bytes of compact JSON: 4,096, as Apple has it (apple-domain A2).
+    /// The size limit of attributes and content together, in bytes of compact JSON: 4,096, as APNs limits them
+    /// (Protocols/Surfaces/rules.md A2).
     public var byteCountLimit = 4096
-    /// Whether an `end` older than the newest event ends all the same (register Q3: yes).
+    /// Whether an `end` older than the newest event ends the activity all the same (Protocols/Surfaces/rules.md Q3).
     public var acceptsOldEnd = true
-    /// How far ahead of the hub's time an `at=` may be (B4): 8 h.
+    /// The largest lead of an `at=` over the server's time (Protocols/Surfaces/rules.md B4): 8 h.
     public var aheadLimit = Milliseconds.hours(8)
-    /// How many accounts one activity remembers as having dismissed or seen it.
+    /// The largest number of accounts whose dismissals and views one activity stores.
     public var markLimit = 4096
 
     public init() {}
 }
 
-/// How many live activities one person may have; Apple publishes no number (register Q1).
+/// The largest number of live activities per account. Apple publishes no number (Protocols/Surfaces/rules.md Q1).
 public struct ActivityLimits: Hashable, Sendable {
-    /// Of one app.
+    /// Per account and app.
     public var perApp = 5
-    /// Of all apps together.
+    /// Per account, for all apps together.
     public var perAccount = 20
 
     public init() {}
 }
 
-/// Counts the activities that take up room, for each person and app.
+/// Counts the activities that occupy room, per account and app.
 ///
-/// Accounts and apps are the hub's dense numbers. Only activities with `for=` are counted, and only while they are pending,
-/// active or stale (``Activity/occupiedAccounts``).
+/// Accounts and apps are the hub's dense numbers. Only activities with `for=` are counted, and only while they are
+/// pending, active or stale (``Activity/occupiedAccounts``).
 public struct ActivityCounts: Hashable, Sendable {
     private struct Place: Hashable, Sendable {
         var account: Int32
@@ -39,7 +40,7 @@ public struct ActivityCounts: Hashable, Sendable {
 
     public init() {}
 
-    /// Throws unless one more activity of `app` has room with every one of `accounts`.
+    /// - Throws: ``ActivityRejection`` unless every one of `accounts` has room for one more activity of `app`.
     public func check(
         app: Int32, accounts: some Sequence<Int32>, limits: ActivityLimits
     ) throws(ActivityRejection) {

@@ -1,11 +1,11 @@
 public import TelltaleModel
 public import TelltaleStatechart
 
-/// What became of an event, or of a deadline.
+/// The result of an event or of a deadline.
 public struct ActivityOutcome: Hashable, Sendable {
-    /// A state that its kind marks `milestone` was entered.
+    /// The activity entered a state that its kind marks `milestone`.
     public struct Milestone: Hashable, Sendable {
-        /// The state's path, dotted.
+        /// The state's dotted path.
         public var state: String
         public var time: Timestamp
 
@@ -19,17 +19,17 @@ public struct ActivityOutcome: Hashable, Sendable {
     public var effects: ActivityEffects = []
     /// In the order of entry.
     public var milestones: [Milestone] = []
-    /// What to say, where `effects` has ``ActivityEffects/alert``.
+    /// The alert, if `effects` contains ``ActivityEffects/alert``.
     public var alert: ActivityAlert?
-    /// An `end` older than the newest event was taken all the same: `old_end` on its reply.
+    /// Whether an `end` older than the newest event was applied all the same: `old_end` in its reply.
     public var isOldEnd = false
     var guardErrors: GuardErrors?
-    /// A timer whose step was refused; the timer is gone, nothing else changed.
+    /// The error of a timer's step. The timer was dropped, and nothing else changed.
     public var failure: MachineError?
 
-    /// Guards that failed to evaluate, and were false.
+    /// The number of guards that could not be evaluated and counted as false.
     public var guardErrorCount: Int { guardErrors?.count ?? 0 }
-    /// Where the first of them stands in the kind's file.
+    /// The location of the first such guard in the kind's file.
     public var guardErrorLocation: String? { guardErrors?.location }
 
     public init(_ verdict: Verdict, _ effects: ActivityEffects = []) {
@@ -37,16 +37,16 @@ public struct ActivityOutcome: Hashable, Sendable {
         self.effects = effects
     }
 
-    /// Becomes as a step of the machine leaves it, which its activity has yet to make something of.
+    /// Takes over the result of a machine's step, before the activity applies it.
     mutating func take(_ step: StepResult) {
         verdict = step.verdict
         guardErrors = step.guardErrors
     }
 }
 
-/// What a transition asks its owner to do.
+/// The actions that a transition requires of its owner.
 ///
-/// An effect says *that* something is to be done; the activity's state says *what*.
+/// An effect names an action; the activity's state holds the data for it.
 public struct ActivityEffects: OptionSet, Hashable, Sendable {
     public let rawValue: UInt8
 
@@ -54,31 +54,31 @@ public struct ActivityEffects: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// The full row is another one now: the key has a new `rev`, and goes to whoever follows it.
+    /// The full row changed: the key gets a new `rev` and is published to its subscribers.
     public static let publish = Self(rawValue: 1 << 0)
-    /// Draw attention to it.
+    /// The person's attention is required.
     public static let alert = Self(rawValue: 1 << 1)
-    /// Dismissed: nothing more can happen, every view loses it.
+    /// The activity is dismissed: no further transition is possible, and every view removes it.
     public static let retire = Self(rawValue: 1 << 2)
 }
 
-/// Why an event has no effect and is answered with `ERR`; the activity is as it was.
+/// The reason why an event is answered with `ERR`. The activity is unchanged.
 public enum ActivityRejection: Error, Hashable, Sendable, CustomStringConvertible {
-    /// There is no such activity, and this event starts none (`unknown_key`).
+    /// The activity does not exist, and the event does not start one (`unknown_key`).
     case notStarted
-    /// A member of the tail is of the wrong type (`bad_json`).
+    /// A member of the tail has the wrong type (`bad_json`).
     case badTail(member: String, expected: String)
-    /// A `start-date` ahead of now needs an alert (`bad_json`).
+    /// A future `start-date` requires an alert (`bad_json`).
     case alertMissing
-    /// Attributes and content, after the merge, as compact JSON (`too_large`).
+    /// Attributes and content exceed the limit after the merge, in bytes of compact JSON (`too_large`).
     case tooLarge(byteCount: Int, limit: Int)
-    /// The kind's machine could not take it (`machine_error`).
+    /// The kind's machine failed on the event (`machine_error`).
     case machine(MachineError)
-    /// This person has as many activities of this app as they may (`limit_activities`).
+    /// The account has the largest allowed number of activities of this app (`limit_activities`).
     case appLimit(Int)
-    /// This person has as many activities as they may (`limit_activities`).
+    /// The account has the largest allowed number of activities (`limit_activities`).
     case accountLimit(Int)
-    /// More accounts have dismissed or seen it than one activity remembers (`limit_activities`).
+    /// More accounts have dismissed or seen the activity than it can store (`limit_activities`).
     case markLimit(Int)
 
     public var description: String {

@@ -1,17 +1,17 @@
 public import Kinds
 public import TelltaleModel
 
-/// One button: a thing that can be done, once at a time.
+/// One button: an action that runs once at a time.
 ///
-/// protocol.md §5, and rows N1–N23 of Apple's table as `Protocols/Machines/button.table` has them. A button of a kind
-/// with `raises` works without a provider: the event that it sends is all that it does. With a provider, the event is
-/// sent when the provider has done its part.
+/// Its transitions are Protocols/Line/line-protocol.md §9 and rules N1–N23 of Protocols/Surfaces/rules.md, which
+/// `Protocols/Machines/button.table` tests. A button of a kind with `raises` works without a provider: its only effect
+/// is the event that it raises. With a provider, the event is raised after the provider has reported `DONE`.
 public struct Button: Hashable, Sendable {
-    /// The operation that is being performed.
+    /// The operation in progress.
     public struct Flight: Hashable, Sendable {
         public var operation: OperationID
         public var deadline: Timestamp
-        /// Who was told to do it; `nil` while nobody is there.
+        /// The provider that the operation was sent to; `nil` if there is none.
         public var provider: ConnectionNumber?
     }
 
@@ -20,13 +20,13 @@ public struct Button: Hashable, Sendable {
     }
 
     public internal(set) var flight: Flight?
-    /// Presses before then are refused.
+    /// Presses before this time are refused.
     public internal(set) var coolingUntil: Timestamp?
-    /// The connection that acts, for every button of the kind.
+    /// The acting connection, for every button of the kind.
     public internal(set) var provider: ConnectionNumber?
     public internal(set) var last: OperationEnd?
 
-    /// - Parameter provider: Who acts for its kind now.
+    /// - Parameter provider: The connection that acts for the kind now.
     public init(provider: ConnectionNumber? = nil) {
         self.provider = provider
     }
@@ -35,12 +35,13 @@ public struct Button: Hashable, Sendable {
 
     public func isAvailable(kind: ButtonKind) -> Bool { provider != nil || kind.raises != nil }
 
-    /// When to apply ``ButtonEvent/deadlineReached`` next, or `nil` while nothing is due.
+    /// The time at which ``ButtonEvent/deadlineReached`` is next due; `nil` if there is none.
     public var deadline: Timestamp? { flight?.deadline }
 
-    /// Takes an event, and says what is to be done. A rejection leaves everything as it was.
+    /// Applies an event and returns the required actions.
     ///
-    /// - Parameter key: The button's own key, for the id of the activity that it raises an event to.
+    /// - Parameter key: The button's own key, from which the id of the target activity is rendered.
+    /// - Throws: ``ControlRejection``; the button is then unchanged.
     public mutating func apply(
         _ event: ButtonEvent, key: Key, kind: ButtonKind, at time: Timestamp
     ) throws(ControlRejection) -> ControlOutcome {
@@ -75,14 +76,15 @@ public struct Button: Hashable, Sendable {
             return outcome
         case .raiseRefused(let operation, let failure):
             guard last?.operation == operation, last?.result == .confirmed else { return ControlOutcome(.ignored) }
-            // Nothing came of it: that is its result, and it may be tried again at once.
+            // The action had no effect, so its end is reported and it may be pressed again at once.
             var outcome = ControlOutcome(.applied)
             end(operation, .reverted(.failed), failure: failure, key: key, kind: kind, at: time, outcome: &outcome)
             return outcome
         case .restarted:
             var outcome = providerChanged(to: nil, kind: kind)
             guard let flight else { return outcome }
-            // It is not known whether it was done, and doing it twice may do harm: a press is never issued again.
+            // The provider may have acted before the restart, and acting twice may do harm, so a press is never sent
+            // again.
             outcome.verdict = .applied
             end(flight.operation, .reverted(.unavailable), key: key, kind: kind, at: time, outcome: &outcome)
             return outcome
@@ -97,7 +99,7 @@ public struct Button: Hashable, Sendable {
         _ operation: OperationID, key: Key, kind: ButtonKind, at time: Timestamp
     ) throws(ControlRejection) -> ControlOutcome {
         if let flight {
-            // N7: not a toggle; pressing harder does not do it twice.
+            // N7: a press during an operation does not start another.
             var outcome = ControlOutcome(.noop)
             outcome.operation = flight.operation
             return outcome
@@ -142,7 +144,7 @@ public struct Button: Hashable, Sendable {
         kind: ButtonKind, at time: Timestamp, outcome: inout ControlOutcome
     ) {
         flight = nil
-        // What was not done may be tried again at once; what timed out may well have been done.
+        // An action that was not done may be tried again at once; one that timed out may have been done.
         switch result {
         case .confirmed, .reverted(.timeout): coolingUntil = kind.cooldown > .zero ? time + kind.cooldown : nil
         case .reverted, .superseded: coolingUntil = nil
@@ -159,8 +161,8 @@ public struct Button: Hashable, Sendable {
 }
 
 extension ButtonKind.Raises {
-    /// The activity's id: the template filled in over the button's own key, or the operation's id where there is no
-    /// template. What the template gives may be no id at all; who sends the event finds out, and the press has failed.
+    /// The activity's id: the template rendered for the button's own key, or the operation's id without a template. The
+    /// result may be no valid id; the sender of the event then fails the press.
     func activityID(of key: Key, operation: OperationID) -> String {
         guard let id else { return operation.description }
         guard let template = try? Template(id) else { return id }

@@ -1,21 +1,21 @@
-/// What happens to a button.
+/// An event for a button.
 public enum ButtonEvent: Hashable, Sendable {
-    /// A person pressed it (`PRESS`). `operation` names what this press begins.
+    /// A person pressed it (`PRESS`). `operation` is the id of the operation that this press begins.
     case pressed(operation: OperationID, isLocked: Bool)
-    /// Another connection acts now, or nobody (see ``ProviderRoster``).
+    /// The acting connection of the kind changed; `nil` if there is none (see ``ProviderRoster``).
     case providerChanged(to: ConnectionNumber?)
-    /// A provider says that it is there (`REPORT` without a value).
+    /// A provider announced itself (`REPORT` without a value).
     case reported
     /// `DONE op=`.
     case done(OperationID, by: ConnectionNumber)
     /// `FAIL op=`.
     case failed(OperationID, ProviderFailure?, by: ConnectionNumber)
-    /// The event that it raised was not taken, though the operation was called done.
+    /// The event that a finished operation raised was refused.
     case raiseRefused(OperationID, ProviderFailure)
-    /// ``Button/deadline`` has come.
+    /// ``Button/deadline`` is due.
     case deadlineReached
-    /// The daemon was started again: no connection of before is there any more.
+    /// The daemon restarted, and all earlier connections are closed.
     case restarted
-    /// The kind file was read again, and says something else.
+    /// The kind file was reloaded with another definition.
     case kindChanged
 }

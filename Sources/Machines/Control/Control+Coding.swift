@@ -1,6 +1,6 @@
 internal import TelltaleModel
 
-// What toggles and buttons write alike.
+// The encoding of the parts that toggles and buttons share.
 
 extension BinaryWriter {
     mutating func write(_ end: OperationEnd) {

@@ -1,15 +1,15 @@
 public import Kinds
 public import TelltaleModel
 
-/// What a control's machine made of an event.
+/// The result of an event for a control.
 public struct ControlOutcome: Hashable, Sendable {
-    /// `applied`, `noop`, `stale` (a report that is older than what is known), `deferred` (a report that is kept until
-    /// the operation ends or the thing has settled) or `ignored` (a result of an old operation).
+    /// `applied`, `noop`, `stale` (a report older than the known value), `deferred` (a report that is kept until the
+    /// operation ends or the value has settled) or `ignored` (a result of an old operation).
     public var verdict: Verdict
-    /// The operation that a tap began, joined or put in the queue; `nil` when there was nothing to do.
+    /// The operation that a tap began, joined or queued; `nil` if there was nothing to do.
     public var operation: OperationID?
     public var effects: ControlEffects = []
-    /// What is to be done besides, in this order.
+    /// The further actions, in this order.
     public var steps: [ControlStep] = []
 
     public init(_ verdict: Verdict) {
@@ -17,7 +17,7 @@ public struct ControlOutcome: Hashable, Sendable {
     }
 }
 
-/// What a transition asks its owner to do.
+/// The actions without data that a transition requires of its owner.
 public struct ControlEffects: OptionSet, Hashable, Sendable {
     public let rawValue: UInt8
 
@@ -25,26 +25,26 @@ public struct ControlEffects: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// The row is another one now: give the key a new `rev`, and show it to every subscriber.
+    /// The row changed: the key gets a new `rev` and is published to every subscriber.
     public static let publish = Self(rawValue: 1 << 0)
 }
 
-/// An effect that carries something.
+/// An action with its data.
 public enum ControlStep: Hashable, Sendable {
-    /// Tell the provider to act: `DO`.
+    /// Send `DO` to the provider.
     case perform(ControlPerformance)
-    /// An operation is over.
+    /// An operation ended.
     case ended(OperationEnd)
-    /// Send an event to an activity.
+    /// Raise an event for an activity.
     case raise(RaisedEvent)
 }
 
-/// What `DO op= key= action= value= deadline=` says.
+/// The line `DO op= key= action= value= deadline=`.
 public struct ControlPerformance: Hashable, Sendable {
     public var operation: OperationID
     public var action: ControlAction
     public var deadline: Timestamp
-    /// The connection that is to do it.
+    /// The connection that the line is sent to.
     public var provider: ConnectionNumber
 
     public init(
@@ -57,7 +57,7 @@ public struct ControlPerformance: Hashable, Sendable {
     }
 }
 
-/// What a person wants of a control: `SET value=` or `PRESS`.
+/// The action that a person requests of a control: `SET value=` or `PRESS`.
 public enum ControlAction: Hashable, Sendable {
     case set(Bool)
     case press
@@ -75,13 +75,13 @@ public enum ControlAction: Hashable, Sendable {
     }
 }
 
-/// The event that a press sends to an activity, which is started if need be.
+/// The event that a press raises for an activity, which it may start.
 ///
-/// The operation's id makes a good `eid`: it is raised once.
+/// The operation's id serves as `eid`, so that the event is applied once.
 public struct RaisedEvent: Hashable, Sendable {
     public var operation: OperationID
     public var kind: String
-    /// The activity's id, filled in; whatever the template gave, an id or not.
+    /// The rendered id of the activity, which may be no valid id.
     public var id: String
     public var event: String
     public var content: JSON
@@ -97,18 +97,18 @@ public struct RaisedEvent: Hashable, Sendable {
     }
 }
 
-/// Why a tap was refused. Nothing has changed, and its `eid` is not used up.
+/// The reason why a tap was refused. Nothing changed, and its `eid` can be used again.
 public enum ControlRejection: Error, Hashable, Sendable {
-    /// Nobody serves this kind now.
+    /// No provider serves the kind now.
     case unavailable
-    /// The device is locked, and the kind has `requiresAuthentication`: unlock, then ask again.
+    /// The device is locked and the kind has `requiresAuthentication`. The person unlocks it and taps again.
     case locked
     /// The button was pressed a moment ago.
     case cooling(until: Timestamp)
-    /// The screen that the person tapped was out of date.
+    /// The row that the person tapped was out of date.
     case staleRev(have: Int64, want: Int64)
 
-    /// As `Wire` spells it.
+    /// The error code on the wire.
     public var code: String {
         switch self {
         case .unavailable: "unavailable"
@@ -118,7 +118,7 @@ public enum ControlRejection: Error, Hashable, Sendable {
         }
     }
 
-    /// For people: what, and what to do.
+    /// A message for the person: the fault and the remedy.
     public var message: String {
         switch self {
         case .unavailable: "nobody serves this control now; try again later"
@@ -141,11 +141,11 @@ public enum ControlRejection: Error, Hashable, Sendable {
         return details
     }
 
-    /// Refuses to act on a screen that is out of date (`SET … if=`).
+    /// Refuses to act on a row that is out of date (`SET … if=`).
     ///
     /// - Parameters:
-    ///   - seenRev: The `rev` of the row that the person saw; `nil` = did not say.
-    ///   - rev: The control's `rev` now.
+    ///   - seenRev: The `rev` of the row that the person saw; `nil` if the tap does not name it.
+    ///   - rev: The control's current `rev`.
     public static func check(seenRev: Int64?, rev: Int64) throws(ControlRejection) {
         guard let seenRev, seenRev != rev else { return }
         throw .staleRev(have: rev, want: seenRev)

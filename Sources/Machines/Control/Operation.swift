@@ -1,6 +1,6 @@
 public import TelltaleModel
 
-/// One try to change something real: the commit number of the `SET` or `PRESS` that asked for it.
+/// One attempt to change a real device, identified by the commit number of its `SET` or `PRESS`.
 ///
 /// On the wire it is `o` and the number: `o18`.
 public struct OperationID: Hashable, Comparable, Sendable, CustomStringConvertible {
@@ -10,7 +10,7 @@ public struct OperationID: Hashable, Comparable, Sendable, CustomStringConvertib
         self.number = number
     }
 
-    /// `nil` when `text` is not `o` and a canonical decimal number.
+    /// `nil` unless `text` is `o` and a canonical decimal number.
     public init?(_ text: some StringProtocol) {
         guard text.utf8.first == UInt8(ascii: "o"), let number = Int64(text.dropFirst()), number >= 0,
             text == "o\(number)"
@@ -23,25 +23,25 @@ public struct OperationID: Hashable, Comparable, Sendable, CustomStringConvertib
     public static func < (left: OperationID, right: OperationID) -> Bool { left.number < right.number }
 }
 
-/// A connection, by the number that the hub gave it. Numbers are not used twice between two restarts.
+/// A connection, by the number that the hub assigned. A number is used once between two restarts.
 public typealias ConnectionNumber = Int64
 
-/// How an operation ended. Each one ends exactly once (protocol.md §5).
+/// The end of an operation. Each operation ends exactly once (Protocols/Line/line-protocol.md §9).
 public enum OperationResult: Hashable, Sendable {
     public enum Reason: String, CaseIterable, Hashable, Sendable {
-        /// The provider said `FAIL`.
+        /// The provider reported `FAIL`.
         case failed
-        /// The provider was there, and silent until the deadline.
+        /// The provider was connected and did not answer before the deadline.
         case timeout
-        /// The provider did it, and the thing is in another state than was wanted.
+        /// The provider answered with another state than the requested one.
         case overridden
-        /// The provider left, and nobody took over in time.
+        /// The provider disconnected, and no other one took over in time.
         case unavailable
     }
 
     case confirmed
     case reverted(Reason)
-    /// It waited behind another operation, and a newer tap took its place.
+    /// The operation was queued behind another one, and a newer tap replaced it.
     case superseded
 
     /// `confirmed`, `reverted` or `superseded`.
@@ -58,11 +58,11 @@ public enum OperationResult: Hashable, Sendable {
     }
 }
 
-/// The end of an operation, as rows tell it under `last`.
+/// The end of an operation, as rows show it under `last`.
 public struct OperationEnd: Hashable, Sendable {
     public var operation: OperationID
     public var result: OperationResult
-    /// What the provider's `FAIL` said.
+    /// The reason that the provider's `FAIL` gave.
     public var failure: ProviderFailure?
 
     public init(_ operation: OperationID, _ result: OperationResult, failure: ProviderFailure? = nil) {
@@ -71,7 +71,7 @@ public struct OperationEnd: Hashable, Sendable {
         self.failure = failure
     }
 
-    /// Appends `{"op":…,"result":…,"reason":…,"code":…,"message":…}`; what there is not is left out.
+    /// Appends `{"op":…,"result":…,"reason":…,"code":…,"message":…}` without the absent members.
     public func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("op", operation.description)
@@ -83,12 +83,13 @@ public struct OperationEnd: Hashable, Sendable {
     }
 }
 
-/// Why a provider could not do it, in its own words.
+/// The reason for a failure, in the provider's own words.
 public struct ProviderFailure: Hashable, Sendable {
     public let code: String?
     public let message: String?
 
-    /// The longest code and message that are kept, in Unicode scalars. What is longer is cut: rows repeat it to everybody.
+    /// The longest code and message that are kept, in Unicode scalars. A longer one is cut, because rows repeat it to
+    /// every subscriber.
     public static let lengthLimit = 128
 
     public init(code: String?, message: String?) {

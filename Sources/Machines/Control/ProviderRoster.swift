@@ -1,15 +1,15 @@
-/// Who serves one kind, in the order in which they said so. The first one acts, the others stand by.
+/// The connections that serve one kind, in the order in which they registered. The first one acts; the others stand by.
 public struct ProviderRoster: Hashable, Sendable {
     public private(set) var connections: [ConnectionNumber] = []
 
     public init() {}
 
-    /// The connection that acts now, for every control of the kind.
+    /// The acting connection, for every control of the kind.
     public var acting: ConnectionNumber? { connections.first }
 
     public func contains(_ connection: ConnectionNumber) -> Bool { connections.contains(connection) }
 
-    /// - Returns: Whether another one acts now; then every control of the kind must hear
+    /// - Returns: Whether the acting connection changed. Every control of the kind must then receive
     ///   ``ToggleEvent/providerChanged(to:)``.
     public mutating func serve(_ connection: ConnectionNumber) -> Bool {
         guard !connections.contains(connection) else { return false }

@@ -1,13 +1,13 @@
 public import TelltaleModel
 
-/// Remembers which taps have acted, so that a retry does not act again, on any control.
+/// Records the taps that have acted, so that a retry does not act again, on any control.
 ///
-/// Ask ``answer(to:on:action:)`` before anything else is checked, and ``record(_:on:action:operation:at:)`` each tap
-/// that was not refused.
+/// Call ``answer(to:on:action:)`` before any other check, and ``record(_:on:action:operation:at:)`` for each tap that
+/// was not refused.
 public struct TapLedger: Sendable {
-    /// Whose tap it is, and its own name for it.
+    /// The sender of a tap and the sender's id for it.
     public struct Identity: Hashable, Sendable {
-        /// The account; without one the client's name, else the connection.
+        /// The account; without one the client's name, or else the connection.
         public var sender: String
         public var eid: String
 
@@ -19,9 +19,9 @@ public struct TapLedger: Sendable {
 
     public enum Answer: Hashable, Sendable {
         case new
-        /// The first one's operation; `nil` where it had nothing to do.
+        /// The operation of the first tap; `nil` if it had nothing to do.
         case duplicate(OperationID?)
-        /// The same id came with another key or another wish (`dup_mismatch`).
+        /// The same id came with another key or another action (`dup_mismatch`).
         case mismatch
     }
 
@@ -33,12 +33,12 @@ public struct TapLedger: Sendable {
         var time: Timestamp
     }
 
-    /// Ids are forgotten when they are older than this: 7 days, as for events (protocol.md §3).
+    /// The largest age of an id: 7 days, as for events (Protocols/Line/line-protocol.md §4).
     public static let ageLimit = Milliseconds.days(7)
-    /// Ids are forgotten beyond the newest so many: people tap seldom.
+    /// The largest number of ids. Taps are rare.
     public let countLimit: Int
 
-    /// Oldest first. What lies before `start` is forgotten, and is taken out now and then.
+    /// Oldest first. Entries before `start` are removed; their memory is freed in batches.
     private var entries: [Entry] = []
     private var start = 0
     private var known: [Identity: Known] = [:]
@@ -61,8 +61,8 @@ public struct TapLedger: Sendable {
         return .duplicate(first.operation)
     }
 
-    /// A tap that is known already is left as it is. None is forgotten for it before ``forget(at:)``: a tap that cannot be
-    /// made durable is taken back, and what had been forgotten would act again.
+    /// Records a tap; one that is known stays as it is. It drops no older one before ``forget(at:)``: a tap that cannot
+    /// be made durable is rolled back, and a dropped id would let its retry act again.
     public mutating func record(
         _ identity: Identity, on key: Key, action: ControlAction, operation: OperationID?, at time: Timestamp
     ) {
@@ -71,7 +71,7 @@ public struct TapLedger: Sendable {
         entries.append(Entry(identity: identity, key: key, action: action, operation: operation, time: time))
     }
 
-    /// Forgets what is too old at `time`, and what is beyond the newest ``countLimit``.
+    /// Drops ids that are too old at `time` and those beyond the newest ``countLimit``.
     public mutating func forget(at time: Timestamp) {
         while start < entries.count, count > countLimit || entries[start].time + Self.ageLimit < time {
             known[entries[start].identity] = nil
@@ -85,7 +85,7 @@ public struct TapLedger: Sendable {
 }
 
 extension TapLedger {
-    /// Takes back the newest tap, when it is of this identity: it could not be made durable.
+    /// Rolls back the newest tap if it has this identity, because it could not be made durable.
     public mutating func forgetNewest(_ identity: Identity) {
         guard count > 0, entries.last?.identity == identity else { return }
         entries.removeLast()

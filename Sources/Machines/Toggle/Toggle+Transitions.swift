@@ -1,7 +1,7 @@
 internal import Kinds
 internal import TelltaleModel
 
-// What each event does. Numbers are rows of `Protocols/Machines/toggle.table`.
+// The transition for each event. Numbers refer to rows of `Protocols/Machines/toggle.table`.
 
 extension Toggle {
     mutating func tapped(
@@ -10,7 +10,7 @@ extension Toggle {
         var outcome = ControlOutcome(.applied)
         outcome.operation = tap.id
         guard var flight else {
-            // K6: it is so already. An assumed value, or one that a report doubts, is worth another try.
+            // K6: the value is already set. If it is assumed, or a held report contradicts it, the tap sends it again.
             if value == tap.wanted, !isAssumed, held == nil {
                 outcome.verdict = .noop
                 outcome.operation = nil
@@ -22,7 +22,7 @@ extension Toggle {
         }
         var isNews = false
         if tap.wanted == flight.operation.wanted {
-            // K15: back to what is in flight; what waited behind it is not wanted any more.
+            // K15: the tap wants the value of the operation in progress, so the queued operation is dropped.
             outcome.operation = flight.operation.id
             isNews = flight.operation.join(connection)
             self.flight = flight
@@ -50,7 +50,8 @@ extension Toggle {
         self.provider = provider
         if provider != nil { wasServed = true }
         if flight != nil {
-            // Nobody knows how far the one that left has come. The value is absolute, so doing it twice does no harm.
+            // The progress of the provider that left is unknown. The value is absolute, so setting it twice does no
+            // harm.
             flight?.provider = provider
             perform(outcome: &outcome)
         }
@@ -74,7 +75,7 @@ extension Toggle {
     mutating func done(_ flight: Flight, value: Bool?, kind: ToggleKind, at time: Timestamp) -> ControlOutcome {
         var outcome = ControlOutcome(.applied)
         let wanted = flight.operation.wanted
-        // What was reported during the flight is older than this answer, and orders what comes after it.
+        // A report that arrived during the operation is older than this answer, and orders the later ones.
         let newest = max(flight.startedAt, confirmed?.at ?? .distantPast, held?.at ?? .distantPast)
         let wasSeen = held.map { $0.value == wanted && $0.at >= flight.startedAt } ?? false
         confirm(Observation(value: value ?? wanted, at: newest))
@@ -86,7 +87,7 @@ extension Toggle {
         } else {
             end(flight.operation.id, .reverted(.overridden), outcome: &outcome)
         }
-        takeOff(kind: kind, at: time, outcome: &outcome)
+        beginQueued(kind: kind, at: time, outcome: &outcome)
         return outcome
     }
 
@@ -94,7 +95,7 @@ extension Toggle {
         var outcome = ControlOutcome(.applied)
         if let flight {
             revert(flight, provider == nil ? .unavailable : .timeout, outcome: &outcome)
-            takeOff(kind: kind, at: time, outcome: &outcome)
+            beginQueued(kind: kind, at: time, outcome: &outcome)
         } else if let held {
             confirm(held)
             outcome.effects = .publish
@@ -104,7 +105,7 @@ extension Toggle {
 
     mutating func restarted(kind: ToggleKind, at time: Timestamp) -> ControlOutcome {
         var outcome = providerChanged(to: nil)
-        // The numbers of connections begin anew.
+        // Connection numbers start again after a restart.
         flight?.operation.tappers = []
         queued?.tappers = []
         guard let flight else { return outcome }
@@ -113,14 +114,14 @@ extension Toggle {
         switch kind.restore {
         case .reported:
             revert(flight, .unavailable, outcome: &outcome)
-            takeOff(kind: kind, at: time, outcome: &outcome)
+            beginQueued(kind: kind, at: time, outcome: &outcome)
         case .reissue:
             self.flight?.deadline = time + kind.timeout
         }
         return outcome
     }
 
-    // MARK: Parts
+    // MARK: Parts of a transition
 
     private mutating func begin(
         _ operation: Operation, kind: ToggleKind, at time: Timestamp, outcome: inout ControlOutcome
@@ -140,7 +141,7 @@ extension Toggle {
                     provider: provider)))
     }
 
-    /// Ends the flight without its wish: what is shown is what was last reported.
+    /// Ends the operation in progress without its value: the last reported value is shown.
     mutating func revert(
         _ flight: Flight, _ reason: OperationResult.Reason, failure: ProviderFailure? = nil,
         outcome: inout ControlOutcome
@@ -149,8 +150,8 @@ extension Toggle {
         end(flight.operation.id, .reverted(reason), failure: failure, outcome: &outcome)
     }
 
-    /// After a flight: begins the operation that waited, or leaves everything settled.
-    mutating func takeOff(kind: ToggleKind, at time: Timestamp, outcome: inout ControlOutcome) {
+    /// After an operation has ended: begins the queued one, or settles the toggle.
+    mutating func beginQueued(kind: ToggleKind, at time: Timestamp, outcome: inout ControlOutcome) {
         flight = nil
         guard let queued else { return }
         self.queued = nil

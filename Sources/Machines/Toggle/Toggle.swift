@@ -1,13 +1,13 @@
 public import Kinds
 public import TelltaleModel
 
-/// One toggle: what is known of the real thing, and what somebody wants of it.
+/// One toggle: the confirmed value of a device and the value that a person requested.
 ///
-/// protocol.md §5, and rows K1–K48 of Apple's table as `Protocols/Machines/toggle.table` has them. The value that rows
-/// show as confirmed changes only when a provider says so; what a person wants is shown beside it, until the operation
-/// ends in one of the ways that ``OperationResult`` names.
+/// Its transitions are Protocols/Line/line-protocol.md §9 and rules K1–K48 of Protocols/Surfaces/rules.md, which
+/// `Protocols/Machines/toggle.table` tests. The confirmed value changes only when a provider reports it. The requested
+/// value is shown beside it until the operation ends with an ``OperationResult``.
 public struct Toggle: Hashable, Sendable {
-    /// What a provider saw, and when.
+    /// A value that a provider observed, and the time of the observation.
     public struct Observation: Hashable, Sendable {
         public var value: Bool
         public var at: Timestamp
@@ -18,16 +18,17 @@ public struct Toggle: Hashable, Sendable {
         }
     }
 
-    /// A wish: in flight, or waiting for the one that is.
+    /// A requested value: in progress, or queued behind the operation in progress.
     public struct Operation: Hashable, Sendable {
         public var id: OperationID
         public var wanted: Bool
-        /// The connections that tapped it, oldest first, at most ``tapperLimit``: they are shown what they want.
+        /// The connections that tapped for this value, oldest first, at most ``tapperLimit``. They are shown the
+        /// requested value.
         public internal(set) var tappers: [ConnectionNumber]
 
         static let tapperLimit = 16
 
-        /// - Returns: Whether it was not known before.
+        /// - Returns: Whether the connection was added.
         mutating func join(_ connection: ConnectionNumber) -> Bool {
             guard !tappers.contains(connection) else { return false }
             if tappers.count >= Self.tapperLimit { tappers.removeFirst() }
@@ -36,12 +37,12 @@ public struct Toggle: Hashable, Sendable {
         }
     }
 
-    /// The operation that the provider is at.
+    /// The operation that the provider performs.
     public struct Flight: Hashable, Sendable {
         public var operation: Operation
         public var startedAt: Timestamp
         public var deadline: Timestamp
-        /// Who was told to do it; `nil` while nobody is there.
+        /// The provider that the operation was sent to; `nil` if there is none.
         public var provider: ConnectionNumber?
     }
 
@@ -49,39 +50,39 @@ public struct Toggle: Hashable, Sendable {
         case settled, pending, unknown
     }
 
-    /// The last confirmed value, and when it was true; `nil` = nobody has said yet.
+    /// The last confirmed value and its time; `nil` before the first report.
     public internal(set) var confirmed: Observation?
-    /// The confirmed value is what was asked for: the provider said that it acted, not what came of it.
+    /// Whether the confirmed value is the requested one because the provider reported `DONE` without a value.
     public internal(set) var isAssumed = false
     public internal(set) var flight: Flight?
-    /// Begins when the flight ends.
+    /// The operation that begins when the one in progress ends.
     public internal(set) var queued: Operation?
-    /// A report that came during the flight, or that contradicts a value which was set a moment ago.
+    /// A report that arrived during the operation, or that contradicts a value which was set a moment ago.
     public internal(set) var held: Observation?
-    /// Until then a report against the confirmed value may be one from before the command.
+    /// Until this time, a report that contradicts the confirmed value may have been made before the command.
     public internal(set) var settlesAt: Timestamp?
-    /// The connection that acts, for every toggle of the kind.
+    /// The acting connection, for every toggle of the kind.
     public internal(set) var provider: ConnectionNumber?
-    /// A provider is here, or has been.
+    /// Whether a provider is or was connected.
     public internal(set) var wasServed = false
     public internal(set) var last: OperationEnd?
-    /// How operations ended one upon the other, without the toggle coming to rest between: oldest first, up to ``last``;
-    /// the newest ``endedLimit``.
+    /// The ends of consecutive operations without a rest between them: oldest first, up to ``last``, the newest
+    /// ``endedLimit``.
     ///
-    /// Two can end in one step, and rows are folded: one end a row would leave ends that nobody is ever told.
+    /// Two operations can end in one step, and rows are folded. A row with only one end would lose the others.
     var ended: [OperationEnd] = []
-    /// The next end comes after a rest. What ended before the rest is forgotten with it and not with the tap, which may be
-    /// folded into one row with the end before it.
+    /// Whether the next end comes after a rest. The ends before the rest are dropped with that end, not with the tap,
+    /// because the tap may be folded into one row with them.
     var endsAnew = true
 
     static let endedLimit = 8
 
-    /// What ended before ``last``, oldest first, since the toggle was last at rest; at most 7, the newest.
+    /// The ends before ``last``, oldest first, since the toggle was last at rest; at most 7, the newest.
     public var endedBefore: ArraySlice<OperationEnd> { ended.dropLast() }
 
-    /// A toggle that nobody has reported yet.
+    /// A toggle without a report.
     ///
-    /// - Parameter provider: Who acts for its kind now.
+    /// - Parameter provider: The connection that acts for the kind now.
     public init(provider: ConnectionNumber? = nil) {
         self.provider = provider
         wasServed = provider != nil
@@ -92,16 +93,16 @@ public struct Toggle: Hashable, Sendable {
     }
 
     public var value: Bool? { confirmed?.value }
-    /// What the newest tap wants, while an operation is in flight.
+    /// The value that the newest tap requested, while an operation is in progress.
     public var wanted: Bool? { queued?.wanted ?? flight?.operation.wanted }
     public var isAvailable: Bool { provider != nil }
 
-    /// When to apply ``ToggleEvent/deadlineReached`` next, or `nil` while nothing is due.
+    /// The time at which ``ToggleEvent/deadlineReached`` is next due; `nil` if there is none.
     public var deadline: Timestamp? {
         if let flight { flight.deadline } else if held != nil { settlesAt } else { nil }
     }
 
-    /// What a connection is to draw: the wanted value where it was tapped, the confirmed one elsewhere.
+    /// The value that a connection shows: the requested one if it tapped, otherwise the confirmed one.
     public func shown(to connection: ConnectionNumber?, kind: ToggleKind) -> Bool? {
         guard flight != nil else { return value }
         if kind.optimisticEverywhere { return wanted }
@@ -109,13 +110,15 @@ public struct Toggle: Hashable, Sendable {
         return isTapped(by: connection) ? wanted : value
     }
 
-    /// Whether a connection tapped what is in flight, or waits.
+    /// Whether a connection tapped for the operation that is in progress or queued.
     public func isTapped(by connection: ConnectionNumber) -> Bool {
         guard let flight else { return false }
         return flight.operation.tappers.contains(connection) || queued?.tappers.contains(connection) ?? false
     }
 
-    /// Takes an event, and says what is to be done. A rejection leaves everything as it was.
+    /// Applies an event and returns the required actions.
+    ///
+    /// - Throws: ``ControlRejection``; the toggle is then unchanged.
     public mutating func apply(
         _ event: ToggleEvent, kind: ToggleKind, at time: Timestamp
     ) throws(ControlRejection) -> ControlOutcome {
@@ -128,7 +131,7 @@ public struct Toggle: Hashable, Sendable {
         case .providerChanged(let provider):
             return providerChanged(to: provider)
         case .reported(let value, let observedAt):
-            // A provider whose clock is ahead must not shut out all reports to come.
+            // A provider with a fast clock must not make all later reports stale.
             return reported(Observation(value: value, at: min(observedAt ?? time, time)), at: time)
         case .done(let operation, let value, let connection):
             guard let flight, flight.operation.id == operation, flight.provider == connection else {
@@ -141,7 +144,7 @@ public struct Toggle: Hashable, Sendable {
             }
             var outcome = ControlOutcome(.applied)
             revert(flight, .failed, failure: failure, outcome: &outcome)
-            takeOff(kind: kind, at: time, outcome: &outcome)
+            beginQueued(kind: kind, at: time, outcome: &outcome)
             return outcome
         case .deadlineReached:
             guard let deadline, deadline <= time else { return ControlOutcome(.ignored) }

@@ -1,21 +1,22 @@
 public import TelltaleModel
 
-/// What happens to a toggle.
+/// An event for a toggle.
 public enum ToggleEvent: Hashable, Sendable {
-    /// A person asked for a value (`SET`): a target, never a flip. `operation` names what this tap begins.
+    /// A person requested a value (`SET`), which is absolute, never a flip. `operation` is the id of the operation that
+    /// this tap begins.
     case tapped(Bool, operation: OperationID, connection: ConnectionNumber, isLocked: Bool)
-    /// Another connection acts now, or nobody (see ``ProviderRoster``).
+    /// The acting connection of the kind changed; `nil` if there is none (see ``ProviderRoster``).
     case providerChanged(to: ConnectionNumber?)
-    /// The real thing is in this state (`REPORT`). `observedAt` = `nil` where the provider did not say.
+    /// A provider reported the device's value (`REPORT`). `observedAt` is `nil` if the provider gave no time.
     case reported(Bool, observedAt: Timestamp?)
     /// `DONE op= [value=]`.
     case done(OperationID, value: Bool?, by: ConnectionNumber)
     /// `FAIL op=`.
     case failed(OperationID, ProviderFailure?, by: ConnectionNumber)
-    /// ``Toggle/deadline`` has come.
+    /// ``Toggle/deadline`` is due.
     case deadlineReached
-    /// The daemon was started again: no connection of before is there any more.
+    /// The daemon restarted, and all earlier connections are closed.
     case restarted
-    /// The kind file was read again, and says something else.
+    /// The kind file was reloaded with another definition.
     case kindChanged
 }

@@ -1,5 +1,5 @@
 extension Catalogue {
-    /// Live activities by surface (HIG, Live Activities, Specifications).
+    /// The areas of live activities by surface (HIG, Live Activities, Specifications).
     public static let areas: [Area] = [
         area("island", .compact, "430x932", 62.33, 36.67),
         area("island", .compact, "393x852", 52.33, 36.67),
@@ -21,14 +21,14 @@ extension Catalogue {
         area("watch", .small, "44mm", 173, 76.5),
         area("watch", .small, "45mm", 184, 80.5),
         area("watch", .small, "49mm", 191, 81.5),
-        // The menu bar draws what the phone does, in the phone's sizes.
+        // The menu bar uses the phone's presentations and sizes.
         area("desktop", .compact, 52.33...62.33, 36.67...36.67),
         area("desktop", .minimal, 36.67...45, 36.67...36.67),
         area("desktop", .expanded, 371...408, 84...160),
         area("desktop", .lockScreen, 371...408, 84...160),
     ]
 
-    /// Margins, smallest texts, safe zones, and what may stand in a row.
+    /// Margins, smallest texts, safe zones, and limits of items in a row.
     public static let measures: [Measure] = [
         Measure(name: "island.width.pro", value: 230, unit: "pt"),
         Measure(name: "island.width.max", value: 250, unit: "pt"),
@@ -51,7 +51,7 @@ extension Catalogue {
         Measure(name: "vision.scaleLargest", value: 125, unit: "%"),
     ]
 
-    /// Columns of a television's grid, and their unfocused width.
+    /// The columns of a television's grid and their unfocused width.
     public static let televisionGrid: [GridColumn] = [
         (2, 860), (3, 560), (4, 410), (5, 320), (6, 260), (7, 217), (8, 184), (9, 160),
     ].map { GridColumn(columns: $0.0, width: $0.1) }

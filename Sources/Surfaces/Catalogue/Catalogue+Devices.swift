@@ -38,7 +38,7 @@ extension Catalogue {
         pad("ipad-9.7", 768, 1024),
         pad("ipad-mini-8.3", 744, 1133),
 
-        // Watch screens are published in pixels, at two a point.
+        // Watch screens are published in pixels, at two per point.
         watch("watch-49mm", 205, 251),
         watch("watch-45mm", 198, 242),
         watch("watch-44mm", 184, 224),
@@ -47,7 +47,7 @@ extension Catalogue {
         watch("watch-40mm", 162, 197),
         watch("watch-38mm", 136, 170),
 
-        // The screens on which CarPlay apps are to be tried.
+        // The screens that CarPlay apps should be tested with.
         carPlay("carplay-wide", 1920, 720),
         carPlay("carplay-portrait", 900, 1200),
         carPlay("carplay-standard", 800, 480),

@@ -1,7 +1,7 @@
 public import TelltaleModel
 
 extension Catalogue {
-    /// The whole catalogue as one value: what `telltale surfaces --json` prints.
+    /// The whole catalogue as one JSON value, which `telltale surfaces --json` prints.
     public static var value: JSON {
         [
             "areas": .array(areas.map(\.value)),
@@ -23,7 +23,7 @@ extension Catalogue {
         ]
     }
 
-    /// The width class of a pad's window that shares the screen; its height is always regular.
+    /// The width class of a pad's window in Split View; its height class is always regular.
     private static var splitView: JSON {
         func classes(_ pad: String, halfLandscape: String) -> JSON {
             [
@@ -75,7 +75,7 @@ extension Catalogue.Device {
 }
 
 extension Catalogue.Extent {
-    /// A length is a number, or the smallest and the largest.
+    /// A length is a number, or an array of the smallest and the largest.
     public var value: JSON { ["width": Self.length(width), "height": Self.length(height)] }
 
     private static func length(_ range: ClosedRange<Double>) -> JSON {

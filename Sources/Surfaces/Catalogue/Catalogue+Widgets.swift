@@ -1,5 +1,5 @@
 extension Catalogue {
-    /// Which widget family exists where (HIG, Widgets).
+    /// The places of each widget family (HIG, Widgets).
     public static let families: [FamilyPlaces] = {
         let desktop = ["desktop", "notificationCenter"]
         let wrist = ["complications", "smartStack"]
@@ -46,7 +46,8 @@ extension Catalogue {
         onPhones(["320x568"],            (141, 141), (292, 141), (292, 311), nil, nil, nil),
     ].flatMap { $0 }
 
-    // The pad draws on the canvas, and scales to the device. The last two but one and the last are Display Zoom's.
+    // A pad draws on the canvas and scales it to the device. The last row but two and the last row are those of Display
+    // Zoom.
     // swift-format-ignore
     private static let padWidgets: [WidgetSize] = [
         onPads(["768x1024", "744x1133"], [(141, 141, 120, 120), (305.5, 141, 260, 120), (305.5, 305.5, 260, 260), (634.5, 305.5, 540, 260)]),

@@ -1,22 +1,22 @@
 public import TelltaleModel
 
-/// The devices and sizes that clients lay themselves out by, from Apple's Human Interface Guidelines.
+/// The devices and sizes for the layout of clients, from Apple's Human Interface Guidelines.
 ///
-/// `Protocols/Surfaces/catalogue.json` is the same as data, and a test holds the two together. Lengths are in points
-/// unless a name says otherwise.
+/// `Protocols/Surfaces/catalogue.json` holds the same data, and a test compares the two. Lengths are in points unless a
+/// name says otherwise.
 public enum Catalogue {
     /// A device that a `HELLO device=` may name.
     public struct Device: Hashable, Sendable {
         /// Lower case, words joined by hyphens: `iphone-15-pro`.
         public var name: String
         public var surface: Surface
-        /// Upright, for what is held upright.
+        /// In portrait orientation, for a handheld device.
         public var width: Int
         public var height: Int
-        /// Pixels a point.
+        /// Pixels per point.
         public var scale: Int
         public var hasIsland: Bool
-        /// `nil` where the system has none.
+        /// `nil` if the system has none.
         public var sizeClasses: SizeClasses?
 
         /// `canvas=` of the `OK`: `393x852`.
@@ -27,7 +27,7 @@ public enum Catalogue {
         case compact, regular
     }
 
-    /// Of a window that fills the screen.
+    /// The size classes of a window that fills the screen.
     public struct SizeClasses: Hashable, Sendable {
         public var portraitWidth: SizeClass
         public var portraitHeight: SizeClass
@@ -35,18 +35,18 @@ public enum Catalogue {
         public var landscapeHeight: SizeClass
     }
 
-    /// How large something may be: one size, or from the smallest to the largest.
+    /// A size, or a range from the smallest to the largest.
     public struct Extent: Hashable, Sendable {
         public var width: ClosedRange<Double>
         public var height: ClosedRange<Double>
     }
 
-    /// Where a presentation is drawn, and how large.
+    /// The place and the size of a presentation.
     public struct Area: Hashable, Sendable {
         /// The surface's name, or the name of a part of it: `island`.
         public var place: String
         public var presentation: Presentation
-        /// The screens to which it applies, as `WxH` or as a device's size; `nil` = all.
+        /// The screens that the area applies to, as `WxH` or as a device's size; `nil` for all.
         public var screen: String?
         public var extent: Extent
     }
@@ -57,20 +57,20 @@ public enum Catalogue {
         public var screens: [String]
         public var family: String
         public var extent: Extent
-        /// What the canvas is scaled to on the device, where that differs.
+        /// The size that the canvas is scaled to on the device, if it differs.
         public var device: Extent?
-        /// In millimetres at 100 %, where that is how it is seen.
+        /// In millimetres at 100 %, for a device with a physical scale.
         public var millimetres: Extent?
     }
 
-    /// Where a widget family exists on a platform.
+    /// The places of a widget family on a platform.
     public struct FamilyPlaces: Hashable, Sendable {
         public var family: String
         public var platform: String
         public var places: [String]
     }
 
-    /// A grid of a screen that is looked at from afar.
+    /// A column of the grid of a television screen.
     public struct GridColumn: Hashable, Sendable {
         public var columns: Int
         public var width: Int
@@ -83,12 +83,12 @@ public enum Catalogue {
         public var unit: String
     }
 
-    /// `nil` for a name that the catalogue does not know.
+    /// `nil` for an unknown name.
     public static func device(named name: String) -> Device? {
         devices.first { $0.name.utf8.elementsEqual(name.utf8) }
     }
 
-    /// How many characters a text may have before it is cut, by where it is drawn: what fits at the smallest text size.
+    /// The number of characters that fit at the smallest text size, by presentation. A longer text is cut.
     public static func textLimit(_ presentation: Presentation, on surface: Surface, isJoined: Bool) -> Int {
         switch presentation {
         case .minimal: 8
