@@ -5,7 +5,7 @@ internal import DequeModule
 /// Keys leave in the order in which they became dirty, so a key that changes all the time cannot starve the others. A
 /// key that changes again while it waits keeps its place and is counted as folded.
 public struct DirtyQueue: Sendable {
-    /// Why a row stands for more than one commit, or comes although nothing was committed (protocol.md §4).
+    /// Why a row stands for more than one commit, or comes although nothing was committed (line-protocol.md §5).
     public enum Cause: String, Sendable {
         case slow, rate, resume
     }
@@ -42,7 +42,7 @@ public struct DirtyQueue: Sendable {
     }
 
     /// The most milestones, and the most alerts, that wait in one subscription, and the most names of milestones that one
-    /// row says were missed (protocol.md §4).
+    /// row says were missed (line-protocol.md §5).
     public static let announcementLimit = 64
 
     /// What waits while that is only a few fresh keys, in their order: without a table, and comparable as a whole.

@@ -147,7 +147,7 @@ public struct ActivityViews: Sendable {
     }
 }
 
-/// A toggle: definitions.md, *Controls*.
+/// A toggle: Kinds/README.md.
 public struct ToggleKind: Hashable, Sendable {
     public enum Restore: String, CaseIterable, Hashable, Sendable {
         case reported, reissue
@@ -174,7 +174,7 @@ public struct ToggleKind: Hashable, Sendable {
     public init() {}
 }
 
-/// A button: definitions.md, *Controls*.
+/// A button: Kinds/README.md.
 public struct ButtonKind: Hashable, Sendable {
     /// An event that a press sends to an activity.
     public struct Raises: Hashable, Sendable {

@@ -62,7 +62,7 @@ extension KindReader {
         }
     }
 
-    /// What an activity holds at most, as compact JSON (apple-domain A2).
+    /// What an activity holds at most, as compact JSON (rules.md A2).
     private static let raisedByteLimit = 4_096
 
     private mutating func raises(_ parent: JSONObject) -> ButtonKind.Raises? {

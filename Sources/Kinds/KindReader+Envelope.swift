@@ -60,7 +60,7 @@ extension KindReader {
         return Kind(name: name, version: version, app: app, title: title, body: body, source: source)
     }
 
-    /// A device says which app is in front of it, in the words of an attribute's value (protocol.md §1).
+    /// A device says which app is in front of it, in the words of an attribute's value (line-protocol.md §2).
     private mutating func lint(app: String) {
         checkLength(of: app, limit: Self.textLimit, at: "app")
         guard app.utf8.contains(where: { !(0x21...0x7E).contains($0) }) || app == "none" else { return }
@@ -174,7 +174,7 @@ extension KindReader {
     }
 }
 
-/// Families beside the mandatory presentations (apple-domain C2). `small` is shown on the watch and on CarPlay; `medium`
+/// Families beside the mandatory presentations (rules.md C2). `small` is shown on the watch and on CarPlay; `medium`
 /// says that the Lock Screen view adapts to larger places.
 enum SupplementalFamily: String, Hashable {
     case small, medium

@@ -1,6 +1,6 @@
 internal import TelltaleModel
 
-/// What surely does not fit: Apple's layouts are fixed, and what is too much is cut off (apple-domain 3.7, H7, J6).
+/// What surely does not fit: Apple's layouts are fixed, and what is too much is cut off (rules.md 3.7, H7, J6).
 extension KindReader {
     private enum Limit {
         /// The smallest text, in points (H7).

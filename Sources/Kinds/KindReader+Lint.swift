@@ -1,7 +1,7 @@
 internal import TelltaleModel
 internal import TelltaleStatechart
 
-/// The warnings of definitions.md, *Lint*, that need more than the machine; the rest is ``Statechart``'s own.
+/// The warnings of Kinds/README.md, *What the lint says*, that need more than the machine; the rest is ``Statechart``'s own.
 ///
 /// None refuses a kind, and each is somebody's real bug.
 extension KindReader {
@@ -195,7 +195,7 @@ extension KindReader {
         }
     }
 
-    /// `state=` of a reply: an attribute's value (protocol.md §1), in bytes.
+    /// `state=` of a reply: an attribute's value (line-protocol.md §2), in bytes.
     private static let statePathLimit = 256
 
     /// The paths of the innermost active states, joined by commas, are an attribute's value on the wire.
@@ -270,6 +270,6 @@ extension KindReader {
 }
 
 extension EventName {
-    /// The types of an `EVT` that are the activity's own (protocol.md §3).
+    /// The types of an `EVT` that are the activity's own (line-protocol.md §4).
     static let lifecycle = ["start", "update", "end"]
 }

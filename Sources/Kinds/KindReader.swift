@@ -253,7 +253,7 @@ extension Diagnostic {
     }
 }
 
-/// The grammar of protocol.md §1.
+/// The grammar of line-protocol.md §2.
 enum EventName {
     static func isValid(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)

@@ -86,7 +86,7 @@ public struct KindSet: Sendable {
     /// Kinds of this set that a journal knows otherwise: the same name and version, and another text.
     ///
     /// Instances keep the definition that they began with, by its version, so a text may change only with its version
-    /// (definitions.md).
+    /// (Kinds/README.md).
     ///
     /// - Parameter journaled: Every kind text that the journal holds.
     public func conflicts(

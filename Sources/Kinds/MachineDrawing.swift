@@ -156,7 +156,7 @@ public struct MachineDrawing: Sendable {
         }
     }
 
-    /// The shortest form of definitions.md that says the same.
+    /// The shortest form of Kinds/README.md that says the same.
     static func text(of span: Milliseconds) -> String {
         for (unit, name) in [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1000, "s")] as [(Int64, String)]
         where span.count >= unit && span.count % unit == 0 {

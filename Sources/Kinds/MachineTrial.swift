@@ -1,7 +1,7 @@
 internal import TelltaleModel
 public import TelltaleStatechart
 
-/// Tries a machine without a daemon: `telltale kinds run` (protocol.md §8).
+/// Tries a machine without a daemon: `telltale kinds run` (Programs/README.md).
 ///
 /// Feed bytes of lines as they come; take ``output`` whenever it is worth writing. A line is an event's name, with or
 /// without the content that comes with it (`ready {"shelf":"B"}`), or `after 5m`, which moves the clock and fires what
@@ -47,7 +47,7 @@ public struct MachineTrial: Sendable {
         static let cache = 4096
         /// Timers that one line fires: a machine that arms a new one at once would never come to an end.
         static let firings = 1_000_000
-        /// Bytes of attributes and content together (protocol.md §1).
+        /// Bytes of attributes and content together (line-protocol.md §11).
         static let content = 4096
     }
 

@@ -1,6 +1,6 @@
 public import TelltaleModel
 
-/// A text with `{{path | filter}}` in it (definitions.md).
+/// A text with `{{path | filter}}` in it (Kinds/README.md).
 ///
 /// Parsed once, when its kind is loaded; filled in at every change that somebody sees.
 public struct Template: Hashable, Sendable {

@@ -15,7 +15,7 @@ public struct ControlParts: Hashable, Sendable {
     /// The system's blue: the tint of a toggle that has none (G7).
     public static let standardTint = "blue"
 
-    /// A toggle (apple-domain.md 6.2, 6.3).
+    /// A toggle (rules.md 6.2, 6.3).
     ///
     /// - Parameters:
     ///   - shown: What to draw; `nil` = unknown, drawn as its preview, which is off (G4).

@@ -1,6 +1,6 @@
 public import TelltaleModel
 
-/// Where on a device a control stands, which decides what of it is shown (apple-domain.md 6.2).
+/// Where on a device a control stands, which decides what of it is shown (rules.md 6.2).
 ///
 /// The names are those of `placement=` and of a row's `placement` on the wire.
 public enum ControlPlacement: String, CaseIterable, Hashable, Sendable {

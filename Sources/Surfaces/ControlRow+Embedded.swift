@@ -8,7 +8,7 @@ extension ControlRow {
     /// - Parameters:
     ///   - key: The control's own.
     ///   - viewer: For whom; its placement does not matter here.
-    ///   - isInteractive: Whether the place where it stands takes taps; CarPlay does not (apple-domain.md 3.5), and on a
+    ///   - isInteractive: Whether the place where it stands takes taps; CarPlay does not (rules.md 3.5), and on a
     ///     locked device nothing does.
     public static func writeEmbedded(
         _ toggle: Toggle, key: Key, kind: ToggleKind, title: String, for viewer: ControlViewer, isInteractive: Bool,

@@ -2,7 +2,7 @@ public import Kinds
 public import Machines
 public import TelltaleModel
 
-/// The row of a toggle or a button: its state, and what its placement shows (protocol.md §5).
+/// The row of a toggle or a button: its state, and what its placement shows (line-protocol.md §9).
 ///
 /// `control value assumed phase wanted shown available last ended` are what is known; `placement symbol title text tint hint
 /// status` are what to draw; `unlock` says that the device must be unlocked before it acts, and `redacted` that it is

@@ -2,7 +2,7 @@ internal import Kinds
 public import Machines
 public import TelltaleModel
 
-/// The forms in which an activity can be drawn (apple-domain.md C1).
+/// The forms in which an activity can be drawn (rules.md C1).
 public enum Presentation: String, CaseIterable, Hashable, Sendable {
     case compact, minimal, expanded, lockScreen, small
 }

@@ -1,7 +1,7 @@
 internal import Machines
 public import TelltaleModel
 
-/// What one device shows of the activities that it can see: the rules of apple-domain.md 3.3, 3.5 and 3.8.
+/// What one device shows of the activities that it can see: the rules of rules.md 3.3, 3.5 and 3.8.
 ///
 /// Pure, and without a clock: the same activities in the same situation give the same placements.
 public enum Projection {

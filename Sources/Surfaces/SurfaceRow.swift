@@ -2,7 +2,7 @@ public import Kinds
 public import Machines
 public import TelltaleModel
 
-/// The body of a row of a surface view (protocol.md §4): what to draw there.
+/// The body of a row of a surface view (line-protocol.md §6): what to draw there.
 public enum SurfaceRow {
     /// Writes the control of a key where it stands in an activity's view, as one JSON value; `false` = not known, and
     /// nothing was written.

@@ -1,6 +1,6 @@
 public import TelltaleModel
 
-/// What Apple's sources leave open, with the recommended choice as the default (apple-domain.md, section 13).
+/// What Apple's sources leave open, with the recommended choice as the default (rules.md, section 13).
 public struct SurfaceSettings: Hashable, Sendable {
     /// By what activities stand in a row.
     public enum Order: String, Hashable, Sendable {
@@ -14,7 +14,7 @@ public struct SurfaceSettings: Hashable, Sendable {
     public enum CarPlayFallback: String, Hashable, Sendable {
         /// The compact halves, joined: iOS 26.
         case compact
-        /// The Lock Screen presentation, cut off: iOS 27 (V26-223).
+        /// The Lock Screen presentation, cut off: iOS 27 (rules.md Q9).
         case lockScreen
     }
 
@@ -23,7 +23,7 @@ public struct SurfaceSettings: Hashable, Sendable {
         case lockScreen, expanded
     }
 
-    /// The order on the watch, CarPlay and the desktop (Q8; protocol.md §4).
+    /// The order on the watch, CarPlay and the desktop (Q8; line-protocol.md §6).
     public var order = Order.relevance
     /// The order of apps on the Lock Screen (Q7). Within an app it is always relevance, then the first started.
     public var lockScreenOrder = Order.alert

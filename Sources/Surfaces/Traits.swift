@@ -1,4 +1,4 @@
-/// The situation of one device, as it told it with `TRAIT` (protocol.md §4). The first value of each is the default.
+/// The situation of one device, as it told it with `TRAIT` (line-protocol.md §8). The first value of each is the default.
 public struct Traits: Hashable, Sendable {
     public enum StandBy: String, CaseIterable, Hashable, Sendable {
         case off, on

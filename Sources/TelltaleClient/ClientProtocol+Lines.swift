@@ -3,11 +3,11 @@ internal import TelltaleModel
 internal import TelltaleWire
 
 extension ClientProtocol {
-    /// One line of a server that has greeted. Verbs that this client does not know are ignored (protocol.md §2).
+    /// One line of a server that has greeted. Verbs that this client does not know are ignored (line-protocol.md §3).
     mutating func handle(_ line: ServerLine, at now: Timestamp) {
         switch line.verb {
         case "OK", "ERR", "PONG": reply(line, at: now)
-        // Comments: in the answer to a HELP they are what was asked for, elsewhere nothing (protocol.md §2).
+        // Comments: in the answer to a HELP they are what was asked for, elsewhere nothing (line-protocol.md §3).
         case "#": if unanswered.first?.isHelp == true { item(line) }
         case "KIND", "HIST": item(line)
         case "SNAP" where line.integer("sub") == 0: item(line)

@@ -12,7 +12,7 @@ public enum JSON: Sendable {
     case array([JSON])
     case object(JSONObject)
 
-    /// The deepest nesting accepted: 32 (protocol.md §1).
+    /// The deepest nesting accepted: 32 (line-protocol.md §2).
     public static let depthLimit = 32
     /// The largest whole number that every JSON implementation keeps exact: 2^53 − 1 (RFC 7493 §2.2).
     public static let integerLimit: Int64 = (1 << 53) - 1

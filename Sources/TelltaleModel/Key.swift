@@ -1,6 +1,6 @@
 /// The name of one live activity or control: `kind/id`.
 ///
-/// Both segments are 1 to 64 bytes of `[A-Za-z0-9._~:@-]` (protocol.md §1), so a key is ASCII and two keys are equal
+/// Both segments are 1 to 64 bytes of `[A-Za-z0-9._~:@-]` (line-protocol.md §2), so a key is ASCII and two keys are equal
 /// exactly when their bytes are.
 public struct Key: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The whole key, `kind/id`.
@@ -71,7 +71,7 @@ public enum Pattern: Hashable, Sendable, CustomStringConvertible {
     case kind(String)
     case key(Key)
 
-    /// `nil` when `text` is outside the grammar of protocol.md §1.
+    /// `nil` when `text` is outside the grammar of line-protocol.md §2.
     public init?(_ text: some StringProtocol) {
         if text == "*" {
             self = .all

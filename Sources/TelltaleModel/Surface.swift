@@ -1,6 +1,6 @@
 /// A place on a person's device that shows live activities and controls.
 ///
-/// The names are those of `surface=` and `view=` on the wire (protocol.md §2).
+/// The names are those of `surface=` and `view=` on the wire (line-protocol.md §3).
 public enum Surface: String, CaseIterable, Hashable, Sendable {
     case phone, pad, watch, carplay, desktop, standby, vision
 }

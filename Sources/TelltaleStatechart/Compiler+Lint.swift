@@ -1,6 +1,6 @@
 internal import TelltaleModel
 
-/// The rules of definitions.md, *Lint*, that concern a machine by itself.
+/// The rules of Kinds/README.md, *What the lint says*, that concern a machine by itself.
 extension Compiler {
     mutating func lint() {
         lintCircles()

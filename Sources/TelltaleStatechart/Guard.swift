@@ -1,6 +1,6 @@
 internal import TelltaleModel
 
-/// A condition of definitions.md: paths, literals, comparisons, `and or not`, `in [..]`, `in(STATE)`.
+/// A condition of Kinds/README.md: paths, literals, comparisons, `and or not`, `in [..]`, `in(STATE)`.
 ///
 /// Total: it always gives true or false. A comparison that cannot be made (a path that leads nowhere, an ordering of
 /// things that have none) is neither, as in SQL: `not` of it is neither too, `or` and `and` ignore it where the other

@@ -2,7 +2,7 @@ public import TelltaleModel
 
 /// A state machine as somebody wrote it, before anything about it has been checked.
 ///
-/// The kind files of definitions.md are read into this; ``Statechart/compile(_:)`` checks it and makes it run. Every part
+/// The kind files of Kinds/README.md are read into this; ``Statechart/compile(_:)`` checks it and makes it run. Every part
 /// carries the JSON path from which it came, so that a fault can be told where it was made.
 public struct MachineDescription: Hashable, Sendable {
     /// The machine itself: a compound or parallel state whose key is "" and whose path is "".

@@ -48,7 +48,7 @@ struct StateTree: Sendable {
         return 0
     }
 
-    /// SCXML's getTransitionDomain, for definitions.md: what leads to a descendant, or to the source itself, is internal
+    /// SCXML's getTransitionDomain, for Kinds/README.md: what leads to a descendant, or to the source itself, is internal
     /// unless it re-enters. `nil` where nothing is exited or entered.
     func domain(of source: Int, targets: StateSet, reenter: Bool) -> Int? {
         if targets.isEmpty { return nil }

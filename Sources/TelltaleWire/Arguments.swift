@@ -123,7 +123,7 @@ struct Arguments {
 // MARK: - Single arguments
 
 extension Arguments {
-    /// Events that a client may not send (definitions.md, *Transitions*).
+    /// Events that a client may not send (line-protocol.md §4).
     private static let internalEventPrefix: StaticString = "done."
     /// A day: whoever is silent for longer wants no heartbeat. In milliseconds.
     private static let heartbeatLimit: Int64 = 86_400_000

@@ -15,7 +15,7 @@ public struct Request: Sendable {
     }
 }
 
-/// What a client can ask for: one case a verb of protocol.md.
+/// What a client can ask for: one case a verb of line-protocol.md §12.
 public enum Command: Sendable {
     case hello(Hello)
     case ping

@@ -7,7 +7,7 @@ extension Cursor: CustomStringConvertible {
     /// `EPOCH:SEQ:SELECTION`: 16 lower-case hexadecimal digits, a decimal number without zeros in front, 4
     /// hexadecimal digits.
     ///
-    /// `nil` for anything else: a cursor is to be sent back as it came (protocol.md §4).
+    /// `nil` for anything else: a cursor is to be sent back as it came (line-protocol.md §7).
     public init?(_ text: some StringProtocol) {
         let text = String(text)
         let bytes = text.utf8.span

@@ -1,4 +1,4 @@
-/// The sizes that the protocol fixes (protocol.md §1), in bytes unless a name says otherwise.
+/// The sizes that the protocol fixes (line-protocol.md §11), in bytes unless a name says otherwise.
 public enum WireLimits {
     /// The longest line, without its line ending; the greeting tells it.
     public static let lineLength = 65_536

@@ -1,6 +1,6 @@
 internal import TelltaleModel
 
-/// Splits a byte stream into lines (protocol.md §1).
+/// Splits a byte stream into lines (line-protocol.md §2).
 ///
 /// Lines end in LF, a CR before it is dropped, and they hold UTF-8 without control bytes. Empty lines and comments
 /// (`#`) are swallowed. Memory is bounded by ``lineLengthLimit`` and one piece: only the beginning of a line whose end

@@ -1,6 +1,6 @@
 public import TelltaleModel
 
-/// What a server says first (protocol.md §2).
+/// What a server says first (line-protocol.md §3).
 public struct Greeting: Hashable, Sendable {
     /// The lineage of the history.
     public var epoch: UInt64

@@ -1,6 +1,6 @@
 public import TelltaleModel
 
-/// What the head of a row says: whose newest state it is, and what was folded into it (protocol.md §4).
+/// What the head of a row says: whose newest state it is, and what was folded into it (line-protocol.md §5).
 public struct RowHead: Sendable {
     /// Why commits were folded.
     public enum Fold: String, CaseIterable, Hashable, Sendable {

@@ -2,7 +2,7 @@ public import TelltaleModel
 
 /// One line from a server, for those who write clients.
 ///
-/// Nothing in it is judged: a client ignores verbs and attributes that it does not know (protocol.md §2).
+/// Nothing in it is judged: a client ignores verbs and attributes that it does not know (line-protocol.md §3).
 public struct ServerLine: Hashable, Sendable {
     /// `OK`, `UPD`, …; `#` for a line of help, whose text is then the only word.
     public var verb: String

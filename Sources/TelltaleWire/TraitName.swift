@@ -1,4 +1,4 @@
-/// A situation of a device that it may report with `TRAIT` (protocol.md §4). The first value of each is the default.
+/// A situation of a device that it may report with `TRAIT` (line-protocol.md §8). The first value of each is the default.
 public enum TraitName: String, CaseIterable, Hashable, Sendable {
     case dashboard, foreground, locked, wrist, light, luminance, focus, standby
 

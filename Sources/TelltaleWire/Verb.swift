@@ -1,4 +1,4 @@
-/// What a client can ask for (protocol.md §2 to §5).
+/// What a client can ask for (line-protocol.md §12).
 public enum Verb: String, CaseIterable, Hashable, Sendable {
     case hello = "HELLO"
     case event = "EVT"

@@ -1,6 +1,6 @@
 public import TelltaleModel
 
-/// Every error code of the protocol. Stable, and never reused (protocol.md §6).
+/// Every error code of the protocol. Stable, and never reused (line-protocol.md §10).
 public enum ErrorCode: String, CaseIterable, Hashable, Sendable {
     case badLine = "bad_line"
     case lineTooLong = "line_too_long"

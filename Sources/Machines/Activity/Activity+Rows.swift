@@ -24,7 +24,7 @@ extension Activity {
             stateTitle: leaf.map { traits(of: $0).title } ?? state, progress: progress)
     }
 
-    /// Appends the body of a `view=full` row (protocol.md §8): one object.
+    /// Appends the body of a `view=full` row (line-protocol.md §6): one object.
     ///
     /// While pending, `startedAt` is the moment at which it will start.
     public func writeFullRow(to writer: inout JSONWriter) {

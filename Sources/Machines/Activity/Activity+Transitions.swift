@@ -286,7 +286,7 @@ extension Activity {
         return milestones
     }
 
-    /// Ends it: frozen from here on, and removed at once or after its linger (table 2.1, L21–L23).
+    /// Ends it: frozen from here on, and removed at once or after its linger (rules.md 2.1, L21–L23).
     mutating func end(requested: Timestamp?, at now: Timestamp, _ outcome: inout ActivityOutcome) {
         machine.cancelDeadlines()
         endedAt = now
@@ -427,7 +427,7 @@ extension Activity {
         return mark.isDismissed || mark.seenRev.map { $0 >= rev } ?? false
     }
 
-    /// The accounts in whose limits it takes up room (table 2.1: pending, active and stale; an ended one leaves its room).
+    /// The accounts in whose limits it takes up room (rules.md 2.1: pending, active and stale; an ended one leaves its room).
     public var occupiedAccounts: [String] {
         switch lifecycle {
         case .pending, .active, .stale: accounts.filter { !isDismissed(by: $0) }

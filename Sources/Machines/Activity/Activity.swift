@@ -4,7 +4,7 @@ internal import TelltaleStatechart
 
 /// One live activity, from its announcement until it has left every screen.
 ///
-/// A value without a clock: events and deadlines come with their time. Its rows are table 2.1 of the domain's rules,
+/// A value without a clock: events and deadlines come with their time. Its rows are table 2.1 of rules.md,
 /// and `Protocols/Machines/activity.table` runs them.
 public struct Activity: Sendable {
     /// ActivityKit's five states.
@@ -99,7 +99,7 @@ public struct Activity: Sendable {
     public internal(set) var lastAlertAt: Timestamp?
     /// Its last change came with an alert.
     public internal(set) var isAlerting = false
-    /// Stale from the start: no surface shows it before it becomes active (table 2.1, L3).
+    /// Stale from the start: no surface shows it before it becomes active (rules.md 2.1, L3).
     public internal(set) var isWithheld = false
 
     /// The memory of the kind's machine.

@@ -49,7 +49,7 @@ public struct ActivityEvent: Hashable, Sendable {
     }
 }
 
-/// What an `EVT` carries in its tail, under Apple's push names (protocol.md §3).
+/// What an `EVT` carries in its tail, under Apple's push names (line-protocol.md §4).
 public struct EventDetails: Hashable, Sendable {
     /// `attributes`: an object; taken at the start alone.
     public var attributes: JSON?

@@ -2,9 +2,9 @@ public import TelltaleModel
 
 /// The settings that an activity's decisions depend on, beside those of its kind.
 public struct ActivitySettings: Hashable, Sendable {
-    /// Attributes and content together, in bytes of compact JSON: 4,096, as Apple has it (apple-domain A2).
+    /// Attributes and content together, in bytes of compact JSON: 4,096, as Apple has it (rules.md A2).
     public var byteCountLimit = 4096
-    /// Whether an `end` older than the newest event ends all the same (register Q3: yes).
+    /// Whether an `end` older than the newest event ends all the same (rules.md Q3: yes).
     public var acceptsOldEnd = true
     /// How far ahead of the hub's time an `at=` may be (B4): 8 h.
     public var aheadLimit = Milliseconds.hours(8)
@@ -14,7 +14,7 @@ public struct ActivitySettings: Hashable, Sendable {
     public init() {}
 }
 
-/// How many live activities one person may have; Apple publishes no number (register Q1).
+/// How many live activities one person may have; Apple publishes no number (rules.md Q1).
 public struct ActivityLimits: Hashable, Sendable {
     /// Of one app.
     public var perApp = 5

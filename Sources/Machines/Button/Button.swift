@@ -3,7 +3,7 @@ public import TelltaleModel
 
 /// One button: a thing that can be done, once at a time.
 ///
-/// protocol.md §5, and rows N1–N23 of Apple's table as `Protocols/Machines/button.table` has them. A button of a kind
+/// line-protocol.md §9, and rules N1–N23 of rules.md as `Protocols/Machines/button.table` has them. A button of a kind
 /// with `raises` works without a provider: the event that it sends is all that it does. With a provider, the event is
 /// sent when the provider has done its part.
 public struct Button: Hashable, Sendable {

@@ -26,7 +26,7 @@ public struct OperationID: Hashable, Comparable, Sendable, CustomStringConvertib
 /// A connection, by the number that the hub gave it. Numbers are not used twice between two restarts.
 public typealias ConnectionNumber = Int64
 
-/// How an operation ended. Each one ends exactly once (protocol.md §5).
+/// How an operation ended. Each one ends exactly once (line-protocol.md §9).
 public enum OperationResult: Hashable, Sendable {
     public enum Reason: String, CaseIterable, Hashable, Sendable {
         /// The provider said `FAIL`.

@@ -33,7 +33,7 @@ public struct TapLedger: Sendable {
         var time: Timestamp
     }
 
-    /// Ids are forgotten when they are older than this: 7 days, as for events (protocol.md §3).
+    /// Ids are forgotten when they are older than this: 7 days, as for events (line-protocol.md §4).
     public static let ageLimit = Milliseconds.days(7)
     /// Ids are forgotten beyond the newest so many: people tap seldom.
     public let countLimit: Int

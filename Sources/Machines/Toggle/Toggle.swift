@@ -3,7 +3,7 @@ public import TelltaleModel
 
 /// One toggle: what is known of the real thing, and what somebody wants of it.
 ///
-/// protocol.md §5, and rows K1–K48 of Apple's table as `Protocols/Machines/toggle.table` has them. The value that rows
+/// line-protocol.md §9, and rules K1–K48 of rules.md as `Protocols/Machines/toggle.table` has them. The value that rows
 /// show as confirmed changes only when a provider says so; what a person wants is shown beside it, until the operation
 /// ends in one of the ways that ``OperationResult`` names.
 public struct Toggle: Hashable, Sendable {
