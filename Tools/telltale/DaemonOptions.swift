@@ -35,7 +35,7 @@ struct DaemonOptions: ParsableArguments {
     static func configuration(account: String? = nil) -> ClientConfiguration {
         // Another run of this program is another sender of events, so its ids must differ.
         let run = String(UInt64.random(in: .min ... .max), radix: 36)
-        var configuration = ClientConfiguration(name: "telltale/0.1", eventIDPrefix: "cli-\(run)")
+        var configuration = ClientConfiguration(name: "telltale", eventIDPrefix: "cli-\(run)")
         configuration.account = account
         return configuration
     }
