@@ -74,7 +74,7 @@ private enum TapeFault: Error {
     case duplicateName(Int)
 }
 
-/// Walks simdjson's tape: a word a value, its type in the top byte, its payload below (simdjson's doc/tape.md).
+/// Walks simdjson's tape: a word a value, its type in the top byte, its payload below (CSimdJSON.h names its description).
 ///
 /// Safe because simdjson wrote the tape itself, after validating the text: every index that it holds is in bounds.
 @unsafe private struct TapeReader {
