@@ -132,7 +132,7 @@ enum Replay {
         if let folder = ProcessInfo.processInfo.environment["TRACES"] {
             return URL(filePath: folder).appending(path: "\(trace).csv")
         }
-        return Shipped.folder.appending(path: "../../../Tools/telltale-sim/Scenarios/data/\(trace)_500.csv")
+        return Shipped.folder.appending(path: "../../Tools/telltale-sim/Scenarios/data/\(trace)_500.csv")
             .standardizedFileURL
     }
 

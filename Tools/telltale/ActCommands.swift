@@ -39,7 +39,7 @@ struct PostCommand: ParsableCommand {
     @Option(help: ArgumentHelp("attributes, content-state, alert, stale-date, … (Apple's names).", valueName: "json"))
     var data: String?
     @Option(help: "The event's own id: the same one from the same --src counts once.") var eid: String?
-    @Option(help: ArgumentHelp("Who sends it. Default: telltale.", valueName: "source")) var src: String?
+    @Option(help: ArgumentHelp("Who sends it. Default: telltale/0.1.", valueName: "source")) var src: String?
     @Option(help: ArgumentHelp("When it happened, in Unix milliseconds. Default: now.", valueName: "ms")) var at: Int64?
     @Option(help: ArgumentHelp("The source's version number of this key.", valueName: "n")) var ver: Int64?
     @Option(
