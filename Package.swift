@@ -59,8 +59,9 @@ func tests(_ module: String, _ dependencies: [Target.Dependency]) -> Target {
 let package = Package(
     name: "telltale",
     products: [
-        .library(name: "TelltaleClient", targets: ["TelltaleClient", "TelltaleWire", "TelltaleModel"]),
-        .library(name: "TelltaleStatechart", targets: ["TelltaleStatechart"]),
+        .library(
+            name: "TelltaleClient", targets: ["TelltaleClient", "TelltaleWire", "TelltaleModel", "TelltaleEventLoop"]),
+        .library(name: "TelltaleStatechart", targets: ["TelltaleStatechart", "TelltaleModel"]),
         .executable(name: "telltaled", targets: ["telltaled"]),
         .executable(name: "telltale", targets: ["telltale"]),
         .executable(name: "telltale-sim", targets: ["telltale-sim"]),

@@ -4,7 +4,7 @@ import TelltaleWire
 import TestSupport
 import Testing
 
-/// Whatever comes over a socket is answered or closed cleanly, and disturbs nobody else (promises.md).
+/// Whatever comes over a socket is answered or closed cleanly, and disturbs nobody else (Promises.md).
 @Suite(.serialized)
 struct HostileInputTests {
     @Test func `a line that never ends is refused at its first byte too many`() async throws {

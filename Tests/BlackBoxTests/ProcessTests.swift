@@ -4,7 +4,7 @@ import TelltaleWire
 import TestSupport
 import Testing
 
-/// The daemon as a process: how it begins, is told things, and ends (protocol.md §8).
+/// The daemon as a process: how it begins, is told things, and ends (Programs/README.md).
 @Suite(.serialized)
 struct ProcessTests {
     @Test func `ready is told once it serves`() async throws {

@@ -3,7 +3,7 @@ import Kinds
 import TelltaleModel
 import Testing
 
-/// Instances and the versions of their kinds (definitions.md: "An instance keeps the definition version it began with").
+/// Instances and the versions of their kinds (Kinds/README.md: "An activity keeps the version that it began with").
 struct KindVersionTests {
     @Test func `a control that goes with its kind is told to be gone, and nothing of it is waited for`() throws {
         let house = try HubHarness(kinds: [HubHarness.coffee, HubHarness.porchLight()])

@@ -3,14 +3,14 @@ import Kinds
 import TelltaleModel
 import Testing
 
-/// What the README shows is what people copy first.
+/// Kind files in the documents: people copy them first.
 struct ReadmeTests {
-    @Test func `the kind file in the README loads without an error or a warning`() throws {
-        let readme = try String(
-            contentsOf: Shipped.folder.appending(path: "../../README.md").standardizedFileURL, encoding: .utf8)
-        let start = try #require(readme.range(of: "```json\n")).upperBound
-        let end = try #require(readme.range(of: "```", range: start..<readme.endIndex)).lowerBound
-        let (kinds, diagnostics) = KindSet.load(files: [("coffee-order.json", Array(readme[start..<end].utf8))])
+    @Test func `the kind file in the guide loads without an error or a warning`() throws {
+        let guide = "../../Sources/TelltaleClient/TelltaleClient.docc/KindFiles.md"
+        let page = try String(contentsOf: Shipped.folder.appending(path: guide).standardizedFileURL, encoding: .utf8)
+        let start = try #require(page.range(of: "```json\n")).upperBound
+        let end = try #require(page.range(of: "```", range: start..<page.endIndex)).lowerBound
+        let (kinds, diagnostics) = KindSet.load(files: [("coffee-order.json", Array(page[start..<end].utf8))])
         #expect(diagnostics == [])
         #expect(kinds?.kinds.map(\.name) == ["coffee-order"])
     }

@@ -6,7 +6,7 @@ import Testing
 struct LineWriterTests {
     private let key = Key("coffee-order/1042")
 
-    @Test func `a greeting tells what protocol.md shows`() {
+    @Test func `a greeting tells what line-protocol.md shows`() {
         var greeting = Greeting(
             epoch: 0x6f3a_91c2_d0e4_b577, sequence: 41877, now: Timestamp(milliseconds: 1_763_719_200_123),
             heartbeat: 20000, server: "0.1.0")

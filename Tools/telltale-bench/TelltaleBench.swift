@@ -1,9 +1,11 @@
 import ArgumentParser
+import TelltaleWire
 
 @main
 struct TelltaleBench: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "telltale-bench", abstract: "Measures Telltale, alone and beside others.",
+        version: Release.version,
         subcommands: [
             ActivityCommand.self, ControlCommand.self, CrowdCommand.self, FanOutCommand.self, HostileCommand.self,
             HubCommand.self, IdleCommand.self,

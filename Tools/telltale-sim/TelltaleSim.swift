@@ -1,11 +1,13 @@
 import ArgumentParser
 @unsafe @preconcurrency import Glibc
 import TelltaleEventLoop
+import TelltaleWire
 
 @main
 struct TelltaleSim: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "telltale-sim", abstract: "Worlds to develop against: replays of real orders, and made-up ones.",
+        version: Release.version,
         subcommands: [
             RunCommand.self, ListCommand.self, ReplayCommand.self, RecordCommand.self, SwarmCommand.self,
             DemoCommand.self,
@@ -23,7 +25,7 @@ struct TelltaleSim: ParsableCommand {
                 throw ExitCode.failure
             }
         } catch {
-            // Scripts rely on 2 for a wrong command line (protocol.md §8); the library would say 64.
+            // Scripts rely on 2 for a wrong command line (Programs/README.md); the library would say 64.
             guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
             complain(fullMessage(for: error))
             Glibc.exit(2)

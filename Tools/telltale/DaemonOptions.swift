@@ -35,6 +35,7 @@ struct DaemonOptions: ParsableArguments {
     static func configuration(account: String? = nil) -> ClientConfiguration {
         // Another run of this program is another sender of events, so its ids must differ.
         let run = String(UInt64.random(in: .min ... .max), radix: 36)
+        // The server remembers event ids under this name, so it stays as it is whatever the release.
         var configuration = ClientConfiguration(name: "telltale/0.1", eventIDPrefix: "cli-\(run)")
         configuration.account = account
         return configuration

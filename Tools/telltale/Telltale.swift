@@ -1,8 +1,9 @@
 import ArgumentParser
 import Glibc
 import TelltaleEventLoop
+import TelltaleWire
 
-/// `telltale`: what people and scripts type beside the daemon (protocol.md §8).
+/// `telltale`: what people and scripts type beside the daemon (Programs/README.md).
 @main
 struct Telltale: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -19,6 +20,7 @@ struct Telltale: ParsableCommand {
 
             Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 69 no daemon there.
             """,
+        version: Release.version,
         groupedSubcommands: [
             CommandGroup(
                 name: "Look", subcommands: [WatchCommand.self, GetCommand.self, ListCommand.self, HistoryCommand.self]),

@@ -1,7 +1,7 @@
 public import TelltaleModel
 
 extension Trace.Case {
-    /// The state that the data itself says this case ended in, as the kinds that ship name it (protocol.md §8).
+    /// The state that the data itself says this case ended in, as the kinds that ship name it (Programs/README.md).
     ///
     /// An order's source tells a final status; where that is no event of the source, the last event it stands for. A
     /// flight's source tells none: its last event is what became of it.

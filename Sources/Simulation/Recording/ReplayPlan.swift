@@ -5,7 +5,7 @@ public import TelltaleWire
 ///
 /// Cases run beside each other, by their own times. A row without a time, or with one before its predecessor's, is due
 /// with its predecessor: the source's clock may run backwards, an order system does not. After the last row of a case
-/// comes its `other.final_status` where that is an end that the source has no event for (protocol.md §8).
+/// comes its `other.final_status` where that is an end that the source has no event for (Programs/README.md).
 public struct ReplayPlan: Sendable {
     public struct Post: Sendable {
         public var command: EventCommand

@@ -33,7 +33,7 @@ public struct ReplayTally: Hashable, Sendable {
         if firstFailure == nil { firstFailure = "\(key) \(event): \(code): \(message)" }
     }
 
-    /// In the order of protocol.md, then others by name.
+    /// In the order of line-protocol.md §4, then others by name.
     public var counts: [(name: String, count: Int)] {
         let known = Verdict.allCases.map(\.rawValue)
         let others = verdicts.keys.filter { !known.contains($0) }.sorted()

@@ -95,7 +95,7 @@ struct IngestCommand: ParsableCommand {
     }
 
     /// What both sides take without making anybody wait: a client of NATS that has more stops, and so does a connection
-    /// to the daemon (protocol.md §1).
+    /// to the daemon (line-protocol.md §11).
     private func pendingCount(over connections: Int) -> Int {
         max(pending ?? min(1_000 * connections, 4_000), connections)
     }
