@@ -123,7 +123,8 @@ let package = Package(
         module(
             "Simulation",
             [
-                "TelltaleModel", "TelltaleWire", "TelltaleClient", "Kinds", "Machines", "Surfaces", "Hub", "Server", "Journal",
+                "TelltaleModel", "TelltaleWire", "TelltaleClient", "Kinds", "Machines", "Surfaces", "Hub", "Server",
+                "Journal",
                 heap,
             ]),
 

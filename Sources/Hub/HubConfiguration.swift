@@ -1,10 +1,11 @@
 public import Surfaces
 public import TelltaleModel
+internal import TelltaleWire
 
 /// What decides how a hub behaves. All of it is data; the settings that decisions depend on are journaled.
 public struct HubConfiguration: Sendable {
     /// Told in the greeting.
-    public var serverVersion = "0.1.0"
+    public var serverVersion = Release.version
     public var limits = Limits()
     /// What takes effect with the first commit, and is journaled.
     public var decisions = DecisionSettings()
@@ -13,7 +14,7 @@ public struct HubConfiguration: Sendable {
     public init() {}
 }
 
-/// Bounds of protocol.md §1, each with its default.
+/// Bounds of line-protocol.md §11, each with its default.
 public struct Limits: Hashable, Sendable {
     /// The longest line, in bytes without its ending.
     public var lineLength = 65_536

@@ -44,7 +44,8 @@ public struct BatchLimiter: Sendable {
 
     /// How many requests are to be decided now at most, when `count` wait; `Int.max` for all.
     public func limit(waiting count: Int) -> Int {
-        guard let wait, count >= settings.leastCount, costOfRequest * count > max(wait * 2, settings.leastDuration) else {
+        guard let wait, count >= settings.leastCount, costOfRequest * count > max(wait * 2, settings.leastDuration)
+        else {
             return .max
         }
         return Self.twoThirds(of: count)

@@ -76,7 +76,7 @@ private enum TapeFault: Error {
     case duplicateName(Int)
 }
 
-/// Walks simdjson's tape: one word a value, its type in the top byte, its payload below (simdjson's doc/tape.md).
+/// Walks simdjson's tape: one word a value, its type in the top byte, its payload below (CSimdJSON.h names its description).
 ///
 /// Safe because simdjson wrote the tape after validating the text: every index on it is within bounds.
 @unsafe private struct TapeReader {

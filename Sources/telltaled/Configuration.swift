@@ -4,6 +4,7 @@ import Machines
 import Surfaces
 import TelltaleEventLoop
 import TelltaleModel
+import TelltaleWire
 
 /// Everything that can be set about a daemon, read once: defaults < file < environment < flags.
 struct Configuration: Sendable {
@@ -60,7 +61,7 @@ struct Configuration: Sendable {
 
     var hub: HubConfiguration {
         var hub = HubConfiguration()
-        hub.serverVersion = telltaleVersion
+        hub.serverVersion = Release.version
         hub.limits.lineLength = lineLength
         hub.limits.subscriptionsPerConnection = subscriptions
         hub.limits.heartbeat = Milliseconds(Int64(heartbeat))
@@ -75,9 +76,6 @@ struct Configuration: Sendable {
         return hub
     }
 }
-
-/// The release.
-let telltaleVersion = "0.1.0"
 
 /// Where values come from, the weakest first.
 struct ConfigurationSources {

@@ -8,6 +8,7 @@ import Kinds
 import Logging
 import TelltaleEventLoop
 import TelltaleModel
+import TelltaleWire
 
 @main
 struct Telltaled: ParsableCommand {
@@ -27,7 +28,7 @@ struct Telltaled: ParsableCommand {
               telltaled --data /var/lib/telltale --kinds Protocols/Kinds/examples
               nc 127.0.0.1 7878
             """,
-        version: telltaleVersion)
+        version: Release.version)
 
     @Option(help: ArgumentHelp("The folder of the journal; made when it is not there.", valueName: "DIR"))
     var data: String?

@@ -1,6 +1,7 @@
-@testable import Hub
 import TelltaleModel
 import Testing
+
+@testable import Hub
 
 /// In which order sessions are written to, and what the shell is told with their bytes.
 struct OutputTests {

@@ -1,6 +1,7 @@
-@testable import Hub
 import TelltaleModel
 import Testing
+
+@testable import Hub
 
 /// P7, in turns: over real sockets and with a clock it is the black-box tests' and `telltale-bench`'s.
 struct StuckReaderTests {

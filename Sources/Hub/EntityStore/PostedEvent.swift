@@ -8,7 +8,7 @@ final class PostedEvent: Sendable {
     let command: EventCommand
     /// What it tells an activity.
     let event: ActivityEvent
-    /// What makes two events with one id the same: key, type and tail (protocol.md §3).
+    /// What makes two events with one id the same: key, type and tail (line-protocol.md §4).
     let digest: UInt64
     /// Of the key, and of its own id where it has one: as a ``HashIndex`` wants them.
     let keyHash: UInt64

@@ -37,7 +37,9 @@ struct RowRenderer: ~Copyable {
     mutating func invalidateRows(of entity: EntityIndex) { rows.forget(entity) }
 
     /// Drops kept rows now and then: rows that were asked for once would be kept for ever.
-    mutating func refresh(after interval: Milliseconds, at now: MonotonicTime) { rows.refresh(after: interval, at: now) }
+    mutating func refresh(after interval: Milliseconds, at now: MonotonicTime) {
+        rows.refresh(after: interval, at: now)
+    }
 
     var rowCount: Int { rows.count }
 

@@ -243,7 +243,8 @@ extension Hub {
                 let state = result.state.isEmpty ? "" : " while it is \(result.state)"
                 return ProviderFailure(code: "ignored", message: "\(key) does not take \(raised.event)\(state)")
             case .stale:
-                return ProviderFailure(code: "stale", message: "\(key) has an event that is dated later than this press")
+                return ProviderFailure(
+                    code: "stale", message: "\(key) has an event that is dated later than this press")
             case .applied, .noop, .deferred, .duplicate: return nil
             }
         } catch {

@@ -29,7 +29,8 @@ extension Hub {
         session.account = hello.account ?? session.account
         session.surface = hello.surface ?? session.surface
         if let heartbeat = hello.heartbeat {
-            session.heartbeat = min(max(Milliseconds(Int64(heartbeat)), Self.heartbeats.lowerBound), Self.heartbeats.upperBound)
+            session.heartbeat = min(
+                max(Milliseconds(Int64(heartbeat)), Self.heartbeats.lowerBound), Self.heartbeats.upperBound)
             session.owesLife = true
             sessions.watch(session, at: now.monotonic + session.heartbeat)
         }

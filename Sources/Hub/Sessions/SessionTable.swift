@@ -268,7 +268,9 @@ struct SessionTable: ~Copyable {
         }
     }
 
-    private mutating func inspect(_ session: Session, at now: MonotonicTime, _ subscriptions: inout SubscriptionRegistry) {
+    private mutating func inspect(
+        _ session: Session, at now: MonotonicTime, _ subscriptions: inout SubscriptionRegistry
+    ) {
         if let blockedSince = session.blockedSince, now >= blockedSince + limits.stuckReader {
             stuckReaderCount += 1
             return cut(session)
@@ -286,7 +288,9 @@ struct SessionTable: ~Copyable {
         }
         // Of several keys that a rate holds back, one is let go at a time: the next one is watched from here.
         let release = subscriptions.nextRelease(of: session.subscriptions)
-        watch(session, at: min(nextInspection(of: session, now: now), max(release ?? .distantFuture, now + Milliseconds(1))))
+        watch(
+            session,
+            at: min(nextInspection(of: session, now: now), max(release ?? .distantFuture, now + Milliseconds(1))))
     }
 
     private func nextInspection(of session: Session, now: MonotonicTime) -> MonotonicTime {

@@ -22,7 +22,7 @@ final class SubscriptionTerms: Sendable {
         self.rateInterval = rateInterval
     }
 
-    /// Activities compete for places among what one device of an account sees (protocol.md §4).
+    /// Activities compete for places among what one device of an account sees (line-protocol.md §6).
     var competes: Bool {
         if case .surface = view { account != nil } else { false }
     }

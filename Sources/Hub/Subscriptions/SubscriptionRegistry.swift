@@ -109,7 +109,9 @@ struct SubscriptionRegistry: ~Copyable {
     mutating func release(_ indices: [SubscriptionIndex], at now: MonotonicTime) -> Bool {
         var isAny = false
         for index in indices {
-            guard let backlog = table[index]?.backlog, let release = backlog.queue.nextRelease, release <= now.milliseconds else {
+            guard let backlog = table[index]?.backlog, let release = backlog.queue.nextRelease,
+                release <= now.milliseconds
+            else {
                 continue
             }
             backlog.queue.release(at: now.milliseconds)
