@@ -23,6 +23,17 @@ struct Entity: Sendable {
     /// The same for deadlines on the real clock.
     var wallArmed: Timestamp?
 
+    /// Takes over what stood behind the key before.
+    mutating func restore(
+        _ state: EntityState, kind: Int, rev: Int64, lastRecord: Int64, dismissedAt: Timestamp?
+    ) {
+        self.state = state
+        self.kind = kind
+        self.rev = rev
+        self.lastRecord = lastRecord
+        self.dismissedAt = dismissedAt
+    }
+
     /// Gives up one reference; returns how many are left.
     fileprivate mutating func dropReference() -> Int32 {
         references -= 1
