@@ -1,6 +1,7 @@
 import Hub
 import JournalSQLite
 import Machines
+import Server
 import Surfaces
 import TelltaleEventLoop
 import TelltaleModel
@@ -58,6 +59,16 @@ struct Configuration: Sendable {
 
     /// Where to listen, the Unix socket included.
     var endpoints: [Endpoint] { listeners + (socket.map { [.unix(path: $0)] } ?? []) }
+
+    /// - Parameter isJournalImmediate: The journal answers at once, as one in memory does.
+    func server(isJournalImmediate: Bool) -> ServerConfiguration {
+        var server = ServerConfiguration()
+        server.pace = .milliseconds(pace)
+        server.isJournalImmediate = isJournalImmediate
+        server.recordsPerPart = FailPoint.recordsPerPart
+        if let count = FailPoint.recordsBetweenSnapshots { server.recordsBetweenSnapshots = count }
+        return server
+    }
 
     var hub: HubConfiguration {
         var hub = HubConfiguration()

@@ -6,6 +6,7 @@ import Journal
 import JournalSQLite
 import Kinds
 import Logging
+import Server
 import TelltaleEventLoop
 import TelltaleModel
 import TelltaleWire
@@ -197,23 +198,23 @@ struct Telltaled: ParsableCommand {
             try hub.adopt(kinds.kinds)
             try hub.adopt(configuration.hub.decisions)
             hub.restart()
-            // What holds from the start on, kinds, settings and instances, is durable before anybody is served.
-            let now = clock.now
-            if hub.hasWork(at: now) {
-                if try append(hub.decide(at: now), to: journal, logger: logger) {
-                    hub.committed(at: now)
-                } else {
-                    hub.refused(at: now)
-                }
+            let (epoch, entities) = (hub.epoch, hub.entityCount)
+            var server = Server(
+                hub, configuration: configuration.server(isJournalImmediate: journal.isImmediate),
+                snapshotSequence: journal.snapshot?.sequence ?? 0)
+            if let records = firstBatch(of: &server, clock: clock) {
+                let start = ContinuousClock.now
+                let isWritten = try append(records, to: journal, logger: logger)
+                let duration = ContinuousClock.now - start
+                server.synced(isWritten ? .durable(duration: duration, wait: duration) : .full, at: clock.now)
             }
             _ = DescriptorLimit.raiseToMaximum()
             let recovered = ContinuousClock.now - startedAt
 
             let loop = try EventLoop()
             var status: Int32 = 0
-            let (epoch, entities) = (hub.epoch, hub.entityCount)
             let daemon = try Daemon(
-                loop: loop, hub: hub, journal: journal, clock: clock, configuration: configuration, logger: logger
+                loop: loop, server: server, journal: journal, clock: clock, configuration: configuration, logger: logger
             ) { status = $0 }
             do {
                 try daemon.listen()
@@ -231,6 +232,20 @@ struct Telltaled: ParsableCommand {
             complain("\(error)")
             throw ExitCode(1)
         }
+    }
+
+    /// What holds from the start on, kinds, settings and instances: it is durable before any client is served.
+    ///
+    /// - Returns: `nil` where there is nothing new. The rest of the turn goes on with the loop.
+    private static func firstBatch(of server: inout Server, clock: Clock) -> [JournalRecord]? {
+        guard !server.isIdle(at: clock.now) else { return nil }
+        server.turn(at: clock.now)
+        var records: [JournalRecord] = []
+        while case .append(let part, let isLast)? = server.nextAction(at: clock.now) {
+            records += part
+            if isLast { return records }
+        }
+        return nil
     }
 
     /// - Returns: Whether there was room; without, what is there is served, and the records come again later.
