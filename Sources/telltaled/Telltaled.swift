@@ -128,9 +128,11 @@ struct Telltaled: ParsableCommand {
             var command = try parseAsRoot()
             try command.run()
         } catch {
-            guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
-            StandardStream.error.write(fullMessage(for: error) + "\n")
-            exit(withError: ExitCode(78))
+            let code = exitCode(for: error)
+            guard code != .success else { exit(withError: error) }
+            let message = fullMessage(for: error)
+            if !message.isEmpty { StandardStream.error.write(message.harmlessLines + "\n") }
+            exit(withError: code == .validationFailure ? ExitCode(78) : code)
         }
     }
 
@@ -290,6 +292,6 @@ struct Telltaled: ParsableCommand {
     }
 
     private static func complain(_ text: String) {
-        StandardStream.error.write("telltaled: \(text)\n")
+        StandardStream.error.write("telltaled: \(text)\n".harmlessLines)
     }
 }

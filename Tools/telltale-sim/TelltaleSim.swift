@@ -1,6 +1,7 @@
 import ArgumentParser
 @unsafe @preconcurrency import Glibc
 import TelltaleEventLoop
+import TelltaleModel
 import TelltaleWire
 
 @main
@@ -25,17 +26,19 @@ struct TelltaleSim: ParsableCommand {
                 throw ExitCode.failure
             }
         } catch {
-            // Scripts rely on 2 for a wrong command line (Programs/README.md); the library would say 64.
-            guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
-            complain(fullMessage(for: error))
-            Glibc.exit(2)
+            let code = exitCode(for: error)
+            guard code != .success else { exit(withError: error) }
+            let message = fullMessage(for: error)
+            if !message.isEmpty { complain(message) }
+            // Scripts rely on 2 for a wrong command line (Programs/README.md); the library uses 64.
+            exit(withError: code == .validationFailure ? ExitCode(2) : code)
         }
     }
 }
 
 /// One clear line on standard error.
 func complain(_ text: String) {
-    StandardStream.error.write("\(text)\n")
+    StandardStream.error.write("\(text)\n".harmlessLines)
 }
 
 extension ExitCode {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import Kinds
+import TelltaleModel
 
 /// `telltale kinds run`.
 struct KindsRunCommand: ParsableCommand {
@@ -65,7 +66,9 @@ struct KindsRunCommand: ParsableCommand {
         for complaint in trial.complaints { StandardError.write("telltale: \(complaint)") }
         trial.complaints = []
         guard !trial.output.isEmpty else { return }
-        Output.write(trial.output)
+        // Names and titles are the kind author's, and events those of whoever types them.
+        Output.write(
+            Output.isTerminal ? Array(String(decoding: trial.output, as: UTF8.self).harmlessLines.utf8) : trial.output)
         trial.output.removeAll(keepingCapacity: true)
     }
 }

@@ -46,10 +46,11 @@ struct Telltale: ParsableCommand {
             try command.run()
         } catch {
             let code = exitCode(for: error)
-            guard code == .validationFailure else { exit(withError: error) }
+            guard code != .success else { exit(withError: error) }
+            let message = fullMessage(for: error)
+            if !message.isEmpty { StandardError.write(message) }
             // ArgumentParser's 64 for a wrong usage is 2 here.
-            StandardError.write(fullMessage(for: error))
-            exit(withError: ExitCode(2))
+            exit(withError: code == .validationFailure ? ExitCode(2) : code)
         }
     }
 }
