@@ -59,6 +59,8 @@ struct Telltaled: ParsableCommand {
     var clockSpeed: String?
     @Option(help: ArgumentHelp("A configuration file.", valueName: "FILE"))
     var config: String?
+    @Flag(help: "Read the configuration and the kinds, say what is wrong, and end.")
+    var checkConfig = false
     @Option(help: ArgumentHelp("debug, info, warning or error. (default: info)", valueName: "L"))
     var logLevel: String?
     @Option(help: ArgumentHelp("text or json. (default: text)", valueName: "F"))
@@ -166,12 +168,19 @@ struct Telltaled: ParsableCommand {
         }
         let log = Log(format: configuration.logFormat, logLevel: configuration.logLevel.level)
         let logger = Logger(label: "telltaled") { _ in log }
+        for warning in configuration.warnings { logger.warning("\(warning)") }
+        guard !checkConfig else { return try Self.check(configuration, logger: logger) }
         let status = try Self.serve(configuration, logger: logger)
         throw ExitCode(status)
     }
 
-    private static func serve(_ configuration: Configuration, logger: Logger) throws -> Int32 {
-        let kinds: KindSet
+    /// What `--check-config` is for: the settings were read, and the kinds are. Nothing is opened or made.
+    private static func check(_ configuration: Configuration, logger: Logger) throws {
+        let kinds = try loadKinds(of: configuration, logger: logger)
+        StandardStream.output.write(Array("the configuration is in order, with \(kinds.kinds.count) kinds\n".utf8).span)
+    }
+
+    private static func loadKinds(of configuration: Configuration, logger: Logger) throws -> KindSet {
         do {
             let (loaded, diagnostics) = try KindFolder(path: configuration.kinds).load()
             for diagnostic in diagnostics {
@@ -182,11 +191,15 @@ struct Telltaled: ParsableCommand {
                 }
             }
             guard let loaded else { throw ExitCode(78) }
-            kinds = loaded
+            return loaded
         } catch let error as KindFolder.Unreadable {
             complain(error.description)
             throw ExitCode(78)
         }
+    }
+
+    private static func serve(_ configuration: Configuration, logger: Logger) throws -> Int32 {
+        let kinds = try loadKinds(of: configuration, logger: logger)
         do {
             let startedAt = ContinuousClock.now
             let journal = try openJournal(configuration, logger: logger)
@@ -287,7 +300,10 @@ struct Telltaled: ParsableCommand {
         do throws(JSONError) {
             return (path, try JSONParser().parse([UInt8](data).span))
         } catch {
-            throw ConfigurationFaults(faults: ["--config \(path): \(error)"])
+            let place = JSONFault.first(in: [UInt8](data)).map { fault in
+                "line \(fault.line), column \(fault.column): \(fault.message) (\(fault.advice))"
+            }
+            throw ConfigurationFaults(faults: ["--config \(path): \(place ?? "\(error)")"])
         }
     }
 
