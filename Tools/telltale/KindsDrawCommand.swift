@@ -29,6 +29,6 @@ struct KindsDrawCommand: ParsableCommand {
             case .mermaid: drawing.mermaid()
             }
         // Titles, and the names of states and events, are the kind author's.
-        Output.write(picture.harmlessLines)
+        Output.write(Output.drawable(picture.harmlessLines))
     }
 }
