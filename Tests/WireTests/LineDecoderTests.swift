@@ -71,7 +71,8 @@ struct LineDecoderTests {
 
     @Test func `a verb that only resembles another protocol's first word is a line`() {
         let lines = [
-            "GET a/b", "GET a/b:/c", "GET a:/c", "GET a/b//c", "GET *", "GET", "EVT a/b type=start", "HEADS", "DEL sub=1", "HELP", "OPEN a/b",
+            "GET a/b", "GET a/b:/c", "GET a:/c", "GET a/b//c", "GET *", "GET", "EVT a/b type=start", "HEADS",
+            "DEL sub=1", "HELP", "OPEN a/b",
             "PRESS a/b",
             "TRAIT a=b",
         ]
