@@ -1,9 +1,9 @@
 internal import Journal
 
-/// The two files that a journal writes to, by what tells them from other files of the same name.
+/// The identities of the two files that a journal writes to.
 ///
-/// The operating system goes on writing to files that have no name any more: without this look a journal would
-/// acknowledge what the next start cannot find, after an `rm -rf` of its folder or a copy that was moved into its place.
+/// The operating system goes on writing to files that have no name any more: without this check a journal would
+/// acknowledge records that the next start cannot find, after an `rm -rf` of its folder or a copy moved into its place.
 struct OpenFiles {
     private let paths: [String]
     private let origins: [Int64]

@@ -4,7 +4,7 @@ internal import Journal
 /// The files of a journal's folder as far as this module, and not SQLite, makes them: for their owner alone, and never
 /// through a symbolic link.
 ///
-/// Whoever may write to the folder could otherwise have the daemon overwrite any file that its user may write.
+/// A user with write access to the folder could otherwise make the daemon overwrite any file of the daemon's user.
 enum OwnFile {
     private static let ownerAlone: mode_t = 0o600
 
@@ -24,12 +24,12 @@ enum OwnFile {
             Glibc.close(descriptor)
             throw isNotPlain(path)
         }
-        // One that an earlier release made may be open to everybody. A failure leaves it as it was.
+        // An earlier release may have made the file readable by all users. A failure leaves the mode as it was.
         if status.st_mode & 0o077 != 0 { _ = fchmod(descriptor, ownerAlone) }
         return descriptor
     }
 
-    /// Makes an empty file that SQLite then fills: its own would be readable by everybody, and its log takes the
+    /// Makes an empty file that SQLite then fills: a file that SQLite makes is readable by all users, and its log takes the
     /// permissions of the file.
     static func make(_ path: String) throws(JournalError) {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC

@@ -245,7 +245,6 @@ public final class SQLiteJournal: Journal {
         do throws(JournalError) {
             try end()
         } catch {
-            // What was acknowledged is in the log, and the next start finds it there.
             guard case .full = error else { throw error }
             // Everything acknowledged is in the log, where the next start finds it.
         }

@@ -51,7 +51,7 @@ final class SyncMarker: Sendable {
         return Int64(bitPattern: words.1)
     }
 
-    /// Whether the file holds something other than what was written. A missing file is not damaged, nor is a blank one, which
+    /// Whether the file's content does not match its checksum. A missing file is not damaged, nor is a blank one, which
     /// a power failure can leave.
     static func isDamaged(_ folder: JournalFolder) -> Bool {
         guard let bytes = try? JournalFolder.beginning(of: folder.syncMarker, count: 24, followsLinks: false),

@@ -7,7 +7,7 @@ extension KindReader {
     /// The keys of all regions, and the paths where they differ from those; each once.
     static func regions(in state: StateDescription, path: String = "") -> [String] {
         var names: [String] = []
-        // Bounded: the reader has refused what is nested too deep.
+        // Bounded: the reader has refused deeper nesting.
         for child in state.children {
             let own = path.isEmpty ? child.key : "\(path).\(child.key)"
             let found = (state.kind == .parallel ? [child.key, own] : []) + regions(in: child, path: own)

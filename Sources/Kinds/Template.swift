@@ -109,7 +109,7 @@ public struct TemplateContext: Sendable {
     /// Of the innermost active state; where several are, that of the parallel state around them.
     public var stateTitle: String
     public var progress: Double?
-    /// What is active in each region, outer regions first.
+    /// The innermost active state of each region, outer regions first.
     public var regions: [Region] = []
 
     /// The innermost active state of one region; of a region with regions, the first's.

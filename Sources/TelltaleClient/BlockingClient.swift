@@ -110,7 +110,7 @@ public final class BlockingClient {
     /// Asks many things at once, and waits for all replies.
     ///
     /// - Parameter onReply: Is given each reply with the place of its command, in the order in which they come.
-    /// - Throws: As ``request(_:onItem:)``; what was answered before was given to `onReply`.
+    /// - Throws: As ``request(_:onItem:)``; earlier replies were given to `onReply`.
     public func request(
         all commands: [Command], onReply: (Int, Reply) -> Void
     ) throws(ClientFailure) {

@@ -1,11 +1,11 @@
 internal import CTelltaleLibuv
 internal import Glibc
 
-/// How much the system takes of a connection before its peer has read it.
+/// The limit of the bytes that the system accepts ahead of the peer's reading.
 ///
-/// What stands in the system's send buffer cannot be replaced by something newer any more. Left to itself the buffer
-/// grows to megabytes: seconds of old rows for a reader on a slow link. So it is kept at what the path carries in one
-/// round trip, and the connection counts as writable only while little of that waits to be sent.
+/// A row in the system's send buffer cannot be replaced by a newer row. By itself the buffer grows to megabytes, which are
+/// seconds of old rows for a reader on a slow link. The buffer is therefore limited to the amount that the path carries in
+/// one round trip, and the connection counts as writable only while few of its bytes are unsent.
 extension Connection {
     /// Bytes not yet sent, from which on the system takes no more (`TCP_NOTSENT_LOWAT`).
     private static let unsentByteLimit: CInt = 16_384
@@ -14,7 +14,7 @@ extension Connection {
     /// A receiver acknowledges every second segment at once, and a single one after 40 ms. On loopback a segment has up to
     /// 64 KiB, so a buffer of less than some of them would make a connection wait for that.
     private static let smallestSegmentCount: CInt = 4
-    /// Of a Unix socket: it holds what the peer has not read, and counts each write with the system's own books.
+    /// The send buffer of a Unix socket. It holds all unread bytes, and each write counts with the system's overhead.
     private static let unixSendBuffer: CInt = 65_536
     /// The largest. The system may allow less (`net.core.wmem_max`).
     private static let largestSendBuffer: CInt = 4_194_304
@@ -28,7 +28,7 @@ extension Connection {
         _ = set(TCP_KEEPCNT, Self.keepAliveProbeCount)
     }
 
-    /// Fits the send buffer to the path, when a write has waited for it: to what the path delivers in a round trip
+    /// Fits the send buffer to the path after a write has waited: to the amount that the path delivers in a round trip
     /// without queues.
     ///
     /// A path that the buffer holds up delivers a full one each round trip, so the buffer doubles until the path itself is
@@ -67,7 +67,7 @@ extension Connection {
     private static let keepAliveProbeCount: CInt = 5
 }
 
-/// What the system has measured of a TCP connection's path.
+/// The system's measurements of a TCP connection's path.
 private struct PathMeasure {
     /// The rate of delivery over the shortest round trip.
     let byteCountPerRoundTrip: UInt64

@@ -1,4 +1,4 @@
-// What was written by anybody else, a title, a key, the name of a file, must not make a terminal do something.
+// Text from outside, such as a title, a key or the name of a file, must not control a terminal.
 
 extension String {
     /// Without characters that would move the cursor, change the colours or turn the direction of writing.

@@ -2,8 +2,8 @@ internal import TelltaleModel
 
 /// The first words of other protocols, whose lines could be taken for ours.
 ///
-/// A web page can have a browser send a request to any port, and what stands in its body is lines. So the connection ends
-/// at the first word, before anything that follows could be executed.
+/// A web page can make a browser send a request to any port, and the body of that request is lines. The connection
+/// therefore ends at the first word, before a line that follows could be executed.
 enum ForeignProtocol: String, CaseIterable {
     case http = "HTTP"
     case smtp = "SMTP"

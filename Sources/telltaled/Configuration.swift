@@ -35,7 +35,7 @@ struct Configuration: Sendable {
     var retention = 604_800
     var acceptsOldEnd = true
     var surfaces = SurfaceSettings()
-    /// What was passed over, each to be told once.
+    /// One warning for each variable that was ignored.
     var warnings: [String] = []
 
     mutating func setListeners(_ values: [String]) -> String? {

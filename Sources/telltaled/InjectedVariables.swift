@@ -2,7 +2,7 @@
 ///
 /// Each is a warning: a setting that is misspelt, which is an error, does not look like one of these.
 enum InjectedVariables {
-    /// What sets the variable; `nil` where it can only be meant for the daemon.
+    /// The origin of the variable; `nil` if it can only be meant for the daemon.
     static func source(of variable: String, value: String) -> String? {
         if serveVariables.contains(variable) { return "telltale serve sets it for the commands that it runs" }
         guard isServiceLink(variable, value: value) else { return nil }

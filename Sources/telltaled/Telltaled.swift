@@ -174,7 +174,7 @@ struct Telltaled: ParsableCommand {
         throw ExitCode(status)
     }
 
-    /// What `--check-config` is for: the settings were read, and the kinds are. Nothing is opened or made.
+    /// Performs `--check-config`: the settings have been read, and the kinds are read here. Nothing is opened or made.
     private static func check(_ configuration: Configuration, logger: Logger) throws {
         let kinds = try loadKinds(of: configuration, logger: logger)
         StandardStream.output.write(Array("the configuration is in order, with \(kinds.kinds.count) kinds\n".utf8).span)

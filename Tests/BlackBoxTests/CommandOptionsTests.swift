@@ -4,7 +4,7 @@ import TelltaleWire
 import TestSupport
 import Testing
 
-/// What `telltale` does for those who type: hints, bulk, figures, kind files to begin from.
+/// Options of `telltale` for interactive use: hints, bulk input, figures, new kind files.
 @Suite(.serialized, .endsOneDay)
 struct CommandOptionsTests {
     private struct Outcome {
@@ -28,7 +28,7 @@ struct CommandOptionsTests {
         return try JSONParser.parse(text)["row"] ?? .null
     }
 
-    @Test func `content and attributes have options of their own, and what is dropped is named`() async throws {
+    @Test func `content and attributes have options of their own, and dropped members are named`() async throws {
         try await onOwnThread {
             let daemon = try DaemonProcess()
             let started = try telltale(
@@ -161,7 +161,7 @@ struct CommandOptionsTests {
         }
     }
 
-    @Test func `who serves reports again on a new connection, as the commands have left it, and tells each action`()
+    @Test func `a provider reports again on a new connection, with the values of its commands, and prints each action`()
         async throws
     {
         try await onOwnThread {
@@ -180,7 +180,7 @@ struct CommandOptionsTests {
             peer = try daemon.introduce(now: now)
             try peer.answer("SERVE light", "OK")
             try peer.answer("REPORT light/a value=on", "OK")
-            // Its answer shows that it has heard what came before.
+            // The answer shows that the earlier lines were received.
             try peer.send("DO op=o2 key=light/a action=set value=off deadline=\(now + 600_000)")
             #expect(try peer.request("DONE").hasPrefix("DONE op=o2"))
             #expect(provider.standardError.contains("telltale: light/a on: done\n"))

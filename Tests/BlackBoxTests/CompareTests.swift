@@ -19,7 +19,7 @@ struct CompareTests {
         """
     }
 
-    @Test func `what became slower, or wrong, is told, and is a failure`() async throws {
+    @Test func `a slower or faulty report is named, and is a failure`() async throws {
         try await onOwnThread {
             let folder = try TemporaryFolder()
             func file(_ name: String, _ text: String) throws -> String {

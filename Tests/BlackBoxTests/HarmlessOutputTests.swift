@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Nothing that somebody else wrote makes a terminal do something: the name of a file, a title, an argument.
+/// Text from outside, such as the name of a file, a title or an argument, does not control a terminal.
 @Suite(.serialized)
 struct HarmlessOutputTests {
     private static let escape = "\u{1B}[31m"

@@ -4,7 +4,7 @@ import TelltaleWire
 import TestSupport
 import Testing
 
-/// What a daemon does on a disk that is full, or without its files, seen from outside.
+/// A daemon on a full disk, or without its files, seen from outside.
 @Suite(.serialized, .endsOneDay)
 struct LostDiskTests {
     @Test func `on a full disk it starts, serves readers, and stops in order`() async throws {

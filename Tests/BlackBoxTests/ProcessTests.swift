@@ -248,7 +248,7 @@ struct ProcessTests {
         }
     }
 
-    @Test func `what a cluster or the command line sets is passed over with a warning`() async throws {
+    @Test func `a variable that a cluster or the command line sets is ignored with a warning`() async throws {
         try await onOwnThread {
             let folder = try DaemonProcess.makeFolder()
             defer { try? FileManager.default.removeItem(at: folder) }
@@ -271,7 +271,7 @@ struct ProcessTests {
         }
     }
 
-    @Test func `a check of the configuration says what is wrong where, and makes nothing`() async throws {
+    @Test func `a check of the configuration locates its faults, and makes nothing`() async throws {
         try await onOwnThread {
             let folder = try DaemonProcess.makeFolder()
             defer { try? FileManager.default.removeItem(at: folder) }

@@ -4,12 +4,12 @@ import TelltaleWire
 import TestSupport
 import Testing
 
-/// How old what a slow reader is shown can be, by what stands between it and the newest row.
+/// The number of superseded rows between a slow reader and the newest row.
 @Suite(.serialized, .endsOneDay)
 struct SlowReaderTests {
     private static let keyCount = 20
     private static let eventCount = 20_000
-    /// What 500 lines a second make of half a second.
+    /// Half a second of 500 lines a second.
     private static let staleLineLimit = 250
 
     @Test func `a reader of 500 lines a second is at most half a second behind, however long it was slow`() async throws
@@ -18,7 +18,7 @@ struct SlowReaderTests {
             let daemon = try DaemonProcess()
             let writer = try greeted(Peer(port: daemon.port))
             for key in 0..<Self.keyCount { _ = try writer.ask("EVT errand/\(key) type=start") }
-            // As the protocol's page advises those who read slowly.
+            // The receive buffer that the protocol's page advises for slow readers.
             let reader = try greeted(Peer(port: daemon.port, receiveBufferByteCount: 16_384))
             #expect(try reader.ask("SUB errand/*").verb == "OK")
 

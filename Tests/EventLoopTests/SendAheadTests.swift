@@ -4,7 +4,7 @@ import Testing
 
 @testable import TelltaleEventLoop
 
-/// What the system holds of an accepted connection before its peer has read it.
+/// The bytes that the system holds for the peer of an accepted connection.
 struct SendAheadTests {
     private struct Seen: Sendable {
         var byteCount: UInt64 = 0
@@ -41,12 +41,12 @@ struct SendAheadTests {
             }
             return { withExtendedLifetime((listener, client)) { state.value } }
         }
-        // What the peer's system takes is its own: 64 KiB, as systems are set.
+        // The peer's system takes up to 64 KiB by default.
         #expect(seen.byteCount > 16_384)
         #expect(seen.byteCount < 262_144)
     }
 
-    @Test func `whoever reads quickly is held up by no small buffer, and silence is noticed`() async throws {
+    @Test func `a quick reader is not held up by a small buffer, and keep-alive is set`() async throws {
         let size = 16 << 20
         let seen = try await onLoop { loop in
             let state = Box(Seen())

@@ -4,7 +4,7 @@ import JournalSQLite
 import TestSupport
 import Testing
 
-/// The files in the folder: whose they are, where they are, and what is in their place.
+/// The files in the folder: their modes, links in their places, and their removal.
 @Suite(.endsOneDay)
 struct PlaceTests {
     private func mode(_ file: String, in folder: TemporaryFolder) -> mode_t {
@@ -14,7 +14,7 @@ struct PlaceTests {
 
     private static let files = ["acknowledged", "journal.sqlite", "journal.sqlite-shm", "journal.sqlite-wal", "lock"]
 
-    @Test func `in a folder that everybody may read the files are their owner's alone`() throws {
+    @Test func `in a folder that all users may read the files are their owner's alone`() throws {
         let folder = TemporaryFolder()
         _ = unsafe chmod(folder.path, 0o755)
         let journal = try SQLiteJournal(folder.path)
@@ -27,7 +27,7 @@ struct PlaceTests {
         _ = unsafe rmdir(folder.path + "/copy")
     }
 
-    @Test func `files that everybody could read are their owner's alone after a start, which the next takes for ours`()
+    @Test func `a start restricts files that all users could read, and the next start keeps the epoch`()
         throws
     {
         let folder = TemporaryFolder()

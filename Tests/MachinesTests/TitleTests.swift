@@ -3,7 +3,7 @@ import Machines
 import TelltaleModel
 import Testing
 
-/// What templates read of the states of an activity: one innermost state, or one in each region.
+/// The titles that templates read: of the innermost state, or of one in each region.
 struct TitleTests {
     private static let order = """
         {"kind":"order","type":"activity","version":1,"app":"com.example","title":"Order","startsOn":["place"],

@@ -17,7 +17,7 @@ struct ScenarioTests {
         #expect(all.allSatisfy { !$0.title.isEmpty && $0.about.count > 20 })
     }
 
-    @Test func `a script without a population brings nobody else`() throws {
+    @Test func `a script without a population has no other clients`() throws {
         let scenario = try Self.scenario(
             """
             {"title":"t","screens":[{"name":"car","surface":"carplay"}],

@@ -67,7 +67,7 @@ struct KindsRunCommand: ParsableCommand {
         for complaint in trial.complaints { StandardError.write("telltale: \(complaint)") }
         trial.complaints = []
         guard !trial.output.isEmpty else { return }
-        // Names and titles are the kind author's, and events those of whoever types them.
+        // Names, titles and events are text from outside.
         Output.write(
             Output.isTerminal ? Array(String(decoding: trial.output, as: UTF8.self).harmlessLines.utf8) : trial.output)
         trial.output.removeAll(keepingCapacity: true)

@@ -13,7 +13,7 @@ enum Output {
     /// On a terminal that has colours and whose person wants them (https://no-color.org).
     static let hasColor = canDraw && (environment("NO_COLOR") ?? "").isEmpty
 
-    /// Whether what a terminal is sent is drawn with more than ASCII.
+    /// Whether output to a terminal may have characters beyond ASCII.
     static let hasUTF8 = localeHasUTF8(environment)
 
     /// A picture as the terminal can show it.

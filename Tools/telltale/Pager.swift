@@ -1,6 +1,6 @@
 import Glibc
 
-/// What is longer than a terminal, through the person's pager.
+/// Shows output that is longer than the terminal in the pager that `PAGER` names.
 enum Pager {
     /// - Parameter lines: Made harmless.
     /// - Returns: Whether there was a pager; without one nothing was written.

@@ -88,7 +88,7 @@ struct PostCommand: ParsableCommand {
         command.happenedAt = at.map(Timestamp.init(milliseconds:))
         command.version = ver
         command.accounts = accounts?.split(separator: ",", omittingEmptySubsequences: false).map(String.init) ?? []
-        // Without its empty parts it could be for nobody, which is everybody.
+        // An empty list would mean all accounts, so empty parts are an error.
         guard Set(command.accounts).count == command.accounts.count, !command.accounts.contains("") else {
             throw ValidationError(
                 "--for is to be accounts with single commas between, each once, not '\(accounts ?? "")'.")
@@ -97,7 +97,7 @@ struct PostCommand: ParsableCommand {
         return command
     }
 
-    /// `--data`, with what `--content` and `--attributes` say in its place.
+    /// The tail of `--data`, with the members of `--content` and `--attributes`.
     private func tail() throws -> JSONObject {
         var tail = try data.map { try Self.object($0, of: "--data") } ?? JSONObject()
         for (option, name, text) in [
@@ -129,7 +129,7 @@ struct PostCommand: ParsableCommand {
     }
 }
 
-/// What is allowed and probably not meant.
+/// Hints for events that are valid but probably not intended.
 enum EventHints {
     static func hints(for command: EventCommand) -> [String] {
         var hints: [String] = []

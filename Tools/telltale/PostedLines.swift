@@ -77,7 +77,7 @@ private struct StandardInputLines {
     private var ready: [String] = []
     private var hasEnded = false
 
-    /// What there is, at most `limit` lines; waits for one. `nil` at the end.
+    /// The available lines, at most `limit`; waits for the first. `nil` at the end.
     mutating func next(limit: Int) -> [String]? {
         while ready.isEmpty, !hasEnded { read() }
         guard !ready.isEmpty else { return nil }

@@ -85,7 +85,7 @@ private final class Provider {
     /// What the last one at each control came to: an operation that comes again has been done.
     private var answers: [Key: (operation: String, command: Command)] = [:]
 
-    /// What each thing is since a command was done.
+    /// The value of each control after its last command.
     private var values: [Key: Bool] = [:]
 
     /// One command at its work.
@@ -137,7 +137,7 @@ private final class Provider {
             clock = ServerClock(
                 greeting, at: now, wallClock: Timestamp(milliseconds: EventLoop.wallClockMilliseconds()))
             if greeting.epoch != epoch { begin(greeting.epoch) }
-            // What was reported on the connection that is gone does not count on this one.
+            // A report counts for its connection alone.
             if hasServed { reporting = report(to: client) }
         case .reply(let id, let reply) where id == serving:
             guard reply.isOK else { return refused(DaemonOptions.describe(reply.line)) }

@@ -2,7 +2,6 @@ import TelltaleEventLoop
 import TelltaleModel
 
 enum StandardError {
-    /// - Parameter text: One line or several. What would make a terminal do something is taken out of it, whoever wrote it:
-    ///   the name of a file, a title, an argument.
+    /// - Parameter text: One line or several. Characters that control a terminal are replaced by spaces.
     static func write(_ text: String) { StandardStream.error.write(text.harmlessLines + "\n") }
 }

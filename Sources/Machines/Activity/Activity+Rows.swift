@@ -38,7 +38,7 @@ extension Activity {
         guard !kind.regions.isEmpty, machine.loneLeaf(in: kind.statechart) == nil else { return leaf }
         let paths = machine.leaves(in: kind.statechart).map { ancestors(of: $0) }
         guard paths.count > 1, let first = paths.first else { return leaf }
-        // Ancestors begin with the root, so what all have in common is a beginning of each.
+        // Ancestors begin with the root, so the common ancestors are a prefix of each list.
         let common = first.prefix { state in paths.allSatisfy { $0.contains(state) } }
         guard let parallel = common.last, parallel.rawValue > 0 || !traits(of: parallel).title.text.isEmpty else {
             return leaf

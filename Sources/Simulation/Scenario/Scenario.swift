@@ -106,7 +106,7 @@ public struct Scenario: Sendable {
             setting.trace = try TraceFile(&population, named: "trace", needsKind: true)
             try population.finish()
         }
-        // Kinds that nobody in it uses need not be there.
+        // A kind that no client uses need not exist.
         if climate.producers == 0 { setting.cast.parts = [] }
         if climate.fingers == 0, !setting.cast.reportsControls {
             (setting.cast.toggles, setting.cast.buttons) = ([], [])

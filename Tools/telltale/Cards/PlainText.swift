@@ -20,7 +20,7 @@ extension String {
 
 /// Whether a locale's characters are UTF-8, by the variables that name it, the strongest first.
 ///
-/// Without any it is taken to be: in a container none is set, and its terminal is somebody's who has UTF-8.
+/// Without any of them the locale counts as UTF-8: a container has none, and its terminal usually has UTF-8.
 public func localeHasUTF8(_ environment: (String) -> String?) -> Bool {
     for name in ["LC_ALL", "LC_CTYPE", "LANG"] {
         guard let value = environment(name), !value.isEmpty else { continue }
