@@ -36,6 +36,8 @@ struct Configuration: Sendable {
     var retention = 604_800
     var acceptsOldEnd = true
     var surfaces = SurfaceSettings()
+    /// One warning for each variable that was ignored.
+    var warnings: [String] = []
 
     mutating func setListeners(_ values: [String]) -> String? {
         if values == ["none"] {
@@ -115,7 +117,11 @@ struct ConfigurationSources {
                 "TELLTALE_SNAPSHOT_RECORDS", "TELLTALE_PART_RECORDS", "TELLTALE_LOG_BYTES",
             ])
         for variable in environment.keys.sorted() where variable.hasPrefix("TELLTALE_") && !known.contains(variable) {
-            faults.append("environment: \(variable): no such setting")
+            if let source = InjectedVariables.source(of: variable, value: environment[variable] ?? "") {
+                configuration.warnings.append("environment: \(variable) is passed over: \(source)")
+            } else {
+                faults.append("environment: \(variable): no such setting")
+            }
         }
         if let journal = environment["TELLTALE_JOURNAL"], journal != "memory" {
             faults.append("environment: TELLTALE_JOURNAL: takes memory, for measurements, or is not set")

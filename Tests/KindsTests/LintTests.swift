@@ -272,6 +272,13 @@ let schemaCases: [LintCase] = [
 /// Faults that the engine finds, and what only the whole of a machine or a view can be.
 let machineCases: [LintCase] = [
     LintCase(
+        name: "a title that is no template",
+        patch: #"{"machine":{"states":{"placed":{"title":"At {{content.shelf"}}}}"#,
+        path: "machine.states.placed.title", says: "is broken"),
+    LintCase(
+        name: "a title that reads itself", patch: #"{"machine":{"states":{"placed":{"title":"{{state.title}}!"}}}}"#,
+        path: "machine.states.placed.title", says: "cannot read {{state.title}}"),
+    LintCase(
         name: "path too long",
         patch: """
             {"machine":{"states":{"placed":{"on":{"x":"\(key("a"))"}},"\(key("a"))":{"initial":"\(key("b"))","states":{
@@ -325,6 +332,10 @@ let machineCases: [LintCase] = [
 ]
 
 let warningCases: [LintCase] = [
+    LintCase(
+        name: "a region that is not there",
+        patch: #"{"views":{"lockScreen":{"title":"{{states.kitchen.title}}"}}}"#, severity: .warning,
+        path: "views.lockScreen.title", says: #"the machine has no region "kitchen""#),
     LintCase(
         name: "raises to what is no id", base: goodButton, patch: #"{"raises":{"id":"a b/c"}}"#, severity: .warning,
         path: "raises.id", says: "which is no id"),

@@ -1,6 +1,7 @@
 import ArgumentParser
 @unsafe @preconcurrency import Glibc
 import TelltaleEventLoop
+import TelltaleModel
 import TelltaleWire
 
 @main
@@ -9,7 +10,8 @@ struct TelltaleSim: ParsableCommand {
         commandName: "telltale-sim", abstract: "Worlds to develop against: replays of real orders, and made-up ones.",
         version: Release.version,
         subcommands: [
-            RunCommand.self, ListCommand.self, ReplayCommand.self, RecordCommand.self, SwarmCommand.self,
+            RunCommand.self, CompareCommand.self, ListCommand.self, ReplayCommand.self, RecordCommand.self,
+            SwarmCommand.self,
             DemoCommand.self,
             ProviderCommand.self, ActCommand.self,
         ])
@@ -25,17 +27,19 @@ struct TelltaleSim: ParsableCommand {
                 throw ExitCode.failure
             }
         } catch {
-            // Scripts rely on 2 for a wrong command line (Programs/README.md); the library would say 64.
-            guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
-            complain(fullMessage(for: error))
-            Glibc.exit(2)
+            let code = exitCode(for: error)
+            guard code != .success else { exit(withError: error) }
+            let message = fullMessage(for: error)
+            if !message.isEmpty { complain(message) }
+            // Scripts rely on 2 for a wrong command line (Programs/README.md); the library uses 64.
+            exit(withError: code == .validationFailure ? ExitCode(2) : code)
         }
     }
 }
 
 /// One clear line on standard error.
 func complain(_ text: String) {
-    StandardStream.error.write("\(text)\n")
+    StandardStream.error.write("\(text)\n".harmlessLines)
 }
 
 extension ExitCode {

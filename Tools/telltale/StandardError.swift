@@ -1,5 +1,7 @@
 import TelltaleEventLoop
+import TelltaleModel
 
 enum StandardError {
-    static func write(_ line: String) { StandardStream.error.write(line + "\n") }
+    /// - Parameter text: One line or several. Characters that control a terminal are replaced by spaces.
+    static func write(_ text: String) { StandardStream.error.write(text.harmlessLines + "\n") }
 }

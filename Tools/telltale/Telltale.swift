@@ -13,7 +13,7 @@ struct Telltale: ParsableCommand {
             Commands that speak to a daemon find it at --connect, else at TELLTALE_CONNECT, else at 127.0.0.1:7878.
 
               telltale watch --view carplay            what a car shows, live
-              telltale post coffee-order/7 start --data '{"attributes":{"item":"Flat white"}}'
+              telltale post coffee-order/7 start --attributes '{"item":"Flat white"}'
               telltale post coffee-order/7 ready
               telltale set porch-light/front on
               telltale history coffee-order/7 --json | jq .
@@ -23,7 +23,10 @@ struct Telltale: ParsableCommand {
         version: Release.version,
         groupedSubcommands: [
             CommandGroup(
-                name: "Look", subcommands: [WatchCommand.self, GetCommand.self, ListCommand.self, HistoryCommand.self]),
+                name: "Look",
+                subcommands: [
+                    WatchCommand.self, GetCommand.self, ListCommand.self, HistoryCommand.self, StatsCommand.self,
+                ]),
             CommandGroup(
                 name: "Act",
                 subcommands: [
@@ -46,10 +49,11 @@ struct Telltale: ParsableCommand {
             try command.run()
         } catch {
             let code = exitCode(for: error)
-            guard code == .validationFailure else { exit(withError: error) }
+            guard code != .success else { exit(withError: error) }
+            let message = fullMessage(for: error)
+            if !message.isEmpty { StandardError.write(message) }
             // ArgumentParser's 64 for a wrong usage is 2 here.
-            StandardError.write(fullMessage(for: error))
-            exit(withError: ExitCode(2))
+            exit(withError: code == .validationFailure ? ExitCode(2) : code)
         }
     }
 }
