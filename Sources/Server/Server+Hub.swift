@@ -3,7 +3,7 @@ public import Journal
 public import Kinds
 public import TelltaleModel
 
-// What passes through to the hub as it is.
+// Inputs and questions that pass through to the hub as they are.
 extension Server {
     /// A connection was accepted.
     public mutating func connected(at now: HubTime) -> SessionID { hub.connected(at: now) }
@@ -40,6 +40,10 @@ extension Server {
     /// Lets kinds take effect with the next commit: at the start, and on a reload.
     public mutating func adopt(_ kinds: [Kind]) throws(KindRefusal) { try hub.adopt(kinds) }
 
+    /// The lineage of this history.
+    public var epoch: UInt64 { hub.epoch }
+    /// How many activities and controls there are, dismissed ones that can still be asked for included.
+    public var entityCount: Int { hub.entityCount }
     public var statistics: Statistics { hub.statistics }
 
     /// The earliest deadline on the kinds' clock.

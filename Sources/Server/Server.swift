@@ -33,6 +33,8 @@ public struct Server: ~Copyable {
     private var decisionsLeft = 0
     private var decision = Decision()
     private var flush = Flush()
+    /// The journal failed: the process ends behind the batch that is under way.
+    private var hasLostJournal = false
     /// The process ends with this status, once what is due has left.
     private var exitStatus: Int32?
 
@@ -67,7 +69,7 @@ public struct Server: ~Copyable {
         step = .deciding
     }
 
-    /// What is to be done next; `nil` = nothing, until something happens or the moment of ``Action/wake(_:)`` comes.
+    /// The next thing to do; `nil` = nothing, until something happens or the moment of ``Action/wake(_:)`` comes.
     ///
     /// - Parameter now: Read anew for every call: it tells how long the last action took.
     public mutating func nextAction(at now: HubTime) -> Action? {
@@ -130,7 +132,7 @@ public struct Server: ~Copyable {
         let faults = hub.takeMachineFaults()
         if !faults.isEmpty { actions.append(.report(faults)) }
         if decision.hasRecords { return .append(part, isLast: true) }
-        // What makes no records is shown at once.
+        // A batch without records is shown at once.
         hub.committed(at: decision.start)
         flush.isOwed = true
         return nil
@@ -244,7 +246,7 @@ public struct Server: ~Copyable {
 
     // MARK: The journal
 
-    /// What became of the batch whose last part was appended.
+    /// The outcome of the batch whose last part was appended.
     public mutating func synced(_ outcome: SyncOutcome, at now: HubTime) {
         switch outcome {
         case .durable(let duration, let wait):
@@ -256,11 +258,15 @@ public struct Server: ~Copyable {
             hub.failed(at: now)
             end(1)
         }
+        if hasLostJournal { end(1) }
         flush.isOwed = true
     }
 
-    /// The journal failed outside a batch: nothing more can be made durable.
-    public mutating func journalFailed() { end(1) }
+    /// The journal failed outside a batch: nothing more can be made durable. A batch that it has is answered first.
+    public mutating func journalFailed() {
+        hasLostJournal = true
+        if !hub.isCommitting { end(1) }
+    }
 
     // MARK: Snapshots
 

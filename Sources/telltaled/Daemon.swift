@@ -32,7 +32,7 @@ final class Daemon {
     private var showsCommit = false
     private let exit: (Int32) -> Void
 
-    /// What other threads say.
+    /// A message of another thread.
     enum Message: Sendable {
         case synced(Result<JournalReceipt, JournalError>)
         case history(HistoryRequest, Result<[JournalRecord], JournalError>)

@@ -213,7 +213,6 @@ struct Telltaled: ParsableCommand {
             try hub.adopt(kinds.kinds)
             try hub.adopt(configuration.hub.decisions)
             hub.restart()
-            let (epoch, entities) = (hub.epoch, hub.entityCount)
             var server = Server(
                 hub, configuration: configuration.server(isJournalImmediate: journal.isImmediate),
                 snapshotSequence: journal.snapshot?.sequence ?? 0)
@@ -223,6 +222,7 @@ struct Telltaled: ParsableCommand {
                 let duration = ContinuousClock.now - start
                 server.synced(isWritten ? .durable(duration: duration, wait: duration) : .full, at: clock.now)
             }
+            let (epoch, entities) = (server.epoch, server.entityCount)
             _ = DescriptorLimit.raiseToMaximum()
             let recovered = ContinuousClock.now - startedAt
 
@@ -249,7 +249,7 @@ struct Telltaled: ParsableCommand {
         }
     }
 
-    /// What holds from the start on, kinds, settings and instances: it is durable before any client is served.
+    /// Kinds, settings and instances that hold from the start on: they are durable before any client is served.
     ///
     /// - Returns: `nil` where there is nothing new. The rest of the turn goes on with the loop.
     private static func firstBatch(of server: inout Server, clock: Clock) -> [JournalRecord]? {

@@ -3,7 +3,7 @@ import Journal
 import TelltaleModel
 import Testing
 
-/// What a crash, a restart and a full disk leave of taps and of what was in flight.
+/// Taps and pending operations after a crash, a restart and a full disk.
 struct ControlRecoveryTests {
     enum Restart: CaseIterable {
         case fromJournal, fromSnapshot

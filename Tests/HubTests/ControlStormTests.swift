@@ -14,7 +14,7 @@ struct ControlStormTests {
         }
         try storm.finish()
         #expect(storm.faults == [])
-        // What was meant to happen did.
+        // The taps took effect.
         for (name, count) in [
             "taps": storm.tapCount, "confirmed": storm.confirmedCount, "restarts": storm.restartCount,
         ] {
@@ -42,7 +42,7 @@ private struct ControlStorm {
     private var providers: [(client: HubHarness.Client, kind: String, asked: [Asked])] = []
     private var watcher: HubHarness.Client
     private var rows: [String: (rev: Int64, body: JSON)] = [:]
-    /// What each account's tap of an id was answered with first.
+    /// The first answer to each account's tap of an id.
     private var answers: [String: String] = [:]
     private var nextID = 0
     private var newestAsked: [String: Int64] = [:]
@@ -309,7 +309,7 @@ private struct ControlStorm {
         }
     }
 
-    /// What holds of every row of a control, on whatever screen.
+    /// Rules of every row of a control, on whatever screen.
     private mutating func check(_ line: String) {
         guard line.contains(#""control":"toggle""#), let body = try? HubHarness.tail(line) else { return }
         if body["phase"] != "pending", body["shown"] != body["value"] || body["wanted"] != nil {

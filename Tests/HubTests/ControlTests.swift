@@ -42,7 +42,7 @@ struct ControlTests {
         #expect(try HubHarness.tail(house.lines(of: other).last)["shown"] == false)
         #expect(try HubHarness.tail(house.send("GET porch-light/front", from: tapped).last) == HubHarness.tail(told))
         #expect(try HubHarness.tail(house.send("LIST porch-light/*", from: tapped).first) == HubHarness.tail(told))
-        // What changes with the same rev changes nothing of it.
+        // A change with the same rev changes nothing of it.
         house.send("TRAIT locked=yes", from: tapped)
         #expect(try HubHarness.tail(house.send("GET porch-light/front", from: tapped).last) == HubHarness.tail(told))
         house.send("DONE op=\(try #require(house.operation(askedOf: lamp))) value=off", from: lamp)
@@ -480,7 +480,7 @@ struct ControlTests {
         for client in [old, new] { house.send("SERVE porch-light", from: client) }
         house.send("REPORT porch-light/front value=off", from: old)
         house.send("SUB *", from: old)
-        // What it had still to say is heard.
+        // Its last words are heard.
         house.send("SET porch-light/front value=on", from: new)
         let operation = try #require(house.operation(askedOf: old))
         house.post("DONE op=\(operation)", from: old)

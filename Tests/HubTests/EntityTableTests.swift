@@ -5,7 +5,7 @@ import Testing
 
 @testable import Hub
 
-/// What the hub knows by key.
+/// The table of keys.
 struct EntityTableTests {
     private static func key(_ number: Int) throws -> Key { try #require(Key("order/\(number)")) }
 

@@ -2,7 +2,7 @@ import Hub
 import TelltaleModel
 import Testing
 
-/// What the simulation found in the hub, each as the shortest conversation that shows it.
+/// Faults that the simulation found in the hub, each as the shortest conversation that shows it.
 struct FoundBySimulationTests {
     @Test func `after a resume a screen is told when a row goes that had not changed`() throws {
         let house = try HubHarness()

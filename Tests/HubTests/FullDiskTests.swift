@@ -3,7 +3,7 @@ import Testing
 
 @testable import Hub
 
-/// What a batch that the disk has no room for leaves behind: nothing but the refusals.
+/// A batch that the disk has no room for leaves nothing behind but the refusals.
 struct FullDiskTests {
     @Test func `what was refused takes up nobody's room, and what stands keeps its own`() throws {
         let house = try HubHarness()

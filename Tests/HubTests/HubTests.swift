@@ -205,7 +205,7 @@ struct HubTests {
         loaded.finishLoading()
         house.send("EVT coffee-order/1 type=brew src=p eid=brew", from: shop)
         house.advance(by: .hours(9))
-        // What came after the snapshot gives the same states, hash by hash.
+        // The records behind the snapshot give the same states, hash by hash.
         for record in house.records[records...] { try loaded.replay(record) }
         #expect(loaded.lastRecordSequence == house.hub.lastRecordSequence)
         house.hub = loaded
@@ -250,7 +250,7 @@ struct HubTests {
         #expect(loaded.stateHash == house.hub.stateHash)
         #expect(try house.recovered().stateHash == house.hub.stateHash)
         #expect(try house.recovered().stateHash == house.hub.stateHash)
-        // What was to be pruned is asked for again: the process may have died before the journal heard of it.
+        // Pruning is asked for again: the process may have died before the journal heard of it.
         var copy = try house.recovered()
         #expect(copy.takePrunedChains().count == 6)
         house.send("EVT coffee-order/30 type=confirm", from: shop)
@@ -414,7 +414,7 @@ struct HubTests {
     @Test func `what is held back takes up no room in a batch`() throws {
         let house = try HubHarness()
         let (screen, shop) = (house.connect(), house.connect())
-        // Who it is may not change before it has been answered as whom it was.
+        // An account may not change before the requests of the old one are answered.
         for line in ["SUB *", "HELLO account=ann", "PING id=2"] { house.post(line, from: screen) }
         for number in 1...2 { house.post("EVT coffee-order/\(number) type=start", from: shop) }
         #expect(house.hub.decide(at: house.now, batchLimit: 3).count == 2)

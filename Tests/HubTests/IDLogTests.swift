@@ -3,7 +3,7 @@ import Testing
 
 @testable import Hub
 
-/// What event ids are kept in.
+/// The memory of event ids.
 struct IDLogTests {
     private static func item(_ number: Int) -> IDLog.Item {
         IDLog.Item(
@@ -33,7 +33,7 @@ struct IDLogTests {
                 model.append(next)
                 next += 1
             case 6:
-                // What is taken back was never there: its number comes again.
+                // An id that is taken back was never there: its number comes again.
                 let last = model.popLast()
                 if let last { next = last }
                 let popped = log.popLast()

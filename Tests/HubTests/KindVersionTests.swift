@@ -23,7 +23,7 @@ struct KindVersionTests {
         let rev = try #require(HubHarness.attribute("rev", of: deletion))
         #expect(try #require(Int64(rev)) > #require(Int64(shown)))
         #expect(house.send("DONE op=\(operation) value=on", from: lamp) == ["OK verdict=ignored"])
-        // What changed last before that is forgotten later, and must not make its end look told.
+        // A key that changed before that is forgotten later, and must not make its end look told.
         house.advance(by: .days(8))
         #expect(house.hub.entityCount == 0)
         let resumed = house.send("SUB porch-light/* from=\(cursor)", from: house.connect())
@@ -46,7 +46,7 @@ struct KindVersionTests {
         house.advance(by: .hours(9))
         let dismissed = house.send("GET coffee-order/1", from: shop).last
         #expect(dismissed?.contains(#""lifecycle":"dismissed""#) == true)
-        // What is said of it meanwhile keeps it no longer.
+        // An event of it meanwhile keeps it no longer.
         house.advance(by: .days(6))
         #expect(house.send("EVT coffee-order/1 type=confirm", from: shop).last?.contains("ignored") == true)
         house.advance(by: .days(1))
@@ -106,7 +106,7 @@ struct KindVersionTests {
     }
 }
 
-/// What machines do wrong is counted, and told for the log.
+/// Faults of machines are counted, and told for the log.
 struct MachineFaultTests {
     private static let circling = """
         {"kind":"circle","type":"activity","version":1,"app":"com.example.circle","title":"Circle",

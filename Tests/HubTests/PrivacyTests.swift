@@ -3,7 +3,7 @@ import Testing
 
 @testable import Hub
 
-/// What is one account's is not told to another, not even that it is there.
+/// An account's activities are not told to another, not even that they are there.
 struct PrivacyTests {
     @Test("A resume says nothing of other people's activities", arguments: ["full", "phone", "watch"])
     func resume(view: String) throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Hub
 
-/// What a batch that the disk refuses did to sessions and providers is taken back with it.
+/// The effects of a refused batch on sessions and providers are taken back with it.
 struct RefusedRequestTests {
     /// A house with a light, and the provider that told of it.
     private func lit() throws -> (HubHarness, provider: HubHarness.Client) {

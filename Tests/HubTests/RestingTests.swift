@@ -5,7 +5,7 @@ import Testing
 
 @testable import Hub
 
-/// What the hub keeps for those to whom nothing happens, and for those who are gone.
+/// The memory that idle and closed sessions take.
 struct RestingTests {
     private func house(heartbeat: Int64 = 1_000) throws -> HubHarness {
         var configuration = HubConfiguration()
@@ -55,7 +55,7 @@ struct RestingTests {
         let lines = house.lines(of: watch)
         #expect(lines.count == 3 && lines.last?.contains(" skip=2 why=slow") == true)
         #expect(backlogs(of: house) == 0)
-        // What it shows is not forgotten: it is told when that goes.
+        // The keys that it shows are not forgotten: it is told when they go.
         _ = house.lines(of: watch)
         house.send(#"EVT coffee-order/1 type=end {"dismissal-date":1}"#, from: shop)
         #expect(house.lines(of: watch).contains { $0.hasPrefix("DEL sub=1 key=coffee-order/1 ") })

@@ -147,7 +147,7 @@ final class Screen {
         rows[key] = Row(rev: line.rev, body: body)
     }
 
-    /// What it shows, at rest, sorted: two devices of one person in one situation show the same.
+    /// The rows that it shows, at rest, sorted: two devices of one person in one situation show the same.
     var picture: [String] {
         rows.map { "\($0.key) \($0.value.rev) \(Self.atRest($0.value.body))" }.sorted()
     }

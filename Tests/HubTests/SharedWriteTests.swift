@@ -118,7 +118,7 @@ struct SharedWriteTests {
         for screen in screens { #expect(house.lines(of: screen) == ["MARK now=\(house.time.milliseconds)"]) }
     }
 
-    /// What a client asks for, and when it is stuck.
+    /// The requests of a client, and when it is stuck.
     private struct Habit {
         var subscriptions: [String]
         var isStuckAt: Set<Int>

@@ -122,7 +122,7 @@ struct StuckReaderTests {
         let house = try HubHarness(configuration: configuration)
         let reader = house.connect()
         house.hub.becameBlocked(reader.id, at: house.now)
-        // Those that are answered in one piece are no fewer for it.
+        // Requests that are answered in one piece are no fewer for it.
         let request = what == "events" ? "EVT coffee-order/1 type=start" : "HELP"
         house.send("\(request)\n\(request)", from: reader)
         func wantsInput() -> Bool { house.hub.wantsInput(reader.id) }
@@ -135,7 +135,7 @@ struct StuckReaderTests {
         #expect(house.lines(of: reader).count { $0.hasPrefix("OK") } == 3)
     }
 
-    /// What a screen, a slow one and the shop are sent in each of the turns in which something happens.
+    /// The bytes that a screen, a slow one and the shop are sent in each of the turns in which something happens.
     private func turns(withStuckReader isThere: Bool) throws -> [[String]] {
         let house = try HubHarness()
         let (shop, screen, slow) = (house.connect(), house.connect(), house.connect())

@@ -67,7 +67,9 @@ struct SubscriptionRegistryTests {
         var store = EntityStore(epoch: 1)
         let entity = store.intern(try key("coffee/1"))
         let index = registry.insert(subscription(.all, in: &registry), &store)
-        registry.change(index) { $0.needBacklog().queue.delay(entity, DirtyQueue.Entry(commit: 1, foldedCount: 0), until: 500) }
+        registry.change(index) {
+            $0.needBacklog().queue.delay(entity, DirtyQueue.Entry(commit: 1, foldedCount: 0), until: 500)
+        }
         holds(registry.nextRelease(of: [index]) == MonotonicTime(milliseconds: 500))
         holds(!registry.release([index], at: MonotonicTime(milliseconds: 499)))
         holds(registry.release([index], at: MonotonicTime(milliseconds: 500)))

@@ -35,7 +35,7 @@ private struct SurfaceHistory {
     private var people: [String: Set<String>] = [:]
     /// The last content of each key since it ended.
     private var frozen: [String: JSON] = [:]
-    /// What somebody who sees everything knows: the full view.
+    /// The full view, which shows everything.
     private var everything: [String: JSON] = [:]
     private(set) var hasFailed = false
 

@@ -4,7 +4,7 @@ import Surfaces
 import TelltaleModel
 import Testing
 
-/// What a person's devices show, through the hub.
+/// The rows of a person's devices, through the hub.
 struct SurfaceTests {
     private let house: HubHarness
     private let shop: HubHarness.Client
@@ -107,7 +107,7 @@ struct SurfaceTests {
         try house.event("errand/1", #"type=update {"relevance-score":9}"#, from: shop)
         try look(desktop)
         #expect([desktop.order(of: "coffee-order/1"), desktop.order(of: "errand/1")] == [2, 1])
-        // What changes nobody's place brings one row.
+        // A change that moves no activity brings one row.
         try house.event("errand/1", #"type=update {"relevance-score":9,"content-state":{"eta":1}}"#, from: shop)
         let lines = try #require(desktop.client.map { house.lines(of: $0) })
         #expect(lines.count == 1)

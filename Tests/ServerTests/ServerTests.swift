@@ -135,6 +135,17 @@ struct ServerTests {
         #expect(performer.turn() == [])
     }
 
+    @Test func `a journal that fails while it has a batch ends the process behind the batch's answer`() throws {
+        let performer = try Performer()
+        let shop = performer.connect()
+        performer.post(from: shop)
+        #expect(performer.turn() == ["append"])
+        performer.server.journalFailed()
+        #expect(performer.actions() == [])
+        performer.server.synced(.failed, at: performer.now)
+        #expect(performer.actions() == ["flush", "exit 1"])
+    }
+
     @Test func `a connection with too many requests is read from again when some are answered`() throws {
         let performer = try Performer(limit: 4)
         let shop = performer.connect()
@@ -143,7 +154,7 @@ struct ServerTests {
         #expect(performer.turn() == ["append"])
         performer.server.synced(.durable(duration: .zero, wait: .zero), at: performer.now)
         #expect(performer.actions() == ["flush", "resume"])
-        // What came behind its limit was read on, and is decided now.
+        // The requests behind its limit were read on, and are decided now.
         #expect(performer.turn() == ["append"])
         #expect(performer.appended.suffix(2).count == 2)
     }

@@ -13,7 +13,7 @@ internal import TelltaleWire
 /// - The same records in the same order give the same state, in every process (``HubSnapshot/stateHash``).
 /// - Between two batches the undo log is empty, and ``sequence`` is the newest durable record.
 /// - ``time`` and ``wall`` never go back.
-/// - What stands behind a key is listed, counted and armed exactly as its state says.
+/// - A key is listed, counted and armed exactly as its state says.
 ///
 /// It has no notion of connections: it names no session, no subscription and no line.
 struct EntityStore: ~Copyable {

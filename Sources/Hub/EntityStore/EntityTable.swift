@@ -1,7 +1,7 @@
 internal import FanOut
 internal import TelltaleModel
 
-/// What the hub knows of one key.
+/// Everything that the hub knows of one key.
 struct Entity: Sendable {
     /// `nil` when its index is free.
     fileprivate(set) var key: Key?
@@ -55,7 +55,7 @@ struct EntityTable: Sendable {
     private var free: [EntityIndex] = []
     private var byKey = HashIndex()
 
-    /// What is shared with a snapshot is copied on the next change: a page, and once the references to all of them. A
+    /// A page that is shared with a snapshot is copied on the next change, and once the references to all pages. A
     /// million keys make 8,000 pages of some 14 KB.
     private static let pageLength = 128
 

@@ -1,7 +1,7 @@
 /// Bytes that leave in the order in which they came, in whatever pieces.
 struct ByteQueue {
     private var bytes: [UInt8] = []
-    /// What has left already; it is taken away when it is most of it.
+    /// Bytes that have left already; they are taken away when they are most of it.
     private var start = 0
 
     var count: Int { bytes.count - start }

@@ -1,4 +1,4 @@
-/// What is around an actor: the time, its connections and what everybody has seen.
+/// The surroundings of an actor: the time, its connections and the observations of all actors.
 ///
 /// Actors know nothing else, so the same order systems, screens, fingers and providers live in a simulated ``World`` and
 /// in a ``Crowd`` at a daemon elsewhere.
@@ -43,7 +43,7 @@ extension Environment {
     var chronicle: HistoryChecker? { nil }
 }
 
-/// Who posts events, with what must be true of them in the end.
+/// An actor that posts events, with the facts that must be true of them in the end.
 protocol Poster: AnyObject {
     /// Every id that was acknowledged, with its line.
     var acknowledged: [(line: String, source: String, rev: Int64)] { get }

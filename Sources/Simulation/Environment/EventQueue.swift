@@ -1,6 +1,6 @@
 internal import HeapModule
 
-/// What happens in a simulated world, in the order of its times; at one time, in the order in which it was scheduled.
+/// The events of a simulated world, in the order of their times; at one time, in the order in which they were scheduled.
 struct EventQueue {
     enum Event {
         /// Bytes of a client reach the daemon's machine.

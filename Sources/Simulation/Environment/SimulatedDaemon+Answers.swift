@@ -3,9 +3,9 @@ import Journal
 import Server
 import TelltaleModel
 
-// What a device would be told now: for checks at rest, when no time passes.
+// Answers to a device that asks now: for checks at rest, when no time passes.
 extension SimulatedDaemon {
-    /// What a device that has just arrived is told, at once and without a network.
+    /// The answers to a device that has just arrived, at once and without a network.
     func answers(to lines: [String]) -> [UInt8] {
         guard isUp, let id = server?.connected(at: now) else { return [] }
         // No time passes while it is asked, so there is no pace either.
@@ -57,7 +57,7 @@ extension SimulatedDaemon {
         return isOver
     }
 
-    /// What a daemon that has read `contents` tells a client that asks it `lines`.
+    /// The answers of a daemon that has read `contents` to `lines`.
     func answers(
         to lines: [String], after contents: InMemoryJournal.Contents
     ) throws -> (bytes: [UInt8], stateHash: UInt64) {

@@ -2,7 +2,7 @@ import Hub
 import Server
 import TelltaleModel
 
-// What the network brings.
+// Inputs from the network.
 extension SimulatedDaemon {
     func accept(_ link: Link) {
         guard server?.isStopping == false, let id = server?.connected(at: now) else {

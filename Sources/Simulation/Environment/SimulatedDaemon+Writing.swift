@@ -2,7 +2,7 @@ import Hub
 import Server
 import TelltaleModel
 
-// What leaves: rendered for several sessions before any of them is written to, as the daemon does.
+// Output: rendered for several sessions before any of them is written to, as the daemon does.
 extension SimulatedDaemon {
     func flush() {
         while let id = server?.nextReady() {

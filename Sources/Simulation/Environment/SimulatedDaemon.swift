@@ -27,7 +27,7 @@ final class SimulatedDaemon {
     var rules: TurnRules
     private(set) var recoveries = 0
 
-    /// What a session is sent, rendered before it is delivered.
+    /// The output of a session, rendered before it is delivered.
     struct Rendered {
         var session: SessionID
         var bytes: [UInt8]
@@ -83,7 +83,7 @@ final class SimulatedDaemon {
         turn()
     }
 
-    /// What a process that starts on this journal computes.
+    /// The hub of a process that starts on this journal.
     func recovered(from journal: InMemoryJournal) throws -> Hub {
         var hub = Hub(configuration: configuration, epoch: journal.epoch)
         if let snapshot = journal.snapshot {

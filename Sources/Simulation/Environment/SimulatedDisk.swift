@@ -5,7 +5,7 @@ import Journal
 /// A batch that is being written when the power goes is there as a whole or not at
 /// all, as the journal's transaction promises; the SQLite journal's own tests prove that against a disk that tears.
 final class SimulatedDisk {
-    /// What is on it while nobody has it open.
+    /// The contents while no daemon has it open.
     private var closed: InMemoryJournal.Contents
     private var journal: InMemoryJournal?
     /// The batch under way.
@@ -17,7 +17,7 @@ final class SimulatedDisk {
     /// The last snapshot had no room.
     private(set) var refusedSnapshot = false
 
-    /// What became of a batch.
+    /// The outcome of a batch.
     enum Outcome {
         case written, full, failed
     }

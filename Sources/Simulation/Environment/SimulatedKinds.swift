@@ -40,7 +40,7 @@ enum SimulatedKinds {
          "cooldown":"3s","instances":["1"]}
         """
 
-    /// What a daemon that goes by another time, or forgets a mark, would have read.
+    /// The kind as a daemon that goes by another time, or forgets a mark, would have read it.
     private static let misread: [SeededBug: (String, String)] = [
         .timerNotCancelled: (
             #"0.2,"on":{"brew":"brewing"}"#, #"0.2,"on":{"brew":"brewing"},"after":{"40s":"unattended"}"#

@@ -1,6 +1,6 @@
 import TelltaleModel
 
-/// What one seed gave.
+/// The result of one seed.
 public struct SwarmResult: Sendable, Equatable {
     public var seed: UInt64
     public var violation: Violation?

@@ -71,7 +71,7 @@ extension World {
         queue.schedule(.lostAtServer(link), at: link.lastArrivalAtClient)
     }
 
-    /// What the socket takes goes on its way.
+    /// The bytes that the socket takes go on their way.
     private func push(_ link: Link) {
         let count = min(link.capacity - link.buffered, link.unsent.count)
         guard count > 0 else { return }
@@ -116,7 +116,7 @@ extension World {
 
     func lostAtClient(_ link: Link) {
         guard link.isOpenAtClient else { return }
-        // What came before the end is read before it.
+        // Bytes that came before the end are read before it.
         if !link.received.isEmpty {
             link.readingLimit = nil
             link.isReadScheduled = false

@@ -191,7 +191,7 @@ final class World: Environment {
         if isFull {
             records.outages.begin(.fullDisk, at: hubClock)
         } else {
-            // What was refused is tried again after a second.
+            // A refused batch is tried again after a second.
             records.outages.end(.fullDisk, at: hubClock + 1_010 + 2 * Int64(climate.slowestSync))
         }
     }
