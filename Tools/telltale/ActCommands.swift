@@ -3,7 +3,7 @@ import Cards
 import TelltaleModel
 import TelltaleWire
 
-/// What became of it: the reply's attributes, or one JSON object of them.
+/// Prints the outcome: the attributes of the reply, or one JSON object of them.
 private func show(_ line: ServerLine, key: Key, json: Bool) {
     let attributes = line.attributes.filter { $0.name != "id" && $0.name != "key" }
     guard json else {
@@ -80,7 +80,7 @@ struct PostCommand: ParsableCommand {
         command.happenedAt = at.map(Timestamp.init(milliseconds:))
         command.version = ver
         command.accounts = accounts?.split(separator: ",", omittingEmptySubsequences: false).map(String.init) ?? []
-        // Without its empty parts it could be for nobody, which is everybody.
+        // With the empty parts removed the list could be empty, which addresses everyone.
         guard Set(command.accounts).count == command.accounts.count, !command.accounts.contains("") else {
             throw ValidationError(
                 "--for is to be accounts with single commas between, each once, not '\(accounts ?? "")'.")

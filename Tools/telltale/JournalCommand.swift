@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `telltale journal …`: what is in a data folder, without the daemon.
+/// `telltale journal …`: works on a data folder, without the daemon.
 struct JournalCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "journal",

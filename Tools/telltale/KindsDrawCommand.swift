@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import Kinds
+import ToolSupport
 
 /// `telltale kinds draw`.
 struct KindsDrawCommand: ParsableCommand {
@@ -18,7 +19,7 @@ struct KindsDrawCommand: ParsableCommand {
 
     func run() throws {
         guard let drawing = MachineDrawing(try KindFiles.kind(file)) else {
-            StandardError.write("telltale: \(file): a control has no machine to draw")
+            complain("telltale: \(file): a control has no machine to draw")
             throw ExitCode.failure
         }
         let picture =

@@ -1,4 +1,4 @@
-/// A rectangle of lines, all of one width: what drawings are put together from.
+/// A rectangle of lines of one width. Drawings are composed of blocks.
 public struct Block: Hashable, Sendable {
     public private(set) var lines: [Line]
     public let width: Int

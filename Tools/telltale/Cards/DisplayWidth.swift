@@ -12,7 +12,7 @@ extension String {
         return String(text)
     }
 
-    /// The same for JSON text, which stays what it is: they are written as escapes.
+    /// The same for JSON text: the characters are written as escapes, so the value stays the same.
     public var harmlessJSON: String {
         guard unicodeScalars.contains(where: \.isHarmful) else { return self }
         var text = ""
