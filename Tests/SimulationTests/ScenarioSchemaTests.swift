@@ -18,7 +18,7 @@ struct ScenarioSchemaTests {
         "The schema refuses what the program refuses",
         .enabled(if: ScenarioValidator.isThere, "python3-jsonschema is not installed"))
     func refuses() throws {
-        // What one member says of another is beyond a schema.
+        // A schema cannot express a rule about two members.
         let beyond = [
             "screens[1].name", "steps[1].at", "lock is phone", "@soon", "nobody", "needs its road", "steps[0] does",
             "steps[0].key", "arrivals takes",

@@ -1,6 +1,6 @@
 internal import TelltaleModel
 
-/// What a crowd plays with: activities that go their usual roads, and controls.
+/// The activities and controls of a crowd. Activities follow their usual roads.
 public struct Cast: Sendable, Hashable {
     /// A kind of activity.
     public struct Part: Sendable, Hashable {
