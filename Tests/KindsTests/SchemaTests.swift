@@ -15,9 +15,11 @@ struct SchemaTests {
         for (kind, isValid) in zip(kinds, verdicts) { #expect(isValid, "\(kind)") }
     }
 
-    @Test("The schema refuses what the lint calls a fault of schema", .enabled(if: Validator.isThere, Validator.reason))
+    @Test(
+        "The schema refuses the faults of schema that the lint finds", .enabled(if: Validator.isThere, Validator.reason)
+    )
     func refuses() throws {
-        // What stands inside of a text is beyond a schema.
+        // A schema cannot look into texts.
         let beyond: Set = ["broken template", "broken template in url", "timer that is no date"]
         let cases = (schemaCases + controlCases).filter { !beyond.contains($0.name) }
         #expect(cases.count == schemaCases.count + controlCases.count - beyond.count)
