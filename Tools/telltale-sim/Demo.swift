@@ -167,12 +167,12 @@ final class Demo {
         }
     }
 
-    /// Whether every screen has heard of every case's last commit.
+    /// Whether every screen has the last commit of every case.
     private var isSettled: Bool {
         light?.isSettled != false
             && ([full] + screens).allSatisfy { screen in
                 newest.allSatisfy { key, rev in
-                    // A case that was over before a car could show it, it never hears of.
+                    // A case that ended before CarPlay could show it is never sent there.
                     guard let shown = screen.shown[key] else { return screen.surface == .carplay && isOver(key) }
                     return shown.rev >= rev
                 }

@@ -57,7 +57,7 @@ struct RecordCommand: ParsableCommand {
     }
 }
 
-/// Follows a daemon until it is told to end, and reads its histories then.
+/// Follows a daemon until it is stopped, and then reads the histories.
 private final class Recorder {
     private let endpoint: Endpoint
     /// `nil`: until a signal comes.

@@ -163,7 +163,7 @@ final class RecordingPlayer {
         return wait > 0 ? wait : nil
     }
 
-    /// - Returns: Whether it is said; otherwise it waits for something.
+    /// - Returns: Whether the entry was sent; otherwise it waits for something.
     private func play(_ entry: Recording.Entry, _ client: Client) -> Bool {
         switch entry.deed {
         case .event, .set, .press, .dismissed: guard houseWaiting.isEmpty else { return false }
@@ -250,7 +250,7 @@ final class RecordingPlayer {
         house?.start()
     }
 
-    /// A connection is closed: the daemon hears of it in a moment.
+    /// A connection is closed, and the daemon needs a moment to notice it.
     private func leave() {
         pauseUntil = loop.monotonicMilliseconds + Self.farewellMilliseconds
     }
@@ -296,7 +296,7 @@ final class RecordingPlayer {
     private var personRequest: RequestID?
     private var isPersonBusy = false
 
-    /// - Parameter sender: `account:NAME`, or anything else that one of several people without an account is told by.
+    /// - Parameter sender: `account:NAME`, or another name of a sender without an account.
     private func makePerson(_ sender: String) throws -> Client {
         var configuration = ClientConfiguration(name: "telltale-sim-replay-person", eventIDPrefix: "replay-person")
         if sender.hasPrefix("account:") { configuration.account = String(sender.dropFirst("account:".count)) }

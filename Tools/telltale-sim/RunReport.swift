@@ -11,7 +11,7 @@ struct RunReport {
     let faults: [String]
     /// The parts of the scenario that this run left out.
     var notes: [String] = []
-    /// By view, in the order in which they are told.
+    /// By view, in the order of the report.
     let latencies: [(view: String, histogram: Histogram<UInt64>)]
 
     static let percentiles: [(name: String, value: Double)] = [

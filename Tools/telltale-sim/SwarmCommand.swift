@@ -269,7 +269,7 @@ enum SwarmReport {
     }
 }
 
-/// Which state of the source this program was built from, as far as the folder it was built in still tells.
+/// The commit that this program was built from, if the folder of the build still exists.
 enum Commit {
     static var current: String {
         let git = Process()

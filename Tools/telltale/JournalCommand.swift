@@ -12,7 +12,7 @@ struct JournalCommand: ParsableCommand {
         ])
 }
 
-/// The folder that every one of them is about.
+/// The data folder of the commands.
 struct JournalFolderArgument: ParsableArguments {
     @Argument(help: ArgumentHelp("The daemon's data folder.", valueName: "dir"))
     var path: String

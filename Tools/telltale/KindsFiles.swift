@@ -11,7 +11,7 @@ enum KindFiles {
         var description: String
     }
 
-    /// The `.json` files of a folder but for hidden ones and schemas, or one file.
+    /// The `.json` files of a folder, without hidden ones and schemas; or one file.
     static func read(_ path: String) throws(Unreadable) -> [(name: String, bytes: [UInt8])] {
         var isFolder: ObjCBool = false
         guard unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {

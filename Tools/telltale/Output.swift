@@ -11,7 +11,7 @@ enum Output {
     /// On a terminal that can be drawn on.
     static let canDraw = isTerminal && environment("TERM") != "dumb"
 
-    /// On a terminal that has colours and whose person wants them (https://no-color.org).
+    /// Whether the output is a terminal with colours, and the user has not turned them off (https://no-color.org).
     static let hasColor = canDraw && (environment("NO_COLOR") ?? "").isEmpty
 
     /// - Parameter text: Made harmless, or JSON, which is made so here where a terminal would obey it.

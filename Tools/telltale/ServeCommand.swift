@@ -124,7 +124,7 @@ private final class Provider {
     }
 
     private func handle(_ event: ClientEvent, _ client: Client) {
-        // Why it ends was told; that the connection goes with it is no news.
+        // The reason for the end was printed already; the end of the connection follows from it.
         guard outcome == nil else { return }
         switch event {
         case .ready(let greeting, _):

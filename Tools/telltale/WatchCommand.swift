@@ -162,7 +162,7 @@ final class Watch {
     }
 
     private func handle(_ event: ClientEvent, loop: EventLoop) {
-        // Why it ends was told; that the connection goes with it is no news.
+        // The reason for the end was printed already; the end of the connection follows from it.
         guard outcome == nil else { return }
         switch event {
         case .ready(let greeting, _):

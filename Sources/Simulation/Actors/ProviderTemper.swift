@@ -2,14 +2,14 @@ public import TelltaleModel
 
 /// How reliably a simulated device acts. The shares are percentages.
 public struct ProviderTemper: Hashable, Sendable {
-    /// How long it takes, at least and at most.
+    /// The time of an action, at least and at most.
     public var shortest: Milliseconds
     public var longest: Milliseconds
-    /// It says that it could not.
+    /// The share of actions that it reports as failed.
     public var failPercent: Int
-    /// It never answers.
+    /// The share of actions that it never answers.
     public var silentPercent: Int
-    /// It says that it acted, and the thing is in the other state.
+    /// The share of actions that it reports as done while the device keeps the other state.
     public var stubbornPercent: Int
 
     /// Slow, and failing one time in six: one sees pending, confirm and revert within a minute of playing with it.

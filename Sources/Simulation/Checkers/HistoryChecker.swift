@@ -12,7 +12,7 @@ final class HistoryChecker {
         var reference: Reference
         /// The records of all lives of the key, as `HISTORY` returns them.
         var lines: [(heard: Int64, bytes: [UInt8])] = []
-        /// How many of them may be gone because the key was forgotten.
+        /// How many of the records may be gone because the key was forgotten.
         var forgottenCount = 0
         /// The accounts of the newest life: empty for everyone, `nil` when they are not known.
         var audience: [String]?

@@ -22,7 +22,7 @@ struct HistoryRecord {
     var operation: String?
     /// The event brings an alert of its own.
     var hasAlert = false
-    /// The event says itself when it is stale, begins or leaves.
+    /// The event itself sets the date at which it goes stale, begins or is removed.
     var hasDates = false
 
     init?(_ line: ClientLine) {

@@ -18,7 +18,7 @@ final class ObservationLog {
     private(set) var sent: Set<String> = []
     /// The accounts that the line of an event names (`for=`).
     private(set) var audiences: [String: [String]] = [:]
-    /// Operations that a provider has said are done.
+    /// Operations that a provider has reported as done.
     var doneOperations: Set<String> = []
     /// Controls that a provider has reported.
     var reportedKeys: Set<String> = []

@@ -1,4 +1,4 @@
-/// Changes lines on their way, as a daemon with a bug would have written or read them.
+/// Changes lines on their way, so that they look as if a daemon with a bug had written or read them.
 struct BugInjector {
     private let bug: SeededBug
     private var random: SimulationRandom

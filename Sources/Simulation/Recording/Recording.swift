@@ -18,7 +18,7 @@ public struct Recording: Sendable {
     }
 
     public enum Deed: Sendable, Equatable {
-        /// - happened: An offset, where the sender said when.
+        /// - happened: An offset, where the sender gave a time.
         case event(type: String, source: String?, eid: String?, version: Int64?, happened: Int64?, tail: JSONObject)
         /// - sender: `account:NAME`, or the daemon's other name of the client that taps.
         case set(Bool, sender: String, eid: String?)
@@ -37,7 +37,7 @@ public struct Recording: Sendable {
     public var views: [String: JSONObject] = [:]
     /// When the views were taken, as an offset.
     public var end: Int64 = 0
-    /// Deadlines that fired meanwhile: a replay at another pace than its kinds' clock may see others.
+    /// Deadlines that fired during the recording. A replay at another pace than its kinds' clock may fire different ones.
     public var deadlineCount = 0
     /// The records of `HISTORY` that a recording does not keep, by type.
     public var skipped: [String: Int] = [:]

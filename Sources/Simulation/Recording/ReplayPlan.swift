@@ -67,7 +67,7 @@ public struct ReplayPlan: Sendable {
     /// The same cases, posted in another way.
     func with(_ posts: [Post]) -> ReplayPlan { ReplayPlan(posts: posts, cases: cases, start: start) }
 
-    /// `src=sim eid=CASE-ROW ver=ROW`, and no `at`: the daemon hears it when it is told.
+    /// `src=sim eid=CASE-ROW ver=ROW`, and no `at`: the time of the event is the time of its arrival.
     private static func post(
         _ key: Key, _ event: String, row: Int, content: JSONObject, due: Milliseconds
     ) -> Post {

@@ -29,7 +29,7 @@ struct ReferenceOrder {
     var isThere: Bool { lifecycle != "" }
     var isDismissed: Bool { lifecycle == "dismissed" }
     var description: String { "\(lifecycle) \(state)" }
-    /// As a full row must tell them.
+    /// The members that a full row must have.
     var staleAt: Int64? { lifecycle == "active" ? staleDue : nil }
     var removeAt: Int64? { lifecycle == "ended" ? removalDue : nil }
 

@@ -5,7 +5,7 @@ public struct Cast: Sendable, Hashable {
     /// A kind of activity.
     public struct Part: Sendable, Hashable {
         public var kind: String
-        /// How often it begins, against the others.
+        /// Its weight among the parts when a new activity begins.
         public var weight: Int
         /// The events of a life without troubles, in order.
         public var road: [String]

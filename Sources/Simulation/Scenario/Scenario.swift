@@ -81,7 +81,7 @@ public struct Scenario: Sendable {
         }
     }
 
-    /// The kinds whose files a daemon in process needs, but for the swarm's own.
+    /// The kinds whose files a daemon in process needs, without the swarm's own.
     public var kindNames: [String] {
         setting.kindNames.filter { !["order", "ride", "lamp", "bell"].contains($0) }
     }

@@ -51,7 +51,7 @@ public struct ScenarioOutcome: Sendable {
         }
     }
 
-    /// - Parameter surface: `nil`: all of them, but for slow readers.
+    /// - Parameter surface: `nil`: all of them, without slow readers.
     /// - Returns: Microseconds; `nil` where nothing was measured.
     public func latency(of surface: String?, percentile: Double) -> Int64? {
         let samples =

@@ -19,7 +19,7 @@ typedef struct {
     uint64_t sent;       // events that the publisher has handed to its socket
     uint64_t arrived;    // deliveries
     uint64_t folded;     // events that a subscriber will never see, because a later one of the same key came first
-    uint64_t repeated;   // deliveries of what was there already
+    uint64_t repeated;   // deliveries of events that had come already
     uint64_t lost;       // given up after a long silence, while running as fast as possible
     uint64_t bytes;      // received by subscribers
     uint64_t cut;        // subscribers that the server closed
