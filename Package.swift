@@ -132,7 +132,7 @@ let package = Package(
         .target(
             name: "Cards", dependencies: ["TelltaleModel"], path: "Tools/telltale/Cards", swiftSettings: settings),
         .target(
-            name: "ToolSupport", dependencies: ["TelltaleEventLoop", argumentParser], path: "Tools/Support",
+            name: "ToolSupport", dependencies: ["TelltaleModel", "TelltaleEventLoop", argumentParser], path: "Tools/Support",
             swiftSettings: settings),
         tool(
             "telltale",

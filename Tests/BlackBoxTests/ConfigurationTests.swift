@@ -49,6 +49,46 @@ struct ConfigurationTests {
         }
     }
 
+    @Test func `a variable that a cluster or the command line sets is ignored with a warning`() async throws {
+        try await onOwnThread {
+            let folder = try DaemonProcess.makeFolder()
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let variables = [
+                "TELLTALE_SERVICE_HOST": "10.96.0.7", "TELLTALE_SERVICE_PORT": "7878",
+                "TELLTALE_SERVICE_PORT_LINES": "7878",
+                "TELLTALE_PORT": "tcp://10.96.0.7:7878", "TELLTALE_PORT_7878_TCP": "tcp://10.96.0.7:7878",
+                "TELLTALE_PORT_7878_TCP_PROTO": "tcp", "TELLTALE_PORT_7878_TCP_PORT": "7878",
+                "TELLTALE_PORT_7878_TCP_ADDR": "10.96.0.7", "TELLTALE_OP": "7", "TELLTALE_KEY": "porch-light/front",
+            ]
+            let arguments = ["--data", folder.path + "/data", "--kinds", folder.path + "/kinds", "--check-config"]
+            let program = try RunningProgram(DaemonProcess.executable, arguments, environment: variables)
+            #expect(program.waitForExit() == 0)
+            for variable in variables.keys {
+                #expect(program.standardError.contains("\(variable) is passed over"), "\(variable)")
+            }
+            // A port in digits can only be meant for the daemon, and it has no such setting.
+            let meant = try RunningProgram(DaemonProcess.executable, arguments, environment: ["TELLTALE_PORT": "7878"])
+            #expect(meant.waitForExit() == 78)
+        }
+    }
+
+    @Test func `a check of the configuration locates its faults, and makes nothing`() async throws {
+        try await onOwnThread {
+            let folder = try DaemonProcess.makeFolder()
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let file = folder.appending(path: "telltale.json")
+            try Data(#"{"data":"\#(folder.path)/data","kinds":"\#(folder.path)/kinds"}"#.utf8).write(to: file)
+            let good = try DaemonProcess.launch(["--config", file.path, "--check-config"])
+            #expect(good.readLine()?.hasPrefix("the configuration is in order") == true)
+            #expect(good.waitForExit() == 0)
+            #expect(!FileManager.default.fileExists(atPath: folder.path + "/data"))
+            try Data("{\n  \"data\": \"x\",\n  \"kinds\": 'y'\n}\n".utf8).write(to: file)
+            let broken = try DaemonProcess.launch(["--config", file.path, "--check-config"])
+            #expect(broken.waitForExit() == 78)
+            #expect(broken.standardError.contains("line 3, column 12"))
+        }
+    }
+
     @Test func `other than loopback is refused until there is authentication`() async throws {
         try await onOwnThread {
             let folder = try DaemonProcess.makeFolder()

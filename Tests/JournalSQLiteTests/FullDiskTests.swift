@@ -247,20 +247,38 @@ struct FullDiskTests {
         #expect(try journal.readAll() == records(1..<18))
     }
 
-    @Test func `a full disk at a start or a stop does not speak of going on`() throws {
+    @Test func `a full disk makes no new journal, and keeps none from a stop in order`() throws {
         let disk = try FaultyDisk()
         disk.limitSize(0)
-        var error = try #require(throws: JournalError.self) { try SQLiteJournal(disk.folder.path, disk.options()) }
+        let error = try #require(throws: JournalError.self) { try SQLiteJournal(disk.folder.path, disk.options()) }
         #expect("\(error)".hasSuffix("(free some space, then start again)"))
         disk.limitSize(-1)
         var journal: SQLiteJournal? = try SQLiteJournal(disk.folder.path, disk.options())
         try journal?.append(records(1..<11))
         disk.limitSize(0)
-        error = try #require(throws: JournalError.self) { try journal?.close() }
-        #expect("\(error)".hasSuffix("(free some space, then start again)"))
+        try journal?.close()
         journal = nil
         disk.limitSize(-1)
         #expect(try SQLiteJournal(disk.folder.path, disk.options()).readAll() == records(1..<11))
+    }
+
+    @Test func `a journal whose log is full of records opens on a full disk, and writes when there is space`() throws {
+        let disk = try FaultyDisk()
+        do {
+            let journal = try SQLiteJournal(disk.folder.path, disk.options())
+            try journal.append(records(1..<11))
+        }
+        disk.limitSize(0)
+        let journal = try SQLiteJournal(disk.folder.path, disk.options())
+        #expect(try journal.readAll() == records(1..<11))
+        let error = try #require(throws: JournalError.self) { try journal.append(records(11..<13)) }
+        guard case .full = error else {
+            Issue.record("\(error)")
+            return
+        }
+        disk.limitSize(-1)
+        try journal.append(records(11..<13))
+        #expect(try journal.readAll() == records(1..<13))
     }
 
     @Test func `a snapshot that does not fit is given up, and the old one stays`() throws {

@@ -5,6 +5,10 @@ import Testing
 /// Kinds that are taken, with a warning.
 let warningCases: [LintCase] = [
     LintCase(
+        name: "a region that is not there",
+        patch: #"{"views":{"lockScreen":{"title":"{{states.kitchen.title}}"}}}"#, severity: .warning,
+        path: "views.lockScreen.title", says: #"the machine has no region "kitchen""#),
+    LintCase(
         name: "raises to what is no id", base: goodButton, patch: #"{"raises":{"id":"a b/c"}}"#, severity: .warning,
         path: "raises.id", says: "which is no id"),
     LintCase(

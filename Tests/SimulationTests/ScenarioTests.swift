@@ -17,6 +17,39 @@ struct ScenarioTests {
         #expect(all.allSatisfy { !$0.title.isEmpty && $0.about.count > 20 })
     }
 
+    @Test func `a script without a population has no other clients`() throws {
+        let scenario = try Self.scenario(
+            """
+            {"title":"t","screens":[{"name":"car","surface":"carplay"}],
+             "steps":[{"post":"start","key":"order/1"}],"expect":{"applied":{"least":1,"most":1}}}
+            """)
+        let outcome = ScenarioRun.inProcess(scenario)
+        #expect(outcome.violations == [])
+        #expect(scenario.expectations.unmet(by: outcome) == [])
+        #expect(outcome.inputs == 1)
+        #expect(outcome.screens.values.reduce(0, +) == 1)
+    }
+
+    @Test func `the faults of every part of a file are told at once`() throws {
+        let error = try #require(throws: Scenario.Fault.self) {
+            try Self.scenario(
+                """
+                {"seed":"x","clock":{"speed":0},"faults":{"rain":1},"colour":"red",
+                 "screens":[{"name":"a","surface":"tv"}],
+                 "steps":[{"post":"start"},{"say":"so"},{"dance":1}],"expect":{"happiness":1}}
+                """)
+        }
+        let told = error.description.split(separator: "\n")
+        for place in [
+            "$.title", "$.seed", "$.clock.speed", "$.faults.rain", "$.screens[0]", "$.steps[0]", "$.steps[2]",
+            "$.expect.happiness",
+            "$.colour",
+        ] {
+            #expect(told.contains { $0.contains(place) }, "\(place): \(error)")
+        }
+        #expect(told.count == 9)
+    }
+
     @Test("A script goes as it is written", arguments: ["coffee-in-the-car", "flight-with-a-delay"])
     func script(name: String) throws {
         let scenario = try ShippedScenarios.scenario(name)

@@ -1,8 +1,9 @@
 public import ArgumentParser
 import TelltaleEventLoop
+import TelltaleModel
 
-/// Writes one line to standard error.
-public func complain(_ text: String) { StandardStream.error.write("\(text)\n") }
+/// Writes one line or several to standard error. Characters that control a terminal are replaced by spaces.
+public func complain(_ text: String) { StandardStream.error.write("\(text)\n".harmlessLines) }
 
 extension ExitCode {
     /// No daemon answers at the address (EX_UNAVAILABLE of sysexits.h).
@@ -14,8 +15,10 @@ extension ExitCode {
 extension ParsableCommand {
     /// Ends the program after an error of ``parseAsRoot(_:)`` or ``run()``: prints it, and exits with its code.
     public static func end(after error: any Error) -> Never {
-        guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
-        complain(fullMessage(for: error))
-        exit(withError: ExitCode.usage)
+        let code = exitCode(for: error)
+        guard code != .success else { exit(withError: error) }
+        let message = fullMessage(for: error)
+        if !message.isEmpty { complain(message) }
+        exit(withError: code == .validationFailure ? ExitCode.usage : code)
     }
 }

@@ -3,6 +3,7 @@ import Foundation
 import Simulation
 import TelltaleEventLoop
 import TelltaleModel
+import TelltaleWire
 import ToolSupport
 
 /// `telltale-sim run NAME`
@@ -155,10 +156,18 @@ struct RunCommand: ParsableCommand {
         watch.show(run.crowd.glimpse, speed: run.crowd.speed, isPaused: run.crowd.isPaused, always: true)
     }
 
+    /// How, when and by which release a report was made.
+    private static var provenance: String {
+        let command = CommandLine.arguments.dropFirst().joined(separator: " ")
+        return "telltale-sim \(Release.version), \(Date.now.formatted(.iso8601)); telltale-sim \(command)"
+    }
+
     /// - Throws: The exit code, where something was not as it should be.
     private func conclude(_ report: RunReport) throws {
         if let file = self.report {
             do {
+                var report = report
+                report.provenance = Self.provenance
                 try Data(report.html.utf8).write(to: URL(filePath: file))
             } catch {
                 complain("telltale-sim: \(file) cannot be written: \(error.localizedDescription)")

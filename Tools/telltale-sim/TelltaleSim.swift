@@ -1,6 +1,7 @@
 import ArgumentParser
 @unsafe @preconcurrency import Glibc
 import TelltaleEventLoop
+import TelltaleModel
 import TelltaleWire
 import ToolSupport
 
@@ -10,7 +11,8 @@ struct TelltaleSim: ParsableCommand {
         commandName: "telltale-sim", abstract: "Worlds to develop against: replays of real orders, and made-up ones.",
         version: Release.version,
         subcommands: [
-            RunCommand.self, ListCommand.self, ReplayCommand.self, RecordCommand.self, SwarmCommand.self,
+            RunCommand.self, CompareCommand.self, ListCommand.self, ReplayCommand.self, RecordCommand.self,
+            SwarmCommand.self,
             DemoCommand.self,
             ProviderCommand.self, ActCommand.self,
         ])

@@ -25,7 +25,7 @@ struct KindsCheckCommand: ParsableCommand {
         if strict {
             for index in diagnostics.indices { diagnostics[index].severity = .error }
         }
-        for diagnostic in diagnostics { Output.line(json ? Self.json(diagnostic) : "\(diagnostic)") }
+        for diagnostic in diagnostics { Output.line(json ? Self.json(diagnostic) : "\(diagnostic)".harmless) }
         let errors = diagnostics.count { $0.severity == .error }
         if !json {
             let warnings = diagnostics.count - errors

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import Kinds
+import TelltaleModel
 import ToolSupport
 
 /// `telltale kinds draw`.
@@ -28,6 +29,7 @@ struct KindsDrawCommand: ParsableCommand {
             case .dot: drawing.dot()
             case .mermaid: drawing.mermaid()
             }
-        Output.write(picture)
+        // Titles, and the names of states and events, are the kind author's.
+        Output.write(Output.drawable(picture.harmlessLines))
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import Kinds
+import TelltaleModel
 import ToolSupport
 
 /// `telltale kinds run`.
@@ -8,11 +9,12 @@ struct KindsRunCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run", abstract: "Try a kind's machine without a daemon.",
         discussion: """
-            Reads events from standard input, one a line, with or without the content that comes with it:
+            Reads events from standard input, one a line, with or without the tail that EVT would have, of which the
+            content counts:
 
                 confirm
-                ready {"shelf":"B"}
-                after 5m
+                ready {"content-state":{"shelf":"B"}}
+                after 5m30s
 
             and prints the initial configuration, then for each line the event, its verdict, and the active states. A line
             that is none of these is `bad_line`, is told on standard error with its number, and makes the exit status 1.
@@ -66,7 +68,9 @@ struct KindsRunCommand: ParsableCommand {
         for complaint in trial.complaints { complain("telltale: \(complaint)") }
         trial.complaints = []
         guard !trial.output.isEmpty else { return }
-        Output.write(trial.output)
+        // Names, titles and events are text from outside.
+        Output.write(
+            Output.isTerminal ? Array(String(decoding: trial.output, as: UTF8.self).harmlessLines.utf8) : trial.output)
         trial.output.removeAll(keepingCapacity: true)
     }
 }

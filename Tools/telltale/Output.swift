@@ -14,6 +14,12 @@ enum Output {
     /// Whether the output is a terminal with colours, and the user has not turned them off (https://no-color.org).
     static let hasColor = canDraw && (environment("NO_COLOR") ?? "").isEmpty
 
+    /// Whether output to a terminal may have characters beyond ASCII.
+    static let hasUTF8 = localeHasUTF8(environment)
+
+    /// A picture as the terminal can show it.
+    static func drawable(_ text: String) -> String { isTerminal && !hasUTF8 ? text.inASCII : text }
+
     /// - Parameter text: Made harmless, or JSON, which is made so here where a terminal would obey it.
     static func line(_ text: String) {
         write((isTerminal ? text.harmlessJSON : text) + "\n")
@@ -35,7 +41,7 @@ enum Output {
     }
 
     static func draw(_ block: Block) {
-        for text in block.text(color: hasColor) { write(text + "\n") }
+        for text in block.text(color: hasColor) { write(drawable(text) + "\n") }
     }
 
     /// Columns and lines; 80 × 24 when they are not known.

@@ -15,7 +15,7 @@ struct ServeCommand: ParsableCommand {
 
             A toggle's command may print what the thing is now, on or off, as its last line; without that the value is
             taken for what was asked, and told as assumed. What a failing command prints last on standard error is told
-            to whoever tapped. A command that is still at it when its deadline comes, or when the same control is to do
+            to whoever tapped; what came of each action is a line on standard error. A command that is still at it when its deadline comes, or when the same control is to do
             something else, is terminated. What a command has begun and left behind is not waited for.
 
               telltale serve porch-light --exec 'gpioset 17=$([ $TELLTALE_VALUE = on ] && echo 1 || echo 0)'
@@ -72,6 +72,8 @@ private final class Provider {
     private var epoch = ""
     private var serving: RequestID?
     private var hasServed = false
+    /// The last report on a connection that was made again: its answer tells that this serves there.
+    private var reporting: RequestID?
     /// Why the daemon sent this client away.
     private var farewell: ServerLine?
     private var outcome: ExitCode?
@@ -83,6 +85,9 @@ private final class Provider {
     private var current: [Key: Int] = [:]
     /// The answer to the last operation of each control. An operation that comes again is answered from here.
     private var answers: [Key: (operation: String, command: Command)] = [:]
+
+    /// The value of each control after its last command.
+    private var values: [Key: Bool] = [:]
 
     /// One command at its work.
     private struct Run {
@@ -130,11 +135,15 @@ private final class Provider {
         case .ready(let greeting, _):
             clock = ServerClock(greeting)
             if greeting.epoch != epoch { begin(greeting.epoch) }
+            // A report counts for its connection alone.
+            if hasServed { reporting = report(to: client) }
         case .reply(let id, let reply) where id == serving:
             guard reply.isOK else { return refused(DaemonOptions.describe(reply.line)) }
             hasServed = true
-            for report in reports { client.request(.report(report.key, value: report.value, at: nil)) }
+            report(to: client)
             complain("telltale: serving \(kind)")
+        case .reply(let id, let reply) where id == reporting && reply.isOK:
+            complain("telltale: serving \(kind) again")
         case .reply(_, let reply) where !reply.isOK:
             complain("telltale: \(DaemonOptions.describe(reply.line))")
         case .refused(let reason, _): refused(reason)
@@ -149,6 +158,18 @@ private final class Provider {
         case .violation(let text): complain("telltale: the daemon broke a promise: \(text.harmless)")
         case .item, .reply, .restarted, .subscription, .traitsRefused: break
         }
+    }
+
+    /// Tells how the controls of `--report` are: at first as it says, then as the commands have left them.
+    ///
+    /// - Returns: The last of the requests.
+    @discardableResult
+    private func report(to client: Client) -> RequestID? {
+        var last: RequestID?
+        for report in reports {
+            last = client.request(.report(report.key, value: values[report.key] ?? report.value, at: nil))
+        }
+        return last
     }
 
     private func refused(_ reason: String) {
@@ -243,6 +264,15 @@ private final class Provider {
     }
 
     private func answer(_ action: ProviderAction, _ command: Command) {
+        let asked = action.isPress ? "press" : action.value == true ? "on" : "off"
+        switch command {
+        case .done(_, let value):
+            if !action.isPress { values[action.key] = value ?? action.value }
+            complain("telltale: \(action.key) \(asked): done\(value.map { $0 ? " (on)" : " (off)" } ?? "")")
+        case .fail(_, _, let message):
+            complain("telltale: \(action.key) \(asked): failed\(message.map { ": \($0)" } ?? "")")
+        case _: break
+        }
         answers[action.key] = (action.operation, command)
         client?.request(command)
     }

@@ -14,7 +14,7 @@ struct Telltale: ParsableCommand {
             Commands that speak to a daemon find it at --connect, else at TELLTALE_CONNECT, else at 127.0.0.1:7878.
 
               telltale watch --view carplay            what a car shows, live
-              telltale post coffee-order/7 start --data '{"attributes":{"item":"Flat white"}}'
+              telltale post coffee-order/7 start --attributes '{"item":"Flat white"}'
               telltale post coffee-order/7 ready
               telltale set porch-light/front on
               telltale history coffee-order/7 --json | jq .
@@ -24,7 +24,10 @@ struct Telltale: ParsableCommand {
         version: Release.version,
         groupedSubcommands: [
             CommandGroup(
-                name: "Look", subcommands: [WatchCommand.self, GetCommand.self, ListCommand.self, HistoryCommand.self]),
+                name: "Look",
+                subcommands: [
+                    WatchCommand.self, GetCommand.self, ListCommand.self, HistoryCommand.self, StatsCommand.self,
+                ]),
             CommandGroup(
                 name: "Act",
                 subcommands: [

@@ -25,6 +25,9 @@ struct WatchCommand: ParsableCommand {
     @Option(help: ArgumentHelp("A situation of the device, as locked=yes; may be repeated.", valueName: "name=value"))
     var trait: [String] = []
     @Option(help: ArgumentHelp("Where a control stands, as menuBar.", valueName: "name")) var placement: String?
+    @Option(
+        help: ArgumentHelp("Go on behind this cursor (cur=), instead of from what there is now.", valueName: "cursor"))
+    var from: String?
     @Flag(help: "Print what there is now, and end.") var once = false
     @Option(help: ArgumentHelp("End after so many changes; what there is now counts too.", valueName: "n"))
     var count: Int?
@@ -34,6 +37,9 @@ struct WatchCommand: ParsableCommand {
     func validate() throws {
         _ = try traits()
         if let count, count < 1 { throw ValidationError("--count is to be 1 or more.") }
+        if let from, Cursor(from) == nil {
+            throw ValidationError("--from is to be a cursor that the daemon gave, not '\(from)'.")
+        }
     }
 
     func run() throws {
@@ -44,6 +50,7 @@ struct WatchCommand: ParsableCommand {
         subscribe.view = view
         try WireValue.check("--placement", placement)
         subscribe.placement = placement
+        subscribe.from = from.flatMap { Cursor($0) }
         let display: any WatchDisplay =
             if output.json {
                 JSONDisplay()

@@ -162,7 +162,9 @@ final class TerminalDisplay: WatchDisplay {
             cards, view: view, at: watch.now, width: width, label: label, notices: notices.suffix(2).map(\.notice))
         let foot = status.isEmpty ? Line("ctrl-c ends", .dim) : Line("not connected: \(status)", Ink(.red))
         let whole = picture.cut(toHeight: max(1, size.height - 1)).lines + [foot]
-        Output.write(painter.paint(Block(whole.map { $0.cut(toWidth: width) }).text(color: Output.hasColor)))
+        Output.write(
+            painter.paint(
+                Block(whole.map { $0.cut(toWidth: width) }).text(color: Output.hasColor).map(Output.drawable)))
     }
 
     func warn(_ text: String) {

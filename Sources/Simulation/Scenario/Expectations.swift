@@ -27,6 +27,8 @@ public struct Expectations: Sendable {
 
     private static let percentiles = ["p50": 50.0, "p90": 90, "p95": 95, "p99": 99, "max": 100]
 
+    init() {}
+
     init(_ scenario: inout ScenarioReader, screens: [StageScreen]) throws(Scenario.Fault) {
         guard var reader = try scenario.inner("expect") else { return }
         for name in ScenarioOutcome.countNames {
