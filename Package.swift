@@ -131,18 +131,22 @@ let package = Package(
         // Tools.
         .target(
             name: "Cards", dependencies: ["TelltaleModel"], path: "Tools/telltale/Cards", swiftSettings: settings),
+        .target(
+            name: "ToolSupport", dependencies: ["TelltaleModel", "TelltaleEventLoop", argumentParser],
+            path: "Tools/Support",
+            swiftSettings: settings),
         tool(
             "telltale",
             [
                 "TelltaleModel", "TelltaleStatechart", "Kinds", "Machines", "Surfaces", "TelltaleWire",
                 "TelltaleClient", "TelltaleEventLoop", "Journal",
-                "JournalSQLite", "Hub", "Cards", argumentParser,
+                "JournalSQLite", "Hub", "Cards", "ToolSupport", argumentParser,
             ], exclude: ["Cards"]),
         tool(
             "telltale-sim",
             [
-                "Simulation", "Cards", "TelltaleModel", "TelltaleWire", "TelltaleClient", "TelltaleEventLoop",
-                argumentParser, histogram,
+                "Simulation", "Cards", "ToolSupport", "TelltaleModel", "TelltaleWire", "TelltaleClient",
+                "TelltaleEventLoop", argumentParser, histogram,
             ],
             exclude: ["Scenarios"]),
         .target(name: "CFanOut", path: "Tools/telltale-bench/CFanOut"),

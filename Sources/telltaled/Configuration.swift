@@ -27,6 +27,8 @@ struct Configuration: Sendable {
     var lineLength = 65_536
     var subscriptions = 256
     var heartbeat = 20_000
+    /// Milliseconds.
+    var stuckReader = 30_000
     var activitiesPerApp = 5
     var activitiesPerAccount = 20
     /// Seconds.
@@ -78,6 +80,7 @@ struct Configuration: Sendable {
         hub.limits.lineLength = lineLength
         hub.limits.subscriptionsPerConnection = subscriptions
         hub.limits.heartbeat = Milliseconds(Int64(heartbeat))
+        hub.limits.stuckReader = Milliseconds(Int64(stuckReader))
         hub.surfaces = surfaces
         hub.decisions.clockSpeed = clockSpeed
         hub.decisions.activityLimits.perApp = activitiesPerApp

@@ -77,6 +77,11 @@ struct Telltaled: ParsableCommand {
         var maxSubscriptions: String?
         @Option(help: ArgumentHelp("Silence after which the server says MARK. (default: 20000)", valueName: "MS"))
         var heartbeat: String?
+        @Option(
+            help: ArgumentHelp(
+                "Silence of a socket that takes no byte, after which its connection is closed. (default: 30000)",
+                valueName: "MS"))
+        var stuckReader: String?
         @Option(help: ArgumentHelp("Live activities of one person and one app. (default: 5)", valueName: "N"))
         var activitiesPerApp: String?
         @Option(help: ArgumentHelp("Live activities of one person. (default: 20)", valueName: "N"))
@@ -139,21 +144,17 @@ struct Telltaled: ParsableCommand {
         }
     }
 
+    /// The flags that were given, by the names of their settings.
+    ///
+    /// The properties are found by reflection, as ArgumentParser finds them, so that an option is declared once.
     private var flags: [String: [String]] {
-        let single: [String: String?] = [
-            "data": data, "kinds": kinds, "socket": socket, "sync": sync, "pace": pace, "clock-speed": clockSpeed,
-            "log-level": logLevel, "log-format": logFormat, "max-line": fine.maxLine,
-            "max-subscriptions": fine.maxSubscriptions, "heartbeat": fine.heartbeat,
-            "activities-per-app": fine.activitiesPerApp, "activities-per-account": fine.activitiesPerAccount,
-            "event-id-age": fine.eventIDAge, "event-ids-per-source": fine.eventIDsPerSource,
-            "retention": fine.retention, "accept-old-end": fine.acceptOldEnd, "order": fine.order,
-            "lock-screen-order": fine.lockScreenOrder, "island-order": fine.islandOrder,
-            "carplay-fallback": fine.carplayFallback, "desktop-selection": fine.desktopSelection,
-            "desktop-panel": fine.desktopPanel, "standby-alert": fine.standbyAlert,
-            "standby-ended": fine.standbyEnded, "hide-stale-start": fine.hideStaleStart,
-        ]
-        var flags = single.compactMapValues { $0.map { [$0] } }
-        flags["listen"] = listen
+        var flags = ["listen": listen]
+        for child in Array(Mirror(reflecting: self).children) + Array(Mirror(reflecting: fine).children) {
+            guard let option = child.value as? Option<String?>, let value = option.wrappedValue,
+                let setting = Setting.all.first(where: { $0.isRead(byProperty: child.label ?? "") })
+            else { continue }
+            flags[setting.name] = [value]
+        }
         return flags
     }
 

@@ -86,7 +86,7 @@ struct ProcessTests {
         }
     }
 
-    @Test func `SIGTERM drains: what was sent is answered, BYE is said, the status is 0`() async throws {
+    @Test func `SIGTERM drains: requests are answered, BYE is sent, the status is 0`() async throws {
         try await onOwnThread {
             let daemon = try DaemonProcess()
             let peer = try Peer(port: daemon.port)
@@ -190,7 +190,7 @@ struct ProcessTests {
             try wait(for: "the old ones stay", in: daemon)
             #expect(try peer.ask("EVT walk/1 type=start").errorCode == .unknownKind)
             #expect(daemon.standardError.contains(" error broken.json:1:2: "))
-            // What an editor keeps beside a file is none.
+            // An editor's temporary file is no kind file.
             try FileManager.default.moveItem(at: broken, to: daemon.folder.appending(path: "kinds/.#walk.json"))
             daemon.send(SIGHUP)
             try wait(for: "kinds reloaded", in: daemon)
@@ -208,8 +208,8 @@ struct ProcessTests {
             let daemon = try DaemonProcess()
             let folder = try DaemonProcess.makeFolder()
             defer { try? FileManager.default.removeItem(at: folder) }
-            try refused(
-                [
+            try DaemonProcess.expectRefusal(
+                of: [
                     "--data", folder.path + "/data", "--kinds", folder.path + "/kinds", "--listen",
                     "127.0.0.1:\(daemon.port)",
                 ],
@@ -221,106 +221,10 @@ struct ProcessTests {
         try await onOwnThread {
             let daemon = try DaemonProcess()
             let arguments = ["--data", daemon.folder.path + "/data", "--kinds", daemon.folder.path + "/kinds"]
-            try refused(arguments + ["--listen", "127.0.0.1:0"], telling: "data")
+            try DaemonProcess.expectRefusal(of: arguments + ["--listen", "127.0.0.1:0"], telling: "data")
             daemon.send(SIGKILL)
             _ = daemon.waitForExit()
             _ = try DaemonProcess(in: daemon.folder)
-        }
-    }
-
-    @Test func `a bad configuration exits 78 and names every fault`() async throws {
-        try await onOwnThread {
-            let program = try DaemonProcess.launch(
-                ["--listen", "nowhere", "--sync", "maybe", "--pace", "-1", "--clock-speed", "fast"])
-            #expect(program.waitForExit() == 78)
-            for fault in ["listen", "sync", "pace", "clock-speed", "data", "kinds"] {
-                #expect(program.standardError.contains(fault), "\(fault) is not named")
-            }
-        }
-    }
-
-    @Test func `a variable that says what it cannot mean is an error, and none is passed over`() async throws {
-        try await onOwnThread {
-            let variables = ["TELLTALE_JOURNAL": "disk", "TELLTALE_COLOUR": "red"]
-            let program = try RunningProgram(DaemonProcess.executable, [], environment: variables)
-            #expect(program.waitForExit() == 78)
-            for variable in variables.keys { #expect(program.standardError.contains(variable)) }
-        }
-    }
-
-    @Test func `a variable that a cluster or the command line sets is ignored with a warning`() async throws {
-        try await onOwnThread {
-            let folder = try DaemonProcess.makeFolder()
-            defer { try? FileManager.default.removeItem(at: folder) }
-            let variables = [
-                "TELLTALE_SERVICE_HOST": "10.96.0.7", "TELLTALE_SERVICE_PORT": "7878",
-                "TELLTALE_SERVICE_PORT_LINES": "7878",
-                "TELLTALE_PORT": "tcp://10.96.0.7:7878", "TELLTALE_PORT_7878_TCP": "tcp://10.96.0.7:7878",
-                "TELLTALE_PORT_7878_TCP_PROTO": "tcp", "TELLTALE_PORT_7878_TCP_PORT": "7878",
-                "TELLTALE_PORT_7878_TCP_ADDR": "10.96.0.7", "TELLTALE_OP": "7", "TELLTALE_KEY": "porch-light/front",
-            ]
-            let arguments = ["--data", folder.path + "/data", "--kinds", folder.path + "/kinds", "--check-config"]
-            let program = try RunningProgram(DaemonProcess.executable, arguments, environment: variables)
-            #expect(program.waitForExit() == 0)
-            for variable in variables.keys {
-                #expect(program.standardError.contains("\(variable) is passed over"), "\(variable)")
-            }
-            // A port in digits can only be meant for the daemon, and it has no such setting.
-            let meant = try RunningProgram(DaemonProcess.executable, arguments, environment: ["TELLTALE_PORT": "7878"])
-            #expect(meant.waitForExit() == 78)
-        }
-    }
-
-    @Test func `a check of the configuration locates its faults, and makes nothing`() async throws {
-        try await onOwnThread {
-            let folder = try DaemonProcess.makeFolder()
-            defer { try? FileManager.default.removeItem(at: folder) }
-            let file = folder.appending(path: "telltale.json")
-            try Data(#"{"data":"\#(folder.path)/data","kinds":"\#(folder.path)/kinds"}"#.utf8).write(to: file)
-            let good = try DaemonProcess.launch(["--config", file.path, "--check-config"])
-            #expect(good.readLine()?.hasPrefix("the configuration is in order") == true)
-            #expect(good.waitForExit() == 0)
-            #expect(!FileManager.default.fileExists(atPath: folder.path + "/data"))
-            try Data("{\n  \"data\": \"x\",\n  \"kinds\": 'y'\n}\n".utf8).write(to: file)
-            let broken = try DaemonProcess.launch(["--config", file.path, "--check-config"])
-            #expect(broken.waitForExit() == 78)
-            #expect(broken.standardError.contains("line 3, column 12"))
-        }
-    }
-
-    @Test func `other than loopback is refused until there is authentication`() async throws {
-        try await onOwnThread {
-            let folder = try DaemonProcess.makeFolder()
-            defer { try? FileManager.default.removeItem(at: folder) }
-            let program = try DaemonProcess.launch(
-                ["--data", folder.path + "/data", "--kinds", folder.path + "/kinds", "--listen", "0.0.0.0:0"])
-            #expect(program.waitForExit() == 78)
-            #expect(program.standardError.contains("0.0.0.0"))
-        }
-    }
-
-    @Test func `an unknown key of the configuration file is an error`() async throws {
-        try await onOwnThread {
-            let folder = try DaemonProcess.makeFolder()
-            defer { try? FileManager.default.removeItem(at: folder) }
-            let file = folder.appending(path: "telltale.json")
-            try Data(#"{"data":"\#(folder.path)/data","kinds":"\#(folder.path)/kinds","colour":"red"}"#.utf8).write(
-                to: file)
-            let program = try DaemonProcess.launch(["--config", file.path])
-            #expect(program.waitForExit() == 78)
-            #expect(program.standardError.contains("colour"))
-        }
-    }
-
-    @Test func `a broken kind is named with its file, and nothing is served`() async throws {
-        try await onOwnThread {
-            let folder = try DaemonProcess.makeFolder()
-            defer { try? FileManager.default.removeItem(at: folder) }
-            try Data(#"{"kind":"walk","type":"activity","version":1,"app":"a"}"#.utf8).write(
-                to: folder.appending(path: "kinds/walk.json"))
-            try refused(
-                ["--data", folder.path + "/data", "--kinds", folder.path + "/kinds", "--listen", "127.0.0.1:0"],
-                telling: "walk.json")
         }
     }
 
@@ -336,7 +240,7 @@ struct ProcessTests {
                 peers.append(peer)
             }
             #expect(refusal?.hasPrefix("ERR code=limit_conns retry=later ") == true)
-            // What the server itself has open counts too.
+            // Descriptors of the server itself count too.
             #expect((128 - 64 - 32...128 - 64).contains(peers.count - 1))
             #expect(peers.last?.next() == .end)
             #expect(try peers[0].ask("STATS").tail?["refused"] == 1)
@@ -348,16 +252,6 @@ struct ProcessTests {
             guard case .line(let line) = late.next() else { return #expect(Bool(false), "no greeting") }
             #expect(line.hasPrefix("TELLTALE "))
         }
-    }
-
-    /// It ends with a status that is no success, in one line that tells `what`.
-    private func refused(_ arguments: [String], telling what: String) throws {
-        let program = try DaemonProcess.launch(arguments)
-        let status = try #require(program.waitForExit(), "it runs")
-        #expect(status != 0)
-        #expect(program.readToEnd().isEmpty, "it said ready")
-        let errors = program.standardError.split(separator: "\n").filter { !$0.contains(" warning ") }
-        #expect(errors.contains { $0.contains(what) }, "\(errors)")
     }
 
     private func wait(for text: String, in daemon: DaemonProcess) throws {

@@ -4,7 +4,7 @@ import TelltaleModel
 import TestSupport
 import Testing
 
-/// Scenario files: those that ship, and what is said of those that are wrong.
+/// Scenario files: the shipped ones, and the messages about wrong ones.
 struct ScenarioTests {
     static let named = [
         "coffee-in-the-car", "lunch-rush", "lossy-train", "flight-with-a-delay", "light-that-will-not-switch",
@@ -114,7 +114,7 @@ struct ScenarioTests {
         #expect(scenario.expectations.unmet(by: outcome).filter { !$0.hasPrefix("applied") } == [])
     }
 
-    /// What stands in the file, and what is said of it.
+    /// The text of a file, and its message.
     static let wrong = [
         (#""title":"""#, "x: $.title takes a text"),
         (#""colour":"red""#, "x: $.colour is unknown; there are title, about, seed, clock, "),
@@ -156,7 +156,7 @@ struct ScenarioTests {
         ),
     ]
 
-    @Test("A wrong field is told with its place and what to write", arguments: wrong)
+    @Test("A wrong field is reported with its place and a correction", arguments: wrong)
     func fault(members: String, told: String) {
         do {
             let title = members.contains("\"title\"") ? "" : #""title":"t","#
@@ -167,7 +167,7 @@ struct ScenarioTests {
         }
     }
 
-    @Test func `events of an open model come at their rate, whether or not anybody answers`() throws {
+    @Test func `events of an open model come at their rate, with or without replies`() throws {
         let scenario = try Self.scenario(
             """
             {"title":"t","seed":4,"population":{"producers":3,"screens":2,"fingers":0,"inputs":600},

@@ -176,7 +176,7 @@ struct LineDecoderTests {
         }
     }
 
-    @Test("Who has enough is given no more, and what is left comes again", arguments: ["\n", "\r\n"], 1...9)
+    @Test("A reader that stops is given no more, and the rest comes again", arguments: ["\n", "\r\n"], 1...9)
     func enough(ending: String, pieceLength: Int) throws {
         let text = Array(["PING id=1", "# no", "", "PING id=2", "PING id=3", ""].joined(separator: ending).utf8)
         var decoder = LineDecoder()

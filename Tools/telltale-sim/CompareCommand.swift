@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import TelltaleModel
+import ToolSupport
 
 /// `telltale-sim compare A B`
 struct CompareCommand: ParsableCommand {

@@ -2,19 +2,19 @@ import Histogram
 import Simulation
 import TelltaleModel
 
-/// What a run of a scenario gave, for people and for programs.
+/// The result of a scenario's run, for people and for programs.
 struct RunReport {
     let scenario: Scenario
     let outcome: ScenarioOutcome
     let isLive: Bool
     /// Promises that were not kept, and expectations that were not met.
     let faults: [String]
-    /// What this run left out.
+    /// The parts of the scenario that this run left out.
     var notes: [String] = []
     /// The release, the time and the command, for the HTML report. The JSON report has neither time nor command, because
     /// the same run gives the same bytes.
     var provenance = ""
-    /// By view, in the order in which they are told.
+    /// By view, in the order of the report.
     let latencies: [(view: String, histogram: Histogram<UInt64>)]
 
     static let percentiles: [(name: String, value: Double)] = [

@@ -3,7 +3,7 @@ import Cards
 import TelltaleModel
 import TelltaleWire
 
-/// What became of it: the reply's attributes, or one JSON object of them.
+/// Prints the outcome: the attributes of the reply, or one JSON object of them.
 func show(_ line: ServerLine, key: Key, json: Bool) {
     let attributes = line.attributes.filter { $0.name != "id" && $0.name != "key" }
     guard json else {

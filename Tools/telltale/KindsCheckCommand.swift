@@ -1,6 +1,7 @@
 import ArgumentParser
 import Kinds
 import TelltaleModel
+import ToolSupport
 
 /// `telltale kinds check`.
 struct KindsCheckCommand: ParsableCommand {
@@ -17,7 +18,7 @@ struct KindsCheckCommand: ParsableCommand {
         do {
             files = try KindFiles.read(path)
         } catch {
-            StandardError.write("telltale: \(error)")
+            complain("telltale: \(error)")
             throw ExitCode.failure
         }
         var (_, diagnostics) = KindSet.load(files: files)

@@ -2,6 +2,7 @@ import ArgumentParser
 import Glibc
 import Kinds
 import TelltaleModel
+import ToolSupport
 
 /// `telltale kinds draw`.
 struct KindsDrawCommand: ParsableCommand {
@@ -19,7 +20,7 @@ struct KindsDrawCommand: ParsableCommand {
 
     func run() throws {
         guard let drawing = MachineDrawing(try KindFiles.kind(file)) else {
-            StandardError.write("telltale: \(file): a control has no machine to draw")
+            complain("telltale: \(file): a control has no machine to draw")
             throw ExitCode.failure
         }
         let picture =

@@ -2,6 +2,7 @@ import ArgumentParser
 import Glibc
 import Kinds
 import TelltaleModel
+import ToolSupport
 
 /// `telltale kinds run`.
 struct KindsRunCommand: ParsableCommand {
@@ -25,14 +26,14 @@ struct KindsRunCommand: ParsableCommand {
     func run() throws {
         let kind = try KindFiles.kind(file)
         guard case .activity(let activity) = kind.body else {
-            StandardError.write("telltale: \(file): a control has no machine to try")
+            complain("telltale: \(file): a control has no machine to try")
             throw ExitCode.failure
         }
         var trial: MachineTrial
         do {
             trial = try MachineTrial(activity, format: json ? .json : .text)
         } catch {
-            StandardError.write("telltale: \(file): the machine cannot start: \(error)")
+            complain("telltale: \(file): the machine cannot start: \(error)")
             throw ExitCode.failure
         }
         while true {
@@ -46,7 +47,7 @@ struct KindsRunCommand: ParsableCommand {
         if trial.malformedLineCount > 0 { throw ExitCode.failure }
     }
 
-    /// What there is next; empty at the end.
+    /// The next piece of the input; empty at its end.
     private func read() throws -> [UInt8] {
         var piece = [UInt8](repeating: 0, count: 1 << 16)
         while true {
@@ -56,15 +57,15 @@ struct KindsRunCommand: ParsableCommand {
             if count >= 0 { return Array(piece[..<count]) }
             if errno == EINTR { continue }
             let cause = unsafe String(cString: strerror(errno))
-            StandardError.write("telltale: standard input cannot be read: \(cause)")
+            complain("telltale: standard input cannot be read: \(cause)")
             throw ExitCode.failure
         }
     }
 
-    /// What is ready goes out before more is waited for, so that a person or a program at the other end of a pipe sees
-    /// each answer at once.
+    /// Writes the pending output before it waits for more input, so that the other end of a pipe sees each answer at
+    /// once.
     private func flush(_ trial: inout MachineTrial) {
-        for complaint in trial.complaints { StandardError.write("telltale: \(complaint)") }
+        for complaint in trial.complaints { complain("telltale: \(complaint)") }
         trial.complaints = []
         guard !trial.output.isEmpty else { return }
         // Names, titles and events are text from outside.

@@ -110,7 +110,7 @@ struct HistoryCommand: ParsableCommand {
     }
 }
 
-/// `telltale kinds`, without more: what the daemon knows.
+/// `telltale kinds` without a subcommand: the kinds of the daemon.
 struct KindsListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "The kinds that the daemon has loaded. (This is what `telltale kinds` does.)")

@@ -2,6 +2,7 @@ import ArgumentParser
 import Kinds
 import TelltaleModel
 import TelltaleWire
+import ToolSupport
 
 struct PostCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -62,10 +63,10 @@ struct PostCommand: ParsableCommand {
         guard !isBulk else { return try PostedLines(isStrict: strict, json: output.json, daemon: daemon).run() }
         let command = try command()
         let reply = try daemon.ask(.event(command))
-        for hint in EventHints.hints(for: command) { StandardError.write("telltale: \(hint)") }
+        for hint in EventHints.hints(for: command) { complain("telltale: \(hint)") }
         show(reply, key: command.key, json: output.json)
         if strict, EventHints.isLost(reply) {
-            StandardError.write("telltale: the event changed nothing (--strict)")
+            complain("telltale: the event changed nothing (--strict)")
             throw ExitCode.failure
         }
     }

@@ -3,6 +3,7 @@ import Glibc
 import TelltaleClient
 import TelltaleModel
 import TelltaleWire
+import ToolSupport
 
 /// `telltale post -`: the events of standard input, many on their way at once.
 struct PostedLines {
@@ -14,7 +15,7 @@ struct PostedLines {
     private static let batchLimit = 512
 
     func run() throws {
-        let endpoint = try daemon.endpoint()
+        let endpoint = try daemon.endpoint
         var hasFailed = false
         do throws(ClientFailure) {
             let client = try BlockingClient(
@@ -60,7 +61,7 @@ struct PostedLines {
         if hasFailed { throw ExitCode.failure }
     }
 
-    private func complain(_ number: Int, _ text: String) { StandardError.write("telltale: line \(number): \(text)") }
+    private func complain(_ number: Int, _ text: String) { ToolSupport.complain("telltale: line \(number): \(text)") }
 
     /// `KEY EVENT rest` as the protocol's `EVT KEY type=EVENT rest`; `nil` where it is not even two words.
     private static func event(_ line: String, _ parser: RequestParser) -> Command? {

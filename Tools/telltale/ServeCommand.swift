@@ -4,6 +4,7 @@ import TelltaleClient
 import TelltaleEventLoop
 import TelltaleModel
 import TelltaleWire
+import ToolSupport
 
 struct ServeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -38,7 +39,7 @@ struct ServeCommand: ParsableCommand {
     }
 
     func run() throws {
-        try Provider(endpoint: try daemon.endpoint(), kind: kind, command: exec, reports: try reports()).run()
+        try Provider(endpoint: try daemon.endpoint, kind: kind, command: exec, reports: try reports()).run()
     }
 
     private func reports() throws -> [(key: Key, value: Bool?)] {
@@ -77,12 +78,12 @@ private final class Provider {
     private var farewell: ServerLine?
     private var outcome: ExitCode?
 
-    /// Every command that has not ended, those that are to end among them.
+    /// Every command that has not ended, including the ones that are about to be ended.
     private var runs: [Int: Run] = [:]
     private var lastRun = 0
     /// The one that is at each control.
     private var current: [Key: Int] = [:]
-    /// What the last one at each control came to: an operation that comes again has been done.
+    /// The answer to the last operation of each control. An operation that comes again is answered from here.
     private var answers: [Key: (operation: String, command: Command)] = [:]
 
     /// The value of each control after its last command.
@@ -127,15 +128,12 @@ private final class Provider {
         loop.stop()
     }
 
-    private var now: Timestamp { Timestamp(milliseconds: loop.monotonicMilliseconds) }
-
     private func handle(_ event: ClientEvent, _ client: Client) {
-        // Why it ends was told; that the connection goes with it is no news.
+        // The reason for the end was printed already; the end of the connection follows from it.
         guard outcome == nil else { return }
         switch event {
         case .ready(let greeting, _):
-            clock = ServerClock(
-                greeting, at: now, wallClock: Timestamp(milliseconds: EventLoop.wallClockMilliseconds()))
+            clock = ServerClock(greeting)
             if greeting.epoch != epoch { begin(greeting.epoch) }
             // A report counts for its connection alone.
             if hasServed { reporting = report(to: client) }
@@ -143,21 +141,21 @@ private final class Provider {
             guard reply.isOK else { return refused(DaemonOptions.describe(reply.line)) }
             hasServed = true
             report(to: client)
-            StandardError.write("telltale: serving \(kind)")
+            complain("telltale: serving \(kind)")
         case .reply(let id, let reply) where id == reporting && reply.isOK:
-            StandardError.write("telltale: serving \(kind) again")
+            complain("telltale: serving \(kind) again")
         case .reply(_, let reply) where !reply.isOK:
-            StandardError.write("telltale: \(DaemonOptions.describe(reply.line))")
+            complain("telltale: \(DaemonOptions.describe(reply.line))")
         case .refused(let reason, _): refused(reason)
         case .serviceRefused(_, let line): refused(DaemonOptions.describe(line))
         case .farewell(let line): if line.verb == "ERR" { farewell = line }
         case .disconnected(let reason, _):
             guard hasServed else { return finish(DaemonOptions.exit(afterNoReady: reason, farewell)) }
             farewell = nil
-            StandardError.write("telltale: \(reason.harmless); trying again")
+            complain("telltale: \(reason.harmless); trying again")
         case .action(let action): perform(action, client)
-        case .lost: StandardError.write("telltale: an answer was lost with the connection")
-        case .violation(let text): StandardError.write("telltale: the daemon broke a promise: \(text.harmless)")
+        case .lost: complain("telltale: an answer was lost with the connection")
+        case .violation(let text): complain("telltale: the daemon broke a promise: \(text.harmless)")
         case .item, .reply, .restarted, .subscription, .traitsRefused: break
         }
     }
@@ -175,13 +173,13 @@ private final class Provider {
     }
 
     private func refused(_ reason: String) {
-        StandardError.write("telltale: \(reason.harmless)")
+        complain("telltale: \(reason.harmless)")
         finish(.failure)
     }
 
     // MARK: Commands
 
-    /// Another history: nobody there has asked for what is under way, and the same name is another operation's.
+    /// The daemon has another history: it has not asked for the running commands, and reuses the names of operations.
     private func begin(_ epoch: String) {
         self.epoch = epoch
         for number in current.values { runs[number]?.process?.terminate() }
@@ -229,8 +227,8 @@ private final class Provider {
 
     private func setDeadline(of number: Int) {
         guard let run = runs[number], let clock else { return }
-        // The daemon's time is known but for what its greeting took, so nothing is cut off at once.
-        let wait = max(Self.shortestWait, clock.wait(until: run.action.deadline, at: now))
+        // The daemon's clock is known up to the delay of its greeting, so a command always has a shortest time.
+        let wait = max(Self.shortestWait, clock.wait(until: run.action.deadline))
         run.deadline?.schedule(afterMilliseconds: wait.count)
     }
 
@@ -241,7 +239,7 @@ private final class Provider {
         case .output: runs[number]?.output.append(bytes)
         case .error:
             runs[number]?.error.append(bytes)
-            // Whoever reads this and has stopped does not hold up the commands.
+            // A reader of standard error that has stopped reading must not hold up the commands.
             StandardStream.error.write(bytes, waits: false)
         }
     }
@@ -270,9 +268,9 @@ private final class Provider {
         switch command {
         case .done(_, let value):
             if !action.isPress { values[action.key] = value ?? action.value }
-            StandardError.write("telltale: \(action.key) \(asked): done\(value.map { $0 ? " (on)" : " (off)" } ?? "")")
+            complain("telltale: \(action.key) \(asked): done\(value.map { $0 ? " (on)" : " (off)" } ?? "")")
         case .fail(_, _, let message):
-            StandardError.write("telltale: \(action.key) \(asked): failed\(message.map { ": \($0)" } ?? "")")
+            complain("telltale: \(action.key) \(asked): failed\(message.map { ": \($0)" } ?? "")")
         case _: break
         }
         answers[action.key] = (action.operation, command)
@@ -280,7 +278,7 @@ private final class Provider {
     }
 }
 
-/// The last line of what a command prints.
+/// The last line of a command's output.
 private struct LastLine {
     private var bytes: [UInt8] = []
     private static let byteCount = 4_096

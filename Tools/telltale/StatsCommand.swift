@@ -18,7 +18,7 @@ struct StatsCommand: ParsableCommand {
     @OptionGroup var daemon: DaemonOptions
 
     func run() throws {
-        let endpoint = try daemon.endpoint()
+        let endpoint = try daemon.endpoint
         do throws(ClientFailure) {
             let client = try BlockingClient(
                 to: endpoint, configuration: DaemonOptions.configuration(), timeout: .seconds(20))

@@ -2,8 +2,9 @@ import ArgumentParser
 import Glibc
 import TelltaleEventLoop
 import TelltaleWire
+import ToolSupport
 
-/// `telltale`: what people and scripts type beside the daemon (Programs/README.md).
+/// `telltale`: the commands that people and scripts use beside the daemon.
 @main
 struct Telltale: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -40,20 +41,15 @@ struct Telltale: ParsableCommand {
 
     static func main() {
         StandardStream.occupyMissing()
-        // Nobody reads any more: that ends every command alike, whether or not it has a loop.
+        // A closed standard output then ends every command with an error of the write, whether or not it runs a loop.
         signal(SIGPIPE, SIG_IGN)
-        // A file that may not grow is a full disk, and not a death.
+        // A file that may not grow is then an error of the write, like a full disk.
         signal(SIGXFSZ, SIG_IGN)
         do {
             var command = try parseAsRoot()
             try command.run()
         } catch {
-            let code = exitCode(for: error)
-            guard code != .success else { exit(withError: error) }
-            let message = fullMessage(for: error)
-            if !message.isEmpty { StandardError.write(message) }
-            // ArgumentParser's 64 for a wrong usage is 2 here.
-            exit(withError: code == .validationFailure ? ExitCode(2) : code)
+            end(after: error)
         }
     }
 }

@@ -31,9 +31,9 @@ final class Link {
     var blockedSince: Int64?
     /// When the socket last took something while blocked.
     var lastProgress: Int64 = 0
-    /// The daemon says nothing more: its side is shut when everything has left.
+    /// The daemon sends nothing more: its side is shut when everything has left.
     var isFinishing = false
-    /// So that what was sent first arrives first.
+    /// The newest arrivals, so that bytes arrive in the order in which they were sent.
     var lastArrivalAtServer: Int64 = 0
     var lastArrivalAtClient: Int64 = 0
 

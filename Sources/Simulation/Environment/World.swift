@@ -65,20 +65,8 @@ final class World: Environment {
             violated("P1", "record \(sequence) is written after record \(last)")
         }
         daemon.disk.written = { [unowned self] in records.take($0) }
-        populate()
-    }
-
-    private func populate() {
-        func add(_ make: (Int, SimulationRandom) -> any SimulatedClient) {
-            clients.append(make(clients.count, random.fork()))
-        }
-        for number in 0..<climate.producers {
-            add { OrderSystem(world: self, index: $0, number: number, random: $1) }
-        }
-        for number in 0..<climate.screens { add { Screen(world: self, index: $0, number: number, random: $1) } }
-        for number in 0..<climate.providers { add { LampProvider(world: self, index: $0, number: number, random: $1) } }
-        for number in 0..<climate.fingers { add { TapClient(world: self, index: $0, number: number, random: $1) } }
-        for _ in 0..<climate.wanderers { add { ChurnClient(world: self, index: $0, random: $1) } }
+        clients = Population.clients(
+            in: self, providers: climate.providers, churnClients: climate.wanderers, random: &random)
     }
 
     /// Puts the scenario's script and trace into it.

@@ -1,6 +1,6 @@
 public import TelltaleModel
 
-/// A named world: who is in it, what happens, what goes wrong, and what must come of it (`Protocols/Scenarios`).
+/// A named world: its clients, script, faults and expected outcome (`Protocols/Scenarios`).
 public struct Scenario: Sendable {
     public var name: String
     public var title: String
@@ -9,7 +9,7 @@ public struct Scenario: Sendable {
     public var setting: Setting
     public var expectations: Expectations
 
-    /// What is wrong with a scenario file: what, where, and what to write instead.
+    /// A fault of a scenario file: the member, the reason, and a correction.
     public struct Fault: Error, CustomStringConvertible {
         public var description: String
 
@@ -113,13 +113,13 @@ public struct Scenario: Sendable {
         }
     }
 
-    /// The kinds whose files a daemon in process needs, but for the swarm's own.
+    /// The kinds whose files a daemon in process needs, without the swarm's own.
     public var kindNames: [String] {
         setting.kindNames.filter { !["order", "ride", "lamp", "bell"].contains($0) }
     }
 }
 
-/// What a world plays with, beside its climate.
+/// The kinds, clients and script of a world, without its faults.
 public struct Setting: Sendable {
     public var cast = Cast.simulated
     /// The kind files of a daemon in process; empty: ``SimulatedKinds``.
@@ -134,12 +134,12 @@ public struct Setting: Sendable {
     public var steps: [Step] = []
     /// The views of the crowd's screens, with weights; empty: all of them, in turn.
     var surfaces: [(view: String, weight: Int)] = []
-    /// Behind every id and account, so that two runs at one daemon do not meet.
+    /// A suffix of every id and account, so that two runs at one daemon do not share keys.
     public var tag = ""
 
     public init() {}
 
-    /// Every kind that anybody in it speaks of, each once.
+    /// Every kind that a client or the script uses, each once.
     public var kindNames: [String] {
         var names: [String] = cast.parts.map(\.kind) + cast.controlKinds
         if let kind = trace?.kind { names.append(kind) }
@@ -150,7 +150,17 @@ public struct Setting: Sendable {
         return names.filter { seen.insert($0).inserted }
     }
 
-    /// The scenario's own names, as this run says them.
+    /// The setting of a run at a daemon in another process: its keys carry `tag`, and its providers report every control.
+    func forRun(tag: String) -> Setting {
+        var setting = self
+        setting.tag = tag
+        setting.cast.toggles = cast.toggles.map { setting.tagged($0) }
+        setting.cast.buttons = cast.buttons.map { setting.tagged($0) }
+        setting.cast.reportsControls = true
+        return setting
+    }
+
+    /// A name of the scenario, as this run writes it.
     func tagged(_ name: String) -> String { tag.isEmpty ? name : "\(name)~\(tag)" }
 
     fileprivate mutating func readSurfaces(_ reader: inout ScenarioReader) throws(Scenario.Fault) {
@@ -195,7 +205,7 @@ extension Step {
 }
 
 extension FaultProfile {
-    /// Nothing goes wrong in it, but for what is set.
+    /// No faults but the ones that are set.
     init(calmWithSeed seed: UInt64) {
         self.init(seed: seed)
         for knob in Self.knobs where knob.group == .faults { knob.set(&self, knob.range.lowerBound) }

@@ -5,14 +5,8 @@ import Testing
 
 @testable import Hub
 
-/// The memory that idle and closed sessions take.
-struct RestingTests {
-    private func house(heartbeat: Int64 = 1_000) throws -> HubHarness {
-        var configuration = HubConfiguration()
-        configuration.limits.heartbeat = Milliseconds(heartbeat)
-        return try HubHarness(kinds: HubHarness.kindsOfSurfaces, configuration: configuration)
-    }
-
+/// The memory of subscriptions without changes, and of sessions that are gone.
+struct IdleMemoryTests {
     private func backlogs(of house: HubHarness) -> Int {
         var count = 0
         house.hub.subscriptions.forEach { if $0.backlog != nil { count += 1 } }
@@ -24,7 +18,7 @@ struct RestingTests {
     }
 
     @Test func `subscriptions of one sort share their terms`() throws {
-        let house = try house()
+        let house = try HubHarness.withHeartbeat()
         let screens = [house.connect(), house.connect()]
         for screen in screens {
             for number in 1...3 { house.send("SUB coffee-order/\(number) view=watch", from: screen) }
@@ -37,13 +31,13 @@ struct RestingTests {
         #expect(terms.count == 2)
     }
 
-    @Test func `once live, and once it has its last row, it has nothing but what it shows`() throws {
-        let house = try house()
+    @Test func `once live, and once it has its last row, a subscription keeps only its shown revs`() throws {
+        let house = try HubHarness.withHeartbeat()
         let (shop, watch) = (house.connect(), house.connect())
         house.send("EVT coffee-order/1 type=start", from: shop)
         #expect(house.send("SUB coffee-order/1 view=watch", from: watch).contains { $0.hasPrefix("SNAP ") })
         #expect(backlogs(of: house) == 0)
-        // Commits of its key are owed without a backlog; what goes out before a row is not.
+        // Commits of its one key wait without a backlog. An announcement needs one.
         house.hub.becameBlocked(watch.id, at: house.now)
         for (count, event) in [(0, "confirm"), (0, "brew"), (1, "ready")] {
             house.send("EVT coffee-order/1 type=\(event)", from: shop)
@@ -55,27 +49,27 @@ struct RestingTests {
         let lines = house.lines(of: watch)
         #expect(lines.count == 3 && lines.last?.contains(" skip=2 why=slow") == true)
         #expect(backlogs(of: house) == 0)
-        // The keys that it shows are not forgotten: it is told when they go.
+        // The shown rows are remembered, because their deletion must be sent.
         _ = house.lines(of: watch)
         house.send(#"EVT coffee-order/1 type=end {"dismissal-date":1}"#, from: shop)
         #expect(house.lines(of: watch).contains { $0.hasPrefix("DEL sub=1 key=coffee-order/1 ") })
     }
 
-    @Test func `who follows many keys gives back at its heartbeat what it needed for the last row`() throws {
-        let house = try house()
+    @Test func `a subscription of many keys gives back its memory for the last row at its heartbeat`() throws {
+        let house = try HubHarness.withHeartbeat()
         let (shop, screens) = (house.connect(), [house.connect(), house.connect()])
         for screen in screens { house.send("SUB coffee-order/*", from: screen) }
         house.send("EVT coffee-order/1 type=start", from: shop)
         for screen in screens { #expect(house.lines(of: screen).contains { $0.hasPrefix("UPD ") }) }
         #expect(backlogs(of: house) == 2)
-        // A session's walk passes by what is kept: of the first, which was written, and of the second, which was copied.
+        // A session's walk skips both kept rows: the first, which was written, and the second, which was copied.
         house.hub.subscriptions.forEach { #expect($0.isOwedNothing) }
         house.advance(by: Milliseconds(1_100))
         #expect(backlogs(of: house) == 0)
     }
 
-    @Test func `what a session gives back at its heartbeat is not what a rate goes by`() throws {
-        let house = try house(heartbeat: 100)
+    @Test func `the memory that a session gives back at its heartbeat is not needed for its rate`() throws {
+        let house = try HubHarness.withHeartbeat(100)
         let (shop, screen) = (house.connect(), house.connect())
         house.send("SUB coffee-order/* rate=1", from: screen)
         house.send("EVT coffee-order/1 type=start", from: shop)
@@ -89,7 +83,7 @@ struct RestingTests {
     }
 
     @Test func `encoded rows are kept for a heartbeat`() throws {
-        let house = try house()
+        let house = try HubHarness.withHeartbeat()
         let (shop, watch) = (house.connect(), house.connect())
         house.send("EVT coffee-order/1 type=start", from: shop)
         house.send("SUB coffee-order/1 view=watch", from: watch)
@@ -99,8 +93,8 @@ struct RestingTests {
         #expect(house.send("GET coffee-order/1 view=watch", from: watch).contains { $0.hasPrefix("OK ") })
     }
 
-    @Test func `kinds that nobody has heard of are forgotten with whoever followed them`() throws {
-        let house = try house()
+    @Test func `kinds without events are forgotten with their last follower`() throws {
+        let house = try HubHarness.withHeartbeat()
         let screen = house.connect()
         let count = house.hub.store.entities.kindNumbers.count
         for number in 1...50 {
@@ -114,9 +108,9 @@ struct RestingTests {
         #expect(house.hub.store.entities.kindNumbers.count == count)
     }
 
-    @Test("A key that is forgotten leaves its place to another, whoever followed it", arguments: [false, true])
+    @Test("A forgotten key leaves its place to another key, whether or not it was followed", arguments: [false, true])
     func places(isTaken: Bool) throws {
-        let house = try house()
+        let house = try HubHarness.withHeartbeat()
         let (shop, screens) = (house.connect(), (0..<3).map { _ in house.connect() })
         for screen in screens.dropLast() { house.send("SUB coffee-order/* view=watch", from: screen) }
         house.send("SUB coffee-order/1 view=full rate=1", from: screens[2])
@@ -132,7 +126,7 @@ struct RestingTests {
     }
 
     @Test func `events that move no deadline leave none behind`() throws {
-        let house = try house()
+        let house = try HubHarness.withHeartbeat()
         let shop = house.connect()
         house.send("EVT errand/1 type=start", from: shop)
         for number in 1...100 {
@@ -141,7 +135,7 @@ struct RestingTests {
         #expect(house.hub.store.deadlines.entryCount == 1)
     }
 
-    @Test func `who is gone is counted no more, and leaves its place to the next`() throws {
+    @Test func `a session that is gone is not counted, and leaves its place to the next`() throws {
         let house = try HubHarness(kinds: [HubHarness.porchLight()])
         for _ in 0..<10 {
             let provider = house.connect()
@@ -154,10 +148,10 @@ struct RestingTests {
     }
 
     @Test
-    func `people of whom nothing is shown any more are forgotten, and those who come later are not taken for them`()
+    func `accounts without a shown activity are forgotten, and later ones are not confused with them`()
         throws
     {
-        let house = try house()
+        let house = try HubHarness.withHeartbeat()
         let shop = house.connect()
         try house.event("coffee-order/1", "type=start for=alice,bob", from: shop)
         #expect(house.hub.store.accounts.count == 2)
@@ -169,8 +163,8 @@ struct RestingTests {
         #expect(screens.map { $0.rows.count } == [0, 1])
     }
 
-    @Test func `a batch that is taken back forgets whom it named`() throws {
-        let house = try house()
+    @Test func `a batch that is taken back forgets the accounts that it named`() throws {
+        let house = try HubHarness.withHeartbeat()
         let shop = house.connect()
         house.isFull = true
         house.send("EVT coffee-order/1 type=start for=alice", from: shop)
@@ -180,66 +174,12 @@ struct RestingTests {
         #expect(house.hub.store.accounts.count == 1)
     }
 
-    @Test func `a session that ends is told nothing after its BYE`() throws {
-        let house = try house()
-        let screen = house.connect()
-        house.hub.drain(wait: 0...1)
-        house.advance(by: Milliseconds(1_100))
-        #expect(house.lines(of: screen).map { $0.prefix(4) } == ["BYE "])
-    }
-
-    @Test func `a session that owes a mark when it ends is told nothing after its BYE`() throws {
-        let house = try house()
-        let screen = house.connect()
-        house.time = house.time + Milliseconds(1_100)
-        house.hub.sessionDeadlineReached(at: house.now)
-        house.hub.drain(wait: 0...1)
-        house.turn()
-        #expect(house.lines(of: screen).map { $0.prefix(4) } == ["BYE "])
-    }
-
-    @Test func `rates leave no more moments at which to look at a session than about one for each`() throws {
-        let house = try house(heartbeat: 20_000)
-        let shop = house.connect()
-        for key in 1...3 { house.send("EVT coffee-order/\(key) type=start", from: shop) }
-        var screens = (1...10).map { _ in house.connect() }
-        for (number, screen) in screens.enumerated() {
-            house.send("HELLO client=nc hb=3600000", from: screen)
-            house.send("SUB coffee-order/* view=full rate=\(5 + number)", from: screen)
-        }
-        for number in 1...1_000 {
-            let key = "coffee-order/\(1 + number % 3)"
-            house.send(#"EVT \#(key) type=update {"content-state":{"n":\#(number)}}"#, from: shop)
-            house.advance(by: Milliseconds(Int64(20 + number % 17)))
-            if number == 500 { for _ in 0..<5 { house.disconnect(screens.removeFirst()) } }
-            try #require(house.hub.sessions.deadlineEntryCount <= 2 * 11 + 65)
-        }
-        house.advance(by: Milliseconds(1_000))
-        for screen in screens { #expect(house.lines(of: screen).contains { $0.hasPrefix("UPD ") }) }
-        // Nobody's sign of life was forgotten with the rest.
-        house.advance(by: Milliseconds(3_600_000))
-        for screen in screens { #expect(house.lines(of: screen).first?.hasPrefix("MARK ") == true) }
-    }
-
     @Test func `a connection that has used up its numbers is told so`() throws {
-        let house = try house()
+        let house = try HubHarness.withHeartbeat()
         let screen = house.connect()
         house.hub.sessions[screen.id]?.subscriptionCount = .max - 1
         #expect(house.send("SUB *", from: screen).first?.hasPrefix("OK ") == true)
         let refusal = house.send("SUB *", from: screen)
         #expect(refusal.count == 1 && refusal.first?.contains("limit_subs") == true)
-    }
-
-    @Test func `the app in front draws no alert of its own, for nobody in particular either`() throws {
-        let house = try house()
-        let shop = house.connect()
-        let (front, other) = (Screen("phone", account: nil, in: house), Screen("phone", account: nil, in: house))
-        front.traits["foreground"] = "com.example.taxi"
-        for screen in [front, other] { try screen.connect() }
-        try house.event("taxi/1", "type=start", from: shop)
-        try house.event("taxi/1", "type=near", from: shop)
-        for screen in [front, other] { try screen.look() }
-        #expect(front.styles == [])
-        #expect(other.styles == ["expanded"])
     }
 }

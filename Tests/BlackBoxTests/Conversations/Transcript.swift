@@ -96,7 +96,7 @@ struct Transcript: Sendable, CustomTestStringConvertible {
     static let folder = repository.appending(path: "Protocols/Line/transcripts")
 
     static let all: [Transcript] = files.compactMap { try? $0.get() }
-    /// What is wrong with those that cannot be read: they would not be held, and nobody would notice.
+    /// The faults of transcripts that cannot be read. Without this list they would be left out silently.
     static let unreadable: [String] = files.compactMap { file in
         guard case .failure(let error) = file else { return nil }
         return "\(error)"

@@ -3,13 +3,13 @@ import TelltaleModel
 
 /// A line of a transcript with placeholders in it.
 ///
-/// `<int>` `<epoch>` `<cursor>` `<selection>` (the end of a cursor) `<word>` match what their names say, `<any>` the rest of the line; `<NAME:TYPE>` remembers
-/// what it matched, and `<NAME>` stands for it from then on. In JSON, `"<int>"`, `"<text>"` and `"<any>"` match a value,
-/// and `...` in an object allows other members.
+/// `<int>` `<epoch>` `<cursor>` `<selection>` (the end of a cursor) and `<word>` match a value of that name, `<any>`
+/// the rest of the line. `<NAME:TYPE>` remembers the match, and `<NAME>` stands for it from then on. In JSON,
+/// `"<int>"`, `"<text>"` and `"<any>"` match a value, and `...` in an object allows other members.
 struct LinePattern {
     let text: String
 
-    /// Whether `line` is as the pattern says; what was remembered goes to `names`.
+    /// Whether `line` matches the pattern. Remembered values are stored in `names`.
     func matches(_ line: String, _ names: inout [String: String]) -> Bool {
         let (head, tail) = Self.split(text)
         let (lineHead, lineTail) = Self.split(line)
@@ -32,7 +32,7 @@ struct LinePattern {
         }
     }
 
-    /// The text with everything remembered filled in: what a client sends.
+    /// The text with all remembered values filled in, as a client sends it.
     static func filled(_ text: String, _ names: [String: String]) -> String {
         var result = text
         for (name, value) in names { result = result.replacing("<\(name)>", with: value) }
@@ -49,7 +49,7 @@ struct LinePattern {
         tail.replacing(",...}", with: #","...":true}"#).replacing("{...}", with: #"{"...":true}"#)
     }
 
-    /// One word: literal text around placeholders, the first of which takes as little as it can.
+    /// Matches one word: literal text around placeholders, the first of which matches as little as possible.
     private func match(_ pattern: String, _ word: String, _ names: inout [String: String]) -> Bool {
         guard let open = pattern.firstIndex(of: "<"), let close = pattern[open...].firstIndex(of: ">") else {
             return pattern == word

@@ -15,7 +15,7 @@ final class TranscriptRunner {
     private var peers: [String: Peer] = [:]
     /// Connections whose end was read, or that can say nothing more.
     private var silenced: Set<String> = []
-    /// What placeholders have remembered.
+    /// The values that placeholders have remembered.
     private var names: [String: String] = [:]
 
     init(_ transcript: Transcript) throws {
@@ -43,16 +43,16 @@ final class TranscriptRunner {
         }
     }
 
-    /// - Parameter rest: The steps behind this one; those that are done with it are taken away.
+    /// - Parameter rest: The steps behind this one. Steps that are performed together with it are removed.
     private func perform(_ step: Transcript.Step, _ rest: inout ArraySlice<Transcript.Step>) throws {
         switch step.action {
         case .send(var text, _):
-            // What one client says without a pause is sent in one piece, and so decided together.
+            // Consecutive lines of one client are sent in one piece, so that one batch decides them.
             while let next = rest.first, next.connection == step.connection, case .send(let more, _) = next.action {
                 text += "\n" + more
                 rest.removeFirst()
             }
-            // Opened first: its greeting tells what `<now+N>` is.
+            // The connection is opened first: its greeting gives the value of `<now+N>`.
             let peer = try peer(of: step)
             try peer.send(fill(text))
         case .sendBytes(let bytes): try peer(of: step).socket.send(bytes)
@@ -115,8 +115,8 @@ final class TranscriptRunner {
         return peer
     }
 
-    /// What was remembered, and `<now+N>`: the server's clock at the last greeting and N seconds, as Unix seconds;
-    /// `<ms+N>`, the same in milliseconds.
+    /// Fills in remembered values and `<now+N>`: the server's clock at the last greeting plus N seconds, as Unix
+    /// seconds; `<ms+N>` is the same in milliseconds.
     private func fill(_ text: String) -> String {
         let now = names["now"].flatMap { Int64($0) } ?? 0
         return LinePattern.filled(text, names)

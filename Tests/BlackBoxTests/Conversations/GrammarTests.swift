@@ -10,7 +10,7 @@ struct GrammarTests {
             String(contentsOf: repository.appending(path: "Protocols/Line/line-protocol.abnf"), encoding: .utf8))
     }
 
-    @Test("A line of a client is by the grammar, but for those that break it on purpose", arguments: Transcript.all)
+    @Test("The grammar accepts the lines of clients, except deliberately broken ones", arguments: Transcript.all)
     func requests(transcript: Transcript) throws {
         let grammar = try Self.grammar.get()
         for step in transcript.steps {
