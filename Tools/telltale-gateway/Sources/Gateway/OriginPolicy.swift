@@ -33,6 +33,16 @@ public struct OriginPolicy: Sendable {
             "pages of \(origin.prefix(100)) may not ask; start the gateway with --cors ORIGIN to let them")
     }
 
+    /// What a cookie may do: browsers send it unasked, so that the page that asks is to be known as one of the gateway's own.
+    ///
+    /// - Parameter fetchSite: `Sec-Fetch-Site`.
+    /// - Throws: `cross_origin`.
+    public func checkCookie(fetchSite: String?, host: String?, origin: String?) throws(Problem) {
+        if fetchSite == "same-origin" { return }
+        if let origin, isOwn(origin: origin, host: host) { return }
+        throw Problem("cross_origin", "a request by cookie is to come from a page of this gateway")
+    }
+
     public func allows(origin: String) -> Bool { origins.contains(origin) }
 
     private func isOwn(origin: String, host: String?) -> Bool {

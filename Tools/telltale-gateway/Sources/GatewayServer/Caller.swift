@@ -15,6 +15,8 @@ struct Caller {
     var token: String?
     /// It came in a header, which no page of another origin sends unasked.
     var hasBearer = false
+    /// It came in a cookie, which browsers send whatever page asks.
+    var isByCookie = false
 
     var method: String { request.method.rawValue }
 

@@ -61,6 +61,10 @@ struct GatewayResponder: HTTPResponder {
         try gateway.origins.check(
             host: request.head.authority, origin: request.headers[.origin],
             isExempt: caller.hasBearer || match?.route == .hook, isHostChecked: gateway.link.isOpen)
+        if caller.isByCookie, ![.get, .head, .options].contains(request.method) {
+            try gateway.origins.checkCookie(
+                fetchSite: caller.field(.fetchSite), host: request.head.authority, origin: request.headers[.origin])
+        }
         guard let match else {
             throw Problem("not_found", "there is no \(path.prefix(200)); /openapi.json tells what there is")
         }
@@ -112,7 +116,10 @@ struct GatewayResponder: HTTPResponder {
             tokens.append(String(parts[1]).trimmed)
             caller.hasBearer = true
         }
-        if let cookie = gateway.sessions.token(caller.field(.cookie)) { tokens.append(cookie) }
+        if let cookie = gateway.sessions.token(caller.field(.cookie)) {
+            tokens.append(cookie)
+            caller.isByCookie = true
+        }
         if route == .stream, let token = try caller.query["access_token"] { tokens.append(token) }
         guard tokens.count < 2 else {
             throw Problem("bad_request", "the request brings two authorizations; send one")

@@ -104,6 +104,7 @@ extension GatewayResponder {
         for item in answer.items {
             writer.beginObject()
             Answers.append(item, to: &writer)
+            for member in item.tail ?? JSONObject() { writer.member(named: member.name, member.value) }
             writer.endObject()
         }
         writer.endArray()
