@@ -85,8 +85,8 @@ final class DaemonLink: Sendable {
         configuration.account = situation.account
         configuration.traits = situation.traits
         configuration.keepsRows = false
-        configuration.backoff.shortest = Milliseconds(50)
-        configuration.backoff.longest = Milliseconds(500)
+        configuration.backoff.shortest = Milliseconds(20)
+        configuration.backoff.longest = Milliseconds(100)
         return configuration
     }
 

@@ -23,6 +23,7 @@ final class StreamBridge: @unchecked Sendable {
     private var hasOpened = false
     private var deadline = NIODeadline.now() + DaemonLink.patience
     private var attempts = 0
+    private var lastSent = NIODeadline.now()
     private var lastRefusal: Problem?
     private var readerHandler: ReaderHandler?
     private var pinging: RepeatedTask?
@@ -76,9 +77,10 @@ final class StreamBridge: @unchecked Sendable {
             readerHandler = handler
             try? reader.pipeline.syncOperations.addHandler(handler, position: .first)
             pinging = reader.eventLoop.scheduleRepeatedTask(
-                initialDelay: .seconds(10), delay: .seconds(10)
+                initialDelay: .seconds(5), delay: .seconds(5)
             ) { [weak self] _ in
-                guard let self else { return }
+                // Its MARKs have been answered; while rows flow, or wait for the reader, there are none.
+                guard let self, NIODeadline.now() - lastSent > .seconds(19) else { return }
                 session.ping()
                 passOn()
             }
@@ -184,7 +186,10 @@ final class StreamBridge: @unchecked Sendable {
 
     private func passOn(flushes: Bool = true) {
         let output = session.takeOutput()
-        if !output.isEmpty { daemon?.writeAndFlush(ByteBuffer(bytes: output), promise: nil) }
+        if !output.isEmpty {
+            lastSent = .now()
+            daemon?.writeAndFlush(ByteBuffer(bytes: output), promise: nil)
+        }
         for outcome in session.takeOutcomes() {
             switch outcome {
             case .opened:
