@@ -73,7 +73,8 @@ let package = Package(
             name: "telltale-gateway",
             dependencies: ["Gateway", "GatewayServer", argumentParser, logging, metrics],
             resources: [.embedInCode("openapi.json")], swiftSettings: settings),
-        .testTarget(name: "GatewayTests", dependencies: ["Gateway", client, crypto], swiftSettings: settings),
+        .testTarget(
+            name: "GatewayTests", dependencies: ["Gateway", client, crypto, logging, metrics], swiftSettings: settings),
         .testTarget(
             name: "TelltaleNIOClientTests", dependencies: ["TelltaleNIOClient", client, nioCore, nioPosix],
             swiftSettings: settings),

@@ -116,16 +116,20 @@ public struct HookReader {
                 fault("\(place).guard", error.reason)
             }
         }
-        guard let key = required(object, "key", place), let type = required(object, "type", place) else { return nil }
-        var rule = Hook.Rule(topics: topics, condition: condition, key: key, type: type)
-        rule.at = template(object["at"], "\(place).at")
-        rule.version = template(object["ver"], "\(place).ver")
-        rule.accounts = template(object["for"], "\(place).for")
-        if let data = object["data"] {
-            if data.object == nil { fault("\(place).data", "is to be an object: the tail of the event") }
-            rule.data = self.data(data, "\(place).data")
+        let key = required(object, "key", place)
+        let type = required(object, "type", place)
+        let at = template(object["at"], "\(place).at")
+        let version = template(object["ver"], "\(place).ver")
+        let accounts = template(object["for"], "\(place).for")
+        var data: DataTemplate?
+        if let json = object["data"] {
+            if json.object == nil { fault("\(place).data", "is to be an object: the tail of the event") }
+            data = self.data(json, "\(place).data")
         }
-        return rule
+        guard let key, let type else { return nil }
+        return Hook.Rule(
+            topics: topics, condition: condition, key: key, type: type, at: at, version: version, accounts: accounts,
+            data: data)
     }
 
     private mutating func data(_ json: JSON, _ place: String) -> DataTemplate? {

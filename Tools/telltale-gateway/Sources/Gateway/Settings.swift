@@ -9,6 +9,12 @@ public struct Settings: Sendable {
         /// 0 = any free one.
         public var port: Int
         public var isTLS: Bool
+
+        public init(host: String, port: Int, isTLS: Bool) {
+            self.host = host
+            self.port = port
+            self.isTLS = isTLS
+        }
     }
 
     /// Of the daemon, as ``Setting`` checks it.

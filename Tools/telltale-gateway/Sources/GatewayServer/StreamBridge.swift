@@ -55,8 +55,11 @@ final class StreamBridge: @unchecked Sendable {
     func open() async throws(Problem) {
         reader.eventLoop.execute { [self] in
             reader.closeFuture.assumeIsolated().whenComplete { [self] _ in finish() }
-            // What the kernel keeps of a reader that stops is memory, and rows that are old by the time they are read.
-            _ = reader.setOption(.socketOption(.so_sndbuf), value: SocketOptionValue(Self.readByteLimit))
+            // What the kernel keeps of a reader that stops is memory, and rows that are old by the time they are read. A
+            // stream of HTTP/2 is no socket, and has a window of its own.
+            if reader is any SocketOptionProvider {
+                _ = reader.setOption(.socketOption(.so_sndbuf), value: SocketOptionValue(Self.readByteLimit))
+            }
             connect()
         }
         let problem: Problem?

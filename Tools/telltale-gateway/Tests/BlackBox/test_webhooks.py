@@ -2,6 +2,7 @@
 
 import csv
 import datetime
+import http.client
 import json
 import os
 import pathlib
@@ -278,14 +279,10 @@ def test_real_orders_posted_as_webhooks_end_as_the_data_says(world):
                        "data": {"attributes": {"number": "{{body.case}}"}}}]}
     folder = pathlib.Path(world.file("hooks/olist.json", json.dumps(hook))).parent
     gateway = world.gateway("--hooks", str(folder), "--log-level", "warning", extra={"OLIST": "olist-secret"})
-    expected = {}
     cases = []
     with open(file, newline="") as rows:
         for index, row in enumerate(csv.DictReader(rows)):
             cases.append((row["case_id"], row["event"], row["timestamp"], index))
-            other = json.loads(row["other"] or "{}")
-            expected[row["case_id"]] = other.get("final_status")
-    import http.client
     connection = http.client.HTTPConnection("127.0.0.1", gateway.port, timeout=30)
 
     def send(case, event, at, delivery):
@@ -299,12 +296,7 @@ def test_real_orders_posted_as_webhooks_end_as_the_data_says(world):
 
     verdicts = [send(*case) for case in cases]
     assert "applied" in verdicts
-    # What the shop says became of an order without an event for it, is told as such.
-    for index, (case, status) in enumerate(expected.items()):
-        if status in ("canceled", "unavailable"):
-            send(case, status, None, f"end-{index}") if False else None
     assert {send(*case) for case in cases[:50]} == {"duplicate"}
-    states = {"delivered": "delivered", "shipped": "handed_to_carrier"}
     rows = {entity["key"].split("/")[1]: entity["row"] for entity in
             gateway.get("/v1/entities?pattern=parcel/*", checks=False).json["entities"]}
     last = {}
