@@ -16,7 +16,8 @@ final class StreamBridge: @unchecked Sendable {
     private let onEnd: @Sendable (StreamBridge) -> Void
     private var session: StreamSession
     private var daemon: (any Channel)?
-    private var isReadPending = false
+    /// Whether the daemon's channel reads by itself, as long as there is room: asking for each read costs two system calls.
+    private var isReading = false
     /// The head of the answer is written, and the body may follow.
     private var isAttached = false
     private var isOver = false
@@ -125,8 +126,8 @@ final class StreamBridge: @unchecked Sendable {
                     return isOver ? () : again("the daemon closed the connection")
                 }
                 daemon = channel
-                isReadPending = true
-                channel.read()
+                isReading = false
+                readMore()
             case .failure(let error): again("\(error)")
             }
         }
@@ -157,7 +158,6 @@ final class StreamBridge: @unchecked Sendable {
     }
 
     fileprivate func readCompleted() {
-        isReadPending = false
         if isAttached { reader.flush() }
         readMore()
     }
@@ -177,12 +177,13 @@ final class StreamBridge: @unchecked Sendable {
         again("the daemon closed the connection")
     }
 
+    /// Reads on, or stops: an answer that has not begun takes nothing, nor does a reader whose channel is full.
     private func readMore() {
-        guard let daemon, !isReadPending, !isOver else { return }
-        // An answer that has not begun takes nothing; before the daemon's replies there is nothing to take.
-        guard !hasOpened || (isAttached && reader.isWritable) else { return }
-        isReadPending = true
-        daemon.read()
+        guard let daemon, !isOver else { return }
+        let isWanted = !hasOpened || (isAttached && reader.isWritable)
+        guard isWanted != isReading else { return }
+        isReading = isWanted
+        try? daemon.syncOptions?.setOption(.autoRead, value: isWanted)
     }
 
     // MARK: Both

@@ -31,7 +31,8 @@ final class AsyncClientCore: @unchecked Sendable {
     private var isPumping = false
     private var hasServed = false
     private var isClosed = false
-    private var isReadPending = false
+    /// Whether the channel reads by itself, as long as every consumer has room.
+    private var isReading = false
     private var refusal: RequestFailure?
     private var waiting: [RequestID: Waiting] = [:]
     private var followers: [Int: Follower] = [:]
@@ -163,9 +164,9 @@ final class AsyncClientCore: @unchecked Sendable {
     private var isPaused: Bool { followers.values.contains { $0.isPaused } }
 
     private func readMore() {
-        guard let channel, !isPaused, !isReadPending else { return }
-        isReadPending = true
-        channel.read()
+        guard let channel, isReading == isPaused else { return }
+        isReading.toggle()
+        try? channel.syncOptions?.setOption(.autoRead, value: isReading)
         schedule()
     }
 
@@ -177,10 +178,7 @@ final class AsyncClientCore: @unchecked Sendable {
         pump()
     }
 
-    func readCompleted() {
-        isReadPending = false
-        readMore()
-    }
+    func readCompleted() { readMore() }
 
     func becameWritable() { pump() }
 
@@ -206,7 +204,7 @@ final class AsyncClientCore: @unchecked Sendable {
                 }
                 self.channel = channel
                 proto.connected(at: now)
-                isReadPending = false
+                isReading = false
                 readMore()
                 pump()
             case .failure(let error): lost(Self.describe(error))
