@@ -71,7 +71,7 @@ let package = Package(
             swiftSettings: settings),
         .executableTarget(
             name: "telltale-gateway",
-            dependencies: ["Gateway", "GatewayServer", argumentParser, logging, metrics],
+            dependencies: ["Gateway", "GatewayServer", client, argumentParser, logging, metrics],
             resources: [.embedInCode("openapi.json")], swiftSettings: settings),
         .testTarget(
             name: "GatewayTests", dependencies: ["Gateway", client, crypto, logging, metrics], swiftSettings: settings),

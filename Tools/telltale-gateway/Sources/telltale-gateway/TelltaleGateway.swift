@@ -4,6 +4,7 @@ import Gateway
 import GatewayServer
 import Logging
 import Metrics
+import TelltaleWire
 
 @main
 struct TelltaleGateway: AsyncParsableCommand {
@@ -23,11 +24,8 @@ struct TelltaleGateway: AsyncParsableCommand {
               telltale-gateway --connect unix:/run/telltale/telltaled.sock
               curl -d '{"attributes":{"item":"Flat white"}}' http://127.0.0.1:7880/coffee-order/7/start
             """,
-        version: gatewayVersion, subcommands: [Serve.self, Hooks.self], defaultSubcommand: Serve.self)
+        version: Release.version, subcommands: [Serve.self, Hooks.self], defaultSubcommand: Serve.self)
 }
-
-/// The release.
-let gatewayVersion = "0.1.0"
 
 /// A configuration that cannot be used (sysexits.h).
 let configurationExit = ExitCode(78)
