@@ -62,6 +62,7 @@ let package = Package(
         .library(
             name: "TelltaleClient", targets: ["TelltaleClient", "TelltaleWire", "TelltaleModel", "TelltaleEventLoop"]),
         .library(name: "TelltaleStatechart", targets: ["TelltaleStatechart", "TelltaleModel"]),
+        .library(name: "TelltaleKinds", targets: ["Kinds", "TelltaleStatechart", "TelltaleModel"]),
         .executable(name: "telltaled", targets: ["telltaled"]),
         .executable(name: "telltale", targets: ["telltale"]),
         .executable(name: "telltale-sim", targets: ["telltale-sim"]),

@@ -67,7 +67,7 @@ public struct Template: Hashable, Sendable {
     /// The value of a template that is a single placeholder, or else the rendered text; `nil` for a missing value.
     ///
     /// It keeps a number a number, for a date or a fraction.
-    func value(in context: TemplateContext) -> JSON? {
+    public func value(in context: TemplateContext) -> JSON? {
         if parts.count == 1, case .value(let path, let filters) = parts[0] {
             return Self.value(path, filters, in: context)
         }
