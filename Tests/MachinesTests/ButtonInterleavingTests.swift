@@ -14,6 +14,7 @@ struct ButtonInterleavingTests {
         let key = try #require(Key("log-coffee/desk"))
         var now = Timestamp(milliseconds: 0)
         var open: OperationID?
+        var asked: Set<OperationID> = []
         var results: Set<String> = []
         var quietUntil = Timestamp(milliseconds: 0)
 
@@ -32,6 +33,7 @@ struct ButtonInterleavingTests {
                 switch step {
                 case .perform(let performance):
                     #expect(performance.operation == open && performance.provider == button.provider)
+                    #expect(asked.insert(performance.operation).inserted, "asked for twice")
                 case .ended(let end):
                     #expect(end.operation == open, "ends what is over")
                     open = nil

@@ -88,6 +88,7 @@ struct ButtonScript {
         case "with":
             switch input.words[0] {
             case "requiresAuthentication": kind.requiresAuthentication = true
+            case "repeatable": kind.isRepeatable = true
             case "cooldown": kind.cooldown = .seconds(5)
             case "raises":
                 kind.raises = ButtonKind.Raises(
