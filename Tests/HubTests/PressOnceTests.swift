@@ -70,7 +70,8 @@ struct PressOnceTests {
         house.disconnect(machine)
         #expect(try row(house)["phase"] == "performing")
         let next = house.connect()
-        house.send("SERVE log-coffee", from: next)
+        house.post("SERVE log-coffee", from: next)
+        house.turn()
         #expect(house.operation(askedOf: next) == operation)
         _ = try house.recovered()
     }
