@@ -196,6 +196,18 @@ public struct DirtyQueue: Sendable {
         return nil
     }
 
+    /// Takes the row of `entity` out of its turn; `nil` if it does not wait.
+    ///
+    /// Only for a queue of which nothing is taken by ``popFirst()``: the place in the order stays.
+    public mutating func remove(_ entity: EntityIndex) -> Entry? {
+        guard count > 0 else { return nil }
+        tabulate()
+        guard let entry = entries.removeValue(forKey: entity.rawValue) else { return nil }
+        forget(entry.announcements, of: entity.rawValue)
+        for state in entry.missed { tellingByteCount -= state.byteCount }
+        return entry
+    }
+
     private var firstReleased: HeldKeys.Place? { held.isEmpty ? nil : held[0].firstReleased }
 
     /// Removes the first key of the order, or the first released key if its first commit is as old or older: it became
@@ -304,24 +316,5 @@ extension Announcement {
         case .milestone(_, let state, _): MemoryLayout<Self>.stride + state.utf8.count
         case .alert(_, let json): MemoryLayout<Self>.stride + json.count
         }
-    }
-}
-
-extension DirtyQueue.Entry {
-    /// Makes an entry for commits of the key itself, without announcements.
-    public init(commit: Int64, foldedCount: Int64) {
-        self.init(firstCommit: commit, foldedCount: foldedCount, cause: foldedCount > 0 ? .slow : nil)
-    }
-
-    fileprivate mutating func fold() {
-        // A row of a snapshot stands for a state, not for a commit.
-        guard !isSnapshot else { return }
-        // An entry that was made for changed surroundings stands for no commit yet; this is its first.
-        guard hasOwnCommit else {
-            hasOwnCommit = true
-            return
-        }
-        foldedCount += 1
-        cause = cause ?? .slow
     }
 }

@@ -29,6 +29,10 @@ public struct Limits: Hashable, Sendable {
     public var stuckReader = Milliseconds.seconds(30)
     /// Bytes rendered for one session in one turn; the rest stays dirty keys.
     public var bytesPerFlush = 262_144
+    /// A subscription to more keys than this is owed a position in the table of keys, and not each of them.
+    public var keysFilledAtOnce = 1_024
+    /// Keys that are looked at for one session in one turn, where nothing is written for most of them.
+    public var keysPerLook = 4_096
 
     public init() {}
 }

@@ -1,8 +1,9 @@
-@testable import Hub
 import Journal
 import Machines
 import TelltaleModel
 import Testing
+
+@testable import Hub
 
 /// A press that a provider was asked for is asked of no other one: it may have been performed.
 struct PressOnceTests {
@@ -12,7 +13,8 @@ struct PressOnceTests {
         case disconnected, halfClosed, restarted, restartedFromSnapshot
     }
 
-    private func house(_ more: String = "") throws -> (house: HubHarness, machine: HubHarness.Client, operation: String) {
+    private func house(_ more: String = "") throws -> (house: HubHarness, machine: HubHarness.Client, operation: String)
+    {
         let house = try HubHarness(kinds: [HubHarness.logCoffee(more)])
         let machine = house.connect()
         house.send("SERVE log-coffee", from: machine)

@@ -38,6 +38,11 @@ struct AccountIndex: Sendable {
         audience.visible(to: numbers.known(account), kind: kind)
     }
 
+    /// How many keys ``visible(to:kind:)`` gives.
+    func visibleCount(to account: String, kind: Int32?) -> Int {
+        audience.visibleCount(to: numbers.known(account), kind: kind)
+    }
+
     /// Counts one live activity of each of `names` more.
     mutating func add(_ names: [String], app: Int32) {
         for name in names { counts.add(app: app, account: numbers.retain(name)) }

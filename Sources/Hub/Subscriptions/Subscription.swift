@@ -60,6 +60,7 @@ struct Subscription {
         static let live = Self(rawValue: 1 << 0)
         static let situated = Self(rawValue: 1 << 1)
         static let unprojected = Self(rawValue: 1 << 2)
+        static let undrawn = Self(rawValue: 1 << 3)
     }
 
     let terms: SubscriptionTerms
@@ -103,6 +104,21 @@ struct Subscription {
     var needsProjection: Bool {
         get { flags.contains(.unprojected) }
         set { flags.set(.unprojected, newValue) }
+    }
+
+    /// The device was locked or unlocked: it shows more or less of its controls now. Due with the projection.
+    var needsControlsRedrawn: Bool {
+        get { flags.contains(.undrawn) }
+        set { flags.set(.undrawn, newValue) }
+    }
+
+    /// The projection is done now.
+    ///
+    /// - Returns: Whether controls are to be drawn anew.
+    mutating func takeProjection() -> Bool {
+        needsProjection = false
+        defer { needsControlsRedrawn = false }
+        return needsControlsRedrawn
     }
 
     /// The one key that it follows; `nil` where it follows many.
@@ -154,7 +170,7 @@ struct Subscription {
         switch debt {
         case .nothing, .drained: 0
         case .change: 1
-        case .backlog(let backlog): backlog.queue.count
+        case .backlog(let backlog): backlog.queue.count + (backlog.scan?.remainingCount ?? 0)
         }
     }
 
@@ -189,7 +205,9 @@ struct Subscription {
         switch debt {
         case .nothing, .drained: break
         case .change: if let key { body(key) }
-        case .backlog(let backlog): for entity in backlog.queue.waiting { body(entity) }
+        case .backlog(let backlog):
+            for entity in backlog.queue.waiting { body(entity) }
+            if let scan = backlog.scan { for entity in scan.ahead.waiting { body(entity) } }
         }
     }
 
@@ -247,7 +265,8 @@ struct Subscription {
 
     /// Everything that waited has been sent, but for what a rate holds back.
     mutating func noteDrained() {
-        guard case .backlog(let backlog) = debt, backlog.queue.isEmpty, backlog.queue.count == 0 else { return }
+        guard case .backlog(let backlog) = debt, backlog.scan == nil, backlog.queue.isEmpty, backlog.queue.count == 0
+        else { return }
         debt = key != nil && backlog.isEmpty ? .nothing : .drained(backlog)
     }
 
@@ -256,6 +275,9 @@ struct Subscription {
         needsProjection = terms.competes
         needBacklog().queue.markLive()
     }
+
+    /// All that waits now is what a walk over the table tells.
+    mutating func begin(_ scan: TableScan) { needBacklog().scan = scan }
 
     /// Gives back the memory of what is over at `time`.
     mutating func trim(at time: MonotonicTime) {
@@ -281,7 +303,7 @@ struct Subscription {
 
     /// All that it holds, by key.
     var allShown: [Int32: Placement] {
-        guard let key else { return backlog?.shown ?? [:] }
+        guard let key else { return backlog?.shown.all ?? [:] }
         return shownOfKey.map { [key.rawValue: $0] } ?? [:]
     }
 
@@ -302,18 +324,66 @@ final class Backlog {
     static let byteCount = 96
 
     var queue = DirtyQueue()
+    /// The snapshot, the resume or the projection that is under way.
+    var scan: TableScan?
     /// What the subscriber holds of each key; not used where it follows one.
-    var shown: [Int32: Placement] = [:]
+    var shown = PlacementMap()
     /// Of a competing one: where each activity stands now.
     var placements: [Int32: Placement] = [:]
     /// When the last row of a key left, for `rate=`.
     var lastSent: [Int32: MonotonicTime] = [:]
 
-    var isEmpty: Bool { queue.count == 0 && queue.isEmpty && shown.isEmpty && placements.isEmpty && lastSent.isEmpty }
+    var isEmpty: Bool {
+        scan == nil && queue.count == 0 && queue.isEmpty && shown.isEmpty && placements.isEmpty && lastSent.isEmpty
+    }
+
+    /// What waits for a subscription that is gone: gives up the hold on about `limit` keys.
+    ///
+    /// - Returns: How many were given up; fewer than `limit` when nothing is left.
+    func releaseWaiting(limit: Int, _ store: inout EntityStore) -> Int {
+        var count = 0
+        if let scan {
+            for entity in scan.ahead.waiting { store.release(entity) }
+            count += scan.ahead.count
+            self.scan = nil
+        }
+        while count < limit {
+            if queue.isEmpty, let release = queue.nextRelease { queue.release(at: release) }
+            guard let item = queue.popFirst() else { break }
+            if case .row(let entity, _) = item { store.release(entity) }
+            count += 1
+        }
+        return count
+    }
+
+    /// Lets a line go out before the row of a key that waits.
+    func announce(_ announcement: Announcement, before entity: EntityIndex) {
+        if scan?.covers(entity) == true {
+            scan?.ahead.announce(announcement, before: entity)
+        } else {
+            queue.announce(announcement, before: entity)
+        }
+    }
+
+    /// Notes a change of a key that the walk under way has yet to reach.
+    ///
+    /// - Returns: Whether the key waits from now on, and is to be held; `nil` where no walk will reach it.
+    func markAhead(_ change: Change, isSeen: Bool) -> Bool? {
+        guard let scan, scan.covers(change.entity) else { return nil }
+        switch scan.purpose {
+        case .snapshot:
+            // The walk tells its state.
+            guard isSeen, change.isAnnounced else { return false }
+            return self.scan?.ahead.markSnapshot(change.entity, firstCommit: change.commit)
+        case .resume:
+            guard isSeen else { return false }
+            return self.scan?.ahead.mark(change.entity, commit: change.commit)
+        case .projection: return nil
+        }
+    }
 
     fileprivate func trim(at time: MonotonicTime, rateInterval: Milliseconds?) {
         queue.trim()
-        if shown.isEmpty { shown = [:] }
         if placements.isEmpty { placements = [:] }
         if let rateInterval, !lastSent.isEmpty { lastSent = lastSent.filter { time < $0.value + rateInterval } }
     }
