@@ -244,6 +244,10 @@ public struct Hub: ~Copyable {
     /// Writes the sign of life that a session is owed, with every cursor that advanced.
     private mutating func writeMark(to session: Session, at now: HubTime, to writer: inout LineWriter) {
         guard session.owesMark, !session.isClosing else { return }
+        if session.inputEnded {
+            // Behind the replies that are due; without a subscription they are the last of it.
+            guard session.inFlightCount == 0, !session.subscriptions.isEmpty else { return }
+        }
         session.owesMark = false
         let (now, start) = (max(store.time, now.time), writer.count)
         for index in session.subscriptions {

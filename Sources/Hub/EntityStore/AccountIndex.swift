@@ -13,6 +13,8 @@ struct AccountIndex: Sendable {
     /// How many accounts have a number.
     var count: Int { numbers.count }
 
+    func knows(_ account: String) -> Bool { numbers.known(account) != nil }
+
     func isListed(_ entity: EntityIndex) -> Bool { audience.contains(entity) }
 
     /// Lists a key that is not listed.

@@ -159,6 +159,11 @@ struct EventIDs: Sendable {
     /// Later changes here do not touch it, and cost no more for it: what finds an id is not in it.
     var past: [Past] { sources.lazy.filter { !$0.log.isEmpty }.map { Past(source: $0.name, log: $0.log) } }
 
+    /// How many sources have ids.
+    var sourceCount: Int { numbers.count }
+
+    func knows(_ source: String) -> Bool { number(of: source) != nil }
+
     /// Makes room for what a snapshot holds.
     mutating func reserve(_ count: Int, source: String) {
         sources[intern(source)].reserveCapacity(min(max(0, count), EntityTable.reserveLimit))

@@ -158,6 +158,17 @@ extension RowRenderer {
         of index: SubscriptionIndex, of session: Session, _ writing: inout RowWriting,
         _ subscriptions: inout SubscriptionRegistry, _ store: inout EntityStore, to writer: inout LineWriter
     ) -> Bool {
+        let byteCount = subscriptions[index]?.backlog?.announcementByteCount ?? 0
+        let isDone = writeWaiting(of: index, of: session, &writing, &subscriptions, &store, to: &writer)
+        session.announcementByteCount +=
+            (subscriptions[index]?.backlog?.announcementByteCount ?? 0) - byteCount
+        return isDone
+    }
+
+    private mutating func writeWaiting(
+        of index: SubscriptionIndex, of session: Session, _ writing: inout RowWriting,
+        _ subscriptions: inout SubscriptionRegistry, _ store: inout EntityStore, to writer: inout LineWriter
+    ) -> Bool {
         let wasLive = subscriptions[index]?.isLive == true
         subscriptions[index]?.backlog?.queue.release(at: writing.now.milliseconds)
         if subscriptions.projectsNow(index) {

@@ -21,7 +21,7 @@ extension Hub {
     private static let capabilities = ["rate"]
 
     /// The shortest and the longest heartbeat that a client may ask for.
-    private static let heartbeats = Milliseconds(100)...Milliseconds.hours(1)
+    private static let heartbeats = Milliseconds(100)...Milliseconds.minutes(5)
 
     mutating func decideHello(_ hello: Hello, _ request: Request, from session: Session, at now: HubTime) {
         let traits = session.traits

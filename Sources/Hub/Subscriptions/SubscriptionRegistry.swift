@@ -266,14 +266,18 @@ struct SubscriptionRegistry: ~Copyable {
         _ change: Change, to index: SubscriptionIndex, _ store: borrowing EntityStore,
         _ renderer: borrowing RowRenderer, _ sessions: borrowing SessionTable
     ) {
-        guard let subscription = table[index], let backlog = subscription.backlog else { return }
-        for milestone in change.milestones { backlog.announce(milestone, before: change.entity) }
-        if let alert = change.alert, case .surface = subscription.terms.view,
+        guard let subscription = table[index], let backlog = subscription.backlog,
             let session = sessions[slot: subscription.session]
-        {
+        else { return }
+        let byteCount = backlog.announcementByteCount
+        for milestone in change.milestones { backlog.announce(milestone, before: change.entity) }
+        if let alert = change.alert, case .surface = subscription.terms.view {
             let json = renderer.alertBody(alert, of: change.entity, for: subscription, of: session, store) ?? []
             backlog.announce(.alert(rev: change.commit, json: json), before: change.entity)
         }
+        let others = session.announcementByteCount - byteCount
+        while others + backlog.announcementByteCount > limits.announcementBytes, backlog.foldOldestAnnouncement() {}
+        session.announcementByteCount = others + backlog.announcementByteCount
     }
 }
 
