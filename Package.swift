@@ -62,6 +62,7 @@ let package = Package(
         .library(
             name: "TelltaleClient", targets: ["TelltaleClient", "TelltaleWire", "TelltaleModel", "TelltaleEventLoop"]),
         .library(name: "TelltaleStatechart", targets: ["TelltaleStatechart", "TelltaleModel"]),
+        .library(name: "TelltaleKinds", targets: ["Kinds", "TelltaleStatechart", "TelltaleModel"]),
         .executable(name: "telltaled", targets: ["telltaled"]),
         .executable(name: "telltale", targets: ["telltale"]),
         .executable(name: "telltale-sim", targets: ["telltale-sim"]),
@@ -131,18 +132,22 @@ let package = Package(
         // Tools.
         .target(
             name: "Cards", dependencies: ["TelltaleModel"], path: "Tools/telltale/Cards", swiftSettings: settings),
+        .target(
+            name: "ToolSupport", dependencies: ["TelltaleModel", "TelltaleEventLoop", argumentParser],
+            path: "Tools/Support",
+            swiftSettings: settings),
         tool(
             "telltale",
             [
                 "TelltaleModel", "TelltaleStatechart", "Kinds", "Machines", "Surfaces", "TelltaleWire",
                 "TelltaleClient", "TelltaleEventLoop", "Journal",
-                "JournalSQLite", "Hub", "Cards", argumentParser,
+                "JournalSQLite", "Hub", "Cards", "ToolSupport", argumentParser,
             ], exclude: ["Cards"]),
         tool(
             "telltale-sim",
             [
-                "Simulation", "Cards", "TelltaleModel", "TelltaleWire", "TelltaleClient", "TelltaleEventLoop",
-                argumentParser, histogram,
+                "Simulation", "Cards", "ToolSupport", "TelltaleModel", "TelltaleWire", "TelltaleClient",
+                "TelltaleEventLoop", argumentParser, histogram,
             ],
             exclude: ["Scenarios"]),
         .target(name: "CFanOut", path: "Tools/telltale-bench/CFanOut"),

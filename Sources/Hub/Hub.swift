@@ -311,7 +311,7 @@ public struct Hub: ~Copyable {
     /// - Throws: ``KindRefusal``; the old ones stay in force then.
     public mutating func adopt(_ kinds: [Kind]) throws(KindRefusal) {
         let sorted = kinds.sorted { $0.name < $1.name }
-        // Those in force, asked for again, take back what still waits.
+        // Kinds that are in force already take back those that still wait.
         commit.propose(try store.isChange(to: sorted) ? sorted : nil)
     }
 

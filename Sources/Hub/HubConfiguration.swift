@@ -2,12 +2,12 @@ public import Surfaces
 public import TelltaleModel
 internal import TelltaleWire
 
-/// What decides how a hub behaves. All of it is data; the settings that decisions depend on are journaled.
+/// The settings of a hub. All of it is data; the settings that decisions depend on are journaled.
 public struct HubConfiguration: Sendable {
     /// Told in the greeting.
     public var serverVersion = Release.version
     public var limits = Limits()
-    /// What takes effect with the first commit, and is journaled.
+    /// These take effect with the first commit, and are journaled.
     public var decisions = DecisionSettings()
     public var surfaces = SurfaceSettings()
 

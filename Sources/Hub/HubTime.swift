@@ -1,6 +1,6 @@
 public import TelltaleModel
 
-/// What the clocks showed when something reached the hub. The hub never asks; it is told.
+/// The clocks when something reached the hub. The hub never asks; it is told.
 public struct HubTime: Hashable, Sendable {
     /// The clock by which kinds live: wall time, or N times as fast with `--clock-speed N`.
     public var time: Timestamp

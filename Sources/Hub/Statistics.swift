@@ -1,7 +1,7 @@
 internal import FanOut
 internal import TelltaleModel
 
-/// What `STATS` tells: what a daemon's metrics would say.
+/// The counters of `STATS`.
 public struct Statistics: Sendable {
     public var rows = 0
     /// Rows that came late, by cause: folded for a slow reader, held back by a rate, sent again by a resume.

@@ -154,8 +154,10 @@ struct JournalFolder {
     }
 
     /// The first `count` bytes of a file, or fewer.
-    static func beginning(of file: String, count: Int) throws(JournalError) -> [UInt8] {
-        let descriptor = unsafe open(file, O_RDONLY | O_CLOEXEC)
+    ///
+    /// - Parameter followsLinks: Whether a symbolic link in its place is read through, or an error.
+    static func beginning(of file: String, count: Int, followsLinks: Bool = true) throws(JournalError) -> [UInt8] {
+        let descriptor = unsafe open(file, O_RDONLY | O_CLOEXEC | (followsLinks ? 0 : O_NOFOLLOW))
         guard descriptor >= 0 else { throw systemError("could not open \(file)", errno) }
         defer { Glibc.close(descriptor) }
         var bytes = [UInt8](repeating: 0, count: count)
@@ -214,8 +216,7 @@ final class FolderLock {
     private let descriptor: CInt
 
     init(_ folder: JournalFolder) throws(JournalError) {
-        let opened = unsafe open(folder.lock, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard opened >= 0 else { throw systemError("could not open \(folder.lock)", errno) }
+        let opened = try OwnFile.open(folder.lock)
         guard flock(opened, LOCK_EX | LOCK_NB) == 0 else {
             let code = errno
             Glibc.close(opened)

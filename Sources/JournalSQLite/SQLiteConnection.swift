@@ -12,6 +12,7 @@ internal import TelltaleModel
         /// The file alone, without its write-ahead log.
         case withoutLog
         case readWrite
+        /// A file that is not there yet, for its owner alone.
         case create
 
         var flags: CInt {
@@ -38,6 +39,7 @@ internal import TelltaleModel
     init(_ path: String, _ access: Access, fileSystem: String? = nil) throws(JournalError) {
         var opened: OpaquePointer?
         let name = access == .withoutLog ? Self.immutable(path) : path
+        if access == .create { try OwnFile.make(path) }
         let code = unsafe sqlite3_open_v2(name, &opened, access.flags | SQLITE_OPEN_NOMUTEX, fileSystem)
         guard code == SQLITE_OK, let opened = unsafe opened else {
             let cause = unsafe String(cString: sqlite3_errstr(code))

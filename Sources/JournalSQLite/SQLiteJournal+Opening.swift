@@ -51,8 +51,14 @@ extension SQLiteJournal {
                 }
             }
             // The restart of the log removes the unfinished transaction that a crash may have left.
-            needsFreshLog = try !connection.checkpoint(
-                .truncating, of: folder, waiting: options.busyTimeout, syncMarker)
+            do throws(JournalError) {
+                needsFreshLog = try !connection.checkpoint(
+                    .truncating, of: folder, waiting: options.busyTimeout, syncMarker)
+            } catch {
+                // A full disk loses nothing, and readers can be served from it; the first write repeats the attempt.
+                guard case .full = error, !isNew, reason == nil else { throw error }
+                needsFreshLog = true
+            }
             // The mark of a copy must not be combined with a log that has records, because such a log would look like
             // another file's.
             guard !needsFreshLog || !found.head.isCopy else {
@@ -61,11 +67,25 @@ extension SQLiteJournal {
                     advice: "stop that one, then start again")
             }
         }
+        try restrict(folder, syncMarker)
         try syncMarker.write(epoch: head.epoch, sequence: head.sequence)
         return OpenedJournal(
             connection: connection, statements: statements, syncMarker: syncMarker, head: head,
             snapshot: found.snapshot,
             opening: opening, needsFreshLog: needsFreshLog)
+    }
+
+    /// Restricts the files that an earlier release made to their owner.
+    ///
+    /// The change sets the database's time of change. The sync marker records it, because the next start would otherwise
+    /// take the database for a copy.
+    private static func restrict(_ folder: JournalFolder, _ syncMarker: SyncMarker) throws(JournalError) {
+        OwnFile.restrict(folder.log)
+        OwnFile.restrict(folder.sharedMemory)
+        guard OwnFile.isOpenToOthers(folder.database) else { return }
+        try syncMarker.databaseChanges()
+        OwnFile.restrict(folder.database)
+        try syncMarker.databaseSettled(FileIdentity(of: folder.database).changeTime)
     }
 
     /// The reason why history may be incomplete or may continue elsewhere; `nil` if neither is possible.
@@ -193,6 +213,14 @@ extension SQLiteJournal {
         if head.sync == .full, !head.isCopy {
             if let offset = log.damageOffset {
                 throw .corrupt(place: "\(folder.log), from byte \(offset) on", advice: folder.repairAdvice)
+            }
+            // Both gone: nothing is left that could tell how far was acknowledged.
+            guard log.validFrameCount > 0 || !SyncMarker.isDamaged(folder) else {
+                throw .corrupt(
+                    place: "\(folder.syncMarker), and \(folder.log) is empty or missing: whether records after "
+                        + "\(head.sequence) were acknowledged cannot be told",
+                    advice: "put the log back if there is a copy; to begin from record \(head.sequence), "
+                        + folder.repairAdvice)
             }
             let acknowledged = SyncMarker.read(folder, epoch: head.epoch)
             guard head.sequence >= acknowledged else {

@@ -37,6 +37,7 @@ public final class SQLiteJournal: Journal {
     var reservedLogByteCount = 0
     private let lock: FolderLock
     private let syncMarker: SyncMarker
+    private let files: OpenFiles
     /// The error after which nothing is written any more.
     private var failure: JournalError?
     /// Whether the log should restart before the next transaction, to remove the remains of a failed one.
@@ -93,6 +94,7 @@ public final class SQLiteJournal: Journal {
         head.sync = options.sync
         opening = opened.opening
         snapshot = opened.snapshot
+        files = OpenFiles(folder)
     }
 
     // MARK: Writing
@@ -121,6 +123,7 @@ public final class SQLiteJournal: Journal {
             try next.write(with: statements.writeHead, what)
             options.observer?(.batchWritten)
             try connection.commit(what)
+            try files.checkPlace(what)
         }
         batch = nil
         head = next
@@ -243,8 +246,7 @@ public final class SQLiteJournal: Journal {
             try end()
         } catch {
             guard case .full = error else { throw error }
-            // The operation is not repeated, and everything acknowledged is in the log.
-            throw error.ending("start again")
+            // Everything acknowledged is in the log, where the next start finds it.
         }
     }
 

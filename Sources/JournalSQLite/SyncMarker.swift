@@ -38,8 +38,7 @@ final class SyncMarker: Sendable {
         path = folder.syncMarker
         self.isSynced = isSynced
         note = Mutex(Self.readNote(folder) ?? Note())
-        descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw systemError("could not open \(path)", errno) }
+        descriptor = try OwnFile.open(path)
     }
 
     deinit {
@@ -50,6 +49,15 @@ final class SyncMarker: Sendable {
     static func read(_ folder: JournalFolder, epoch: UInt64?) -> Int64 {
         guard let words = words(of: folder, from: 0), epoch == nil || epoch == words.0 else { return 0 }
         return Int64(bitPattern: words.1)
+    }
+
+    /// Whether the file's content does not match its checksum. A missing file is not damaged, nor is a blank one, which
+    /// a power failure can leave.
+    static func isDamaged(_ folder: JournalFolder) -> Bool {
+        guard let bytes = try? JournalFolder.beginning(of: folder.syncMarker, count: 24, followsLinks: false),
+            bytes.contains(where: { $0 != 0 })
+        else { return false }
+        return words(of: folder, from: 0) == nil
     }
 
     /// `nil` if the file does not hold a note.
@@ -109,8 +117,9 @@ final class SyncMarker: Sendable {
     }
 
     private static func words(of folder: JournalFolder, from offset: Int) -> (UInt64, UInt64)? {
-        guard let bytes = try? JournalFolder.beginning(of: folder.syncMarker, count: offset + 24),
-            bytes.count == offset + 24
+        guard
+            let bytes = try? JournalFolder.beginning(
+                of: folder.syncMarker, count: offset + 24, followsLinks: false), bytes.count == offset + 24
         else { return nil }
         let words = stride(from: offset, to: offset + 24, by: 8).map { start in
             bytes[start..<start + 8].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

@@ -1,10 +1,10 @@
 public import TelltaleModel
 
 extension Milliseconds {
-    /// Parses a duration of a kind file: `500ms`, `30s`, `5m`, `2h`, `7d`, or ISO 8601 (`PT5M`, `P1DT2H`, `P2W`).
+    /// Parses a duration of a kind file: `500ms`, `30s`, `5m30s`, `2h`, `7d`, or ISO 8601 (`PT5M`, `P1DT2H`, `P2W`).
     ///
-    /// `nil` for anything else: a sign, a space, two units in the short form, ISO years and months, which have no fixed
-    /// length, and a duration beyond Int64 milliseconds.
+    /// `nil` for anything else: a sign, a space, a smaller unit before a larger one, ISO years and months, which have no
+    /// fixed length, and a duration beyond Int64 milliseconds.
     public init?(duration text: some StringProtocol) {
         let bytes = Array(text.utf8)
         let count = bytes.first == UInt8(ascii: "P") ? Self.iso(bytes) : Self.short(bytes)
@@ -19,17 +19,28 @@ extension Milliseconds {
 
     private static func short(_ bytes: [UInt8]) -> Int64? {
         var scanner = DigitScanner(bytes)
-        guard let number = scanner.number(), !scanner.hasFraction else { return nil }
-        let unit: Int64
-        switch String(decoding: bytes[scanner.offset...], as: UTF8.self) {
-        case "ms": unit = 1
-        case "s": unit = second
-        case "m": unit = minute
-        case "h": unit = hour
-        case "d": unit = day
-        default: return nil
-        }
-        return DigitScanner.product(number, unit)
+        var total: Int64 = 0
+        var lastUnit = Int64.max
+        repeat {
+            guard let number = scanner.number(), !scanner.hasFraction else { return nil }
+            let name = bytes[scanner.offset...].prefix { !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            let unit: Int64
+            switch String(decoding: name, as: UTF8.self) {
+            case "ms": unit = 1
+            case "s": unit = second
+            case "m": unit = minute
+            case "h": unit = hour
+            case "d": unit = day
+            default: return nil
+            }
+            guard unit < lastUnit, let part = DigitScanner.product(number, unit) else { return nil }
+            let (sum, overflow) = total.addingReportingOverflow(part)
+            guard !overflow else { return nil }
+            total = sum
+            lastUnit = unit
+            scanner.offset += name.count
+        } while scanner.offset < bytes.count
+        return total
     }
 
     /// `P[nW]` or `P[nD][T[nH][nM][nS]]`; the smallest part may have a fraction (ISO 8601-1 §5.5.2).

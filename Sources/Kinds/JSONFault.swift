@@ -4,17 +4,17 @@ internal import TelltaleModel
 ///
 /// simdjson reports that a text is malformed, but not where. After simdjson has refused a text, this slower parser
 /// reads it again, strictly by RFC 8259 and I-JSON, to find the line and the column.
-struct JSONFault: Hashable {
+package struct JSONFault: Hashable {
     /// Line and column are counted from 1; columns in Unicode scalars, as editors count them.
-    var line: Int
-    var column: Int
+    package var line: Int
+    package var column: Int
     /// The path of the value that was being read.
-    var path: String
-    var message: String
-    var advice: String
+    package var path: String
+    package var message: String
+    package var advice: String
 
     /// The first fault of `bytes`; `nil` if there is none.
-    static func first(in bytes: [UInt8]) -> JSONFault? {
+    package static func first(in bytes: [UInt8]) -> JSONFault? {
         var scanner = JSONScanner(bytes)
         do throws(JSONScanner.Fault) {
             try scanner.document()

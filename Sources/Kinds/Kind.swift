@@ -57,6 +57,8 @@ public final class ActivityKind: Sendable {
     public let statechart: Statechart
     /// The traits of each state, by ``StateIndex``.
     public let states: [StateTraits]
+    /// The regions of its parallel states, outer regions first.
+    public let regions: [StateIndex]
     /// Renames of incoming events; an event that is not listed keeps its name.
     public let accept: [String: String]
     /// The events that start an activity, after renaming.
@@ -81,6 +83,9 @@ public final class ActivityKind: Sendable {
     ) {
         self.statechart = statechart
         self.states = states
+        regions = statechart.states.indices.filter { index in
+            statechart.states[index].parent.map { statechart.states[$0.rawValue].kind == .parallel } ?? false
+        }.map { StateIndex(rawValue: $0) }
         self.accept = accept
         self.startsOn = startsOn
         self.stale = stale
@@ -95,8 +100,8 @@ public final class ActivityKind: Sendable {
 
 /// The properties of a state other than its transitions.
 public struct StateTraits: Sendable {
-    /// Its `title`, or else its key.
-    public var title: String
+    /// Its `title`, or else its key; empty for a machine without a title.
+    public var title: Template
     /// Its own progress, or that of its nearest ancestor; `nil` if no ancestor has any.
     public var progress: Double?
     public var isMilestone = false
@@ -107,7 +112,7 @@ public struct StateTraits: Sendable {
     public var dismiss: Milliseconds?
     public var tags: [String] = []
 
-    public init(title: String) {
+    public init(title: Template) {
         self.title = title
     }
 }

@@ -99,7 +99,9 @@ extension KindReader {
                 advice: "add \"small\" to \"views\", or take it out here")
         }
         lint(views: views, families: families)
-        lint(templates: templates, declared: declared)
+        lint(
+            templates: templates, declared: declared,
+            regions: machine.map { Self.regions(in: $0.description.root) } ?? [])
         guard let machine else { return nil }
         if let dismiss { lint(dismiss: dismiss, limit: maxLinger, at: "dismiss") }
         lint(machine, accept: accept, startsOn: startsOn, maxLinger: maxLinger, declared: declared)
@@ -161,7 +163,7 @@ extension KindReader {
         var traits: [StateTraits] = []
         for state in statechart.states {
             let notes = notes[state.location] ?? StateNotes()
-            var own = StateTraits(title: notes.title ?? state.key)
+            var own = StateTraits(title: notes.title ?? Template(literal: state.key))
             let parent = state.parent.flatMap { traits.indices.contains($0.rawValue) ? traits[$0.rawValue] : nil }
             own.progress = notes.progress ?? parent?.progress
             own.isMilestone = notes.isMilestone

@@ -242,7 +242,10 @@ extension KindReader {
 
     // MARK: - Templates
 
-    mutating func lint(templates: [(template: Template, path: String)], declared: DeclaredNames) {
+    /// - Parameter regions: The keys and the paths of the machine's regions.
+    mutating func lint(
+        templates: [(template: Template, path: String)], declared: DeclaredNames, regions: [String] = []
+    ) {
         for (template, place) in templates {
             for case .value(let path, let filters) in template.parts {
                 switch path {
@@ -251,7 +254,16 @@ extension KindReader {
                 case .unknown(let text):
                     warn(
                         place, "{{\(text)}} is always empty: there is nothing of this name",
-                        advice: "read attributes.…, content.…, state.title, state.key, progress, id or kind")
+                        advice:
+                            "read attributes.…, content.…, state.title, state.key, states.REGION.title, progress, id or kind"
+                    )
+                case .region(let name, _):
+                    guard !regions.contains(name) else { break }
+                    warn(
+                        place, "{{\(path)}} is always empty: the machine has no region \(quoted(name))",
+                        advice: regions.isEmpty
+                            ? "read state.title, or add \"regions\""
+                            : "its regions are \(regions.joined(separator: ", "))")
                 case .stateTitle, .stateKey, .progress, .id, .kind: break
                 }
                 for case .unknown(let name) in filters {

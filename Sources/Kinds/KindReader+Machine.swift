@@ -3,7 +3,7 @@ internal import TelltaleStatechart
 
 /// The properties of a state in a kind file other than its transitions: the raw form of ``StateTraits``.
 struct StateNotes {
-    var title: String?
+    var title: Template?
     var progress: Double?
     var isMilestone = false
     var alert: AlertTemplate?
@@ -86,7 +86,7 @@ extension KindReader {
 
     private mutating func notes(_ object: JSONObject, at path: String) -> StateNotes {
         var notes = StateNotes()
-        notes.title = text(object, "title", at: path)
+        notes.title = title(object, at: path)
         if let value = object["progress"] {
             if let progress = value.double {
                 if (0...1).contains(progress) {

@@ -89,7 +89,7 @@ public struct MachineDrawing: Sendable {
         nodes.append(
             Node(
                 state: state, path: prefix.isEmpty ? state.key : "\(prefix).\(state.key)",
-                title: own.title ?? state.key, notes: own, parent: parent))
+                title: own.title?.text ?? state.key, notes: own, parent: parent))
         if let parent { nodes[parent].children.append(index) }
         for child in state.children { add(child, parent: index, notes: notes) }
     }

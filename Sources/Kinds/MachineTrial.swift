@@ -3,9 +3,10 @@ public import TelltaleStatechart
 
 /// Runs a machine without a daemon, for `telltale kinds run` (Protocols/Programs/README.md).
 ///
-/// The caller feeds bytes of input and takes ``output``. A line is an event's name, optionally with its content (`ready
-/// {"shelf":"B"}`), or `after 5m`, which advances the clock and fires due timers in order. Empty lines and lines that
-/// begin with `#` give no output. Any other line has the verdict `bad_line`.
+/// The caller feeds bytes of input and takes ``output``. A line is an event's name, optionally with the JSON tail of `EVT`
+/// (`ready {"content-state":{"shelf":"B"}}`), of which only the content has an effect, or `after 5m`, which advances the
+/// clock and fires due timers in order. Empty lines and lines that begin with `#` give no output. Any other line has the
+/// verdict `bad_line`.
 public struct MachineTrial: Sendable {
     public enum Format: Sendable {
         /// The event, its verdict and the active states' paths, separated by spaces. The first line has the paths
@@ -110,10 +111,20 @@ public struct MachineTrial: Sendable {
 
     private mutating func take(event word: ArraySlice<UInt8>, tail: ArraySlice<UInt8>, line: ArraySlice<UInt8>) {
         let bytes = Array(tail)
-        guard let content = try? JSONParser().parse(bytes.span), content.object != nil else {
+        guard let tail = try? JSONParser().parse(bytes.span), let object = tail.object else {
             return refuse(
                 KnownEvent(name: nil, head: head(of: line)),
                 "\"\(Self.text(line))\" is neither an event's name, nor one with a JSON object behind it")
+        }
+        let content = tail["content-state"] ?? [:]
+        let unknown = EventTail.unknownMembers(of: object)
+        guard unknown.isEmpty, content.object != nil else {
+            let fault =
+                unknown.isEmpty
+                ? "\"content-state\" is to be an object" : "an event has no \(unknown.joined(separator: ", "))"
+            return refuse(
+                KnownEvent(name: nil, head: head(of: line)),
+                "\(fault): content is written as in EVT, {\"content-state\":{…}}")
         }
         take(event: word, content: content)
     }

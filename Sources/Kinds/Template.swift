@@ -43,6 +43,7 @@ public struct Template: Hashable, Sendable {
     /// Renders the text. A missing value renders as an empty text. A result over ``renderedByteLimit`` is cut between
     /// two Unicode scalars.
     public func rendered(in context: TemplateContext) -> String {
+        if parts.count == 1, case .literal(let text) = parts[0] { return Self.bounded(text) }
         var result = ""
         for part in parts {
             switch part {
@@ -66,7 +67,7 @@ public struct Template: Hashable, Sendable {
     /// The value of a template that is a single placeholder, or else the rendered text; `nil` for a missing value.
     ///
     /// It keeps a number a number, for a date or a fraction.
-    func value(in context: TemplateContext) -> JSON? {
+    public func value(in context: TemplateContext) -> JSON? {
         if parts.count == 1, case .value(let path, let filters) = parts[0] {
             return Self.value(path, filters, in: context)
         }
@@ -105,8 +106,24 @@ public struct TemplateContext: Sendable {
     public var content: JSON
     /// The key of the innermost active state; in parallel regions, that of the first region.
     public var stateKey: String
+    /// Of the innermost active state; where several are, that of the parallel state around them.
     public var stateTitle: String
     public var progress: Double?
+    /// The innermost active state of each region, outer regions first.
+    public var regions: [Region] = []
+
+    /// The innermost active state of one region; of a region with regions, the first's.
+    public struct Region: Hashable, Sendable {
+        /// The region's own key, and its path from the machine.
+        public var name: String
+        public var path: String
+        public var stateKey: String
+        public var stateTitle: String
+
+        public init(name: String, path: String, stateKey: String, stateTitle: String) {
+            (self.name, self.path, self.stateKey, self.stateTitle) = (name, path, stateKey, stateTitle)
+        }
+    }
 
     public init(
         key: Key, attributes: JSON, content: JSON, stateKey: String, stateTitle: String,
@@ -127,11 +144,17 @@ enum TemplatePath: Hashable, Sendable, CustomStringConvertible {
     case content([String])
     case stateTitle
     case stateKey
+    /// `states.REGION.title` and `states.REGION.key`; the region by its key, or by its path.
+    case region(String, RegionPart)
     case progress
     case id
     case kind
     /// A path that is not in the grammar and never has a value.
     case unknown(String)
+
+    enum RegionPart: String, Hashable, Sendable {
+        case title, key
+    }
 
     init(_ text: String) {
         let names = text.split(separator: ".", omittingEmptySubsequences: false).map { String($0) }
@@ -140,6 +163,12 @@ enum TemplatePath: Hashable, Sendable, CustomStringConvertible {
         case ("content", _): self = .content(Array(names.dropFirst()))
         case ("state", 2) where names[1] == "title": self = .stateTitle
         case ("state", 2) where names[1] == "key": self = .stateKey
+        case ("states", 3...):
+            guard let part = RegionPart(rawValue: names[names.count - 1]) else {
+                self = .unknown(text)
+                return
+            }
+            self = .region(names[1..<names.count - 1].joined(separator: "."), part)
         case ("progress", 1): self = .progress
         case ("id", 1): self = .id
         case ("kind", 1): self = .kind
@@ -153,6 +182,7 @@ enum TemplatePath: Hashable, Sendable, CustomStringConvertible {
         case .content(let names): (["content"] + names).joined(separator: ".")
         case .stateTitle: "state.title"
         case .stateKey: "state.key"
+        case .region(let name, let part): "states.\(name).\(part.rawValue)"
         case .progress: "progress"
         case .id: "id"
         case .kind: "kind"
@@ -166,6 +196,10 @@ enum TemplatePath: Hashable, Sendable, CustomStringConvertible {
         case .content(let names): Self.descend(context.content, names[...])
         case .stateTitle: .string(context.stateTitle)
         case .stateKey: .string(context.stateKey)
+        case .region(let name, let part):
+            context.regions.first { $0.name == name || $0.path == name }.map { region in
+                .string(part == .title ? region.stateTitle : region.stateKey)
+            }
         case .progress: context.progress.flatMap { $0.isFinite ? JSON($0) : nil }
         case .id: .string(String(context.key.id))
         case .kind: .string(String(context.key.kind))

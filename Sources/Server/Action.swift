@@ -2,7 +2,7 @@ public import Hub
 public import Journal
 public import TelltaleModel
 
-/// What the server wants done. The set is closed: a performer that carries out each of these is a whole daemon.
+/// One thing that the performer is to do. The set is closed: a performer that carries out each of these is a whole daemon.
 public enum Action: Sendable {
     /// Give the journal these records. Behind the last part it answers (``Server/synced(_:at:)``).
     case append([JournalRecord], isLast: Bool)
@@ -32,7 +32,7 @@ public enum Action: Sendable {
     case exit(Int32)
 }
 
-/// What became of a batch.
+/// The outcome of a batch.
 public enum SyncOutcome: Hashable, Sendable {
     /// It is on the disk.
     ///

@@ -43,7 +43,7 @@ public struct HybridClock: Sendable {
         self.monotonic = Timestamp(milliseconds: monotonic)
     }
 
-    /// What time it is, when the clocks say this. Never before what it said last.
+    /// The time, from these readings of the clocks. Never before the last one.
     public mutating func reading(wall: Timestamp, monotonic: Int64) -> Timestamp {
         let clock = Timestamp(milliseconds: monotonic)
         let elapsed = max(.zero, clock - self.monotonic)

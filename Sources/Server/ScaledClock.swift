@@ -2,7 +2,7 @@ public import TelltaleModel
 
 /// The kinds' clock of a daemon with `--clock-speed`: it runs that many times as fast as real time, from its start on.
 ///
-/// What the machine's clock does to its date is nothing to it: a correction by seconds would be one by hours, as many
+/// A change of the machine's date is nothing to it: a correction by seconds would be one by hours, as many
 /// times as long as the clock is fast, and timers that fire are not taken back.
 public struct ScaledClock: Sendable {
     public let speed: Double

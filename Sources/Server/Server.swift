@@ -1,8 +1,7 @@
 internal import DequeModule
 public import Hub
-public import Journal
-public import Kinds
-public import TelltaleModel
+internal import Journal
+internal import TelltaleModel
 
 /// The one turn of Telltale: when to decide, how much at once, when to write, whom to read from, when to take a snapshot,
 /// and how to stop. The daemon performs it on libuv and SQLite, the simulator on simulated ones.
@@ -30,34 +29,14 @@ public struct Server: ~Copyable {
     /// Connections that are not read from, until they have taken some of their answers.
     private var paused: Set<SessionID> = []
     private var actions: Deque<Action> = []
-    private var step = Step.idle
+    private var step = TurnStep.idle
     private var decisionsLeft = 0
     private var decision = Decision()
     private var flush = Flush()
+    /// The journal failed: the process ends behind the batch that is under way.
+    private var hasLostJournal = false
     /// The process ends with this status, once what is due has left.
     private var exitStatus: Int32?
-
-    private enum Step {
-        case idle, deciding, flushing, tidying, waking
-    }
-
-    /// A batch that is being decided.
-    private struct Decision {
-        var start = HubTime(time: .distantPast, wall: .distantPast, monotonic: MonotonicTime(nanoseconds: 0))
-        var batchLimit = Int.max
-        var hasRecords = false
-        /// How many requests were decided, once the time that it took can be told.
-        var requestCount: Int?
-    }
-
-    private struct Flush {
-        /// One follows, paced or not: what became durable is shown at once.
-        var isOwed = false
-        var isUnderWay = false
-        var start = MonotonicTime(nanoseconds: 0)
-        /// Sessions that were ready when it began: one that has more to say goes on with the next turn.
-        var rest = 0
-    }
 
     private static let decisionsPerTurn = 4
     /// A clock that is set back must not let a deadline sleep for ever.
@@ -76,19 +55,10 @@ public struct Server: ~Copyable {
             recordsBetween: configuration.recordsBetweenSnapshots, sequence: snapshotSequence)
     }
 
-    public var statistics: Statistics { hub.statistics }
-
     /// Nothing waits: the next turn has something to do only when something happens, or a moment comes.
     public func isIdle(at now: HubTime) -> Bool {
         actions.isEmpty && !flush.isOwed && !hub.isCommitting && !hub.hasWork(at: now) && !hub.hasReadySessions
     }
-
-    /// The earliest deadline on the kinds' clock.
-    public var nextDeadline: Timestamp? { hub.nextDeadline }
-    /// The same on the real clock.
-    public var nextWallDeadline: Timestamp? { hub.nextWallDeadline }
-    /// When a session must be looked at.
-    public var nextSessionDeadline: MonotonicTime? { hub.nextSessionDeadline }
 
     // MARK: A turn
 
@@ -99,7 +69,7 @@ public struct Server: ~Copyable {
         step = .deciding
     }
 
-    /// What is to be done next; `nil` = nothing, until something happens or the moment of ``Action/wake(_:)`` comes.
+    /// The next thing to do; `nil` = nothing, until something happens or the moment of ``Action/wake(_:)`` comes.
     ///
     /// - Parameter now: Read anew for every call: it tells how long the last action took.
     public mutating func nextAction(at now: HubTime) -> Action? {
@@ -162,7 +132,7 @@ public struct Server: ~Copyable {
         let faults = hub.takeMachineFaults()
         if !faults.isEmpty { actions.append(.report(faults)) }
         if decision.hasRecords { return .append(part, isLast: true) }
-        // What makes no records is shown at once.
+        // A batch without records is shown at once.
         hub.committed(at: decision.start)
         flush.isOwed = true
         return nil
@@ -243,14 +213,6 @@ public struct Server: ~Copyable {
         return hub.nextReady()
     }
 
-    /// Renders what a writable session is due, at the end of `bytes`: ``Hub/Hub/output(for:at:to:)``.
-    public mutating func output(for id: SessionID, at now: HubTime, to bytes: inout [UInt8]) -> Output {
-        hub.output(for: id, at: now, to: &bytes)
-    }
-
-    /// Bytes of every ``Hub/Output/sharedRange`` of the same flush.
-    public var sharedRows: [UInt8] { hub.sharedRows }
-
     /// Every session that ``nextReady()`` named was written to.
     public mutating func flushed(at now: HubTime) {
         guard flush.isUnderWay else { return }
@@ -263,21 +225,7 @@ public struct Server: ~Copyable {
         }
     }
 
-    /// The socket took not all of what it was given: nothing is rendered for it until ``becameWritable(_:)``.
-    public mutating func becameBlocked(_ id: SessionID, at now: HubTime) { hub.becameBlocked(id, at: now) }
-    /// A blocked socket took some bytes: slow, not stuck.
-    public mutating func progressed(_ id: SessionID, at now: HubTime) { hub.progressed(id, at: now) }
-    public mutating func becameWritable(_ id: SessionID) { hub.becameWritable(id) }
-
     // MARK: Connections
-
-    /// A connection was accepted.
-    public mutating func connected(at now: HubTime) -> SessionID { hub.connected(at: now) }
-
-    /// There was no room for a connection.
-    ///
-    /// - Returns: What it is told before it is closed.
-    public mutating func refusedConnection() -> [UInt8] { hub.refusedConnection() }
 
     /// Bytes arrived.
     ///
@@ -290,9 +238,6 @@ public struct Server: ~Copyable {
         return false
     }
 
-    /// The client has shut its side. That is no disconnect: what is due is still sent.
-    public mutating func inputEnded(_ id: SessionID) { hub.inputEnded(id) }
-
     /// The connection is gone, for whatever reason.
     public mutating func disconnected(_ id: SessionID) {
         paused.remove(id)
@@ -301,7 +246,7 @@ public struct Server: ~Copyable {
 
     // MARK: The journal
 
-    /// What became of the batch whose last part was appended.
+    /// The outcome of the batch whose last part was appended.
     public mutating func synced(_ outcome: SyncOutcome, at now: HubTime) {
         switch outcome {
         case .durable(let duration, let wait):
@@ -313,20 +258,17 @@ public struct Server: ~Copyable {
             hub.failed(at: now)
             end(1)
         }
+        if hasLostJournal { end(1) }
         flush.isOwed = true
     }
 
-    /// The journal failed outside a batch: nothing more can be made durable.
-    public mutating func journalFailed() { end(1) }
-
-    public mutating func historyRead(_ records: Result<[JournalRecord], JournalError>, for request: HistoryRequest) {
-        hub.historyRead(records, for: request)
+    /// The journal failed outside a batch: nothing more can be made durable. A batch that it has is answered first.
+    public mutating func journalFailed() {
+        hasLostJournal = true
+        if !hub.isCommitting { end(1) }
     }
 
     // MARK: Snapshots
-
-    /// The state as it is durable now.
-    public func snapshot() -> HubSnapshot { hub.snapshot() }
 
     private mutating func beginSnapshot() -> Action {
         .writeSnapshot(
@@ -344,11 +286,6 @@ public struct Server: ~Copyable {
             closeJournal()
         }
     }
-
-    // MARK: Kinds
-
-    /// Lets kinds take effect with the next commit: at the start, and on a reload.
-    public mutating func adopt(_ kinds: [Kind]) throws(KindRefusal) { try hub.adopt(kinds) }
 
     // MARK: Stop
 
@@ -375,6 +312,8 @@ public struct Server: ~Copyable {
         case .sayBye:
             hub.drain(wait: configuration.reconnectPause)
             flush.isOwed = true
+            // Without a connection there is nothing to wait for.
+            goOnStopping(at: now)
         case .closeConnections: actions.append(.closeConnections)
         // From a snapshot an upgraded daemon starts, whatever its code makes of old records.
         case .writeSnapshot: if !snapshots.isWriting { actions.append(beginSnapshot()) }

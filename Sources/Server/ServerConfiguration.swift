@@ -1,6 +1,6 @@
 public import TelltaleModel
 
-/// What decides how a server turns. How its hub behaves is ``Hub/HubConfiguration``.
+/// The settings of a server's turn. Those of its hub are ``Hub/HubConfiguration``.
 public struct ServerConfiguration: Sendable {
     /// The pause after a flush while busy; zero = none.
     public var pace: Duration = .milliseconds(1)

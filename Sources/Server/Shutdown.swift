@@ -48,7 +48,7 @@ struct Shutdown: Sendable {
         }
     }
 
-    /// What a step of the stop asks for.
+    /// A step of the stop.
     enum Step {
         case pauseReading, sayBye, closeConnections, writeSnapshot
     }

@@ -6,7 +6,7 @@ struct SnapshotPolicy: Sendable {
     /// The newest record of the newest snapshot, written or under way.
     private(set) var sequence: Int64
     private(set) var isWriting = false
-    /// What the journal was asked to prune with a snapshot that it has not finished.
+    /// The pruning that goes with a snapshot that is not finished.
     private var pruning = Pruning()
 
     /// - Parameter sequence: Of the snapshot that the journal has; 0 = none. After a crash the records behind it are

@@ -107,6 +107,31 @@ public final class BlockingClient {
         return reply
     }
 
+    /// Asks many things at once, and waits for all replies.
+    ///
+    /// - Parameter onReply: Is given each reply with the place of its command, in the order in which they come.
+    /// - Throws: As ``request(_:onItem:)``; earlier replies were given to `onReply`.
+    public func request(
+        all commands: [Command], onReply: (Int, Reply) -> Void
+    ) throws(ClientFailure) {
+        guard !commands.isEmpty else { return }
+        var places: [RequestID: Int] = [:]
+        for (place, command) in commands.enumerated() { places[client.request(command)] = place }
+        var reason = "the daemon closed the connection"
+        try wait { event throws(ClientFailure) -> Bool in
+            switch event {
+            case .reply(let id, let answer): if let place = places.removeValue(forKey: id) { onReply(place, answer) }
+            case .lost(let id) where places[id] != nil: throw .lost(reason)
+            case .disconnected(let why, _): reason = why
+            case .farewell(let line): reason = line.message ?? line["code"] ?? reason
+            case .violation(let text): reason = text
+            case .ready, .refused, .item, .restarted, .lost, .subscription, .traitsRefused, .serviceRefused, .action:
+                break
+            }
+            return places.isEmpty
+        }
+    }
+
     private func wait(until isDone: (ClientEvent) throws(ClientFailure) -> Bool) throws(ClientFailure) {
         inbox.hasTimedOut = false
         watchdog.schedule(afterMilliseconds: timeout.count)

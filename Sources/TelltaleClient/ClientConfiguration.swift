@@ -9,6 +9,8 @@ public struct ClientConfiguration: Sendable {
     public var surface: Surface?
     public var account: String?
     public var device: String?
+    /// Proves the client's identity to a server whose greeting asks for it; never sent to one that does not.
+    public var token: String?
     public var capabilities: [String] = []
     /// The traits of this device, which are sent again after each reconnect.
     public var traits: [Attribute] = []

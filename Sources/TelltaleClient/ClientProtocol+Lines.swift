@@ -49,7 +49,7 @@ extension ClientProtocol {
             servedKinds.removeAll { $0 == kind }
             events.append(.serviceRefused(kind: kind, line))
         case .ownTraits where line.verb == "ERR": events.append(.traitsRefused(line))
-        case .ownTraits, .ownService, .ownPing, .unsubscribe, .farewell: break
+        case .ownTraits, .ownService, .ownPing, .unsubscribe, .farewell, .withdrawn: break
         }
     }
 
@@ -62,7 +62,9 @@ extension ClientProtocol {
                 traits.removeAll { $0.name == trait.name }
                 traits.append(trait)
             }
-        case .hello, .ownTraits, .ownService, .ownPing, .subscribe, .unsubscribe, .repeatable, .once, .farewell: break
+        case .hello, .ownTraits, .ownService, .ownPing, .subscribe, .unsubscribe, .repeatable, .once, .farewell,
+            .withdrawn:
+            break
         }
     }
 
@@ -70,7 +72,7 @@ extension ClientProtocol {
         guard let request = unanswered.first else { return violate("a \(line.verb) that nobody asked for") }
         switch request.kind {
         case .repeatable, .once, .service, .situation: events.append(.item(RequestID(number: request.number), line))
-        case .hello, .ownTraits, .ownService, .ownPing, .subscribe, .unsubscribe, .farewell: break
+        case .hello, .ownTraits, .ownService, .ownPing, .subscribe, .unsubscribe, .farewell, .withdrawn: break
         }
     }
 

@@ -52,6 +52,19 @@ extension ClientProtocol {
         request(.event(event))
     }
 
+    /// Withdraws a request without a reply: it is not sent again, and no event about it follows.
+    ///
+    /// - Returns: Whether the request was sent on any connection, so that it may have taken effect.
+    @discardableResult
+    public mutating func withdraw(_ id: RequestID) -> Bool {
+        if let index = unsent.firstIndex(where: { $0.number == id.number }) { return unsent.remove(at: index).wasSent }
+        if let index = postponed.firstIndex(where: { $0.number == id.number }) {
+            return postponed.remove(at: index).wasSent
+        }
+        if let index = unanswered.firstIndex(where: { $0.number == id.number }) { unanswered[index].kind = .withdrawn }
+        return true
+    }
+
     /// Subscribes to a pattern across all reconnects.
     public mutating func subscribe(_ command: SubscribeCommand) -> SubscriptionID {
         let id = SubscriptionID(index: subscriptions.count)
@@ -117,7 +130,7 @@ extension ClientProtocol {
         postponed = []
         for request in unanswered {
             switch request.kind {
-            case .hello, .ownTraits, .ownService, .ownPing, .subscribe, .unsubscribe, .farewell: break
+            case .hello, .ownTraits, .ownService, .ownPing, .subscribe, .unsubscribe, .farewell, .withdrawn: break
             case .repeatable, .service, .situation:
                 again.append(request)
                 events.append(.restarted(RequestID(number: request.number)))
@@ -131,7 +144,7 @@ extension ClientProtocol {
     mutating func lose(_ request: PendingRequest) {
         switch request.kind {
         case .repeatable, .once, .service, .situation: events.append(.lost(RequestID(number: request.number)))
-        case .hello, .ownTraits, .ownService, .ownPing, .subscribe, .unsubscribe, .farewell: break
+        case .hello, .ownTraits, .ownService, .ownPing, .subscribe, .unsubscribe, .farewell, .withdrawn: break
         }
     }
 }

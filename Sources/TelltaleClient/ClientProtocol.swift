@@ -219,9 +219,10 @@ public struct ClientProtocol {
         output = []
         if phase == .ready {
             while bytes.count < limit, unanswered.count < configuration.windowCount,
-                let request = unsent.popFirst()
+                var request = unsent.popFirst()
             {
                 guard !isTooLong(request) else { continue }
+                request.wasSent = true
                 bytes += request.line
                 if request.kind != .farewell { unanswered.append(request) }
             }
@@ -290,6 +291,8 @@ public struct ClientProtocol {
         hello.device = configuration.device
         hello.capabilities = configuration.capabilities
         hello.heartbeat = configuration.heartbeat.map { Int(clamping: $0.count) }
+        // A server without authentication receives no secret.
+        if greeting.authentication != "none" { hello.token = configuration.token }
         sendNow(.hello(hello), .hello)
         phase = .introducing(deadline: now + configuration.greetingTimeout)
     }

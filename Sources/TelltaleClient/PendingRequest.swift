@@ -18,10 +18,14 @@ struct PendingRequest {
         case once
         /// `BYE`: the answer is the close of the connection.
         case farewell
+        /// A request that its owner withdrew. Its reply is still due, and is dropped.
+        case withdrawn
     }
 
     let number: Int64
-    let kind: Kind
+    var kind: Kind
+    /// Whether the line was sent on any connection, so that the request may have taken effect.
+    var wasSent = false
     /// The whole line, with `id=`.
     let line: [UInt8]
     /// Whether the answer consists of comment lines, which have no meaning elsewhere.

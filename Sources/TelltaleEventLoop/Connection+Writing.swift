@@ -85,7 +85,9 @@ extension Connection {
                 return fail(status, attempting: "write to a connection")
             }
             sentByteCount += UInt64(write.byteCount)
-            if isOpen { isWritableAgain() }
+            guard isOpen else { return }
+            fitSendBuffer()
+            isWritableAgain()
         }
         guard status >= 0 else {
             fail(status, attempting: "write to a connection")

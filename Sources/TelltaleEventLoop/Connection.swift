@@ -76,6 +76,8 @@ public final class ConnectionHandlers {
     private var isReading = false
     var isWriteShut = false
     private var knownDescriptor: CInt = -1
+    /// Bytes that the system's send buffer was set to; 0 = it is as the system makes it.
+    var sendBuffer: CInt = 0
 
     enum Family { case tcp, unix }
 

@@ -91,6 +91,7 @@ internal import Glibc
             let status = unsafe uv_accept(stream, accepted)
             guard status >= 0 else { return connection.close() }
             connection.tuneTCP()
+            connection.boundSendAhead()
             // A new descriptor has the lowest free number, so the number bounds how many are in use.
             guard connection.descriptor < descriptorCeiling else {
                 refusedCount += 1

@@ -59,6 +59,8 @@ public struct Hello: Hashable, Sendable {
     public var surface: Surface?
     public var account: String?
     public var device: String?
+    /// The secret of a server with authentication. Written by clients; where it is longer than a value, into the tail.
+    public var token: String?
     public var capabilities: [String] = []
     /// The silence after which this client expects a `MARK`, in milliseconds. After twice that time the server closes
     /// the connection.

@@ -2,7 +2,8 @@ extension ErrorCode {
     /// The meaning of the code in one sentence, for the published specification.
     public var summary: String {
         switch self {
-        case .badLine: "no line by the grammar: a control byte, a byte order mark, no verb in front"
+        case .badLine:
+            "no line by the grammar: a control byte, a byte order mark, no verb in front, or another protocol's"
         case .lineTooLong: "more bytes than `max_line` without a line ending"
         case .badUTF8: "bytes that are no UTF-8"
         case .badJSON: "the JSON tail is broken, no I-JSON, no object, or has a member of another type (`path`)"

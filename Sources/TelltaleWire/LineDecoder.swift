@@ -34,7 +34,8 @@ public struct LineDecoder: Sendable {
 
     /// Processes the next piece of the stream and passes each line that it completes to `deliver`.
     ///
-    /// Lines have no ending, are never empty, are valid UTF-8 and begin with a verb. They are valid only during the
+    /// Lines have no ending, are never empty, are valid UTF-8 and begin with a verb that is not the first word of
+    /// another protocol. They are valid only during the
     /// call.
     ///
     /// - Throws: `bad_line`, `bad_utf8` or `line_too_long`, as soon as the fault is known and after the lines before it
@@ -118,7 +119,10 @@ public struct LineDecoder: Sendable {
     private func check(_ line: Span<UInt8>, deliver: (Span<UInt8>) -> Bool) throws(WireError) -> Bool {
         guard !line.isEmpty else { return true }
         if line[0] == UInt8(ascii: "#") { return deliversComments ? deliver(line) : true }
-        guard line.verbEnd() != nil else { throw .noVerb(line) }
+        guard let verbEnd = line.verbEnd() else { throw .noVerb(line) }
+        if let foreign = ForeignProtocol.of(line, verbEnd: verbEnd) {
+            throw .foreign(foreign, line, verbEnd: verbEnd)
+        }
         return deliver(line)
     }
 }

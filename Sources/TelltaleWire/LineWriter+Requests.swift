@@ -9,7 +9,7 @@ extension LineWriter {
     /// - Precondition: The command is not ``Command/refused(_:)``, which is no request.
     public mutating func request(_ command: Command, id: String? = nil, resumingFrom cursor: String? = nil) {
         switch command {
-        case .hello(let hello): write(hello)
+        case .hello(let hello): return write(hello, id)
         case .ping: begin(.ping)
         case .bye: begin(.bye)
         case .help(let verb):
@@ -58,7 +58,7 @@ extension LineWriter {
         end()
     }
 
-    private mutating func write(_ hello: Hello) {
+    private mutating func write(_ hello: Hello, _ id: String?) {
         begin(.hello)
         optional("client", hello.client)
         optional("surface", hello.surface?.rawValue)
@@ -66,6 +66,17 @@ extension LineWriter {
         optional("device", hello.device)
         attribute("caps", joined: hello.capabilities)
         if let heartbeat = hello.heartbeat { attribute("hb", heartbeat) }
+        optional("id", id)
+        if let token = hello.token {
+            if token.utf8.count <= WireLimits.valueLength, token.utf8.allSatisfy(\.isVisibleASCII) {
+                attribute("token", token)
+            } else {
+                var object = JSONObject()
+                object["token"] = .string(token)
+                tail(object)
+            }
+        }
+        end()
     }
 
     private mutating func write(_ event: EventCommand, _ id: String?) {

@@ -22,7 +22,7 @@ final class Clock {
     }
 
     var now: HubTime {
-        // What a laptop has slept is no jump.
+        // The sleep of a laptop is no jump.
         let monotonic = EventLoop.sleeplessMilliseconds()
         let wall = hybrid.reading(
             wall: Timestamp(milliseconds: EventLoop.wallClockMilliseconds()), monotonic: monotonic)

@@ -1,6 +1,7 @@
 import Hub
 import JournalSQLite
 import Machines
+import Server
 import Surfaces
 import TelltaleEventLoop
 import TelltaleModel
@@ -26,6 +27,8 @@ struct Configuration: Sendable {
     var lineLength = 65_536
     var subscriptions = 256
     var heartbeat = 20_000
+    /// Milliseconds.
+    var stuckReader = 30_000
     var activitiesPerApp = 5
     var activitiesPerAccount = 20
     /// Seconds.
@@ -35,6 +38,8 @@ struct Configuration: Sendable {
     var retention = 604_800
     var acceptsOldEnd = true
     var surfaces = SurfaceSettings()
+    /// One warning for each variable that was ignored.
+    var warnings: [String] = []
 
     mutating func setListeners(_ values: [String]) -> String? {
         if values == ["none"] {
@@ -59,12 +64,23 @@ struct Configuration: Sendable {
     /// Where to listen, the Unix socket included.
     var endpoints: [Endpoint] { listeners + (socket.map { [.unix(path: $0)] } ?? []) }
 
+    /// - Parameter isJournalImmediate: The journal answers at once, as one in memory does.
+    func server(isJournalImmediate: Bool) -> ServerConfiguration {
+        var server = ServerConfiguration()
+        server.pace = .milliseconds(pace)
+        server.isJournalImmediate = isJournalImmediate
+        server.recordsPerPart = FailPoint.recordsPerPart
+        if let count = FailPoint.recordsBetweenSnapshots { server.recordsBetweenSnapshots = count }
+        return server
+    }
+
     var hub: HubConfiguration {
         var hub = HubConfiguration()
         hub.serverVersion = Release.version
         hub.limits.lineLength = lineLength
         hub.limits.subscriptionsPerConnection = subscriptions
         hub.limits.heartbeat = Milliseconds(Int64(heartbeat))
+        hub.limits.stuckReader = Milliseconds(Int64(stuckReader))
         hub.surfaces = surfaces
         hub.decisions.clockSpeed = clockSpeed
         hub.decisions.activityLimits.perApp = activitiesPerApp
@@ -104,7 +120,11 @@ struct ConfigurationSources {
                 "TELLTALE_SNAPSHOT_RECORDS", "TELLTALE_PART_RECORDS", "TELLTALE_LOG_BYTES",
             ])
         for variable in environment.keys.sorted() where variable.hasPrefix("TELLTALE_") && !known.contains(variable) {
-            faults.append("environment: \(variable): no such setting")
+            if let source = InjectedVariables.source(of: variable, value: environment[variable] ?? "") {
+                configuration.warnings.append("environment: \(variable) is passed over: \(source)")
+            } else {
+                faults.append("environment: \(variable): no such setting")
+            }
         }
         if let journal = environment["TELLTALE_JOURNAL"], journal != "memory" {
             faults.append("environment: TELLTALE_JOURNAL: takes memory, for measurements, or is not set")

@@ -34,7 +34,7 @@ final class Daemon {
     private var showsCommit = false
     private let exit: (Int32) -> Void
 
-    /// What other threads say.
+    /// A message of another thread.
     enum Message: Sendable {
         case synced(Result<JournalReceipt, JournalError>)
         case history(HistoryRequest, Result<[JournalRecord], JournalError>)
@@ -45,11 +45,12 @@ final class Daemon {
 
     /// - Parameter exit: Is told the exit status, once, when everything is done.
     init(
-        loop: EventLoop, hub: consuming Hub, journal: sending any Journal, clock: Clock, configuration: Configuration,
+        loop: EventLoop, server: consuming Server, journal: sending any Journal, clock: Clock,
+        configuration: Configuration,
         logger: Logger, exit: @escaping (Int32) -> Void
     ) throws(UVError) {
         self.loop = loop
-        let snapshotSequence = journal.snapshot?.sequence ?? 0
+        self.server = server
         self.clock = clock
         self.configuration = configuration
         self.logger = logger
@@ -58,12 +59,6 @@ final class Daemon {
         mailbox = try Mailbox(on: loop) { messages in for message in messages { box.daemon?.take(message) } }
         let sender = mailbox.sender
         self.journal = JournalWriter(journal) { error in _ = sender.post(.failed(error)) }
-        var settings = ServerConfiguration()
-        settings.pace = .milliseconds(configuration.pace)
-        settings.isJournalImmediate = self.journal.isImmediate
-        settings.recordsPerPart = FailPoint.recordsPerPart
-        if let count = FailPoint.recordsBetweenSnapshots { settings.recordsBetweenSnapshots = count }
-        server = Server(hub, configuration: settings, snapshotSequence: snapshotSequence)
         box.daemon = self
     }
 

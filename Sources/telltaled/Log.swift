@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Logging
 import TelltaleEventLoop
+import TelltaleModel
 
 /// Lines on standard error, for people or for programs.
 struct Log: LogHandler {
@@ -38,11 +39,12 @@ struct Log: LogHandler {
         case .text:
             line = "\(time) \(event.level.rawValue) \(event.message)"
             for name in all.keys.sorted() { line += " \(name)=\(all[name].map { "\($0)" } ?? "")" }
+            line = line.harmless
         case .json:
             var object: [String: String] = ["time": time, "level": event.level.rawValue, "message": "\(event.message)"]
             for name in all.keys { object[name] = all[name].map { "\($0)" } }
             let data = (try? JSONEncoder.sorted.encode(object)) ?? Data()
-            line = String(decoding: data, as: UTF8.self)
+            line = String(decoding: data, as: UTF8.self).harmlessJSON
         }
         // On the loop's thread: whoever stopped reading the log is not to hold up the daemon.
         StandardStream.error.write(line + "\n", waits: false)

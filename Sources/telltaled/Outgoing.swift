@@ -3,7 +3,7 @@ import Server
 import TelltaleEventLoop
 import TelltaleModel
 
-/// What some sessions are due, rendered first and written then.
+/// The output of some sessions, rendered first and written then.
 ///
 /// One after the other, hub and system push each other's code and tables out of the processor's caches, a thousand times
 /// in a broadcast. Some dozens at a time cost a tenth less a delivery; more than that save nothing.

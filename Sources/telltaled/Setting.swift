@@ -9,6 +9,11 @@ struct Setting: Sendable {
     /// Reads the values. Returns what is wrong with them, or `nil`.
     let apply: @Sendable (inout Configuration, [String]) -> String?
 
+    /// Whether the option that a property declares has this name: `_eventIDAge` is `event-id-age`.
+    func isRead(byProperty label: String) -> Bool {
+        label.filter { $0 != "_" }.lowercased() == name.filter { $0 != "-" }
+    }
+
     var variable: String {
         "TELLTALE_" + name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined()
     }
@@ -54,6 +59,7 @@ extension Setting {
         number("max-line", 1_024...1_048_576, \.lineLength, "bytes"),
         number("max-subscriptions", 1...65_536, \.subscriptions, "subscriptions a connection"),
         number("heartbeat", 100...3_600_000, \.heartbeat, "milliseconds"),
+        number("stuck-reader", 5_000...3_600_000, \.stuckReader, "milliseconds"),
         number("activities-per-app", 1...1_000_000, \.activitiesPerApp, "activities of one person"),
         number("activities-per-account", 1...1_000_000, \.activitiesPerAccount, "activities of one person"),
         number("event-id-age", 1...315_360_000, \.eventIDAge, "seconds"),

@@ -6,6 +6,7 @@ import Journal
 import JournalSQLite
 import Kinds
 import Logging
+import Server
 import TelltaleEventLoop
 import TelltaleModel
 import TelltaleWire
@@ -59,6 +60,8 @@ struct Telltaled: ParsableCommand {
     var clockSpeed: String?
     @Option(help: ArgumentHelp("A configuration file.", valueName: "FILE"))
     var config: String?
+    @Flag(help: "Read the configuration and the kinds, say what is wrong, and end.")
+    var checkConfig = false
     @Option(help: ArgumentHelp("debug, info, warning or error. (default: info)", valueName: "L"))
     var logLevel: String?
     @Option(help: ArgumentHelp("text or json. (default: text)", valueName: "F"))
@@ -74,6 +77,11 @@ struct Telltaled: ParsableCommand {
         var maxSubscriptions: String?
         @Option(help: ArgumentHelp("Silence after which the server says MARK. (default: 20000)", valueName: "MS"))
         var heartbeat: String?
+        @Option(
+            help: ArgumentHelp(
+                "Silence of a socket that takes no byte, after which its connection is closed. (default: 30000)",
+                valueName: "MS"))
+        var stuckReader: String?
         @Option(help: ArgumentHelp("Live activities of one person and one app. (default: 5)", valueName: "N"))
         var activitiesPerApp: String?
         @Option(help: ArgumentHelp("Live activities of one person. (default: 20)", valueName: "N"))
@@ -128,27 +136,25 @@ struct Telltaled: ParsableCommand {
             var command = try parseAsRoot()
             try command.run()
         } catch {
-            guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
-            StandardStream.error.write(fullMessage(for: error) + "\n")
-            exit(withError: ExitCode(78))
+            let code = exitCode(for: error)
+            guard code != .success else { exit(withError: error) }
+            let message = fullMessage(for: error)
+            if !message.isEmpty { StandardStream.error.write(message.harmlessLines + "\n") }
+            exit(withError: code == .validationFailure ? ExitCode(78) : code)
         }
     }
 
+    /// The flags that were given, by the names of their settings.
+    ///
+    /// The properties are found by reflection, as ArgumentParser finds them, so that an option is declared once.
     private var flags: [String: [String]] {
-        let single: [String: String?] = [
-            "data": data, "kinds": kinds, "socket": socket, "sync": sync, "pace": pace, "clock-speed": clockSpeed,
-            "log-level": logLevel, "log-format": logFormat, "max-line": fine.maxLine,
-            "max-subscriptions": fine.maxSubscriptions, "heartbeat": fine.heartbeat,
-            "activities-per-app": fine.activitiesPerApp, "activities-per-account": fine.activitiesPerAccount,
-            "event-id-age": fine.eventIDAge, "event-ids-per-source": fine.eventIDsPerSource,
-            "retention": fine.retention, "accept-old-end": fine.acceptOldEnd, "order": fine.order,
-            "lock-screen-order": fine.lockScreenOrder, "island-order": fine.islandOrder,
-            "carplay-fallback": fine.carplayFallback, "desktop-selection": fine.desktopSelection,
-            "desktop-panel": fine.desktopPanel, "standby-alert": fine.standbyAlert,
-            "standby-ended": fine.standbyEnded, "hide-stale-start": fine.hideStaleStart,
-        ]
-        var flags = single.compactMapValues { $0.map { [$0] } }
-        flags["listen"] = listen
+        var flags = ["listen": listen]
+        for child in Array(Mirror(reflecting: self).children) + Array(Mirror(reflecting: fine).children) {
+            guard let option = child.value as? Option<String?>, let value = option.wrappedValue,
+                let setting = Setting.all.first(where: { $0.isRead(byProperty: child.label ?? "") })
+            else { continue }
+            flags[setting.name] = [value]
+        }
         return flags
     }
 
@@ -164,12 +170,19 @@ struct Telltaled: ParsableCommand {
         }
         let log = Log(format: configuration.logFormat, logLevel: configuration.logLevel.level)
         let logger = Logger(label: "telltaled") { _ in log }
+        for warning in configuration.warnings { logger.warning("\(warning)") }
+        guard !checkConfig else { return try Self.check(configuration, logger: logger) }
         let status = try Self.serve(configuration, logger: logger)
         throw ExitCode(status)
     }
 
-    private static func serve(_ configuration: Configuration, logger: Logger) throws -> Int32 {
-        let kinds: KindSet
+    /// Performs `--check-config`: the settings have been read, and the kinds are read here. Nothing is opened or made.
+    private static func check(_ configuration: Configuration, logger: Logger) throws {
+        let kinds = try loadKinds(of: configuration, logger: logger)
+        StandardStream.output.write(Array("the configuration is in order, with \(kinds.kinds.count) kinds\n".utf8).span)
+    }
+
+    private static func loadKinds(of configuration: Configuration, logger: Logger) throws -> KindSet {
         do {
             let (loaded, diagnostics) = try KindFolder(path: configuration.kinds).load()
             for diagnostic in diagnostics {
@@ -180,11 +193,15 @@ struct Telltaled: ParsableCommand {
                 }
             }
             guard let loaded else { throw ExitCode(78) }
-            kinds = loaded
+            return loaded
         } catch let error as KindFolder.Unreadable {
             complain(error.description)
             throw ExitCode(78)
         }
+    }
+
+    private static func serve(_ configuration: Configuration, logger: Logger) throws -> Int32 {
+        let kinds = try loadKinds(of: configuration, logger: logger)
         do {
             let startedAt = ContinuousClock.now
             let journal = try openJournal(configuration, logger: logger)
@@ -197,23 +214,23 @@ struct Telltaled: ParsableCommand {
             try hub.adopt(kinds.kinds)
             try hub.adopt(configuration.hub.decisions)
             hub.restart()
-            // What holds from the start on, kinds, settings and instances, is durable before anybody is served.
-            let now = clock.now
-            if hub.hasWork(at: now) {
-                if try append(hub.decide(at: now), to: journal, logger: logger) {
-                    hub.committed(at: now)
-                } else {
-                    hub.refused(at: now)
-                }
+            var server = Server(
+                hub, configuration: configuration.server(isJournalImmediate: journal.isImmediate),
+                snapshotSequence: journal.snapshot?.sequence ?? 0)
+            if let records = firstBatch(of: &server, clock: clock) {
+                let start = ContinuousClock.now
+                let isWritten = try append(records, to: journal, logger: logger)
+                let duration = ContinuousClock.now - start
+                server.synced(isWritten ? .durable(duration: duration, wait: duration) : .full, at: clock.now)
             }
+            let (epoch, entities) = (server.epoch, server.entityCount)
             _ = DescriptorLimit.raiseToMaximum()
             let recovered = ContinuousClock.now - startedAt
 
             let loop = try EventLoop()
             var status: Int32 = 0
-            let (epoch, entities) = (hub.epoch, hub.entityCount)
             let daemon = try Daemon(
-                loop: loop, hub: hub, journal: journal, clock: clock, configuration: configuration, logger: logger
+                loop: loop, server: server, journal: journal, clock: clock, configuration: configuration, logger: logger
             ) { status = $0 }
             do {
                 try daemon.listen()
@@ -231,6 +248,20 @@ struct Telltaled: ParsableCommand {
             complain("\(error)")
             throw ExitCode(1)
         }
+    }
+
+    /// Kinds, settings and instances that hold from the start on: they are durable before any client is served.
+    ///
+    /// - Returns: `nil` where there is nothing new. The rest of the turn goes on with the loop.
+    private static func firstBatch(of server: inout Server, clock: Clock) -> [JournalRecord]? {
+        guard !server.isIdle(at: clock.now) else { return nil }
+        server.turn(at: clock.now)
+        var records: [JournalRecord] = []
+        while case .append(let part, let isLast)? = server.nextAction(at: clock.now) {
+            records += part
+            if isLast { return records }
+        }
+        return nil
     }
 
     /// - Returns: Whether there was room; without, what is there is served, and the records come again later.
@@ -285,11 +316,14 @@ struct Telltaled: ParsableCommand {
         do throws(JSONError) {
             return (path, try JSONParser().parse([UInt8](data).span))
         } catch {
-            throw ConfigurationFaults(faults: ["--config \(path): \(error)"])
+            let place = JSONFault.first(in: [UInt8](data)).map { fault in
+                "line \(fault.line), column \(fault.column): \(fault.message) (\(fault.advice))"
+            }
+            throw ConfigurationFaults(faults: ["--config \(path): \(place ?? "\(error)")"])
         }
     }
 
     private static func complain(_ text: String) {
-        StandardStream.error.write("telltaled: \(text)\n")
+        StandardStream.error.write("telltaled: \(text)\n".harmlessLines)
     }
 }

@@ -3,7 +3,7 @@ import TelltaleModel
 import TestSupport
 import Testing
 
-/// The benchmarks that people repeat: small and short here, so that it is about what they count, not about speed.
+/// The benchmarks, small and short: the tests check the counts, not the speed.
 @Suite(.serialized)
 struct BenchTests {
     @Test func `fanout counts every delivery, and says when none was folded`() async throws {
@@ -16,8 +16,8 @@ struct BenchTests {
         #expect(round["kept_acks_back"] == 0, "or the server pays for what its clients' system does")
         let deliveries = try #require(round["deliveries_per_second"]?.integer)
         let events = try #require(round["events_per_second"]?.integer)
-        // Ten followers a key. Events may be on their way at either end, more of them where the machine is busy, and what is
-        // late is folded.
+        // Ten followers a key. Some events are still on their way at either end, more of them on a busy machine, and
+        // late ones are folded.
         let slowest = try #require(round["max_us"]?.double) / 1_000_000
         let folded = try #require(round["folded_share"]?.double)
         let missing = Int(2 * 10 * 100 * slowest + 10 * Double(events) * folded)
@@ -65,7 +65,7 @@ struct BenchTests {
         #expect(report["idle"]?["telltale"]?["bytes_per_connection"]?.integer != nil)
     }
 
-    @Test func `a storm leaves everybody up to date, with cursors and without`() async throws {
+    @Test func `after a storm every client is up to date, with cursors and without`() async throws {
         for arguments in [[], ["--fresh"]] {
             let (status, report) = try await bench(
                 ["storm", "--subscribers", "100", "--keys", "50", "--per", "5", "--changed", "20", "--rounds", "2"]
@@ -103,13 +103,13 @@ struct BenchTests {
             try limits(most).write(to: file, atomically: false, encoding: .utf8)
             let (status, report) = try await bench(["hub", "--events", "160", "--limits", file.path])
             #expect(status == expected)
-            // Everybody follows each event: 100 sessions, and one of ten thousandths of them.
+            // Every session follows each event: 100 sessions, and the hundredth part of them.
             #expect(report["one key"]?["deliveries"] == 16_000)
             #expect(report["many keys"]?["deliveries"] == 160)
         }
     }
 
-    /// What the bench prints with `--json`, in a folder of its own.
+    /// The output of the bench with `--json`, in a folder of its own.
     private func bench(_ arguments: [String]) async throws -> (status: Int32?, report: JSON) {
         try await onOwnThread {
             let folder = try TemporaryFolder()

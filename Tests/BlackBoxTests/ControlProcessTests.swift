@@ -4,10 +4,10 @@ import TelltaleWire
 import TestSupport
 import Testing
 
-/// Controls and the real daemon's death: what was acknowledged is not done twice, and nothing stays pending.
+/// Controls across the death of the real daemon: an acknowledged tap acts once, and no operation stays pending.
 @Suite(.serialized)
 struct ControlProcessTests {
-    @Test func `after SIGKILL a retried tap acts once, and what was in flight is reverted or asked for again`()
+    @Test func `after SIGKILL a retried tap acts once, and a pending operation is reverted or asked for again`()
         async throws
     {
         try await onOwnThread {
@@ -18,7 +18,7 @@ struct ControlProcessTests {
                 #expect(try provider.ask("REPORT \(key) value=off").verb == "OK")
             }
             #expect(try phone.ask("HELLO account=alice").verb == "OK")
-            // One is confirmed; two are in flight, of kinds that say otherwise what becomes of them.
+            // One operation is confirmed. Two are pending, of kinds with different rules for a restart.
             let confirmed = try #require(try phone.ask("SET porch-light/back value=on eid=1")["op"])
             #expect(try provider.receive()["op"] == confirmed)
             #expect(try provider.ask("DONE op=\(confirmed) value=on")["verdict"] == "applied")
@@ -53,7 +53,7 @@ struct ControlProcessTests {
                 let reply = try newPhone.ask("SET \(key) value=on eid=\(eid)")
                 #expect(reply["op"] == operation && reply["verdict"] == "duplicate")
             }
-            // Answers to what the dead daemon asked, and nobody asks any more, change nothing.
+            // Answers to operations of the dead daemon change nothing.
             try newProvider.send("DONE op=\(reverted) value=on id=late")
             try newProvider.send("DONE op=\(reissued) value=on id=now")
             var answers: [String: String] = [:]
@@ -68,7 +68,7 @@ struct ControlProcessTests {
         }
     }
 
-    @Test func `telltale serve does what it is asked by a command, and tells what came of it`() async throws {
+    @Test func `telltale serve acts by a command, and reports the outcome`() async throws {
         try await onOwnThread {
             let daemon = try DaemonProcess()
             let telltale = DaemonProcess.executable.deletingLastPathComponent().appending(path: "telltale")
@@ -120,7 +120,7 @@ struct ControlProcessTests {
         }
     }
 
-    @Test func `what commands leave behind, or take their time for, holds up nobody else`() async throws {
+    @Test func `slow commands, and processes that they leave behind, delay no other command`() async throws {
         try await onOwnThread {
             let daemon = try DaemonProcess()
             let telltale = DaemonProcess.executable.deletingLastPathComponent().appending(path: "telltale")
@@ -175,7 +175,7 @@ struct ControlProcessTests {
             let phone = try Peer(port: daemon.port)
             _ = try phone.receive()
             try phone.send("SUB porch-light/front")
-            // It is there from its kind file on, and known when the lamp has said what it is.
+            // The control exists with its kind file, and has a value when the lamp has reported it.
             while try phone.receive().tail?["value"] != false {}
             let operation = try #require(try phone.ask("SET porch-light/front value=on")["op"])
             while try phone.receive().tail?["last"]?["op"]?.string != operation {}

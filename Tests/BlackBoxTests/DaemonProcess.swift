@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import TestSupport
+import Testing
 
 /// Where the repository is, from this file's own place in it.
 let repository = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -14,17 +15,18 @@ final class DaemonProcess {
         let description: String
     }
 
-    /// What the `ready` line says.
+    /// The port and the words of the `ready` line.
     let port: UInt16
     let ready: [String: String]
     let folder: URL
     private let program: RunningProgram
 
     /// - Parameters:
-    ///   - arguments: Beside `--data`, `--kinds` and `--listen`.
-    ///   - folder: That of an earlier daemon, to go on with its data; `nil` = a new one, which is removed afterwards.
-    ///   - port: 0 = any free one.
-    ///   - limits: What a shell is to do before it becomes the daemon.
+    ///   - arguments: Options beside `--data`, `--kinds` and `--listen`.
+    ///   - folder: The folder of an earlier daemon, whose data this one takes over; `nil`: a new one, which is removed
+    /// afterwards.
+    ///   - port: The port to listen on; 0: any free one.
+    ///   - limits: Shell commands, such as `ulimit`, to run before the daemon.
     init(_ arguments: [String] = [], in folder: URL? = nil, port wantedPort: UInt16 = 0, limits: String? = nil) throws {
         self.folder = try folder ?? Self.makeFolder()
         isFolderOwned = folder == nil
@@ -90,7 +92,7 @@ final class DaemonProcess {
         ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(program.identifier)/fd")) ?? []).count
     }
 
-    /// A folder with `kinds` in it: all that ship, and those of the transcripts.
+    /// A folder with `kinds` in it: the shipped ones, and the ones of the transcripts.
     static func makeFolder() throws -> URL {
         let files = FileManager.default
         let folder = files.temporaryDirectory.appending(path: "telltale-\(UUID().uuidString)")
@@ -113,6 +115,18 @@ final class DaemonProcess {
     }()
 }
 
+extension DaemonProcess {
+    /// A daemon with these arguments does not serve: it exits with a failure and one line that contains `text`.
+    static func expectRefusal(of arguments: [String], telling text: String) throws {
+        let program = try launch(arguments)
+        let status = try #require(program.waitForExit(), "it runs")
+        #expect(status != 0)
+        #expect(program.readToEnd().isEmpty, "it said ready")
+        let errors = program.standardError.split(separator: "\n").filter { !$0.contains(" warning ") }
+        #expect(errors.contains { $0.contains(text) }, "\(errors)")
+    }
+}
+
 /// A program with its output read as it comes.
 final class RunningProgram {
     private let process = Process()
@@ -123,9 +137,9 @@ final class RunningProgram {
     private var buffer: [UInt8] = []
 
     /// - Parameters:
-    ///   - input: What it reads; `nil` = nothing.
-    ///   - end: Where it writes; `nil` = where ``readLine()`` reads.
-    ///   - terminal: Where it reads and writes.
+    ///   - input: The text of its standard input; `nil`: nothing.
+    ///   - end: The target of its output; `nil`: the pipe that ``readLine()`` reads.
+    ///   - terminal: The terminal of its input and output.
     init(
         _ executable: URL, _ arguments: [String], input: String? = nil, environment: [String: String] = [:],
         writingTo end: FileHandle? = nil, at terminal: PseudoTerminal? = nil
@@ -137,8 +151,8 @@ final class RunningProgram {
         try Data().write(to: errors)
         let errorOutput = try FileHandle(forWritingTo: errors)
         process.standardError = errorOutput
-        // Foundation keeps a process that has run, and what it was given, for ever: a test that runs a thousand
-        // programs would run out of descriptors.
+        // Foundation keeps a finished process and its file handles for ever. A test that runs a thousand programs would
+        // run out of descriptors.
         defer { try? errorOutput.close() }
         let ended = ended
         process.terminationHandler = { _ in ended.signal() }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `Tools/demo` runs, against a real daemon and faster than for eyes.
+/// The parts of `Tools/demo`, against a real daemon and faster than a viewer could follow.
 @Suite(.serialized)
 struct DemoTests {
     @Test func `every case ends as the data says, on the server and on three screens`() async throws {
@@ -28,7 +28,7 @@ struct DemoTests {
             let daemon = try DaemonProcess()
             let peer = try Peer(port: daemon.port)
             _ = try peer.receive()
-            // An order that was delivered, taken back by somebody else with a newer version.
+            // A delivered order is set back by another source with a newer version.
             let key = "parcel/b9a6c5f5df52c7226ac85aee7524c27f"
             _ = try peer.ask("EVT \(key) type=start ver=99")
             let demo = try Self.demo(["--seconds", "1"], daemon)

@@ -4,7 +4,7 @@ import TelltaleWire
 import TestSupport
 import Testing
 
-/// Whatever comes over a socket is answered or closed cleanly, and disturbs nobody else (Promises.md).
+/// Any input over a socket is answered or closed cleanly, and disturbs no other client (Promises.md).
 @Suite(.serialized)
 struct HostileInputTests {
     @Test func `a line that never ends is refused at its first byte too many`() async throws {
@@ -125,7 +125,7 @@ struct HostileInputTests {
         }
     }
 
-    @Test func `who asks and does not read costs bounded memory, and gets every answer in the end`() async throws {
+    @Test func `a client that does not read costs bounded memory, and gets every answer in the end`() async throws {
         try await withDaemon { daemon in
             let peer = try greeted(daemon)
             let count = 200_000

@@ -5,7 +5,7 @@ import TelltaleWire
 import TestSupport
 import Testing
 
-/// What the journal makes the daemon promise, seen from outside (promises P1, P6, P8, P9, P10).
+/// The promises of the daemon that depend on its journal, seen from outside (promises P1, P6, P8, P9, P10).
 @Suite(.serialized, .endsOneDay)
 struct JournalProcessTests {
     @Test(
@@ -101,7 +101,7 @@ struct JournalProcessTests {
                 _ = daemon.waitForExit()
             }
             #expect(epochs[1] == epochs[0])
-            // Without full syncs a daemon that did not stop in order may have lost what it acknowledged.
+            // Without full syncs a daemon that was killed may have lost acknowledged commits.
             #expect((epochs[2] == epochs[1]) == (sync == "full"))
         }
     }
@@ -177,7 +177,7 @@ struct JournalProcessTests {
         return daemon
     }
 
-    @Test func `an export of a damaged journal writes what is whole, and says what is not`() async throws {
+    @Test func `an export of a damaged journal writes the whole records, and reports the damage`() async throws {
         try await onOwnThread {
             let daemon = try stoppedWithErrands()
             let data = daemon.folder.path + "/data"
@@ -192,14 +192,14 @@ struct JournalProcessTests {
         }
     }
 
-    @Test func `a limit on the size of files is a full disk for whoever starts, repairs or makes a backup`()
+    @Test func `a limit on the size of files is a full disk at a start, a repair and a backup`()
         async throws
     {
         try await onOwnThread {
             let daemon = try stoppedWithErrands()
             let (data, copy) = (daemon.folder.path + "/data", daemon.folder.path + "/copy")
             func limited(_ program: URL, _ arguments: [String]) throws -> RunningProgram {
-                // Who runs the tests may have it ignored already, and that is handed down.
+                // The test runner may ignore the signal already, and a child inherits that.
                 try RunningProgram(
                     URL(filePath: "/usr/bin/env"),
                     ["--default-signal=XFSZ", "/bin/sh", "-c", "ulimit -f 64; exec \"$0\" \"$@\"", program.path]
@@ -249,7 +249,7 @@ struct JournalProcessTests {
             try journal(["backup", data, copy])
             _ = try peer.ask("EVT errand/21 type=start")
 
-            // The same journal gives the same state, whoever computes it and however often.
+            // The same journal gives the same state every time.
             let hashes = try (0..<2).map { _ in try journal(["verify", copy, "--replay", "--json"]) }
             #expect(hashes[0].contains("\"state\""))
             #expect(hashes[0] == hashes[1])

@@ -86,7 +86,7 @@ struct ProcessTests {
         }
     }
 
-    @Test func `SIGTERM drains: what was sent is answered, BYE is said, the status is 0`() async throws {
+    @Test func `SIGTERM drains: requests are answered, BYE is sent, the status is 0`() async throws {
         try await onOwnThread {
             let daemon = try DaemonProcess()
             let peer = try Peer(port: daemon.port)
@@ -190,7 +190,7 @@ struct ProcessTests {
             try wait(for: "the old ones stay", in: daemon)
             #expect(try peer.ask("EVT walk/1 type=start").errorCode == .unknownKind)
             #expect(daemon.standardError.contains(" error broken.json:1:2: "))
-            // What an editor keeps beside a file is none.
+            // An editor's temporary file is no kind file.
             try FileManager.default.moveItem(at: broken, to: daemon.folder.appending(path: "kinds/.#walk.json"))
             daemon.send(SIGHUP)
             try wait(for: "kinds reloaded", in: daemon)
@@ -208,8 +208,8 @@ struct ProcessTests {
             let daemon = try DaemonProcess()
             let folder = try DaemonProcess.makeFolder()
             defer { try? FileManager.default.removeItem(at: folder) }
-            try refused(
-                [
+            try DaemonProcess.expectRefusal(
+                of: [
                     "--data", folder.path + "/data", "--kinds", folder.path + "/kinds", "--listen",
                     "127.0.0.1:\(daemon.port)",
                 ],
@@ -221,66 +221,10 @@ struct ProcessTests {
         try await onOwnThread {
             let daemon = try DaemonProcess()
             let arguments = ["--data", daemon.folder.path + "/data", "--kinds", daemon.folder.path + "/kinds"]
-            try refused(arguments + ["--listen", "127.0.0.1:0"], telling: "data")
+            try DaemonProcess.expectRefusal(of: arguments + ["--listen", "127.0.0.1:0"], telling: "data")
             daemon.send(SIGKILL)
             _ = daemon.waitForExit()
             _ = try DaemonProcess(in: daemon.folder)
-        }
-    }
-
-    @Test func `a bad configuration exits 78 and names every fault`() async throws {
-        try await onOwnThread {
-            let program = try DaemonProcess.launch(
-                ["--listen", "nowhere", "--sync", "maybe", "--pace", "-1", "--clock-speed", "fast"])
-            #expect(program.waitForExit() == 78)
-            for fault in ["listen", "sync", "pace", "clock-speed", "data", "kinds"] {
-                #expect(program.standardError.contains(fault), "\(fault) is not named")
-            }
-        }
-    }
-
-    @Test func `a variable that says what it cannot mean is an error, and none is passed over`() async throws {
-        try await onOwnThread {
-            let variables = ["TELLTALE_JOURNAL": "disk", "TELLTALE_COLOUR": "red"]
-            let program = try RunningProgram(DaemonProcess.executable, [], environment: variables)
-            #expect(program.waitForExit() == 78)
-            for variable in variables.keys { #expect(program.standardError.contains(variable)) }
-        }
-    }
-
-    @Test func `other than loopback is refused until there is authentication`() async throws {
-        try await onOwnThread {
-            let folder = try DaemonProcess.makeFolder()
-            defer { try? FileManager.default.removeItem(at: folder) }
-            let program = try DaemonProcess.launch(
-                ["--data", folder.path + "/data", "--kinds", folder.path + "/kinds", "--listen", "0.0.0.0:0"])
-            #expect(program.waitForExit() == 78)
-            #expect(program.standardError.contains("0.0.0.0"))
-        }
-    }
-
-    @Test func `an unknown key of the configuration file is an error`() async throws {
-        try await onOwnThread {
-            let folder = try DaemonProcess.makeFolder()
-            defer { try? FileManager.default.removeItem(at: folder) }
-            let file = folder.appending(path: "telltale.json")
-            try Data(#"{"data":"\#(folder.path)/data","kinds":"\#(folder.path)/kinds","colour":"red"}"#.utf8).write(
-                to: file)
-            let program = try DaemonProcess.launch(["--config", file.path])
-            #expect(program.waitForExit() == 78)
-            #expect(program.standardError.contains("colour"))
-        }
-    }
-
-    @Test func `a broken kind is named with its file, and nothing is served`() async throws {
-        try await onOwnThread {
-            let folder = try DaemonProcess.makeFolder()
-            defer { try? FileManager.default.removeItem(at: folder) }
-            try Data(#"{"kind":"walk","type":"activity","version":1,"app":"a"}"#.utf8).write(
-                to: folder.appending(path: "kinds/walk.json"))
-            try refused(
-                ["--data", folder.path + "/data", "--kinds", folder.path + "/kinds", "--listen", "127.0.0.1:0"],
-                telling: "walk.json")
         }
     }
 
@@ -296,7 +240,7 @@ struct ProcessTests {
                 peers.append(peer)
             }
             #expect(refusal?.hasPrefix("ERR code=limit_conns retry=later ") == true)
-            // What the server itself has open counts too.
+            // Descriptors of the server itself count too.
             #expect((128 - 64 - 32...128 - 64).contains(peers.count - 1))
             #expect(peers.last?.next() == .end)
             #expect(try peers[0].ask("STATS").tail?["refused"] == 1)
@@ -308,16 +252,6 @@ struct ProcessTests {
             guard case .line(let line) = late.next() else { return #expect(Bool(false), "no greeting") }
             #expect(line.hasPrefix("TELLTALE "))
         }
-    }
-
-    /// It ends with a status that is no success, in one line that tells `what`.
-    private func refused(_ arguments: [String], telling what: String) throws {
-        let program = try DaemonProcess.launch(arguments)
-        let status = try #require(program.waitForExit(), "it runs")
-        #expect(status != 0)
-        #expect(program.readToEnd().isEmpty, "it said ready")
-        let errors = program.standardError.split(separator: "\n").filter { !$0.contains(" warning ") }
-        #expect(errors.contains { $0.contains(what) }, "\(errors)")
     }
 
     private func wait(for text: String, in daemon: DaemonProcess) throws {

@@ -31,8 +31,8 @@ final class PseudoTerminal {
 
     deinit { close(descriptor) }
 
-    /// Reads until what was written since the last call contains `wanted`. Returns that, up to its end; `nil` when it
-    /// does not come.
+    /// Reads until the output since the last call contains `wanted`. Returns it up to there; `nil` when it does not
+    /// come.
     func read(until wanted: String) -> String? {
         let deadline = Date.now.addingTimeInterval(patience)
         while true {
@@ -57,7 +57,7 @@ final class PseudoTerminal {
 
     private var pending: [UInt8] = []
 
-    /// Whether what is typed is shown, line by line: what a shell leaves its terminal at.
+    /// Whether the terminal echoes and reads by lines, as a shell leaves it.
     var isPlain: Bool {
         var settings = termios()
         guard unsafe tcgetattr(descriptor, &settings) == 0 else { return false }

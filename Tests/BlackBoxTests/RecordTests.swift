@@ -44,7 +44,7 @@ struct RecordTests {
         }
     }
 
-    @Test func `what is not the same is told, and the exit says so`() async throws {
+    @Test func `a difference is reported, and the exit code says so`() async throws {
         try await onOwnThread {
             let (daemon, fresh) = (try DaemonProcess(), try DaemonProcess())
             let file = daemon.folder.appending(path: "r.jsonl").path

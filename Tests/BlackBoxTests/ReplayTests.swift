@@ -3,9 +3,9 @@ import TelltaleModel
 import TestSupport
 import Testing
 
-/// Real orders and flights, through the real daemon: what becomes of each is what the data says.
+/// Real orders and flights through the real daemon: each case ends as the data says.
 ///
-/// The slices that ship with the project. `Tools/replay` does the same with all the data that is there.
+/// The shipped slices. `Tools/replay` does the same with a folder of larger traces.
 @Suite(.serialized)
 struct ReplayTests {
     @Test("Every case ends as the data says, once", arguments: [nil, 7] as [UInt64?])

@@ -26,7 +26,7 @@ struct ScenarioProcessTests {
             let file = daemon.folder.appending(path: "rough.json")
             let report = daemon.folder.appending(path: "report.html")
             try Self.rough.write(to: file, atomically: true, encoding: .utf8)
-            // A second run at the same daemon meets what the first left.
+            // A second run at the same daemon meets the activities of the first.
             for _ in 0..<2 {
                 let (text, status, errors) = try Self.run(
                     [file.path, "--speed", "20", "--json", "--report", report.path], daemon)
@@ -40,6 +40,7 @@ struct ScenarioProcessTests {
             }
             let html = try String(contentsOf: report, encoding: .utf8)
             #expect(html.contains("<svg") && html.contains("prefers-color-scheme: dark"))
+            #expect(html.contains("telltale-sim 0.") && html.contains("; telltale-sim run --connect 127.0.0.1:"))
             for outside in ["http:", "https:", "<script", "<link", "src=", "@import", "url("] {
                 #expect(!html.contains(outside), "the report needs nothing from elsewhere: \(outside)")
             }
@@ -86,7 +87,7 @@ struct ScenarioProcessTests {
         }
     }
 
-    @Test func `what cannot be played says why, and with which exit`() async throws {
+    @Test func `a scenario that cannot be played ends with the reason and its exit code`() async throws {
         try await onOwnThread {
             let daemon = try DaemonProcess()
             let file = daemon.folder.appending(path: "parrots.json")

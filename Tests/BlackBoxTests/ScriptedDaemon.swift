@@ -2,7 +2,8 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// Says what a test wants said: for what a real daemon does once in a blue moon. Blocking; not for the cooperative pool.
+/// A server that sends the lines of a test, for situations in which a real daemon is rarely. Blocking; not for the
+/// cooperative pool.
 final class ScriptedDaemon {
     struct Failure: Error, CustomStringConvertible {
         let description: String
@@ -43,7 +44,7 @@ final class ScriptedDaemon {
     /// The next connection, greeted and introduced.
     ///
     /// - Parameters:
-    ///   - now: What its clock says.
+    ///   - now: The time in its greeting.
     ///   - epoch: The lineage of its history.
     func introduce(now: Int64 = 1_763_719_200_123, epoch: String = "00000000000000aa") throws -> Peer {
         let peer = try accept()

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A few seconds of what `Tools/torture` does for hours.
+/// A run of `Tools/torture` that takes some seconds.
 @Suite(.serialized, .endsOneDay)
 struct TortureTests {
     @Test("Killed under load, with a full disk, and started again: nothing is lost, doubled or shown too early")

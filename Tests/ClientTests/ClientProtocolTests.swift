@@ -69,7 +69,7 @@ struct ClientProtocolTests {
         #expect(script.client.row(of: try key("a/1"), in: subscription) == nil)
     }
 
-    @Test func `the window bounds what is unanswered`() throws {
+    @Test func `the window bounds the unanswered requests`() throws {
         var script = Script { $0.windowCount = 2 }
         for number in 1...5 { script.client.post(try event("a/\(number)", "start")) }
         #expect(script.introduce().count == 2)
@@ -121,7 +121,7 @@ struct ClientProtocolTests {
         #expect(script.client.isOver)
     }
 
-    @Test func `a refused HELLO is for good, and what waited is lost`() {
+    @Test func `a refused HELLO ends the client, and its waiting requests are lost`() {
         var script = Script()
         script.client.request(.ping)
         script.client.connected(at: script.now)

@@ -80,7 +80,7 @@ struct ClientTests {
         #expect(result.2 == 5)
     }
 
-    @Test func `nobody at that address is told, and tried again`() async throws {
+    @Test func `an address without a server is reported, and tried again`() async throws {
         let told = try await onLoop { loop in
             let endpoint = try Listener(at: .tcp(host: "127.0.0.1", port: 0), on: loop) { _ in }.endpoint
             let told = Box<[String]>([])
@@ -238,7 +238,7 @@ struct BlockingClientTests {
         #expect(failure == .timedOut)
     }
 
-    @Test func `somebody who never greets is no daemon`() async throws {
+    @Test func `a server that never greets is no daemon`() async throws {
         let failure = try await withServer(greets: false) { _, _ in
         } _: { endpoint -> ClientFailure? in
             var configuration = Self.configuration
@@ -253,7 +253,7 @@ struct BlockingClientTests {
         #expect(failure == .unreachable("no greeting came: is this a telltale daemon?"))
     }
 
-    @Test func `nobody there is unreachable`() async throws {
+    @Test func `an address without a server is unreachable`() async throws {
         let failure = try await onOwnThread { () -> ClientFailure? in
             do {
                 _ = try BlockingClient(to: .unix(path: "/nonexistent/telltale.sock"), configuration: Self.configuration)

@@ -22,7 +22,7 @@ struct ReconnectTests {
         #expect(script.client.cursor(of: subscription) == "E:5:S")
     }
 
-    @Test func `after a RESET, what is not in the new picture is gone at LIVE`() throws {
+    @Test func `after a RESET, rows that are not in the new snapshot are gone at LIVE`() throws {
         var script = Script()
         let subscription = script.client.subscribe(try subscribe("*"))
         script.introduce()
@@ -123,7 +123,7 @@ struct ReconnectTests {
         #expect(script.told.filter { $0.hasPrefix("reply") }.count == 200)
     }
 
-    @Test func `what cannot be repeated safely is told as lost, the rest is asked again`() throws {
+    @Test func `requests that cannot be repeated safely are reported as lost, the rest is sent again`() throws {
         var script = Script()
         script.client.request(.done(op: "o1", value: true))
         script.client.request(.list(.all, view: nil))
@@ -159,67 +159,6 @@ struct ReconnectTests {
         script.client.request(.ping)
         #expect(script.client.takeEvents().map(describe) == ["lost"])
     }
-
-    // MARK: When
-
-    @Test("The wait grows to its limit, with chance in it", arguments: [0, 1, UInt64.max / 2, .max])
-    func backoff(random: UInt64) {
-        var script = Script()
-        for failures in 0..<12 {
-            let whole = min(100 << failures, 10_000)
-            script.drop(random: random)
-            let wait = script.client.deadline.map { $0 - script.now } ?? .zero
-            #expect((Int64(whole / 2)...Int64(whole)).contains(wait.count))
-            #expect(!script.client.wantsConnection)
-            script.pass(Milliseconds(wait.count - 1))
-            #expect(!script.client.wantsConnection)
-            script.pass(Milliseconds(1))
-            #expect(script.client.wantsConnection)
-        }
-        script.introduce()
-        script.pass(.seconds(1))
-        script.drop(random: random)
-        #expect((50...100).contains(script.client.deadline.map { ($0 - script.now).count } ?? 0))
-    }
-
-    @Test("A server that cuts as soon as it serves is left alone for longer and longer", arguments: [0, 1, 999, 1000])
-    func cutAtOnce(served: Int64) {
-        var script = Script()
-        var waits: [String] = []
-        for _ in 0..<5 {
-            script.introduce()
-            script.pass(Milliseconds(served))
-            script.drop()
-            waits.append(script.told.last ?? "")
-            script.pass(.seconds(10))
-        }
-        let expected = served < 1000 ? [50, 100, 200, 400, 800] : [50, 50, 50, 50, 50]
-        #expect(waits == expected.map { "disconnected, again after \($0)" })
-    }
-
-    @Test func `a connection that nobody takes is given up, and tried again`() {
-        var script = Script()
-        script.client.connecting(at: script.now)
-        #expect(!script.client.wantsConnection, "it is on its way")
-        script.pass(Milliseconds(9_999))
-        #expect(!script.client.wantsClose)
-        script.pass(Milliseconds(1))
-        #expect(script.client.wantsClose)
-        #expect(script.client.closeReason == "nobody took the connection within 10000 ms")
-        #expect(script.client.deadline == nil, "all that is left to happen is the close")
-        script.drop()
-        #expect(script.told == ["disconnected, again after 50"])
-        script.pass(Milliseconds(50))
-        #expect(script.client.wantsConnection)
-        script.client.connecting(at: script.now)
-        script.pass(.seconds(9))
-        script.introduce()
-        #expect(script.told.last == "ready 00000000000000aa")
-        script.pass(.seconds(2))
-        #expect(!script.client.wantsClose, "what it took to connect is over")
-    }
-
-    // MARK: Refused for now
 
     @Test func `a subscription that is refused for now is asked for again with another connection`() throws {
         var script = Script()
@@ -277,7 +216,7 @@ struct ReconnectTests {
         #expect(!script.client.wantsClose)
     }
 
-    @Test("Who does not reconnect, or leaves, is told what is refused for now", arguments: [true, false])
+    @Test("A client that does not reconnect, or leaves, reports a refusal for now", arguments: [true, false])
     func refusedForNowAndForGood(leaves: Bool) throws {
         var script = Script { $0.reconnects = leaves }
         _ = script.client.subscribe(try subscribe("*"))
@@ -287,136 +226,7 @@ struct ReconnectTests {
         #expect(script.told.last == "sub refused internal")
     }
 
-    @Test func `different chances give different waits`() {
-        let waits = (0..<50).map { Backoff().wait(afterFailures: 20, random: $0 &* 0x9E37_79B9_7F4A_7C15).count }
-        #expect(Set(waits).count > 40)
-    }
-
-    @Test(
-        "A server that goes down says when to come back",
-        arguments: [(0, 200), (100, 300), (101, 200)] as [(UInt64, Int64)])
-    func bye(_ example: (random: UInt64, wait: Int64)) {
-        var script = Script()
-        script.introduce()
-        script.server("BYE code=drain wait=200-300")
-        #expect(script.told.last == "farewell BYE drain")
-        script.drop(random: example.random)
-        #expect(script.told.last == "disconnected, again after \(example.wait)")
-    }
-
-    @Test(
-        "A nonsensical wait is not followed", arguments: ["wait=300-200", "wait=-", "wait=x-y", "wait=5", "wait=-5-7"])
-    func badWait(attribute: String) {
-        var script = Script()
-        script.introduce()
-        script.server("BYE code=drain \(attribute)")
-        script.drop()
-        #expect(script.told.last == "disconnected, again after 50")
-    }
-
-    @Test func `a server that does not greet, answer or speak is given up`() {
-        var script = Script()
-        script.client.connected(at: script.now)
-        script.pass(Milliseconds(9_999))
-        #expect(!script.client.wantsClose)
-        script.pass(Milliseconds(1))
-        #expect(script.client.wantsClose)
-        #expect(script.client.deadline == nil, "all that is left to happen is the close")
-        script.dropAndWait()
-        script.client.connected(at: script.now)
-        #expect(!script.client.wantsClose)
-        script.server(Script.greeting)
-        script.pass(.seconds(10))
-        #expect(script.client.wantsClose)
-        script.dropAndWait()
-        script.introduce()
-        script.pass(.seconds(59))
-        script.server("MARK now=1")
-        script.pass(.seconds(59))
-        #expect(!script.client.wantsClose)
-        script.pass(.seconds(1))
-        #expect(script.client.wantsClose)
-    }
-
-    @Test func `a client that promised heartbeats sends them when it is silent`() {
-        var script = Script { $0.heartbeat = .seconds(5) }
-        script.introduce()
-        script.pass(Milliseconds(4999))
-        #expect(script.sent() == [])
-        script.pass(Milliseconds(1))
-        #expect(script.sent() == ["PING id=2"])
-        script.server("PONG id=2")
-        #expect(script.told == ["ready 00000000000000aa"])
-    }
-
-    @Test func `one heartbeat waits for a socket that takes nothing, and no more behind it`() throws {
-        var script = Script { $0.heartbeat = .seconds(5) }
-        script.introduce()
-        for _ in 0..<4 {
-            let deadline = try #require(script.client.deadline)
-            #expect(deadline - script.now == .seconds(5), "and it does not ask at once for the next one")
-            for _ in 0..<100 { script.pass(Milliseconds(50)) }
-            // Heard, so that it is not given up.
-            script.server("MARK now=1")
-        }
-        #expect(script.sent() == ["PING id=2"])
-    }
-
-    // MARK: Promise P3
-
-    @Test func `a rev that goes back is told and not believed`() throws {
-        var script = Script()
-        let subscription = script.client.subscribe(try subscribe("*"))
-        script.introduce()
-        script.server(
-            "OK id=2 sub=1", "LIVE sub=1 cur=x", #"UPD sub=1 key=a/b rev=5 {"n":5}"#,
-            #"UPD sub=1 key=a/b rev=4 {"n":4}"#)
-        #expect(script.told.last == "violation: a/b went back from rev 5 to 4")
-        #expect(script.client.rows(of: subscription).map(\.rev) == [5])
-        script.server("DEL sub=1 key=a/b rev=3 why=hidden")
-        #expect(script.told.last == "violation: a/b went back from rev 5 to 3")
-        #expect(!script.client.wantsClose)
-    }
-
-    @Test func `after a new epoch revs begin anew`() throws {
-        var script = Script()
-        let subscription = script.client.subscribe(try subscribe("*"))
-        script.introduce()
-        script.server("OK id=2 sub=1", "SNAP sub=1 key=a/b rev=5 {}", "LIVE sub=1 cur=x")
-        script.dropAndWait()
-        script.introduce(greeting: Script.greeting.replacing("epoch=00000000000000aa", with: "epoch=00000000000000bb"))
-        script.server("OK id=4 sub=1", "RESET sub=1 why=epoch", "SNAP sub=1 key=a/b rev=1 {}", "LIVE sub=1 cur=y")
-        #expect(!script.told.contains { $0.hasPrefix("violation") })
-        #expect(script.client.rows(of: subscription).map(\.rev) == [1])
-    }
-
-    @Test("The full view has one body for a rev, a surface's view may have several", arguments: [nil, Surface.watch])
-    func twoBodies(surface: Surface?) throws {
-        var script = Script { $0.surface = surface }
-        _ = script.client.subscribe(try subscribe("*"))
-        script.introduce()
-        script.server(
-            "OK id=2 sub=1", "LIVE sub=1 cur=x", #"UPD sub=1 key=a/b rev=5 {"n":5}"#,
-            #"UPD sub=1 key=a/b rev=5 {"n":6}"#)
-        #expect(script.told.contains("violation: a/b has two bodies for rev 5") == (surface == nil))
-    }
-
-    @Test(
-        "On another connection a control's row need not show a wish, and an activity's is the same",
-        arguments: [(#""control":"toggle","#, false), ("", true)])
-    func wishOfAnOldConnection(member: String, isViolation: Bool) throws {
-        var script = Script()
-        _ = script.client.subscribe(try subscribe("*"))
-        script.introduce()
-        script.server(
-            "OK id=2 sub=1", "LIVE sub=1 cur=x", #"UPD sub=1 key=a/b rev=5 {\#(member)"shown":true}"#)
-        script.dropAndWait()
-        script.introduce()
-        script.server("OK id=4 sub=1", #"UPD sub=1 key=a/b rev=5 {\#(member)"shown":false}"#, "LIVE sub=1 cur=y")
-        #expect(script.told.contains("violation: a/b has two bodies for rev 5") == isViolation)
-    }
-
-    @Test func `what is longer than the server takes is refused here, and what stands behind it is sent`() throws {
+    @Test func `a line longer than the server takes is refused by the client, and the next one is sent`() throws {
         var script = Script()
         var long = try event("a/1", "start")
         long.tail["note"] = .string(String(repeating: "x", count: 500))

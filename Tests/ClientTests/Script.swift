@@ -23,7 +23,7 @@ struct Script {
     static let greeting =
         "TELLTALE 1 epoch=00000000000000aa seq=1 now=1763719200123 hb=20000 max_line=65536 auth=none server=0.1.0"
 
-    /// Connects, greets and answers `HELLO`. Returns what the client sent after it.
+    /// Connects, greets and answers `HELLO`. Returns the lines that the client sent after it.
     @discardableResult
     mutating func introduce(greeting: String = Script.greeting) -> [String] {
         client.connected(at: now)

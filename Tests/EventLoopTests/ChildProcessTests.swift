@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 struct ChildProcessTests {
-    /// What a shell's command wrote, and how it ended.
+    /// The output of a shell command, and its end.
     private struct Outcome: Equatable, Sendable {
         var output = ""
         var error = ""
@@ -37,14 +37,14 @@ struct ChildProcessTests {
         }
     }
 
-    /// Whether nobody of a group is left, in the end.
+    /// Whether every process of a group ends in time.
     private static func isGone(_ group: CInt) -> Bool {
         let deadline = EventLoop.monotonicMilliseconds() + Int64(patience * 1_000)
         while kill(0 - group, 0) == 0, EventLoop.monotonicMilliseconds() < deadline { sched_yield() }
         return kill(0 - group, 0) != 0
     }
 
-    @Test func `what a child writes is told, and then how it ended`() async throws {
+    @Test func `the output of a child arrives, and then its end`() async throws {
         let outcome = try await Self.run(
             "echo $GREETING; echo there >/dev/stderr; exit 3", environment: ["GREETING": "hello"])
         #expect(outcome.output == "hello\n")
@@ -52,7 +52,7 @@ struct ChildProcessTests {
         #expect(outcome.end == .exited(status: 3))
     }
 
-    @Test func `it has the environment of its parent, but for what is changed, and nothing to read`() async throws {
+    @Test func `a child has the environment of its parent with the given changes, and an empty input`() async throws {
         let outcome = try await Self.run(
             #"echo "$PATH"; cat; env | grep -c ^PATH="#, environment: ["PATH": "/bin:/usr/bin"])
         #expect(outcome.output == "/bin:/usr/bin\n1\n")
@@ -68,7 +68,7 @@ struct ChildProcessTests {
         #expect(outcome.end == .exited(status: 0))
     }
 
-    @Test("Its end is not put off by whom it left behind", arguments: ["", ">/dev/null 2>&1 </dev/null"])
+    @Test("A process that a child leaves behind does not delay its end", arguments: ["", ">/dev/null 2>&1 </dev/null"])
     func leftBehind(redirection: String) async throws {
         let outcome = try await Self.run("sleep 600 \(redirection) & echo left; exit 4")
         defer { kill(0 - outcome.identifier, SIGKILL) }
@@ -77,7 +77,7 @@ struct ChildProcessTests {
         #expect(kill(0 - outcome.identifier, 0) == 0, "it goes on")
     }
 
-    @Test func `who is left behind and writes for ever does not keep the loop`() async throws {
+    @Test func `a process that is left behind and writes for ever does not keep the loop running`() async throws {
         let outcome = try await Self.run("yes & exit 0")
         #expect(outcome.end == .exited(status: 0))
         #expect(Self.isGone(outcome.identifier), "nobody has the pipe any more")
@@ -91,7 +91,7 @@ struct ChildProcessTests {
 
     @Test func `a child inherits neither blocked nor ignored signals`() async throws {
         let outcome = try await onLoop { loop in
-            // What a parent may have left to this process; this thread is of this test alone.
+            // This process may have inherited blocked signals; the thread belongs to this test alone.
             var all = sigset_t()
             unsafe sigfillset(&all)
             unsafe pthread_sigmask(SIG_BLOCK, &all, nil)
@@ -108,7 +108,7 @@ struct ChildProcessTests {
         #expect(try await Self.run("yes | head -n 1").output == "y\n")
     }
 
-    @Test func `what cannot be run is an error, and the loop goes on`() async throws {
+    @Test func `a program that cannot be run is an error, and the loop goes on`() async throws {
         let answer = try await onLoop { loop in
             let answer = Box("")
             do throws(UVError) {
@@ -123,7 +123,7 @@ struct ChildProcessTests {
         #expect(answer == "cannot run /nonexistent/program: no such file or directory (ENOENT)")
     }
 
-    @Test func `one that nobody holds is heard to its end, and leaves nothing`() async throws {
+    @Test func `a child without a handle is read to its end, and leaves nothing`() async throws {
         let heard = try await onLoop { loop in
             let heard = Box<[String]>([])
             _ = try ChildProcess("/bin/echo", ["hello"], on: loop) { _, _, bytes in

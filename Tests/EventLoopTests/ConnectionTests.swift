@@ -268,7 +268,7 @@ struct ConnectionTests {
         #expect(text == "by name")
     }
 
-    @Test func `connecting where nobody listens is a clear error`() async throws {
+    @Test func `connecting to a port without a listener is a clear error`() async throws {
         let error = try await onLoop { loop in
             let port = try Listener(at: .tcp(host: "127.0.0.1", port: 0), on: loop) { _ in }.port
             let error = Box<UVError?>(nil)

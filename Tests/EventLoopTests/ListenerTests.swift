@@ -195,7 +195,7 @@ struct ListenerTests {
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
-    @Test func `a socket that somebody answers on is left alone`() async throws {
+    @Test func `a socket with a listener is left alone`() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path("telltale.sock")
         let code = try await onLoop { loop in
@@ -231,7 +231,7 @@ struct ListenerTests {
         #expect(code == .nameTooLong)
     }
 
-    /// What a process that was killed leaves: a socket file that nobody listens on.
+    /// The remains of a killed process: a socket file without a listener.
     private func leaveStaleSocket(at path: String) throws {
         let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_un()

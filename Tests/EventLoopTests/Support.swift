@@ -18,9 +18,9 @@ final class Peer {
         self.work = work
     }
 
-    /// Starts the peer. What is returned gives its answer once the loop has stopped.
+    /// Starts the peer. The returned closure gives its answer once the loop has stopped.
     ///
-    /// - Parameter loop: Is stopped when the peer is done; `nil` leaves that to somebody else.
+    /// - Parameter loop: Stopped when the peer is done; `nil` leaves that to the test.
     func result(on loop: EventLoop?, holding held: Any) -> () throws -> String {
         let mailbox = loop.flatMap { loop in
             try? Mailbox<Void>(on: loop) { _ in loop.stop() }
@@ -48,7 +48,7 @@ extension Listener {
 }
 
 extension ConnectionHandlers {
-    /// Sends back what comes, holding the peer up while it does not read, and closes when it is done.
+    /// Sends back its input, pauses the peer while it does not read, and closes at the end.
     static var echo: ConnectionHandlers {
         ConnectionHandlers(
             onData: { connection, bytes in

@@ -175,7 +175,8 @@ struct TimerTests {
         #expect(count == 1)
     }
 
-    @Test func `what a signal does by itself it can be let do, and then it arrives again`() async throws {
+    @Test func `a signal's default action can be let happen, and the signal is handled again afterwards`() async throws
+    {
         let heard = try await onLoop { loop in
             let heard = Box<[String]>([])
             let signal = Box<SignalHandle?>(nil)
@@ -193,7 +194,7 @@ struct TimerTests {
         #expect(heard == ["heard", "done", "heard"])
     }
 
-    @Test func `the sleepless clock counts what the other one does, and the machine's sleep`() {
+    @Test func `the sleepless clock counts the time of the other one, and the machine's sleep`() {
         let before = EventLoop.monotonicMilliseconds()
         // Each is cut to whole milliseconds by itself.
         #expect(EventLoop.sleeplessMilliseconds() >= before - 1)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 struct AudienceIndexTests {
-    @Test func `an account sees what is for it and what is for everybody, in the order of the table`() {
+    @Test func `an account sees its own activities and the public ones, in the order of the table`() {
         var index = AudienceIndex()
         index.insert(EntityIndex(5), kind: 1, accounts: [])
         index.insert(EntityIndex(3), kind: 2, accounts: [])
@@ -36,7 +36,7 @@ struct AudienceIndexTests {
         #expect(left == [1, 0, 0, 0, 0, 0])
     }
 
-    @Test func `whatever comes and goes, it finds what a look at everything finds`() {
+    @Test func `after any insertions and removals the index finds the same as a full search`() {
         for seed in 0..<50 as Range<UInt64> {
             var random = SeededGenerator(seed: seed)
             var index = AudienceIndex()

@@ -25,7 +25,7 @@ struct DirtyQueueTests {
         #expect(queue.isEmpty)
     }
 
-    @Test func `what is held back keeps the cursor down, and leaves in its order`() throws {
+    @Test func `a held-back key keeps the cursor down, and leaves in its order`() throws {
         var queue = DirtyQueue()
         queue.mark(a, commit: 10)
         guard case .row(a, let entry)? = queue.popFirst() else { throw Unexpected() }
@@ -43,7 +43,7 @@ struct DirtyQueueTests {
         #expect(released.foldedCount == 1)
     }
 
-    @Test func `what is trimmed at any time says the same`() {
+    @Test func `a queue that is trimmed at any time gives the same`() {
         var random = SeededGenerator(seed: 7)
         for _ in 0..<200 {
             var (plain, trimmed) = (DirtyQueue(), DirtyQueue())
@@ -60,7 +60,7 @@ struct DirtyQueueTests {
         }
     }
 
-    /// - Returns: What was taken out, in words.
+    /// - Returns: A description of the removed entries.
     private func change(_ queue: inout DirtyQueue, _ choice: Int, _ entity: EntityIndex, _ step: Int) -> String {
         let time = Int64(step)
         switch choice {
@@ -167,7 +167,7 @@ struct DirtyQueueTests {
         #expect(order == ["1s", "2s", "live", "3"])
     }
 
-    @Test func `the change order finds what changed since, and forgets what is removed`() {
+    @Test func `the change order finds later changes, and forgets removed keys`() {
         var order = ChangeOrder()
         var revs: [EntityIndex: Int64] = [:]
         for (commit, entity) in [a, b, c, a].enumerated() {

@@ -4,9 +4,9 @@ import Testing
 
 @testable import FanOut
 
-/// What `rate=` holds back, beside everything else that waits.
+/// The keys that `rate=` holds back, beside all other waiting keys.
 struct HeldKeysTests {
-    @Test("A queue does what a list would that is searched from end to end", arguments: 0..<40)
+    @Test("A queue behaves as a list that is searched from end to end", arguments: 0..<40)
     func sameAsModel(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var (queue, model) = (DirtyQueue(), QueueModel())
@@ -34,9 +34,9 @@ struct HeldKeysTests {
         var commit: Int64 = 0
         var time: Int64 = 0
 
-        /// Does the same to both.
+        /// Performs the same step on both.
         ///
-        /// - Returns: What each gave.
+        /// - Returns: The result of each.
         mutating func step(
             _ queue: inout DirtyQueue, _ model: inout QueueModel, _ random: inout SeededGenerator
         ) -> (queue: String, model: String) {
@@ -137,7 +137,7 @@ struct HeldKeysTests {
         queue.delay(entity, entry, until: time)
     }
 
-    @Test func `one that is held back for long does not keep what was held back and left meanwhile`() throws {
+    @Test func `a key that is held back for long does not keep the memory of keys that left meanwhile`() throws {
         var held = HeldKeys()
         held.insert(HeldKeys.Place(commit: 1, raw: 0), until: .max)
         for commit in 2...10_000 as ClosedRange<Int64> {

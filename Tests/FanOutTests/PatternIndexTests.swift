@@ -72,7 +72,7 @@ struct PatternIndexTests {
         #expect(followers(in: index) == [0])
     }
 
-    @Test func `followers are appended to those that the caller has`() {
+    @Test func `followers are appended to the caller's list`() {
         var index = PatternIndex()
         index.insert(SubscriptionIndex(1), .all)
         var followers = [SubscriptionIndex(8)]

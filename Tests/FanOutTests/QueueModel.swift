@@ -1,6 +1,6 @@
 @testable import FanOut
 
-/// What a ``DirtyQueue`` does, said as plainly as it can be: a list that is searched from end to end.
+/// The behaviour of a ``DirtyQueue`` as a list that is searched from end to end.
 struct QueueModel {
     private enum Place: Equatable {
         case waiting

@@ -2,7 +2,7 @@ import Hub
 import TelltaleModel
 import Testing
 
-/// Kinds of controls, and what their tests do again and again.
+/// Kinds of controls, and steps that their tests share.
 extension HubHarness {
     static func porchLight(version: Int = 1, _ more: String = "") -> String {
         """
@@ -63,5 +63,31 @@ extension HubHarness {
         let line = try #require(line)
         let start = try #require(line.firstIndex(of: "{"))
         return try JSONParser.parse(String(line[start...]))
+    }
+
+    /// A lamp that is served, and off, and a screen that has tapped on and then off: one is under way, the other waits.
+    func switchedTwice() throws -> (lamp: HubHarness.Client, screen: HubHarness.Client, operations: [String]) {
+        let (lamp, screen) = (connect(), connect())
+        send("SERVE porch-light", from: lamp)
+        send("REPORT porch-light/front value=off", from: lamp)
+        send("SUB porch-light/* view=carplay", from: screen)
+        let operations = try ["on", "off"].map { value in
+            let reply = send("SET porch-light/front value=\(value)", from: screen).first
+            return try #require(reply.flatMap { Self.attribute("op", of: $0) })
+        }
+        return (lamp, screen, operations)
+    }
+
+    /// The full row of the porch light, as a new connection gets it.
+    func porchLightRow() throws -> JSON {
+        try Self.tail(send("GET porch-light/front", from: connect()).first)
+    }
+
+    /// The rev of the porch light.
+    func porchLightRev() throws -> String {
+        try #require(
+            send("GET porch-light/front", from: connect()).first.flatMap {
+                Self.attribute("rev", of: $0)
+            })
     }
 }

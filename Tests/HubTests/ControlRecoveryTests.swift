@@ -3,7 +3,7 @@ import Journal
 import TelltaleModel
 import Testing
 
-/// What a crash, a restart and a full disk leave of taps and of what was in flight.
+/// Taps and pending operations after a crash, a restart and a full disk.
 struct ControlRecoveryTests {
     enum Restart: CaseIterable {
         case fromJournal, fromSnapshot
@@ -49,7 +49,7 @@ struct ControlRecoveryTests {
         #expect(try row(house)["value"] == false)
     }
 
-    @Test("What is in flight at a crash is given up, where the kind says so", arguments: Restart.allCases)
+    @Test("A pending operation is reverted after a crash, where the kind says so", arguments: Restart.allCases)
     func reported(_ how: Restart) throws {
         let (house, _, screen) = try house()
         let first = house.send("SET porch-light/front value=on eid=t", from: screen)
@@ -60,17 +60,17 @@ struct ControlRecoveryTests {
         #expect(after["phase"] == "settled" && after["value"] == false && after["shown"] == false)
         #expect(after["available"] == false && after["wanted"] == nil)
         #expect(after["last"]?["result"] == "reverted" && after["last"]?["reason"] == "unavailable")
-        // Both ends are told, of the one that was in flight and of the one that waited.
+        // The ends of both operations are in the row: the pending one's and the queued one's.
         #expect(after["ended"] == [["op": .string(operation), "result": "reverted", "reason": "unavailable"]])
         #expect(after["last"]?["op"] != .string(operation))
-        // The provider comes back with the answer to a question that nobody asks any more.
+        // The provider comes back with the answer to an operation that has ended.
         let lamp = house.connect()
         #expect(house.send("SERVE porch-light", from: lamp) == ["OK"])
         #expect(house.send("DONE op=\(operation) value=on", from: lamp) == ["OK verdict=ignored"])
         #expect(try row(house)["value"] == false)
     }
 
-    @Test("What is in flight at a crash is asked for again, where the kind says so", arguments: Restart.allCases)
+    @Test("A pending operation is asked for again after a crash, where the kind says so", arguments: Restart.allCases)
     func reissue(_ how: Restart) throws {
         let (house, _, screen) = try house(#""restore":"reissue""#)
         let first = house.send("SET porch-light/front value=on eid=t", from: screen)
@@ -84,7 +84,7 @@ struct ControlRecoveryTests {
         #expect(house.send("DONE op=\(operation) value=on", from: lamp).first?.contains("verdict=applied") == true)
         #expect(try row(house)["last"] == ["op": .string(operation), "result": "confirmed"])
         try restart(house, how)
-        // Once more, and nobody comes back.
+        // Once more, and no provider comes back.
         let lampAgain = house.connect()
         house.send("SERVE porch-light", from: lampAgain)
         house.send("SET porch-light/front value=off", from: lampAgain)
@@ -94,7 +94,7 @@ struct ControlRecoveryTests {
         #expect(try row(house)["value"] == true)
     }
 
-    @Test("Nobody serves what was served before a restart", arguments: Restart.allCases)
+    @Test("After a restart no control has a provider", arguments: Restart.allCases)
     func unserved(_ how: Restart) throws {
         let house = try HubHarness(kinds: [HubHarness.porchLight(), HubHarness.logCoffee()])
         let provider = house.connect()
@@ -123,7 +123,7 @@ struct ControlRecoveryTests {
         #expect(row["phase"] == "idle" && row["last"]?["reason"] == "unavailable")
     }
 
-    @Test func `a tap that was not durable at the crash was shown to nobody, asked of nobody, and may come again`()
+    @Test func `a tap that was not durable at the crash was neither shown nor sent to a provider, and may come again`()
         throws
     {
         let (house, lamp, screen) = try house()

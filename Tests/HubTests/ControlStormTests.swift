@@ -14,7 +14,7 @@ struct ControlStormTests {
         }
         try storm.finish()
         #expect(storm.faults == [])
-        // What was meant to happen did.
+        // The storm has exercised every outcome.
         for (name, count) in [
             "taps": storm.tapCount, "confirmed": storm.confirmedCount, "restarts": storm.restartCount,
         ] {
@@ -23,7 +23,7 @@ struct ControlStormTests {
     }
 }
 
-/// A house in a storm, and what is known of it from what its clients were told.
+/// Clients, providers and faults in random order, with an account of everything that the clients were sent.
 private struct ControlStorm {
     private let house: HubHarness
     private var random: SeededGenerator
@@ -42,7 +42,7 @@ private struct ControlStorm {
     private var providers: [(client: HubHarness.Client, kind: String, asked: [Asked])] = []
     private var watcher: HubHarness.Client
     private var rows: [String: (rev: Int64, body: JSON)] = [:]
-    /// What each account's tap of an id was answered with first.
+    /// The first reply to each account's tap of an id.
     private var answers: [String: String] = [:]
     private var nextID = 0
     private var newestAsked: [String: Int64] = [:]
@@ -103,7 +103,7 @@ private struct ControlStorm {
         settle()
     }
 
-    /// Lets everything end, and compares what the watcher knows with what is.
+    /// Lets everything end, and compares the rows of the watcher with the state.
     mutating func finish() throws {
         house.isFull = false
         house.advance(by: .seconds(2))
@@ -119,7 +119,7 @@ private struct ControlStorm {
         _ = try house.recovered()
     }
 
-    // MARK: What people do
+    // MARK: People
 
     private mutating func tap() {
         guard let key = Self.toggles.randomElement(using: &random) else { return }
@@ -178,7 +178,7 @@ private struct ControlStorm {
         house.send("SUB *", from: screens[number])
     }
 
-    // MARK: What providers do
+    // MARK: Providers
 
     private mutating func serve() {
         guard providers.count < 6,
@@ -237,12 +237,12 @@ private struct ControlStorm {
         fault("the old \(line) changed \(asked.key)")
     }
 
-    // MARK: What happens to the daemon
+    // MARK: Faults of the daemon
 
     private mutating func restart() throws {
         house.isFull = false
         restartCount += 1
-        // Sometimes it dies with a batch on its way to the disk: nobody was told of it.
+        // Sometimes it crashes with a batch on its way to the disk, which no client has heard of.
         if Bool.random(using: &random), let screen = screens.randomElement(using: &random) {
             house.post("SET porch-light/a value=on eid=lost-\(restartCount)", from: screen)
             _ = house.hub.decide(at: house.now)
@@ -256,7 +256,7 @@ private struct ControlStorm {
         connectAll()
     }
 
-    // MARK: What is told
+    // MARK: Lines
 
     private mutating func settle() {
         for index in providers.indices { take(house.lines(of: providers[index].client), by: index) }
@@ -309,7 +309,7 @@ private struct ControlStorm {
         }
     }
 
-    /// What holds of every row of a control, on whatever screen.
+    /// Checks the row of a control on any screen.
     private mutating func check(_ line: String) {
         guard line.contains(#""control":"toggle""#), let body = try? HubHarness.tail(line) else { return }
         if body["phase"] != "pending", body["shown"] != body["value"] || body["wanted"] != nil {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Hub
 
-/// What the hub knows by key.
+/// The table of entities by key.
 struct EntityTableTests {
     private static func key(_ number: Int) throws -> Key { try #require(Key("order/\(number)")) }
 
@@ -36,7 +36,7 @@ struct EntityTableTests {
         #expect(table.index(of: try Self.key(count)) == nil)
     }
 
-    @Test func `what a snapshot shares stays as it was, whatever becomes of the table`() throws {
+    @Test func `the part that a snapshot shares stays unchanged, whatever happens to the table`() throws {
         var table = try Self.table(300)
         let copy = table.withoutLookup
         for index in Array(table.indices) where index.rawValue % 3 != 0 {

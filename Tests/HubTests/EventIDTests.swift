@@ -15,7 +15,7 @@ struct EventIDTests {
         house.isFull = false
         house.advance(by: .seconds(2))
         #expect(house.send(Self.update(1), from: shop).last?.contains("verdict=duplicate") == true)
-        // And then one is, with what made it necessary.
+        // Then one id is forgotten, with the event that made it necessary.
         house.send(Self.update(5), from: shop)
         #expect(house.send(Self.update(1), from: shop).last?.contains("verdict=applied") == true)
         #expect(try house.recovered().stateHash == house.hub.stateHash)
@@ -102,5 +102,37 @@ struct EventIDTests {
 
     private static func idCount(_ house: HubHarness, _ client: HubHarness.Client) throws -> Int64 {
         try #require(HubHarness.tail(house.send("STATS", from: client).last)["eventIDs"]?.integer)
+    }
+
+    @Test func `the same event id takes effect once, and another event with it is refused`() throws {
+        let house = try HubHarness()
+        let shop = house.connect()
+        let first = house.send("EVT coffee-order/1 type=start src=pos eid=e1", from: shop)
+        let rev = try #require(first.first?.split(separator: " ").first { $0.hasPrefix("rev=") })
+        #expect(
+            house.send("EVT coffee-order/1 type=start src=pos eid=e1", from: shop).first?.contains(
+                "verdict=duplicate \(rev) state=placed") == true)
+        #expect(
+            house.send("EVT coffee-order/1 type=confirm src=pos eid=e1", from: shop).first?.contains(
+                "code=dup_mismatch") == true)
+        #expect(
+            house.send("EVT coffee-order/1 type=confirm src=till eid=e1", from: shop).first?.contains("verdict=applied")
+                == true)
+    }
+
+    @Test func `an event id is known for seven days and no longer`() throws {
+        let house = try HubHarness()
+        let shop = house.connect()
+        func post(_ eid: String) -> String? {
+            house.send("EVT coffee-order/1 type=start src=p eid=\(eid)", from: shop).last
+        }
+        #expect(post("a")?.contains("verdict=applied") == true)
+        house.advance(by: .days(7))
+        #expect(post("b")?.hasPrefix("OK verdict=") == true)
+        #expect(post("a")?.contains("verdict=duplicate rev=3") == true)
+        house.advance(by: .seconds(1))
+        #expect(post("c")?.hasPrefix("OK verdict=") == true)
+        #expect(post("a")?.contains("verdict=duplicate") == false)
+        #expect(post("b")?.contains("verdict=duplicate") == true)
     }
 }

@@ -22,7 +22,7 @@ struct HashIndexTests {
         }
     }
 
-    @Test func `an index finds what a dictionary finds`() {
+    @Test func `an index finds the same as a dictionary`() {
         var names = Names()
         var model: [String: Int] = [:]
         for number in 0..<5_000 {
@@ -52,7 +52,7 @@ struct HashIndexTests {
             // Each in a place of its own, all in one row, two rows that meet, and a row that goes on at the front.
             [0, 2, 4, 6, 7], [3, 3, 3, 3, 3], [2, 2, 3, 2, 3], [6, 7, 6, 7, 0], [7, 7, 7, 1, 0],
         ] as [[UInt64]])
-    func `what is removed leaves no hole`(places: [UInt64]) {
+    func `a removed entry leaves no hole`(places: [UInt64]) {
         // Equal lower bits, and other upper ones, which an index does not keep.
         let hashes = places.enumerated().map { $1 | UInt64($0 + 1) << 32 }
         for removed in places.indices {

@@ -2,7 +2,7 @@ import Hub
 import TelltaleModel
 import Testing
 
-/// `HISTORY`: whole, in order, in bounded memory, and everybody's own.
+/// `HISTORY`: complete, in order, in bounded memory, and limited to the account's own activities.
 struct HistoryTests {
     @Test("A history is told from its first record on", arguments: [1, 255, 256, 257, 512, 600])
     func whole(count: Int) throws {
@@ -30,7 +30,7 @@ struct HistoryTests {
         house.flush()
         let requests = house.hub.takeHistoryRequests()
         #expect(requests.count == 1)
-        // Nothing of what is read for one who has gone stays anywhere.
+        // A piece that was read for a session that has gone is dropped.
         house.hub.disconnected(shop.id)
         house.hub.historyRead(.success([]), for: try #require(requests.first))
         #expect(house.hub.takeHistoryRequests().isEmpty)
@@ -70,7 +70,7 @@ struct HistoryTests {
         #expect(house.lines(of: screen).last?.hasPrefix("OK id=h count=") == true)
     }
 
-    @Test func `what a sender calls by our names does not stand for ours`() throws {
+    @Test func `a source that has the name of the hub's own source is not taken for the hub`() throws {
         let house = try HubHarness()
         let shop = house.connect()
         house.send(
@@ -84,7 +84,7 @@ struct HistoryTests {
         #expect(tail["eid"] == nil && tail["ver"] == nil)
     }
 
-    @Test func `what happened to other people's activities under a key is theirs`() throws {
+    @Test func `a history does not contain other accounts' activities under the same key`() throws {
         let house = try HubHarness()
         let (shop, alice) = (house.connect(), house.connect())
         house.send("HELLO account=alice", from: alice)
@@ -114,7 +114,9 @@ struct HistoryTests {
         #expect(try house.recovered().stateHash == house.hub.stateHash)
     }
 
-    @Test("What is pruned while a history is told leaves no hole in it", arguments: 0...6, [1, 200, 300, 556, 600])
+    @Test(
+        "Records that are pruned while a history is sent leave no hole in it", arguments: 0...6,
+        [1, 200, 300, 556, 600])
     func pruned(pieces: Int, count: Int64) throws {
         let house = try HubHarness()
         let shop = house.connect()

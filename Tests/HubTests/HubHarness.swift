@@ -111,7 +111,7 @@ final class HubHarness {
         while readHistory() {}
     }
 
-    /// What the log was told of faults in machines since the last call.
+    /// Faults of machines that the log was told since the last call.
     func takeReports() -> [String] {
         defer { reports = [] }
         return reports
@@ -194,7 +194,7 @@ final class HubHarness {
         turn()
     }
 
-    /// What has arrived since the last call.
+    /// The lines that have arrived since the last call.
     func lines(of client: Client) -> [String] {
         let text = String(decoding: client.bytes, as: UTF8.self)
         client.bytes = []

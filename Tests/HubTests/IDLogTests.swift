@@ -3,7 +3,7 @@ import Testing
 
 @testable import Hub
 
-/// What event ids are kept in.
+/// The storage of event ids.
 struct IDLogTests {
     private static func item(_ number: Int) -> IDLog.Item {
         IDLog.Item(
@@ -19,7 +19,7 @@ struct IDLogTests {
 
     /// From the beginning, and from where the numbers that an index holds begin again.
     @Test(arguments: [0, 1 << 32 - 2_000, 7 << 32 - 1])
-    func `a log gives what came, in order, whatever was forgotten at either end`(first: Int) {
+    func `a log returns the entries in order, whatever was forgotten at either end`(first: Int) {
         var log = IDLog(firstNumber: first)
         var model: [Int] = []
         var next = first
@@ -33,7 +33,7 @@ struct IDLogTests {
                 model.append(next)
                 next += 1
             case 6:
-                // What is taken back was never there: its number comes again.
+                // An entry that is taken back gives its number to the next one.
                 let last = model.popLast()
                 if let last { next = last }
                 let popped = log.popLast()

@@ -3,7 +3,7 @@ import Testing
 @testable import Hub
 
 struct InternerTests {
-    @Test func `a name keeps its number as long as somebody holds it`() {
+    @Test func `a name keeps its number as long as it is referenced`() {
         var interner = Interner()
         let (first, second) = (interner.retain("a"), interner.retain("b"))
         #expect(interner.retain("a") == first)

@@ -23,14 +23,14 @@ struct KindVersionTests {
         let rev = try #require(HubHarness.attribute("rev", of: deletion))
         #expect(try #require(Int64(rev)) > #require(Int64(shown)))
         #expect(house.send("DONE op=\(operation) value=on", from: lamp) == ["OK verdict=ignored"])
-        // What changed last before that is forgotten later, and must not make its end look told.
+        // The activity that changed last before that is pruned later, and must not make this end look reported.
         house.advance(by: .days(8))
         #expect(house.hub.entityCount == 0)
         let resumed = house.send("SUB porch-light/* from=\(cursor)", from: house.connect())
         #expect(resumed.contains { $0.hasPrefix("RESET ") && $0.hasSuffix(" why=expired") })
     }
 
-    @Test func `what begins again under a dismissed key is not forgotten with what was dismissed`() throws {
+    @Test func `an activity that begins again under a dismissed key is not pruned with the dismissed one`() throws {
         let house = try HubHarness()
         let shop = house.connect()
         house.send("EVT coffee-order/1 type=start for=alice", from: shop)
@@ -46,7 +46,7 @@ struct KindVersionTests {
         house.advance(by: .hours(9))
         let dismissed = house.send("GET coffee-order/1", from: shop).last
         #expect(dismissed?.contains(#""lifecycle":"dismissed""#) == true)
-        // What is said of it meanwhile keeps it no longer.
+        // A later event of the dismissed activity does not keep it longer.
         house.advance(by: .days(6))
         #expect(house.send("EVT coffee-order/1 type=confirm", from: shop).last?.contains("ignored") == true)
         house.advance(by: .days(1))
@@ -106,7 +106,7 @@ struct KindVersionTests {
     }
 }
 
-/// What machines do wrong is counted, and told for the log.
+/// Faults of machines are counted and logged.
 struct MachineFaultTests {
     private static let circling = """
         {"kind":"circle","type":"activity","version":1,"app":"com.example.circle","title":"Circle",
@@ -147,7 +147,7 @@ struct MachineFaultTests {
            "c":{"after":{"0s":{"target":"b","guard":"content.on"}},"on":{"out":"a"}}}}}
         """
 
-    @Test func `timers of no time in a circle are refused after a hundred, and nobody waits for them`() throws {
+    @Test func `timers of no time in a circle are refused after a hundred, and delay no request`() throws {
         let house = try HubHarness(kinds: [Self.timers])
         let client = house.connect()
         house.send(#"EVT timers/1 type=start {"content-state":{"on":true}}"#, from: client)
@@ -194,12 +194,12 @@ struct MachineFaultTests {
         #expect(house.takeReports().contains { $0.contains("machine.on.guarded") })
         #expect(house.send("STATS", from: client).contains { $0.contains(#""guardErrors":1"#) })
 
-        // Figures are since the start: what a recovery replays is told already.
+        // Figures count from the start of the process: a recovery repeats no fault in the log.
         try house.restart(kinds: [Self.circling])
         #expect(house.send("STATS", from: house.connect()).contains { $0.contains(#""guardErrors":0"#) })
     }
 
-    @Test func `what a recovery repeats is not told again`() throws {
+    @Test func `a fault that a recovery repeats is not logged again`() throws {
         let house = try HubHarness(kinds: [Self.circling])
         let client = house.connect()
         house.send("EVT circle/1 type=start", from: client)

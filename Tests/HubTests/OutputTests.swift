@@ -3,9 +3,9 @@ import Testing
 
 @testable import Hub
 
-/// In which order sessions are written to, and what the shell is told with their bytes.
+/// The order in which sessions are written to, and the bytes of their replies and rows.
 struct OutputTests {
-    @Test func `those who are due more than one write takes are served by turns`() throws {
+    @Test func `sessions with more output than one write takes are served by turns`() throws {
         var configuration = HubConfiguration()
         configuration.limits.bytesPerFlush = 400
         let house = try HubHarness(configuration: configuration)
@@ -33,7 +33,7 @@ struct OutputTests {
         #expect(zip(order, order.dropFirst()).allSatisfy { $0 != $1 })
     }
 
-    @Test func `who comes after one that was never written to is written to, and once`() throws {
+    @Test func `a session in the place of one that was never written to is written to once`() throws {
         let house = try HubHarness()
         let gone = house.hub.connected(at: house.now)
         house.hub.disconnected(gone)
@@ -45,7 +45,7 @@ struct OutputTests {
         #expect(house.hub.nextReady() == next && house.hub.nextReady() == nil)
     }
 
-    @Test func `what is asked behind a list that still goes on is no older than the list`() throws {
+    @Test func `a reply behind a list that is still being sent is no older than the list`() throws {
         var configuration = HubConfiguration()
         configuration.limits.bytesPerFlush = 1_000
         let house = try HubHarness(configuration: configuration)
@@ -67,7 +67,8 @@ struct OutputTests {
         #expect(lines.suffix(2).map { $0.prefix(7) } == ["OK id=g", "OK id=o"])
     }
 
-    @Test("Who asks is whoever asked it, in one batch as in two", arguments: [false, true])
+    @Test(
+        "A request is answered for the account that its session had, in one batch as in two", arguments: [false, true])
     func introduced(inOneBatch: Bool) throws {
         let house = try HubHarness()
         let (shop, client) = (house.connect(), house.connect())
@@ -82,7 +83,7 @@ struct OutputTests {
         #expect(replies[2].hasPrefix("ERR id=3 code=unknown_key"))
     }
 
-    @Test func `what comes in one piece is taken up to the limit of requests, and the rest in its turn`() throws {
+    @Test func `requests in one piece are taken up to the limit, and the rest in its turn`() throws {
         var configuration = HubConfiguration()
         configuration.limits.requestsInFlight = 8
         let house = try HubHarness(configuration: configuration)
@@ -92,7 +93,7 @@ struct OutputTests {
         #expect(house.hub.sessions.requestCount == 8)
         let wantsMore = house.hub.wantsInput(client.id)
         #expect(!wantsMore)
-        // More than was asked for: it comes behind what waits.
+        // One piece more than the limit: it comes behind the waiting requests.
         house.post("pe=start id=e", from: client)
         house.hub.inputEnded(client.id)
         house.turn()
@@ -104,20 +105,7 @@ struct OutputTests {
         #expect(wantsInput)
     }
 
-    @Test func `who is sent away with much unanswered leaves nothing to decide`() throws {
-        let house = try HubHarness()
-        let (greedy, other) = (house.connect(), house.connect())
-        for number in 0..<300 { house.send("EVT coffee-order/\(number) type=start", from: other) }
-        for _ in 0..<40 { house.post("SUB *", from: greedy) }
-        house.post("HELLO account=alice", from: greedy)
-        house.commit()
-        house.hub.drain(wait: 1...2)
-        for _ in 0..<50 where house.hub.hasWork(at: house.now) { house.commit() }
-        let isBusy = house.hub.hasWork(at: house.now)
-        #expect(!isBusy)
-    }
-
-    @Test func `who asks to look through everything again and again holds up nobody else`() throws {
+    @Test func `a session that asks for everything again and again delays no other session`() throws {
         let house = try HubHarness()
         let (greedy, other) = (house.connect(), house.connect())
         for number in 0..<300 { house.send("EVT coffee-order/\(number) type=start", from: other) }
@@ -135,28 +123,7 @@ struct OutputTests {
         #expect(answers == (1...100).flatMap { ["s\($0)", "u\($0)"] } + ["h"])
     }
 
-    @Test func `a sign of life stands before the rows that leave with it`() throws {
-        let (house, shop, screen) = try followed()
-        house.time = house.time + Milliseconds(20_000)
-        house.post("EVT coffee-order/1 type=confirm", from: shop)
-        _ = house.hub.decide(at: house.now)
-        house.hub.committed(at: house.now)
-        house.hub.sessionDeadlineReached(at: house.now)
-        house.flush()
-        let verbs = house.lines(of: screen).compactMap { $0.split(separator: " ").first }
-        #expect(verbs == ["MARK", "UPD"])
-    }
-
-    @Test func `no sign of life comes after a BYE`() throws {
-        let (house, _, screen) = try followed()
-        house.time = house.time + Milliseconds(20_000)
-        house.hub.sessionDeadlineReached(at: house.now)
-        house.hub.drain(wait: 100...200)
-        house.flush()
-        #expect(house.lines(of: screen) == ["BYE code=shutting_down wait=100-200"])
-    }
-
-    @Test func `what a second HELLO does not name stays as it was`() throws {
+    @Test func `the parts that a second HELLO does not name stay unchanged`() throws {
         let house = try HubHarness()
         let (shop, client) = (house.connect(), house.connect())
         house.send("EVT coffee-order/1 type=start for=alice", from: shop)
@@ -169,14 +136,7 @@ struct OutputTests {
         }
     }
 
-    @Test("A heartbeat is what can be kept", arguments: [(1, 100), (99, 100), (100, 100), (86_400_000, 300_000)])
-    func heartbeat(asked: Int, granted: Int) throws {
-        let house = try HubHarness()
-        let client = house.connect()
-        #expect(house.send("HELLO hb=\(asked)", from: client).last?.contains(" hb=\(granted)") == true)
-    }
-
-    @Test func `who only looks is not alerted`() throws {
+    @Test func `a reader without a subscription gets no alert`() throws {
         let house = try HubHarness()
         let (shop, car) = (house.connect(), house.connect())
         for event in ["start", "confirm", "brew"] { house.send("EVT coffee-order/1 type=\(event)", from: shop) }
@@ -189,68 +149,7 @@ struct OutputTests {
         }
     }
 
-    @Test func `a cursor is told when it advanced, and not before the resume is complete`() throws {
-        let house = try HubHarness()
-        let (shop, first) = (house.connect(), house.connect(as: "alice"))
-        for number in 1...3 { house.send("EVT coffee-order/\(number) type=start for=alice", from: shop) }
-        let cursor = try house.cursor(of: "SUB coffee-order/* view=watch", from: first)
-        // A row that comes again without a commit brings nothing that could be resumed from.
-        let turned = house.send("TRAIT wrist=down", from: first).filter { $0.hasPrefix("UPD ") }
-        #expect(turned.count == 3 && turned.allSatisfy { !$0.contains(" cur=") })
-        house.send("EVT coffee-order/1 type=confirm", from: shop)
-        #expect(house.lines(of: first).last?.contains(" cur=") == true)
-        house.send("EVT coffee-order/2 type=confirm", from: shop)
-        let resumed = house.send("SUB coffee-order/* view=watch from=\(cursor)", from: house.connect(as: "alice"))
-        let rows = resumed.filter { $0.hasPrefix("UPD ") }
-        #expect(rows.count == 3 && rows.allSatisfy { !$0.contains(" cur=") })
-        #expect(resumed.last?.hasPrefix("LIVE ") == true)
-    }
-
-    @Test func `a sign of life brings the cursors that others' changes have advanced`() throws {
-        let (house, shop, screen) = try followed()
-        house.send("EVT coffee-order/2 type=start", from: shop)
-        house.advance(by: .seconds(20))
-        let told = house.lines(of: screen)
-        #expect(told.count == 1)
-        #expect(told.first?.hasPrefix("MARK now=\(house.time.milliseconds) sub=1 cur=") == true)
-        // There is nothing new to say of it.
-        house.advance(by: .seconds(20))
-        #expect(house.lines(of: screen) == ["MARK now=\(house.time.milliseconds)"])
-    }
-
-    @Test func `who has shut its side is sent what it asked for, then nothing more is kept open for it`() throws {
-        let (house, shop, screen) = try followed()
-        let asking = house.connect()
-        house.post("GET coffee-order/1\nHISTORY coffee-order/1", from: asking)
-        for client in [asking, screen] { house.hub.inputEnded(client.id) }
-        house.commit()
-        house.flush()
-        // The journal has not been asked yet.
-        #expect(!asking.isFinished)
-        house.turn()
-        #expect(house.lines(of: asking).last == "OK count=1")
-        #expect(asking.isFinished)
-        #expect(house.lines(of: screen).map { $0.hasPrefix("MARK ") } == [true])
-        house.send("EVT coffee-order/1 type=confirm", from: shop)
-        #expect(house.lines(of: screen).count == 1 && !screen.isFinished)
-        // One that says goodbye behind a history waits for that too.
-        let leaving = house.connect()
-        house.post("HISTORY coffee-order/1\nBYE", from: leaving)
-        house.commit()
-        house.flush()
-        #expect(!leaving.isFinished)
-        house.turn()
-        #expect(house.lines(of: leaving).last == "OK count=2" && leaving.isFinished)
-    }
-
-    @Test func `who is sent away is told so once`() throws {
-        let (house, _, screen) = try followed()
-        for _ in 0..<2 { house.hub.drain(wait: 100...200) }
-        house.flush()
-        #expect(house.lines(of: screen) == ["BYE code=shutting_down wait=100-200"])
-    }
-
-    @Test func `a list holds what its pattern names`() throws {
+    @Test func `a list has the keys that its pattern names`() throws {
         let house = try HubHarness(kinds: HubHarness.kindsOfSurfaces)
         let client = house.connect()
         for key in ["errand/1", "errand/2", "taxi/1"] { house.send("EVT \(key) type=start", from: client) }
@@ -285,7 +184,7 @@ struct OutputTests {
         #expect(lines == 21 && writes > 2 && last.hasSuffix("OK count=20\n"))
     }
 
-    @Test func `what others are sent too is not copied, but behind a reply`() throws {
+    @Test func `shared rows are not copied, except behind a reply`() throws {
         let house = try HubHarness()
         let (shop, screens) = (house.connect(), (0..<4).map { _ in house.connect() })
         for number in 1...3 { house.send("EVT coffee-order/\(number) type=start", from: shop) }
@@ -318,18 +217,6 @@ struct OutputTests {
         #expect(told[2].bytes.suffix(rows.utf8.count) == told[0].bytes[...])
     }
 
-    @Test func `what was gone before the snapshot was sent is not told to be gone`() throws {
-        let house = try HubHarness()
-        let (shop, screen) = (house.connect(), house.connect())
-        for number in 1...2 { house.send("EVT coffee-order/\(number) type=start", from: shop) }
-        house.hub.becameBlocked(screen.id, at: house.now)
-        house.send("SUB * view=full", from: screen)
-        house.send(#"EVT coffee-order/1 type=end {"dismissal-date":1}"#, from: shop)
-        house.hub.becameWritable(screen.id)
-        house.turn()
-        #expect(house.lines(of: screen).compactMap { $0.split(separator: " ").first } == ["OK", "SNAP", "LIVE"])
-    }
-
     @Test func `a clock that is put back takes no time with it`() throws {
         let house = try HubHarness(kinds: [HubHarness.coffee, HubHarness.porchLight()])
         let shop = house.connect()
@@ -347,14 +234,5 @@ struct OutputTests {
         var bytes: [UInt8] = []
         _ = house.hub.appendOutput(for: late, at: house.now, to: &bytes)
         #expect(String(decoding: bytes, as: UTF8.self).contains(" now=\(time.milliseconds) "))
-    }
-
-    /// An order, and a screen that is up to date with it.
-    private func followed() throws -> (HubHarness, shop: HubHarness.Client, screen: HubHarness.Client) {
-        let house = try HubHarness()
-        let (shop, screen) = (house.connect(), house.connect())
-        house.send("EVT coffee-order/1 type=start", from: shop)
-        house.send("SUB coffee-order/1 view=full", from: screen)
-        return (house, shop, screen)
     }
 }

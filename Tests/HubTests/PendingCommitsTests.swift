@@ -23,7 +23,7 @@ struct PendingCommitsTests {
         #expect(PendingCommits(first: first) == nil)
     }
 
-    @Test func `what there is no room to count here, the backlog counts on`() throws {
+    @Test func `commits beyond the room of this counter are counted by the backlog`() throws {
         let house = try HubHarness(kinds: HubHarness.kindsOfSurfaces)
         let (shop, screens) = (house.connect(), [house.connect(), house.connect()])
         house.send("EVT errand/1 type=start", from: shop)

@@ -5,7 +5,7 @@ import Testing
 
 /// Nothing that is decided depends on it, so that every other test passes without it.
 struct PrefetchHintTests {
-    @Test func `what is known of a waiting request stands beside it`() throws {
+    @Test func `the hint of a waiting request stands beside it`() throws {
         let house = try HubHarness()
         let shop = house.connect()
         house.post("EVT coffee-order/1 type=start", from: shop)
@@ -23,7 +23,7 @@ struct PrefetchHintTests {
         #expect(house.lines(of: shop).count(where: { $0.hasPrefix("OK verdict=applied ") }) == 3)
     }
 
-    @Test func `what stands behind a key is found before its event is decided`() throws {
+    @Test func `the entity of a key is found before its event is decided`() throws {
         let house = try HubHarness()
         let shop = house.connect()
         house.send("EVT coffee-order/1 type=start", from: shop)
@@ -33,7 +33,7 @@ struct PrefetchHintTests {
         let session = try #require(house.hub.sessions[shop.id])
         for (number, order) in orders.enumerated() {
             house.hub.store.prefetch(for: session)
-            // As far ahead as that; those before were never so far behind.
+            // As far ahead as the limit; earlier requests were never so far behind.
             if number >= 3 {
                 let key = try #require(Key("coffee-order/\(order)"))
                 #expect(session.prefetchHints.first?.entity == house.hub.store.entities.index(of: key))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Hub
 
-/// What is one account's is not told to another, not even that it is there.
+/// One account's activities are invisible to the others, including the fact that they exist.
 struct PrivacyTests {
     @Test("A resume says nothing of other people's activities", arguments: ["full", "phone", "watch"])
     func resume(view: String) throws {
@@ -42,7 +42,7 @@ struct PrivacyTests {
         }
     }
 
-    @Test func `what one batch tells two accounts of one key goes to each its own`() throws {
+    @Test func `one batch with the activities of two accounts under one key sends each account its own`() throws {
         let house = try HubHarness()
         let (shop, alice, bob) = (house.connect(), house.connect(as: "alice"), house.connect(as: "bob"))
         house.send("SUB * view=carplay", from: alice)
@@ -69,7 +69,9 @@ struct PrivacyTests {
         #expect(try HubHarness.tail(moved) == HubHarness.tail(fresh))
     }
 
-    @Test func `what leaves at once alerts those whose it was, but not who swiped it away nor whose the key is next`()
+    @Test
+    func
+        `an activity that is removed at once alerts its accounts, except the one that dismissed it and the key's next owner`()
         throws
     {
         let house = try HubHarness(kinds: HubHarness.kindsOfSurfaces)
@@ -137,7 +139,7 @@ struct PrivacyTests {
         #expect(house.records.count == records)
     }
 
-    @Test("A list holds what its account may see", arguments: ["full", "watch"])
+    @Test("A list has only activities that its account may see", arguments: ["full", "watch"])
     func list(view: String) throws {
         let house = try HubHarness(kinds: HubHarness.kindsOfSurfaces)
         let (shop, alice) = (house.connect(), house.connect(as: "alice"))
@@ -152,7 +154,7 @@ struct PrivacyTests {
         #expect(house.send("LIST * view=\(view)", from: shop).last == "OK count=4")
     }
 
-    @Test func `nobody has seen an alert that is yet to come`() throws {
+    @Test func `an alert of a scheduled activity does not count as seen`() throws {
         let house = try HubHarness(kinds: HubHarness.kindsOfSurfaces)
         let (shop, phone, watch) = (house.connect(), house.connect(), house.connect())
         for device in [phone, watch] { house.send("HELLO account=alice surface=phone", from: device) }

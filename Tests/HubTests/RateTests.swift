@@ -1,7 +1,9 @@
-import Hub
+import HeapModule
 import TelltaleModel
 import TestSupport
 import Testing
+
+@testable import Hub
 
 struct RateTests {
     @Test("At most so many lines a second for each key", arguments: [1, 3, 7, 600, 1_000, 5_000])
@@ -53,7 +55,7 @@ struct RateTests {
             read()
             if 300..<500 ~= number { #expect(house.lines(of: screen).isEmpty) }
         }
-        // From here on nothing happens but what the hub asks to be woken for.
+        // From here on only the deadlines that the hub asked for pass.
         let end = house.time + Milliseconds(600)
         while let next = house.hub.nextSessionDeadline, next.milliseconds <= end.milliseconds {
             house.time = Timestamp(milliseconds: next.milliseconds)
@@ -62,5 +64,46 @@ struct RateTests {
         }
         #expect(shown == wanted)
         #expect(cursor.contains(":\(house.records.count):"))
+    }
+
+    @Test func `of several keys that a rate holds back each comes when its own second is over`() throws {
+        let house = try HubHarness()
+        let (shop, screen) = (house.connect(), house.connect())
+        house.send("SUB coffee-order/* rate=1", from: screen)
+        house.send("EVT coffee-order/1 type=start", from: shop)
+        house.advance(by: Milliseconds(500))
+        house.send("EVT coffee-order/2 type=start", from: shop)
+        house.send("EVT coffee-order/1 type=confirm", from: shop)
+        house.send("EVT coffee-order/2 type=confirm", from: shop)
+        _ = house.lines(of: screen)
+        house.advance(by: Milliseconds(500))
+        #expect(house.lines(of: screen).map { $0.prefix(28) } == ["UPD sub=1 key=coffee-order/1"])
+        let next = house.hub.nextSessionDeadline
+        #expect(next == house.now.monotonic + Milliseconds(500))
+        house.advance(by: Milliseconds(500))
+        #expect(house.lines(of: screen).map { $0.prefix(28) } == ["UPD sub=1 key=coffee-order/2"])
+    }
+
+    @Test func `rates leave no more moments at which to look at a session than about one for each`() throws {
+        let house = try HubHarness.withHeartbeat(20_000)
+        let shop = house.connect()
+        for key in 1...3 { house.send("EVT coffee-order/\(key) type=start", from: shop) }
+        var screens = (1...10).map { _ in house.connect() }
+        for (number, screen) in screens.enumerated() {
+            house.send("HELLO client=nc hb=3600000", from: screen)
+            house.send("SUB coffee-order/* view=full rate=\(5 + number)", from: screen)
+        }
+        for number in 1...1_000 {
+            let key = "coffee-order/\(1 + number % 3)"
+            house.send(#"EVT \#(key) type=update {"content-state":{"n":\#(number)}}"#, from: shop)
+            house.advance(by: Milliseconds(Int64(20 + number % 17)))
+            if number == 500 { for _ in 0..<5 { house.disconnect(screens.removeFirst()) } }
+            try #require(house.hub.sessions.deadlineEntryCount <= 2 * 11 + 65)
+        }
+        house.advance(by: Milliseconds(1_000))
+        for screen in screens { #expect(house.lines(of: screen).contains { $0.hasPrefix("UPD ") }) }
+        // No heartbeat was lost with the removed deadlines.
+        house.advance(by: Milliseconds(3_600_000))
+        for screen in screens { #expect(house.lines(of: screen).first?.hasPrefix("MARK ") == true) }
     }
 }

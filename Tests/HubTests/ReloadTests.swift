@@ -27,7 +27,7 @@ struct ReloadTests {
         #expect(again.lastRecordSequence == house.hub.lastRecordSequence)
     }
 
-    @Test func `while a reload cannot be written, whoever only asks is answered`() throws {
+    @Test func `while a reload cannot be written, requests without a record are answered`() throws {
         let instances = (0..<2_000).map { "\"i\($0)\"" }.joined(separator: ",")
         func light(_ version: Int) throws -> Kind {
             try HubHarness.kind(HubHarness.porchLight(version: version, "\"instances\":[\(instances)]"))
@@ -42,7 +42,7 @@ struct ReloadTests {
         for _ in 0..<6 { #expect(house.send("PING", from: client) == ["PONG"]) }
     }
 
-    @Test func `settings that are those in force already are not journaled again`() throws {
+    @Test func `settings that are in force already are not journaled again`() throws {
         let house = try HubHarness(kinds: [HubHarness.coffee])
         let count = house.records.count
         try house.hub.adopt(HubConfiguration().decisions)

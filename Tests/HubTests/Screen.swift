@@ -25,9 +25,9 @@ struct ServerText {
     var rev: Int64 { attributes["rev"].flatMap { Int64($0) } ?? 0 }
 }
 
-/// A device that draws what it is told: it connects, follows, keeps the rows it has, and resumes after a break.
+/// A device that draws its rows: it connects, follows, keeps the rows it has, and resumes after a break.
 ///
-/// It holds the server to what no device must ever see; `faults` says what it saw.
+/// It checks every line against the rules that hold for every device, and collects violations in `faults`.
 final class Screen {
     struct Row {
         var rev: Int64
@@ -59,7 +59,7 @@ final class Screen {
         self.house = house
     }
 
-    /// Connects, tells who and how it is, and follows; resumes where it has a cursor.
+    /// Connects, sends its account and situation, and follows everything; resumes if it has a cursor.
     @discardableResult
     func connect(fresh: Bool = false) throws -> Screen {
         let client = house.connect()
@@ -84,7 +84,7 @@ final class Screen {
         client = nil
     }
 
-    /// The connection broke without anybody's doing: the server is gone.
+    /// The server is gone, and with it the connection.
     func lose() { client = nil }
 
     func say(_ line: String) throws {
@@ -99,7 +99,7 @@ final class Screen {
         try say("TRAIT \(name)=\(value)")
     }
 
-    /// Takes in what has arrived.
+    /// Reads the lines that have arrived.
     func look() throws {
         guard let client else { return }
         for line in house.lines(of: client) { try take(try ServerText(line)) }
@@ -147,7 +147,7 @@ final class Screen {
         rows[key] = Row(rev: line.rev, body: body)
     }
 
-    /// What it shows, at rest, sorted: two devices of one person in one situation show the same.
+    /// Its rows at rest, sorted: two devices of one account in one situation have the same.
     var picture: [String] {
         rows.map { "\($0.key) \($0.value.rev) \(Self.atRest($0.value.body))" }.sorted()
     }
@@ -156,7 +156,7 @@ final class Screen {
     func order(of key: String) -> Int64? { rows[key]?.body["order"]?.integer }
     subscript(key: String) -> JSON? { rows[key]?.body }
 
-    /// Without what belongs to the moment of an alert.
+    /// The row without the views of an alert.
     static func atRest(_ body: JSON) -> JSON {
         guard let object = body.object else { return body }
         var rest = JSONObject()
@@ -194,5 +194,25 @@ extension HubHarness {
     @discardableResult
     func event(_ key: String, _ words: String, from client: Client) throws -> ServerText {
         try ServerText(try #require(send("EVT \(key) \(words)", from: client).last))
+    }
+}
+
+/// Tests of the devices of an account, through the hub.
+protocol SurfaceSuite {
+    var house: HubHarness { get }
+}
+
+extension SurfaceSuite {
+    /// A connected device.
+    func screen(_ surface: String, _ account: String? = "alice") throws -> Screen {
+        try Screen(surface, account: account, in: house).connect()
+    }
+
+    /// Reads the lines that have arrived at each device, and expects no faults.
+    func look(_ screens: Screen...) throws {
+        for screen in screens {
+            try screen.look()
+            #expect(screen.faults == [])
+        }
     }
 }

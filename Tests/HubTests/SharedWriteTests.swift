@@ -5,7 +5,9 @@ import Testing
 
 /// Most subscribers of a key are sent the very same bytes, which are made once.
 struct SharedWriteTests {
-    @Test func `who follows the same in the same way is sent the same line, and nobody else's`() throws {
+    @Test func `followers of the same key in the same view get the same line, and no session gets another one's`()
+        throws
+    {
         let house = try HubHarness()
         let shop = house.connect()
         let (first, second, full, late) = (house.connect(), house.connect(), house.connect(), house.connect())
@@ -24,7 +26,7 @@ struct SharedWriteTests {
     }
 
     /// The same of keys and not of a kind: these share the rows of single changes, and the others whole writes.
-    @Test func `who follows a key under another number, or in another view, is sent a line of its own`() throws {
+    @Test func `a follower under another number, or in another view, gets a line of its own`() throws {
         let house = try HubHarness()
         let shop = house.connect()
         let numbers = [0, 0, 1, 1, 2, 3, 4, 5]
@@ -56,7 +58,7 @@ struct SharedWriteTests {
         }
     }
 
-    @Test func `each of those who follow a key is told how many commits it lacks`() throws {
+    @Test func `each follower of a key gets the number of commits that it lacks`() throws {
         let house = try HubHarness()
         let (shop, screens) = (house.connect(), (0..<6).map { _ in house.connect() })
         for screen in screens { house.send("SUB coffee-order/1 view=watch", from: screen) }
@@ -107,7 +109,7 @@ struct SharedWriteTests {
         #expect(house.lines(of: watch).map { $0.contains(#""order":1"#) } == [true])
     }
 
-    @Test func `who was sent what another was sent has been told its cursor`() throws {
+    @Test func `a follower that was sent a shared row has been sent its cursor`() throws {
         let house = try HubHarness()
         let (shop, screens) = (house.connect(), [house.connect(), house.connect()])
         for screen in screens { house.send("SUB coffee-order/* view=watch", from: screen) }
@@ -118,7 +120,7 @@ struct SharedWriteTests {
         for screen in screens { #expect(house.lines(of: screen) == ["MARK now=\(house.time.milliseconds)"]) }
     }
 
-    /// What a client asks for, and when it is stuck.
+    /// The subscriptions of a client, and the times at which it is stuck.
     private struct Habit {
         var subscriptions: [String]
         var isStuckAt: Set<Int>
@@ -166,7 +168,7 @@ struct SharedWriteTests {
         return told
     }
 
-    @Test("Who shares a write is sent what it would be sent alone", arguments: UInt64(1)...24)
+    @Test("A session with a shared write gets the bytes that it would get alone", arguments: UInt64(1)...24)
     func alone(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var habits = (0..<3).map { _ in Habit(using: &random) }

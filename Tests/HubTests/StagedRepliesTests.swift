@@ -4,7 +4,7 @@ import Testing
 
 @testable import Hub
 
-/// The order in which replies leave, and what becomes of them when their commit fails.
+/// The order in which replies leave, and the replies of a failed commit.
 struct StagedRepliesTests {
     private static func stage(_ line: String, _ id: String? = nil, in staged: inout StagedReplies) {
         var writer = LineWriter()
@@ -21,7 +21,7 @@ struct StagedRepliesTests {
         }
     }
 
-    @Test func `replies leave in order, those of one commit together, up to the next that is carried out`() {
+    @Test func `replies leave in order, the ones of one commit together, up to the next request that is carried out`() {
         var staged = StagedReplies()
         var outbox: Deque<OutboundItem> = []
         Self.stage("a1", in: &staged)
@@ -47,7 +47,7 @@ struct StagedRepliesTests {
         #expect(staged.isEmpty && !staged.hasReads)
     }
 
-    @Test func `what is carried out between replies leaves each of them in its place`() {
+    @Test func `a request that is carried out between replies leaves them in their places`() {
         var staged = StagedReplies()
         for number in 0..<4 {
             Self.stage("\(number)", in: &staged)
@@ -80,7 +80,7 @@ struct StagedRepliesTests {
         #expect(outbox.reduce(0) { $0 + $1.replyCount } == 5)
     }
 
-    @Test func `a commit that fails refuses what depended on it, and nothing else`() {
+    @Test func `a failed commit refuses the requests that depended on it, and no others`() {
         var staged = StagedReplies()
         var outbox: Deque<OutboundItem> = []
         Self.stage("OK", "1", in: &staged)

@@ -3,7 +3,7 @@ import TelltaleModel
 import TestSupport
 import Testing
 
-/// `STATS`, beside what `Protocols/Line/line-protocol.md` says that it tells.
+/// `STATS`, beyond the checks of `Protocols/Line/line-protocol.md`.
 struct StatisticsTests {
     @Test func `the page lists every figure`() throws {
         let house = try HubHarness()

@@ -5,11 +5,11 @@ import Testing
 
 /// P7, in turns: over real sockets and with a clock it is the black-box tests' and `telltale-bench`'s.
 struct StuckReaderTests {
-    @Test func `who reads is sent the same in the same turn, with and without somebody who takes nothing`() throws {
+    @Test func `a reader gets the same in the same turn, with and without a stuck one beside it`() throws {
         #expect(try turns(withStuckReader: true) == turns(withStuckReader: false))
     }
 
-    @Test func `of milestones that nobody took, the newest are named, and the memory for them is bounded and told`()
+    @Test func `of milestones that wait, the newest are named, and their memory is bounded and reported`()
         throws
     {
         let house = try HubHarness(kinds: [
@@ -42,7 +42,7 @@ struct StuckReaderTests {
         #expect(missed == (0..<32).flatMap { _ in ["driving", "there"] as [JSON] })
     }
 
-    @Test func `of alerts that nobody took, the newest wait, and the memory for them is bounded and told`() throws {
+    @Test func `of alerts that wait, the newest are kept, and their memory is bounded and reported`() throws {
         let house = try HubHarness()
         let (shop, reader) = (house.connect(), house.connect())
         for number in 0..<10 { house.send("EVT coffee-order/\(number) type=start", from: shop) }
@@ -69,7 +69,7 @@ struct StuckReaderTests {
         #expect(lines.count == 64 + 10)
     }
 
-    @Test func `who takes no byte for thirty seconds is cut, and who takes one is not`() throws {
+    @Test func `a reader that takes no byte for thirty seconds is cut, and one that takes a byte is not`() throws {
         let house = try HubHarness()
         let reader = house.connect()
         // Its heartbeats would not have it looked at in time.
@@ -87,7 +87,9 @@ struct StuckReaderTests {
         #expect(house.hub.sessions.stuckReaderCount == 1)
     }
 
-    @Test func `who asks for heartbeats and is silent for two of them is cut, and who says anything is not`() throws {
+    @Test func `a client that asks for heartbeats and is silent for two of them is cut, and one that speaks is not`()
+        throws
+    {
         let house = try HubHarness()
         let (silent, talking, modest) = (house.connect(), house.connect(), house.connect())
         for client in [silent, talking] { house.send("HELLO hb=1000", from: client) }
@@ -114,7 +116,7 @@ struct StuckReaderTests {
         #expect(house.send("SUB *", from: client).first?.hasPrefix("OK sub=4 ") == true)
     }
 
-    @Test("No more is read from who has too much unanswered", arguments: ["requests", "events", "bytes"])
+    @Test("A session with too much unanswered is not read from", arguments: ["requests", "events", "bytes"])
     func unread(of what: String) throws {
         var configuration = HubConfiguration()
         if what != "bytes" { configuration.limits.requestsInFlight = 3 }
@@ -122,7 +124,7 @@ struct StuckReaderTests {
         let house = try HubHarness(configuration: configuration)
         let reader = house.connect()
         house.hub.becameBlocked(reader.id, at: house.now)
-        // Those that are answered in one piece are no fewer for it.
+        // Requests that are answered in one piece count separately.
         let request = what == "events" ? "EVT coffee-order/1 type=start" : "HELP"
         house.send("\(request)\n\(request)", from: reader)
         func wantsInput() -> Bool { house.hub.wantsInput(reader.id) }
@@ -135,7 +137,7 @@ struct StuckReaderTests {
         #expect(house.lines(of: reader).count { $0.hasPrefix("OK") } == 3)
     }
 
-    /// What a screen, a slow one and the shop are sent in each of the turns in which something happens.
+    /// The lines of a screen, of a slow one and of the shop, in each turn with an event.
     private func turns(withStuckReader isThere: Bool) throws -> [[String]] {
         let house = try HubHarness()
         let (shop, screen, slow) = (house.connect(), house.connect(), house.connect())

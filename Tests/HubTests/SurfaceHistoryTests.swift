@@ -31,11 +31,11 @@ private struct SurfaceHistory {
     private let seed: UInt64
     /// Devices whose sockets take nothing now.
     private var blocked: Set<Int> = []
-    /// For whom each key was started, and who has dismissed it since.
+    /// The accounts that each key was started for and that have not dismissed it.
     private var people: [String: Set<String>] = [:]
     /// The last content of each key since it ended.
     private var frozen: [String: JSON] = [:]
-    /// What somebody who sees everything knows: the full view.
+    /// The full view, which sees every activity.
     private var everything: [String: JSON] = [:]
     private(set) var hasFailed = false
 
@@ -58,7 +58,7 @@ private struct SurfaceHistory {
         screens.append(try Screen("watch", account: "carol", in: house).connect())
     }
 
-    // MARK: What may happen
+    // MARK: Steps
 
     mutating func act() throws {
         switch random.below(100) {
@@ -163,7 +163,7 @@ private struct SurfaceHistory {
         }
     }
 
-    // MARK: What must hold
+    // MARK: Checks
 
     mutating func check(device: Int) throws {
         cutStuck()

@@ -4,91 +4,15 @@ import Surfaces
 import TelltaleModel
 import Testing
 
-/// What a person's devices show, through the hub.
-struct SurfaceTests {
-    private let house: HubHarness
+/// The rows of one device.
+struct SurfaceTests: SurfaceSuite {
+    let house: HubHarness
     private let shop: HubHarness.Client
 
     init() throws {
         house = try HubHarness(kinds: HubHarness.kindsOfSurfaces)
         shop = house.connect()
     }
-
-    private func screen(_ surface: String, _ account: String? = "alice") throws -> Screen {
-        try Screen(surface, account: account, in: house).connect()
-    }
-
-    private func look(_ screens: Screen...) throws {
-        for screen in screens {
-            try screen.look()
-            #expect(screen.faults == [])
-        }
-    }
-
-    @Test func `a cursor of other settings of the surfaces does not resume`() throws {
-        var configuration = HubConfiguration()
-        configuration.surfaces.carPlayFallback = .lockScreen
-        let house = try HubHarness(kinds: HubHarness.kindsOfSurfaces, configuration: configuration)
-        func resumes(_ view: String) throws -> Bool {
-            let live = house.send("SUB * view=\(view)", from: house.connect()).last
-            let cursor = try #require(live.flatMap { HubHarness.attribute("cur", of: $0) })
-            // Read back with the default settings.
-            try house.restart(kinds: HubHarness.kindsOfSurfaces)
-            return !house.send("SUB * view=\(view) from=\(cursor)", from: house.connect()).contains {
-                $0.hasPrefix("RESET")
-            }
-        }
-        #expect(try !resumes("carplay"))
-        #expect(try resumes("carplay"))
-    }
-
-    @Test("A cursor resumes its own selection alone", arguments: ["view=watch", "placement=menuBar", "for=alice"])
-    func selection(term: String) throws {
-        let house = try HubHarness(kinds: HubHarness.kindsOfSurfaces)
-        let client = house.connect()
-        let (plain, other) = ("SUB errand/* view=full", "SUB errand/* \(term)")
-        let cursor = try house.cursor(of: plain, from: client)
-        #expect(!house.send("\(plain) from=\(cursor)", from: client).contains { $0.hasPrefix("RESET ") })
-        for line in [other, "SUB errand/1 view=full", "SUB * view=full"] {
-            let told = house.send("\(line) from=\(cursor)", from: client)
-            #expect(told.contains { $0.hasPrefix("RESET ") && $0.hasSuffix(" why=selection") }, "\(line)")
-        }
-    }
-
-    @Test func `a cursor of one surface does not resume another`() throws {
-        let house = try HubHarness(kinds: HubHarness.kindsOfSurfaces)
-        let client = house.connect()
-        let cursor = try house.cursor(of: "SUB * view=watch", from: client)
-        let told = house.send("SUB * view=carplay from=\(cursor)", from: client)
-        #expect(told.contains { $0.hasPrefix("RESET ") && $0.hasSuffix(" why=selection") })
-    }
-
-    @Test func `rows of another release do not stay on a screen`() throws {
-        var configuration = HubConfiguration()
-        configuration.serverVersion = "0.0.9"
-        let house = try HubHarness(kinds: HubHarness.kindsOfSurfaces, configuration: configuration)
-        let cursors = try ["watch", "full"].map {
-            try house.cursor(of: "SUB * view=\($0)", from: house.connect())
-        }
-        try house.restart(kinds: HubHarness.kindsOfSurfaces)
-        let resets = zip(["watch", "full"], cursors).map { view, cursor in
-            house.send("SUB * view=\(view) from=\(cursor)", from: house.connect()).contains { $0.hasPrefix("RESET ") }
-        }
-        #expect(resets == [true, false])
-    }
-
-    @Test func `the whole state resumes whatever the settings of the surfaces`() throws {
-        var configuration = HubConfiguration()
-        configuration.surfaces.carPlayFallback = .lockScreen
-        let house = try HubHarness(kinds: HubHarness.kindsOfSurfaces, configuration: configuration)
-        let live = house.send("SUB * view=full", from: house.connect()).last
-        let cursor = try #require(live.flatMap { HubHarness.attribute("cur", of: $0) })
-        try house.restart(kinds: HubHarness.kindsOfSurfaces)
-        #expect(
-            house.send("SUB * view=full from=\(cursor)", from: house.connect()).allSatisfy { !$0.hasPrefix("RESET") })
-    }
-
-    // MARK: Who is shown where
 
     @Test func `one app is compact in the menu bar, several are minimal each, and only changed rows are sent`() throws {
         let desktop = try screen("desktop")
@@ -107,7 +31,7 @@ struct SurfaceTests {
         try house.event("errand/1", #"type=update {"relevance-score":9}"#, from: shop)
         try look(desktop)
         #expect([desktop.order(of: "coffee-order/1"), desktop.order(of: "errand/1")] == [2, 1])
-        // What changes nobody's place brings one row.
+        // A change that moves no activity brings one row.
         try house.event("errand/1", #"type=update {"relevance-score":9,"content-state":{"eta":1}}"#, from: shop)
         let lines = try #require(desktop.client.map { house.lines(of: $0) })
         #expect(lines.count == 1)
@@ -180,7 +104,7 @@ struct SurfaceTests {
             #expect(screen.presentation(of: "errand/1") == "compact")
             #expect(screen["errand/1"]?["joined"] == true)
             #expect(screen["errand/1"]?["view"]?["leading"]?["symbol"] == "bag")
-            // Cut to what the surface holds.
+            // The text is cut to the surface's limit.
             #expect(screen["errand/1"]?["view"]?["trailing"]?["text"]?.string?.count == 24)
         }
         #expect(watch["errand/1"]?["appName"] == "Errands")
@@ -190,7 +114,7 @@ struct SurfaceTests {
         #expect(lock["errand/1"]?["lockScreen"]?["view"]?["title"]?.string?.count == 100)
     }
 
-    @Test func `each trait changes what its surface shows, and back`() throws {
+    @Test func `each trait changes the rows of its surface, and back`() throws {
         try house.event("coffee-order/1", "type=start for=alice", from: shop)
         let changes: [(surface: String, trait: String, value: String, back: String)] = [
             ("carplay", "dashboard", "hidden", "visible"), ("phone", "foreground", "com.example.coffee", "none"),
@@ -225,7 +149,7 @@ struct SurfaceTests {
         #expect(lines.last?.contains(#""island":{"presentation":"compact""#) == true)
     }
 
-    @Test func `the menu bar opens what is selected, with its link`() throws {
+    @Test func `the menu bar opens the selected activity, with its link`() throws {
         let desktop = try screen("desktop")
         let client = try #require(desktop.client)
         try house.event("errand/1", #"type=start for=alice {"attributes":{"what":"Bread"}}"#, from: shop)
@@ -242,7 +166,7 @@ struct SurfaceTests {
         #expect(house.send("OPEN errand/3", from: client).first?.contains("code=bad_action") == true)
     }
 
-    @Test func `what is opened takes no taps in a car or on a locked device, and what no screen shows is not opened`()
+    @Test func `an opened activity takes no taps in a car or on a locked device, and a hidden one is not opened`()
         throws
     {
         try house.event("errand/1", #"type=start for=alice {"attributes":{"what":"Bread"}}"#, from: shop)
@@ -280,255 +204,5 @@ struct SurfaceTests {
         house.advance(by: .hours(1))
         try look(watch, desktop)
         #expect(watch.rows.count == 1 && watch.styles == ["alert"] && desktop.styles == ["panel"])
-    }
-
-    // MARK: A person's devices
-
-    @Test func `what a person dismissed stays away from all their devices, across reconnects and restarts`() throws {
-        let (phone, car, bob) = (try screen("phone"), try screen("carplay"), try screen("watch", "bob"))
-        try house.event("coffee-order/1", "type=start for=alice,bob", from: shop)
-        try look(phone, car, bob)
-        car.disconnect()
-        try phone.say("DISMISS coffee-order/1")
-        #expect(phone.deletions == ["coffee-order/1 dismissed"])
-        try car.connect()
-        #expect(car.deletions == ["coffee-order/1 dismissed"])
-        // The order goes on, for whom it concerns.
-        try house.event("coffee-order/1", "type=confirm", from: shop)
-        try look(phone, car, bob)
-        #expect(phone.rows.isEmpty && car.rows.isEmpty)
-        #expect(bob.rows.count == 1)
-        // She may still ask what became of it.
-        let client = try #require(phone.client)
-        #expect(house.send("GET coffee-order/1 view=full", from: client).first?.contains(#""state":"queued""#) == true)
-        let shown = try #require(house.send("GET coffee-order/1", from: client).first)
-        #expect(shown.hasSuffix(#"{"presentation":null,"lifecycle":"active"}"#), "\(shown)")
-
-        try house.restart(kinds: HubHarness.kindsOfSurfaces)
-        for screen in [phone, car, bob] {
-            screen.lose()
-            try screen.connect()
-        }
-        #expect(phone.rows.isEmpty && car.rows.isEmpty && bob.rows.count == 1)
-        #expect(try screen("watch").rows.isEmpty)
-        try bob.say("DISMISS coffee-order/1")
-        #expect(bob.rows.isEmpty)
-        let again = house.connect()
-        house.send("HELLO account=alice", from: again)
-        #expect(house.send("GET coffee-order/1", from: again).first?.contains(#""lifecycle":"dismissed""#) == true)
-        #expect(house.send("HISTORY coffee-order/1", from: again).last?.hasPrefix("OK count=") == true)
-    }
-
-    @Test func `a person has room for so many activities, and room is freed as they leave`() throws {
-        func start(_ key: String, _ account: String = "alice") throws -> String {
-            let reply = try house.event(key, "type=start for=\(account)", from: shop)
-            return reply.attributes["code"] ?? reply.attributes["verdict"] ?? ""
-        }
-        let phone = try screen("phone")
-        for number in 1...5 { #expect(try start("coffee-order/\(number)") == "applied") }
-        #expect(try start("coffee-order/6") == "limit_activities")
-        // Another app and another person have room of their own, and what is for nobody in particular is not counted.
-        #expect(try start("errand/1") == "applied")
-        #expect(try start("coffee-order/6", "bob") == "applied")
-        #expect(try house.event("coffee-order/7", "type=start", from: shop).attributes["verdict"] == "applied")
-        #expect(try start("coffee-order/8", "bob,alice") == "limit_activities")
-        // Ending one frees its room, although it lingers; so does dismissing one; a restart counts the same.
-        try house.event("coffee-order/1", "type=end", from: shop)
-        #expect(try start("coffee-order/8") == "applied")
-        #expect(try start("coffee-order/9") == "limit_activities")
-        try phone.say("DISMISS coffee-order/2")
-        let records = house.records.count
-        #expect(try start("coffee-order/9") == "applied")
-        #expect(house.records.count == records + 1)
-        try house.restart(kinds: HubHarness.kindsOfSurfaces)
-        let reply = house.send("EVT coffee-order/10 type=start for=alice", from: house.connect()).first
-        #expect(reply?.contains("limit_activities") == true)
-    }
-
-    @Test func `all apps together have room for twenty`() throws {
-        var configuration = HubConfiguration()
-        configuration.decisions.activityLimits.perApp = 100
-        let house = try HubHarness(kinds: HubHarness.kindsOfSurfaces, configuration: configuration)
-        let shop = house.connect()
-        for number in 1...20 {
-            let kind = ["coffee-order", "errand", "taxi"][number % 3]
-            #expect(
-                try house.event("\(kind)/\(number)", "type=start for=alice", from: shop).attributes["verdict"]
-                    == "applied")
-        }
-        #expect(
-            try house.event("taxi/21", "type=start for=alice", from: shop).attributes["code"] == "limit_activities")
-        house.advance(by: .hours(8))
-        #expect(try house.event("taxi/21", "type=start for=alice", from: shop).attributes["verdict"] == "applied")
-    }
-
-    @Test func `a full disk takes nothing off a person's screens and puts nothing on them`() throws {
-        let (phone, car) = (try screen("phone"), try screen("carplay"))
-        try house.event("coffee-order/1", "type=start for=alice", from: shop)
-        try house.event("errand/1", "type=start for=alice", from: shop)
-        try look(phone, car)
-        let before = (phone.picture, car.picture)
-        house.isFull = true
-        #expect(
-            try house.event("errand/1", #"type=end {"dismissal-date":1}"#, from: shop).attributes["code"]
-                == "storage_full")
-        try house.event("taxi/1", "type=start for=alice", from: shop)
-        try phone.say("DISMISS coffee-order/1")
-        house.isFull = false
-        try look(phone, car)
-        #expect((phone.picture, car.picture) == before)
-        #expect(try screen("phone").picture == before.0)
-        // A key that was another person's is one again.
-        house.time = house.time + .seconds(2)
-        try house.event("taxi/1", "type=start for=bob", from: shop)
-        #expect(try screen("phone").picture == before.0)
-        #expect(try screen("phone", "bob").rows.count == 1)
-    }
-
-    // MARK: Alerts
-
-    @Test func `an alert is drawn as each surface draws it, once, and before its row`() throws {
-        try house.event("taxi/1", "type=start for=alice", from: shop)
-        let screens = try ["phone", "pad", "watch", "carplay", "desktop", "standby", "vision"].map { try screen($0) }
-        let hidden = Screen("carplay", account: "alice", in: house)
-        hidden.traits["dashboard"] = "hidden"
-        let focused = Screen("carplay", account: "alice", in: house)
-        focused.traits = ["dashboard": "hidden", "focus": "on"]
-        let front = Screen("phone", account: "alice", in: house)
-        front.traits["foreground"] = "com.example.taxi"
-        for screen in [hidden, focused, front] { try screen.connect() }
-        house.post("EVT taxi/1 type=near", from: shop)
-        house.turn()
-        let phone = try #require(screens[0].client)
-        let lines = house.lines(of: phone)
-        #expect(lines.map { $0.prefix { $0 != " " } } == ["ALERT", "UPD"])
-        #expect(lines.first?.contains(#"{"title":"Near","body":"Go down","style":"expanded"}"#) == true)
-        for screen in screens + [hidden, focused, front] { try look(screen) }
-        #expect(screens.map { $0.styles.joined() } == ["", "banner", "alert", "", "panel", "", ""])
-        #expect(hidden.styles == ["notification"] && focused.styles == [] && front.styles == [])
-        // Where there is no ALERT, the row draws the eye.
-        #expect(screens[1]["taxi/1"]?["banner"]?["presentation"] == "lockScreen")
-        #expect(screens[3]["taxi/1"]?["highlighted"] == true)
-        #expect(screens[5]["taxi/1"]?["banner"]?["fullScreen"] == true)
-    }
-
-    @Test func `the island expands for the activity that alerts, whichever of its app stands there`() throws {
-        let phone = try screen("phone")
-        for key in ["taxi/1", "taxi/2"] { try house.event(key, "type=start for=alice", from: shop) }
-        try look(phone)
-        try house.event("taxi/2", "type=near", from: shop)
-        try look(phone)
-        #expect(phone.styles == ["expanded"])
-        #expect(phone["taxi/2"]?["expanded"]?["presentation"] == "expanded")
-        // The best of the app keeps the island, and its row does not come again.
-        #expect(phone["taxi/2"]?["island"] == nil)
-        #expect(phone["taxi/1"]?["island"]?["presentation"] == "compact")
-        // Its moment is over with the row: not again after a reconnect, nor to who asks.
-        try phone.set("locked", to: "yes")
-        try phone.set("locked", to: "no")
-        #expect(phone["taxi/2"].map { Screen.atRest($0) } == phone["taxi/2"])
-        #expect(phone.alerts.count == 1)
-        let client = try #require(phone.client)
-        let asked = try ServerText(try #require(house.send("GET taxi/2", from: client).first))
-        #expect(asked.body?["lockScreen"] != nil && asked.body?["expanded"] == nil)
-    }
-
-    @Test("An alert is drawn with what its row has", arguments: ["phone", "pad"])
-    func alertWithItsRow(surface: String) throws {
-        let device = try screen(surface)
-        for key in ["taxi/1", "taxi/2"] { try house.event(key, "type=start for=alice", from: shop) }
-        try device.set("locked", to: "yes")
-        try house.event("taxi/2", "type=near", from: shop)
-        try look(device)
-        #expect(device["taxi/2"]?["expanded"] == nil && device["taxi/2"]?["banner"] == nil)
-        try device.set("locked", to: "no")
-        try house.event("taxi/2", #"type=end {"alert":{"title":"Gone","body":""}}"#, from: shop)
-        try look(device)
-        // On a pad what has ended is a banner, and the island has nothing of it: there it is the sound and the light.
-        #expect(device.styles == (surface == "pad" ? ["banner", "banner"] : ["expanded", "expanded"]))
-        #expect((device["taxi/2"]?["banner"] != nil) == (surface == "pad"))
-        #expect(device["taxi/2"]?["lifecycle"] == "ended")
-    }
-
-    @Test func `a device that comes back is not alerted again of what it has been told`() throws {
-        let screens = try ["pad", "carplay", "standby", "watch"].map { try screen($0) }
-        try house.event("taxi/1", "type=start for=alice", from: shop)
-        try house.event("taxi/1", "type=near", from: shop)
-        for screen in screens {
-            try look(screen)
-            screen.disconnect()
-            try screen.connect()
-            try screen.set("locked", to: "yes")
-            try screen.set("locked", to: "no")
-            screen.disconnect()
-            try screen.connect(fresh: true)
-            #expect(screen["taxi/1"].map { Screen.atRest($0) } == screen["taxi/1"])
-            try look(screen)
-        }
-        #expect(screens.map(\.alerts.count) == [1, 0, 0, 1])
-    }
-
-    @Test func `what a person has seen on one device does not call them on another`() throws {
-        let (phone, watch, pad) = (try screen("phone"), try screen("watch"), try screen("pad"))
-        let bob = try screen("watch", "bob")
-        try house.event("taxi/1", "type=start for=alice,bob", from: shop)
-        try look(watch, pad, bob, phone)
-        for screen in [watch, pad, bob] { house.hub.becameBlocked(try #require(screen.client).id, at: house.now) }
-        try house.event("taxi/1", "type=near", from: shop)
-        try look(phone)
-        #expect(phone.styles == ["expanded"])
-        try phone.say("SEEN taxi/1 rev=\(try #require(phone.rows["taxi/1"]?.rev))")
-        for screen in [watch, pad, bob] { house.hub.becameWritable(try #require(screen.client).id) }
-        house.turn()
-        try look(watch, pad, bob)
-        #expect(watch.alerts.isEmpty && pad.alerts.isEmpty && bob.styles == ["alert"])
-        #expect(pad["taxi/1"]?["banner"] == nil)
-        #expect(watch.rows["taxi/1"]?.rev == phone.rows["taxi/1"]?.rev)
-        // The next alert is another one.
-        try house.event("taxi/1", "type=arrive", from: shop)
-        try look(watch, pad, bob, phone)
-        #expect([phone, watch, pad, bob].map(\.alerts.count) == [2, 1, 1, 2])
-    }
-
-    @Test func `alerts are not folded, however many updates a slow device misses`() throws {
-        let watch = try screen("watch")
-        try house.event("taxi/1", "type=start for=alice", from: shop)
-        try house.event("taxi/1", "type=near", from: shop)
-        try look(watch)
-        house.hub.becameBlocked(try #require(watch.client).id, at: house.now)
-        for number in 1...5 {
-            try house.event("taxi/1", #"type=update {"content-state":{"n":\#(number)}}"#, from: shop)
-            try house.event("taxi/1", "type=near", from: shop)
-        }
-        house.hub.becameWritable(try #require(watch.client).id)
-        house.turn()
-        try look(watch)
-        #expect(watch.alerts.count == 6)
-    }
-
-    // MARK: Coming back
-
-    @Test("A device that was away in another situation has what it should", arguments: ["alice", nil])
-    func situatedResume(account: String?) throws {
-        for number in 1...3 { try house.event("coffee-order/\(number)", "type=start for=alice", from: shop) }
-        let car = try screen("carplay", account)
-        #expect(car.rows.count == 3)
-        try car.set("dashboard", to: "hidden")
-        #expect(car.rows.isEmpty)
-        car.disconnect()
-        car.traits = [:]
-        try car.connect()
-        #expect(car.rows.count == 3)
-        // Gone and back without anything having happened, in the usual situation, costs nothing more.
-        let other = try screen("carplay", nil)
-        other.disconnect()
-        let client = house.connect()
-        let cursor = try #require(other.cursor)
-        house.send("HELLO surface=carplay", from: client)
-        #expect(house.send("SUB * from=\(cursor)", from: client).map { $0.prefix { $0 != " " } } == ["OK", "LIVE"])
-        // Back in another situation than before.
-        other.traits = ["dashboard": "hidden"]
-        try other.connect()
-        #expect(other.rows.isEmpty)
     }
 }

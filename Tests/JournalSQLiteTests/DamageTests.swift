@@ -12,7 +12,7 @@ import Testing
 struct DamageTests {
     private static let isComplete = unsafe getenv("TELLTALE_EVERY_BYTE") != nil
 
-    /// What a journal was when its process was killed, and what had been written to it.
+    /// A journal as a killed process left it, and the records that were written to it.
     private struct Crashed {
         var image: [String: [UInt8]]
         var records: [JournalRecord]
@@ -86,7 +86,7 @@ struct DamageTests {
         case wrong(String)
     }
 
-    /// What a recovery makes of it.
+    /// The outcome of a recovery.
     private func outcome(
         of image: [String: [UInt8]], _ crashed: Crashed, in folder: TemporaryFolder, _ options: SQLiteJournal.Options
     ) -> Outcome {
@@ -109,7 +109,7 @@ struct DamageTests {
         }
     }
 
-    /// Tries one damage everywhere in one file, and counts what came of it.
+    /// Tries one damage at every place of one file, and counts the outcomes.
     private func tally(
         _ damage: Damage, in file: String, of crashed: Crashed, without missing: Set<String> = []
     ) throws -> [Outcome: Int] {
@@ -156,7 +156,7 @@ struct DamageTests {
         #expect(tally[.refused, default: 0] > tally[.withoutLastBatch, default: 0])
     }
 
-    /// What `telltale journal repair` makes of what was refused.
+    /// The outcome of `telltale journal repair` for a journal that was refused.
     private enum Mending: Hashable {
         /// Everything but old history is there, or the newest batches are missing.
         case mended
@@ -183,7 +183,7 @@ struct DamageTests {
             guard try journal.readSnapshot() == (base == 8 ? crashed.snapshot : base == 4 ? [[0]] : nil) else {
                 return .wrong("the snapshot of \(base) is another")
             }
-            // Of an older state: what was pruned later is there.
+            // The snapshot is older, so the records that were pruned later are there.
             let known = crashed.records + JournalSQLiteTests.records(2..<3)
             guard records.allSatisfy(known.contains) else { return .wrong("a record is another") }
             let tail = records.map(\.sequence).filter { $0 > base }

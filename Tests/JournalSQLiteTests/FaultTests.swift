@@ -9,7 +9,7 @@ import struct TestSupport.SeededGenerator
 
 @testable import JournalSQLite
 
-/// What the journal makes of a disk that fails, fills up or loses what was not synced.
+/// A disk that fails, or loses writes that were not synced.
 @Suite(.endsOneDay)
 struct FaultTests {
     /// TELLTALE_EVERY_BYTE=1 stops the disk at every single operation.
@@ -54,7 +54,7 @@ struct FaultTests {
         var refused = 0
     }
 
-    /// Kills the disk at every few operations, and recovers from what it left.
+    /// Kills the disk at every few operations, and recovers from its remains.
     private func crashes(_ sync: SQLiteJournal.Sync, copyingAside: Bool = false, step: Int) throws -> Verdict {
         var verdict = Verdict()
         var operations = 0
@@ -80,7 +80,7 @@ struct FaultTests {
                     let rest = try recovered.readAll(after: start)
                     _ = try recovered.readSnapshot()
                     if recovered.lastSequence < acknowledged { verdict.lost += 1 }
-                    // What was not acknowledged may be there, or not; what was never sent may not.
+                    // Unacknowledged records may be there or not; records that were never sent may not.
                     #expect(recovered.lastSequence <= sent)
                     #expect(rest.map(\.sequence) == Array(start..<recovered.lastSequence).map { $0 + 1 })
                 } catch {
@@ -93,7 +93,7 @@ struct FaultTests {
         }
     }
 
-    @Test func `nothing acknowledged is lost when the disk drops, reorders or tears what was not synced`() throws {
+    @Test func `nothing acknowledged is lost when the disk drops, reorders or tears unsynced writes`() throws {
         let verdict = try crashes(.full, step: Self.isComplete ? 1 : 23)
         print("power failures: \(verdict.tries), lost: \(verdict.lost), refused: \(verdict.refused)")
         #expect(verdict.tries > 200)
@@ -143,23 +143,16 @@ struct FaultTests {
         #expect(throws: error) { try journal.append(records(3..<5)) }
     }
 
-    /// Of a journal whose log of 200 records of 500 bytes is long, and not so long that batches wait for it.
-    private static func copiedAside(_ disk: FaultyDisk) -> SQLiteJournal.Options {
-        var options = disk.options()
-        options.logByteCount = 40_000
-        options.copiesLogAside = true
-        return options
-    }
-
     @Test(arguments: [false, true])
     func `a failed sync while the log is copied beside the writing stops it too`(closes: Bool) throws {
         let disk = try FaultyDisk()
-        var options = Self.copiedAside(disk)
+        var options = disk.copiedAsideOptions()
         let copies = Atomic(0)
         options.observer = { if $0 == .logCopied { copies.add(1, ordering: .relaxed) } }
         let journal = try SQLiteJournal(disk.folder.path, options)
         try journal.append(records(1..<201, byteCount: 500))
-        // That of the log succeeds, that of the file does not; whoever writes would find its own to succeed.
+        // The sync of the log succeeds and that of the file fails. A writer that syncs again would see its own sync
+        // succeed.
         disk.failSyncAfter(1)
         let error = try #require(throws: JournalError.self) {
             _ = try journal.tidy()
@@ -177,147 +170,6 @@ struct FaultTests {
         #expect(try SQLiteJournal(left.path).readAll() == records(1..<201, byteCount: 500))
     }
 
-    @Test func `a disk that fills up while the log is copied beside the writing refuses, and recovers`() throws {
-        let disk = try FaultyDisk()
-        let journal = try SQLiteJournal(disk.folder.path, Self.copiedAside(disk))
-        try journal.append(records(1..<201, byteCount: 500))
-        var next: Int64 = 201
-        let error = try #require(throws: JournalError.self) {
-            while true {
-                disk.limitSize(10_000)
-                while journal.hasChores { _ = try journal.tidy() }
-                // It was just reading, and in the way of the copy: that begins again when the log has grown.
-                disk.limitSize(-1)
-                try journal.append(records(next..<next + 100, byteCount: 500))
-                next += 100
-            }
-        }
-        guard case .full = error else {
-            Issue.record("\(error)")
-            return
-        }
-        #expect(throws: JournalError.self) { try journal.append(records(next..<next + 10)) }
-        #expect(try journal.readAll() == records(1..<next, byteCount: 500))
-        disk.limitSize(-1)
-        try journal.append(records(next..<next + 10, byteCount: 500))
-        let left = try disk.crash(cfaultvfs_tear, seed: 1, keepsWitness: true)
-        #expect(try SQLiteJournal(left.path).readAll() == records(1..<next + 10, byteCount: 500))
-    }
-
-    @Test func `nothing of what is refused while the log is copied beside the writing is ever found`() throws {
-        let disk = try FaultyDisk()
-        let recovery = try FaultyDisk().options()
-        var options = Self.copiedAside(disk)
-        options.logByteCount = 20_000
-        let copies = Atomic(0)
-        options.observer = { if $0 == .logCopied { copies.add(1, ordering: .relaxed) } }
-        let journal = try SQLiteJournal(disk.folder.path, options)
-        var random = SeededGenerator(seed: 1)
-        var refusals = 0
-        for round in 0..<60 {
-            let next = journal.lastSequence + 1
-            let batch = records(next..<next + 1 + Int64(random.below(40)), byteCount: 500)
-            // The log finds no room, or the file.
-            if random.chance(40) { disk.limitSize(Int64(random.below(60_000))) }
-            do throws(JournalError) {
-                try journal.append(batch)
-            } catch {
-                guard case .full = error else { throw error }
-                refusals += 1
-                // As a kill leaves it: the file first, because the log has all that is being copied into it.
-                let killed = TemporaryFolder()
-                for name in ["journal.sqlite", "journal.sqlite-wal", "acknowledged"] {
-                    killed.write(name, disk.folder.read(name))
-                }
-                #expect(try SQLiteJournal(killed.path, recovery).readAll().count == journal.lastSequence)
-            }
-            disk.limitSize(-1)
-            // Begins a copy, or hears of one; that may have found no room either.
-            do throws(JournalError) { _ = try journal.tidy() } catch { guard case .full = error else { throw error } }
-            guard round % 10 == 0 else { continue }
-            let left = try disk.crash(cfaultvfs_tear, seed: UInt64(round), keepsWitness: true)
-            let found = try SQLiteJournal(left.path, recovery)
-            #expect(try found.readAll().count == found.lastSequence)
-            #expect(found.lastSequence >= journal.lastSequence)
-        }
-        #expect(refusals > 5)
-        #expect(copies.load(ordering: .relaxed) > 5)
-        #expect(try journal.readAll() == records(1..<journal.lastSequence + 1, byteCount: 500))
-    }
-
-    @Test func `a full disk refuses whole batches, and takes them again when there is space`() throws {
-        let disk = try FaultyDisk()
-        let journal = try SQLiteJournal(disk.folder.path, disk.options())
-        try journal.append(records(1..<11, byteCount: 500))
-        for limit in stride(from: Int64(0), to: 60_000, by: 1_100) {
-            disk.limitSize(limit)
-            let before = journal.lastSequence
-            let batch = records(before + 1..<before + 21, byteCount: 500)
-            do throws(JournalError) {
-                try journal.append(batch)
-                #expect(journal.lastSequence == before + 20)
-            } catch {
-                guard case .full = error else {
-                    Issue.record("\(error)")
-                    return
-                }
-                #expect(journal.lastSequence == before)
-                // Reading goes on.
-                #expect(try journal.readAll().count == Int(before))
-                disk.limitSize(-1)
-                try journal.append(batch)
-            }
-            // And nothing half-written is found after a crash.
-            let left = try disk.crash(cfaultvfs_tear, seed: UInt64(limit), keepsWitness: true)
-            let recovered = try SQLiteJournal(left.path)
-            #expect(try recovered.readAll() == records(1..<journal.lastSequence + 1, byteCount: 500))
-        }
-    }
-
-    @Test func `a disk that fills up when the index of the log has to grow refuses, and recovers`() throws {
-        let disk = try FaultyDisk()
-        let journal = try SQLiteJournal(disk.folder.path, disk.options())
-        try journal.append(records(1..<11, byteCount: 500))
-        func next(_ count: Int64 = 100) -> [JournalRecord] {
-            records(journal.lastSequence + 1..<journal.lastSequence + 1 + count, byteCount: 500)
-        }
-        // A reader that stays lets the log become as long, and keeps it from beginning anew.
-        try JournalInspector(disk.folder.path).recover(chunk: { _ in }) { record in
-            guard record == nil else { return }
-            disk.keepIndex(true)
-            var refusal: JournalError?
-            for _ in 0..<200 where refusal == nil {
-                do throws(JournalError) { try journal.append(next()) } catch { refusal = error }
-            }
-            guard case .full = try #require(refusal) else {
-                Issue.record("\(String(describing: refusal))")
-                return
-            }
-            // Where even one has no room, none has.
-            #expect(throws: JournalError.self) { while true { try journal.append(next(1)) } }
-            let last = journal.lastSequence
-            #expect(last > 1_000)
-            for count: Int64 in [90, 7, 60, 20] {
-                let batch = next(count)
-                #expect(throws: JournalError.self) { try journal.append(batch) }
-            }
-            #expect(try journal.readAll().count == last)
-            // What a kill leaves: the refused batches were in the log whole, and must not be read as written, or damaged.
-            let killed = TemporaryFolder()
-            for name in ["journal.sqlite", "journal.sqlite-wal", "acknowledged"] {
-                killed.write(name, disk.folder.read(name))
-            }
-            #expect(try SQLiteJournal(killed.path).lastSequence == last)
-            // After a power failure the last of them may be there: the cut is synced with what is written next.
-            let left = try disk.crash(cfaultvfs_drop, seed: 1, keepsWitness: true)
-            #expect([last, last + 20].contains(try SQLiteJournal(left.path).lastSequence))
-        }
-        disk.keepIndex(false)
-        for _ in 0..<3 { try journal.append(next()) }
-        let left = try disk.crash(cfaultvfs_tear, seed: 1, keepsWitness: true)
-        #expect(try SQLiteJournal(left.path).readAll() == records(1..<journal.lastSequence + 1, byteCount: 500))
-    }
-
     @Test func `without syncs all is synced as long as a reader keeps the file from saying that it is in use`() throws {
         let disk = try FaultyDisk()
         do {
@@ -333,134 +185,5 @@ struct FaultTests {
             let left = try disk.crash(cfaultvfs_drop, seed: 1, keepsWitness: true)
             #expect(try SQLiteJournal(left.path).readAll() == records(1..<31))
         }
-    }
-
-    @Test(arguments: [SQLiteJournal.Sync.off, .normal])
-    func `a disk that is full when syncs are to be relaxed keeps them until the file says that it is in use`(
-        sync: SQLiteJournal.Sync
-    ) throws {
-        let began = try FaultyDisk()
-        do {
-            let journal = try SQLiteJournal(began.folder.path, began.options())
-            try journal.append(records(1..<11))
-            try journal.close()
-        }
-        let recovery = try FaultyDisk().options()
-        var refusals = 0
-        for limit in stride(from: Int64(0), to: 16_000, by: 1_000) {
-            let disk = try FaultyDisk()
-            disk.folder.restore(began.folder.image)
-            let journal = try SQLiteJournal(disk.folder.path, disk.options(sync))
-            func append(_ count: Int64) throws(JournalError) {
-                let next = journal.lastSequence + 1
-                try journal.append(records(next..<next + count, byteCount: 500))
-            }
-            func checkMark() throws {
-                for seed in UInt64(0)..<4 {
-                    let left = try disk.crash(cfaultvfs_reorder, seed: seed, keepsWitness: false)
-                    guard let found = try? SQLiteJournal(left.path, recovery) else { continue }
-                    #expect(found.lastSequence == journal.lastSequence || found.opening.ending == .unclean)
-                }
-            }
-            disk.limitSize(limit)
-            for count: Int64 in [10, 1] {
-                do throws(JournalError) { try append(count) } catch { refusals += 1 }
-                try checkMark()
-            }
-            disk.limitSize(-1)
-            for _ in 0..<2 {
-                try append(2)
-                try checkMark()
-            }
-            // They are relaxed when there is space again: nothing is synced that could fail.
-            disk.failSyncAfter(0)
-            for _ in 0..<2 { try append(2) }
-        }
-        #expect(refusals > 10)
-    }
-
-    @Test func `a disk that fills up between two parts of a batch takes all of it back`() throws {
-        let disk = try FaultyDisk()
-        let journal = try SQLiteJournal(disk.folder.path, disk.options())
-        try journal.append(records(1..<11))
-        try journal.write(records(11..<21))
-        disk.limitSize(20_000)
-        try journal.write(records(21..<121, byteCount: 500))
-        let error = try #require(throws: JournalError.self) { try journal.commit() }
-        guard case .full = error else {
-            Issue.record("\(error)")
-            return
-        }
-        try journal.commit()
-        #expect(journal.lastSequence == 10)
-        disk.limitSize(-1)
-        try journal.append(records(11..<14))
-        #expect(try journal.readAll() == records(1..<14))
-        let left = try disk.crash(cfaultvfs_tear, seed: 1, keepsWitness: true)
-        #expect(try SQLiteJournal(left.path).readAll() == records(1..<14))
-    }
-
-    @Test func `after a full disk a reader that stays is in nobody's way`() throws {
-        let disk = try FaultyDisk()
-        let journal = try SQLiteJournal(disk.folder.path, disk.options())
-        try journal.append(records(1..<11))
-        let copy = TemporaryFolder()
-        var wasRead = false
-        try JournalInspector(disk.folder.path).backup(to: copy.path + "/copy") { _, _ in
-            guard !wasRead else { return }
-            wasRead = true
-            disk.limitSize(0)
-            #expect(throws: JournalError.self) { try journal.append(records(11..<21)) }
-            disk.limitSize(-1)
-            do {
-                let began = ContinuousClock.now
-                try journal.write(records(11..<14))
-                try journal.write(records(14..<16))
-                try journal.commit()
-                // It waits for no reader; a wait would be one of ten seconds.
-                #expect(ContinuousClock.now - began < .seconds(5))
-            } catch {
-                Issue.record("\(error)")
-            }
-        }
-        #expect(wasRead)
-        try journal.append(records(16..<18))
-        #expect(try journal.readAll() == records(1..<18))
-    }
-
-    @Test func `a full disk at a start or a stop does not speak of going on`() throws {
-        let disk = try FaultyDisk()
-        disk.limitSize(0)
-        var error = try #require(throws: JournalError.self) { try SQLiteJournal(disk.folder.path, disk.options()) }
-        #expect("\(error)".hasSuffix("(free some space, then start again)"))
-        disk.limitSize(-1)
-        var journal: SQLiteJournal? = try SQLiteJournal(disk.folder.path, disk.options())
-        try journal?.append(records(1..<11))
-        disk.limitSize(0)
-        error = try #require(throws: JournalError.self) { try journal?.close() }
-        #expect("\(error)".hasSuffix("(free some space, then start again)"))
-        journal = nil
-        disk.limitSize(-1)
-        #expect(try SQLiteJournal(disk.folder.path, disk.options()).readAll() == records(1..<11))
-    }
-
-    @Test func `a snapshot that does not fit is given up, and the old one stays`() throws {
-        let disk = try FaultyDisk()
-        let journal = try SQLiteJournal(disk.folder.path, disk.options())
-        try journal.append(records(1..<11))
-        try journal.writeSnapshot(at: 3, chunks: [[3]])
-        disk.limitSize(100_000)
-        let error = try #require(throws: JournalError.self) {
-            try journal.writeSnapshot(at: 10, chunks: repeatElement(Array(repeating: 1, count: 30_000), count: 10))
-        }
-        guard case .full = error else {
-            Issue.record("\(error)")
-            return
-        }
-        disk.limitSize(-1)
-        #expect(try journal.readSnapshot() == [[3]])
-        try journal.tidyUp()
-        try journal.writeSnapshot(at: 10, chunks: [[10]])
-        #expect(try journal.readSnapshot() == [[10]])
     }
 }

@@ -9,7 +9,7 @@ import Testing
     let name: String
 
     init() throws {
-        // One name is enough for all: the folder's is nobody else's.
+        // The path is unique, so the name is too.
         name = "fault:" + folder.path
         unsafe vfs = try #require(unsafe cfaultvfs_make(name))
     }
@@ -24,13 +24,22 @@ import Testing
         return options
     }
 
+    /// Options under which the log is copied beside the writing. A log of 200 records of 500 bytes is long enough to be copied,
+    /// and too short for batches to wait for the copy.
+    func copiedAsideOptions() -> SQLiteJournal.Options {
+        var options = options()
+        options.logByteCount = 40_000
+        options.copiesLogAside = true
+        return options
+    }
+
     func dieAfter(_ operations: Int) { unsafe cfaultvfs_die_after(vfs, operations) }
     func failSyncAfter(_ syncs: Int) { unsafe cfaultvfs_fail_sync_after(vfs, syncs) }
     func limitSize(_ bytes: Int64) { unsafe cfaultvfs_limit_size(vfs, bytes) }
     func keepIndex(_ isKept: Bool) { unsafe cfaultvfs_keep_index(vfs, isKept ? 1 : 0) }
     var operationCount: Int { unsafe cfaultvfs_operations(vfs) }
 
-    /// What is left after a power failure, in a folder of its own.
+    /// The remains after a power failure, in a folder of its own.
     func crash(_ loss: cfaultvfs_loss, seed: UInt64, keepsWitness: Bool) throws -> TemporaryFolder {
         let left = TemporaryFolder()
         #expect(unsafe cfaultvfs_crash(vfs, left.path, CInt(loss.rawValue), seed) == 0)

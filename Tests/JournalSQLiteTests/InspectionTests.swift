@@ -5,7 +5,7 @@ import JournalSQLite
 import TelltaleModel
 import Testing
 
-/// What `telltale journal` does.
+/// The commands of `telltale journal`.
 struct InspectionTests {
     private func fill(_ journal: SQLiteJournal) throws {
         try journal.append(records(1..<101))
@@ -27,7 +27,7 @@ struct InspectionTests {
 
         let copy = TemporaryFolder()
         try inspector.backup(to: copy.path) { _, _ in }
-        // What is written afterwards is not in it.
+        // Later records are not in the backup.
         try journal.append(records(151..<161))
         let restored = try SQLiteJournal(copy.path)
         #expect(try restored.readAll() == records(1..<151))
@@ -37,7 +37,7 @@ struct InspectionTests {
         #expect(throws: JournalError.self) { try inspector.backup(to: copy.path) { _, _ in } }
     }
 
-    @Test func `verify names what is not as it was written`() throws {
+    @Test func `verify names the records that are damaged`() throws {
         let folder = TemporaryFolder()
         var journal: SQLiteJournal? = try SQLiteJournal(folder.path)
         try journal.map(fill)
@@ -62,7 +62,7 @@ struct InspectionTests {
         empty(report.damagedFolder)
     }
 
-    @Test func `repair keeps what comes before the first record that is not whole`() throws {
+    @Test func `repair keeps the records before the first damaged one`() throws {
         let folder = TemporaryFolder()
         var journal: SQLiteJournal? = try SQLiteJournal(folder.path)
         try journal.map(fill)
@@ -97,7 +97,7 @@ struct InspectionTests {
         _ = try SQLiteJournal(folder.path)
     }
 
-    @Test func `repair of a log that is cut short keeps what SQLite can read`() throws {
+    @Test func `repair of a truncated log keeps the part that SQLite can read`() throws {
         let folder = TemporaryFolder()
         var journal: SQLiteJournal? = try SQLiteJournal(folder.path)
         try journal.map(fill)
@@ -151,7 +151,7 @@ struct InspectionTests {
         }
     }
 
-    @Test func `what is in the way is named, with what helps against it`() throws {
+    @Test func `an obstacle is named, with its remedy`() throws {
         let folder = TemporaryFolder()
         folder.write("file", [1])
         func message(_ body: () throws -> Void) throws -> String {
@@ -179,7 +179,7 @@ struct InspectionTests {
             let folder = TemporaryFolder()
             try SQLiteJournal(folder.path).close()
             _ = unsafe chmod(folder.path, 0)
-            // Nobody: to root nothing is forbidden.
+            // As the user nobody, because root may do everything.
             guard getuid() != 0 || setuid(65_534) == 0 else { exit(2) }
             for open in [{ _ = try SQLiteJournal(folder.path) }, { _ = try JournalInspector(folder.path) }] {
                 do {

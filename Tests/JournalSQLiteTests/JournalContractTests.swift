@@ -3,9 +3,9 @@ import JournalSQLite
 import TelltaleModel
 import Testing
 
-/// What every journal must do, whatever is behind it.
+/// The contract of every journal, whatever its storage.
 struct JournalContractTests {
-    /// A journal, and what makes the next one of what the first left behind.
+    /// A journal, and the way to open the next one on its remains.
     enum Subject: CaseIterable {
         case inMemory
         case sqlite
@@ -124,7 +124,7 @@ struct JournalContractTests {
         }
     }
 
-    @Test("What is gone for good is pruned once a snapshot has it", arguments: Subject.allCases)
+    @Test("Chains that ended are pruned once a snapshot has their end", arguments: Subject.allCases)
     func chains(_ subject: Subject) throws {
         try subject.run { journal, reopen in
             // Two entities in turn.

@@ -64,7 +64,7 @@ final class TemporaryFolder: Sendable {
         precondition(written == bytes.count)
     }
 
-    /// What the folder holds, as a crash of the process would leave it.
+    /// The files of the folder, as a crash of the process would leave them.
     var image: [String: [UInt8]] {
         Dictionary(uniqueKeysWithValues: files.map { ($0, read($0)) })
     }

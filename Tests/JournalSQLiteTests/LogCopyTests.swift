@@ -23,7 +23,7 @@ struct LogCopyTests {
     func `a log begins anew however much is written`(aside: Bool) throws {
         let folder = TemporaryFolder()
         let longest = try Self.write(to: folder, aside: aside)
-        // Whatever the copier is let do: a log of four times the length is copied by whoever writes.
+        // However little the copier is allowed: at four times the length the writer copies the log itself.
         #expect(longest > Self.limit && longest < 5 * Self.limit)
         #expect(folder.read(Self.log).isEmpty)
         #expect(try SQLiteJournal(folder.path).readAll().count == 2_000)
@@ -55,7 +55,7 @@ struct LogCopyTests {
         #expect(try SQLiteJournal(folder.path).readAll().count == 2_000)
     }
 
-    /// Who has copied the log, since it was last asked: this thread, or another one.
+    /// Whether this thread or another one has copied the log since the last call.
     private final class Copies: Sendable {
         private let own = pthread_self()
         private let seen = Mutex<[Bool]>([])
@@ -92,12 +92,12 @@ struct LogCopyTests {
         try JournalInspector(folder.path).recover(chunk: { _ in }) { record in
             // Within its transaction, in which it reads the journal of that moment.
             guard record == nil else { return }
-            // What was begun before comes to its end; from there on it is the reader alone.
+            // The copy that had begun comes to its end. From there on only the reader is in the way.
             while folder.read(Self.log).count < 9 * Self.limit { try write() }
             _ = copies.take()
             while folder.read(Self.log).count < 20 * Self.limit { try write() }
         }
-        // Nobody can copy what the reader must not see, so no batch waited for that.
+        // The reader blocks every copy, so no batch waited for one.
         #expect(!copies.take().contains(true))
         let longest = folder.read(Self.log).count
         var seen: [Bool] = []

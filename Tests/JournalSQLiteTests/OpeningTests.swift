@@ -4,7 +4,7 @@ import JournalSQLite
 import TelltaleModel
 import Testing
 
-/// Whose folder it is, what is refused, and when the epoch changes.
+/// Opening a folder: its lock, the refusals, and the changes of the epoch.
 struct OpeningTests {
     private func write(_ folder: TemporaryFolder, _ options: SQLiteJournal.Options = .init()) throws -> UInt64 {
         let journal = try SQLiteJournal(folder.path, options)
@@ -12,7 +12,7 @@ struct OpeningTests {
         return journal.epoch
     }
 
-    @Test func `a folder that is not there is made, and those above it`() throws {
+    @Test func `a missing folder is made, with the folders above it`() throws {
         let folder = TemporaryFolder()
         let deep = folder.path + "/a"
         let journal = try SQLiteJournal(deep + "/b")
@@ -83,7 +83,7 @@ struct OpeningTests {
         #expect(journal.opening.epochReplaced == "the folder was copied or restored")
     }
 
-    @Test func `what is not ours is refused and left as it is`() throws {
+    @Test func `a file that is no journal is refused and left unchanged`() throws {
         let folder = TemporaryFolder()
         folder.write(
             "journal.sqlite", Array("this is a text file, and a long one, ".utf8) + Array(repeating: 65, count: 200))

@@ -4,7 +4,7 @@ import JournalSQLite
 import TelltaleModel
 import Testing
 
-/// What repair makes of damage, and that it never makes it worse.
+/// A repair keeps the undamaged part, and never makes the damage worse.
 struct RepairTests {
     private static let pageByteCount = 8_192
 
@@ -211,7 +211,7 @@ struct RepairTests {
     }
 
     @Test(arguments: 1...4)
-    func `who finishes an interrupted repair is told what was lost`(movedFileCount: Int) throws {
+    func `a repair that finishes an interrupted one reports the loss`(movedFileCount: Int) throws {
         let folder = try stopped(snapshot: nil)
         folder.write("journal.sqlite", folder.read("journal.sqlite").dropLast(Self.pageByteCount))
         let before = folder.image
@@ -225,13 +225,13 @@ struct RepairTests {
         #expect(finished.findings.first?.hasPrefix("an earlier repair was interrupted") == true)
     }
 
-    @Test func `the damaged files of the newest repair have the newest name, whatever the clock says`() throws {
+    @Test func `the damaged files of the newest repair have the newest name, whatever the clock shows`() throws {
         let folder = try stopped()
         for name in ["damaged-9999999999", "damaged-9999999999-3"] {
             _ = unsafe mkdir("\(folder.path)/\(name)", 0o700)
             folder.write("\(name)/journal.sqlite", [1])
         }
-        // And these are nobody's.
+        // These names belong to no repair.
         for name in ["damaged-9999999999-\(Int.max)", "damaged-\(Int.max)0-7", "damaged-by-cat"] {
             _ = unsafe mkdir("\(folder.path)/\(name)", 0o700)
             folder.write("\(name)/journal.sqlite", [1])

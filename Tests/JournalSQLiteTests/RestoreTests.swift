@@ -4,7 +4,7 @@ import Journal
 import JournalSQLite
 import Testing
 
-/// What was copied over a journal begins a new epoch, and nothing else does.
+/// A journal that was replaced by a copy begins a new epoch, and no other change does.
 struct RestoreTests {
     /// Five records, and an end in order or not.
     private func life(_ folder: TemporaryFolder, closes: Bool = true, _ options: SQLiteJournal.Options = .init()) throws

@@ -3,7 +3,7 @@ import TelltaleModel
 import Testing
 
 struct InMemoryJournalTests {
-    @Test func `a crash keeps what was appended, and only whole snapshots`() throws {
+    @Test func `a crash keeps the appended records, and only whole snapshots`() throws {
         let journal = InMemoryJournal(epoch: 7)
         try journal.append(records(1..<11))
         try journal.writeSnapshot(at: 4, chunks: [[1], [2]])

@@ -102,7 +102,7 @@ struct JournalWriterTests {
         try await result { writer.close(completion: $0) }
     }
 
-    @Test func `a snapshot is not begun where what it makes superfluous could not be noted`() async throws {
+    @Test func `a snapshot is not begun when its prunings could not be noted`() async throws {
         let writer = JournalWriter(ObservedJournal(refusesPruning: true) { _ in }) { Issue.record("\($0)") }
         _ = try await result { writer.append(records(1..<11), completion: $0) }
         let pruning = Pruning(through: 2, chains: [3])

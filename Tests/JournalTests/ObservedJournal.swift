@@ -1,7 +1,7 @@
 import Journal
 
-/// A journal in memory that tells of each part it is given, before it takes it; who is told can refuse it. It may have no
-/// room to note what is to be pruned.
+/// A journal in memory that calls an observer with each part before it takes it. The observer may refuse the part. The
+/// journal may have no room to note prunings.
 final class ObservedJournal: Journal {
     private let journal = InMemoryJournal(epoch: 1)
     private let onWrite: @Sendable (_ part: [JournalRecord]) throws(JournalError) -> Void

@@ -10,6 +10,7 @@ struct DurationTests {
             ("PT5M", 300_000), ("P1DT2H", 93_600_000), ("PT0.5S", 500), ("PT1,25S", 1_250), ("P2W", 1_209_600_000),
             ("PT1H30M", 5_400_000), ("P7D", 604_800_000), ("PT36H", 129_600_000), ("PT1.5H", 5_400_000),
             ("007s", 7_000), ("PT0S", 0),
+            ("5m30s", 330_000), ("1h30m", 5_400_000), ("1d2h3m4s5ms", 93_784_005), ("0m5s", 5_000),
         ])
     func read(text: String, milliseconds: Int64) {
         #expect(Milliseconds(duration: text)?.count == milliseconds)
@@ -18,7 +19,8 @@ struct DurationTests {
     @Test(
         "What is no duration is refused",
         arguments: [
-            "", "5", "5 m", " 5m", "5m ", "-5m", "+5m", "m", "5M", "1h30m", "1.5h", "5min", "P", "PT", "P1", "P1Y",
+            "", "5", "5 m", " 5m", "5m ", "-5m", "+5m", "m", "5M", "30m1h", "5m5m", "5m30", "5m 30s", "m30s", "1.5h",
+            "5min", "P", "PT", "P1", "P1Y",
             "P1M",
             "PT5", "P5H", "PT5D", "P1DT", "PT1M1H", "PT1S1S", "PT1.S", "PT.5S", "PT0.5M1S", "P1WT1H", "P1W1D", "PTT1S",
             "pt5m", "99999999999999999999d", "9223372036854775807d", "P99999999999999999D", "∞", "5m\u{301}", "٥m",

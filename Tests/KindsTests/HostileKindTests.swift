@@ -4,7 +4,7 @@ import TelltaleStatechart
 import TestSupport
 import Testing
 
-/// Nothing that stands in a kind file may trap, whatever it is; and what is accepted must run.
+/// No content of a kind file may trap, and every accepted kind must run.
 struct HostileKindTests {
     @Test("Files with bytes changed, cut and doubled are read or refused", arguments: 0..<8)
     func bytes(seed: Int) throws {
@@ -53,7 +53,7 @@ struct HostileKindTests {
         _ = Milliseconds(duration: String(repeating: "9", count: 400) + "d")
     }
 
-    // MARK: What is done to a file
+    // MARK: Changes to a file
 
     private static let odd: [JSON] = [
         .null, true, 0, -1, 1.5, .init(9.007199254740991e15), .init(1e300), "", "*", "..", "a.b", ".", "{{", "\u{0}",
@@ -109,7 +109,7 @@ struct HostileKindTests {
         }
     }
 
-    // MARK: What is done with what was accepted
+    // MARK: Trials of accepted kinds
 
     private func exercise(_ kind: Kind?, _ random: inout SeededGenerator) throws {
         guard let kind, case .activity(let activity) = kind.body else { return }

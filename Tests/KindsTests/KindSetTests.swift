@@ -5,7 +5,7 @@ import Testing
 struct KindSetTests {
     private func file(_ name: String, _ kind: JSON) -> (name: String, bytes: [UInt8]) { (name, kind.text) }
 
-    @Test func `a folder's kinds are found by name, whatever the order of its files`() {
+    @Test func `a folder's kinds are found by name, in any order of its files`() {
         let files = [file("z.json", goodKind), file("a.json", goodToggle), file("m.json", goodButton)]
         for files in [files, files.reversed()] {
             let (set, diagnostics) = KindSet.load(files: files)
@@ -50,7 +50,7 @@ struct KindSetTests {
         #expect(diagnostics == [])
     }
 
-    @Test func `a button that raises an event nobody handles is told`() {
+    @Test func `a button that raises an event without a handler is reported`() {
         let kinds = [file("a.json", goodKind), file("b.json", goodButton.merging(["raises": ["event": "brew"]]))]
         let (set, diagnostics) = KindSet.load(files: kinds)
         #expect(set != nil)
@@ -63,7 +63,7 @@ struct KindSetTests {
         #expect(set != nil)
         #expect(diagnostics.map(\.path) == ["raises.kind"])
         #expect(diagnostics.first?.severity == .warning)
-        // It may stand in a file that was not understood, or that nobody asked for.
+        // The event's kind may stand in a file that could not be read, or that was not given.
         #expect(KindSet.load(files: files + [("x.json", Array("{".utf8))]).diagnostics.map(\.file) == ["x.json:1:2"])
         #expect(KindSet.load(files: [files[0]]).diagnostics == [])
     }
@@ -119,7 +119,7 @@ struct KindSetTests {
         #expect(diagnostics.map(\.file) == ["a.json:1:33"])
     }
 
-    @Test func `whatever the order of a file's members, the kind is the same`() throws {
+    @Test func `a file's members may stand in any order`() throws {
         let text = #"{"type":"toggle","kind":"light","symbol":{"on":"a","off":"b"},"version":1,"app":"x","title":"L"}"#
         let shuffled =
             #"{"title":"L","app":"x","symbol":{"off":"b","on":"a"},"version":1,"kind":"light","type":"toggle"}"#

@@ -4,7 +4,7 @@ import TelltaleStatechart
 import Testing
 
 struct MachineTrialTests {
-    /// What a trial of this machine prints for this input, cut into pieces of this length.
+    /// The output of a trial of this machine for this input, cut into pieces of this length.
     private func output(
         _ machine: String, _ input: String, format: MachineTrial.Format = .text, pieceLength: Int = .max
     ) throws -> (lines: [String], complaints: Int) {
@@ -38,7 +38,7 @@ struct MachineTrialTests {
     @Test("Lines come out the same however the bytes were cut", arguments: [1, 2, 3, 7, .max])
     func cut(pieceLength: Int) throws {
         let input =
-            "confirm\r\n\n# a comment\n  again  \nground\nground {\"beans\":4}\nnothing\nready\nconfirm\ncomplain"
+            "confirm\r\n\n# a comment\n  again  \nground\nground {\"content-state\":{\"beans\":4}}\nnothing\nready\nconfirm\ncomplain"
         let (lines, complaints) = try output(order, input, pieceLength: pieceLength)
         #expect(
             lines == [
@@ -50,11 +50,11 @@ struct MachineTrialTests {
         #expect(complaints == 0)
     }
 
-    @Test func `the clock moves, and what falls due fires in order`() throws {
-        let (lines, _) = try output(order, "after 4m59s\nafter 4m\nafter 1m\nafter 59s\nafter 1s\nafter 1h\nafter PT1H")
+    @Test func `the clock moves, and timers that fall due fire in order`() throws {
+        let (lines, _) = try output(order, "after 59s4m\nafter 4m\nafter 1m\nafter 59s\nafter 1s\nafter 1h\nafter PT1H")
         #expect(
             lines == [
-                "placed", "after 4m59s bad_line placed", "after 4m noop placed", "after 1m applied late",
+                "placed", "after 59s4m bad_line placed", "after 4m noop placed", "after 1m applied late",
                 "after 59s noop late", "after 1s applied later", "after 1h noop later", "after PT1H noop later",
             ])
         #expect(try output(order, "after 2h").lines == ["placed", "after 2h applied later"])
@@ -88,7 +88,9 @@ struct MachineTrialTests {
         #expect(complaints >= 2)
     }
 
-    @Test("A line that is none is told, and changes nothing", arguments: ["a b", "é", "a {", "after x", "after"])
+    @Test(
+        "A line that is none is told, and changes nothing",
+        arguments: ["a b", "é", "a {", #"a {"beans":4}"#, #"a {"content-state":4}"#, "after x", "after"])
     func malformed(line: String) throws {
         let (lines, complaints) = try output(order, line + "\nconfirm")
         #expect(lines.count == 3)
@@ -98,7 +100,7 @@ struct MachineTrialTests {
         #expect(complaints == (line == "after" ? 0 : 1))
     }
 
-    @Test func `a client may not send what only the machine says`() throws {
+    @Test func `a client may not send an event that only the machine raises`() throws {
         #expect(try output(order, "done.brewing").lines.last == "done.brewing ignored placed")
     }
 }
@@ -144,7 +146,7 @@ struct MachineDrawingTests {
                 """)
     }
 
-    @Test func `DOT nests its clusters, and quotes what people wrote`() throws {
+    @Test func `DOT nests its clusters, and quotes names and titles`() throws {
         let dot = try drawing().dot()
         #expect(dot.hasPrefix("digraph \"order\" {\n") && dot.hasSuffix("}\n"))
         #expect(dot.count { $0 == "{" } == dot.count { $0 == "}" })
@@ -154,7 +156,7 @@ struct MachineDrawingTests {
         #expect(dot.split(separator: "\n").count { $0.contains("subgraph cluster_") } == 3)
     }
 
-    @Test func `Mermaid escapes what would end a label`() throws {
+    @Test func `Mermaid escapes characters that would end a label`() throws {
         let mermaid = try drawing().mermaid()
         #expect(mermaid.contains("stateDiagram-v2\n"))
         #expect(mermaid.contains(#"state "Under #34;way#34;#59; here" as s2"#))

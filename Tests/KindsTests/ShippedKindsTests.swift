@@ -2,6 +2,7 @@ import Foundation
 import Kinds
 import TelltaleModel
 import TelltaleStatechart
+import TestSupport
 import Testing
 
 /// `Protocols/Kinds/examples`, as they are shipped.
@@ -77,7 +78,7 @@ struct ShippedKindsTests {
         #expect(finalState == state)
     }
 
-    @Test func `an order that nobody confirms waits for the shop`() throws {
+    @Test func `an unconfirmed order waits for the shop`() throws {
         let activity = try Shipped.activity("coffee-order")
         #expect(try run(activity, [], waiting: .minutes(5)) == "unattended")
     }
@@ -96,7 +97,7 @@ struct ShippedKindsTests {
             #expect(activity.startsOn.contains(events.first ?? ""))
             let expected = Replay.state(of: rows, status: status)
             #expect(try run(activity, events) == expected, "\(id): \(events)")
-            // Every row twice, and then all but the first again, the wrong way round: a source that retries.
+            // A source that retries: every row twice, then all but the first once more, in reverse.
             let noisy = events.flatMap { [$0, $0] } + events.dropFirst().reversed()
             #expect(try run(activity, noisy) == expected, "\(id): \(noisy)")
         }
@@ -155,7 +156,7 @@ enum Replay {
         return cases
     }
 
-    /// What became of a case, by the data itself.
+    /// The final state of a case, as the data gives it.
     static func state(of rows: [Row], status: String?) -> String? {
         guard let status else {
             let last = rows.last?.event

@@ -4,7 +4,7 @@ import TelltaleStatechart
 import Testing
 
 struct ShuffleTests {
-    @Test("Whatever the order of a file's members, the kind is the same", arguments: 0..<20)
+    @Test("The kind is the same for any order of a file's members", arguments: 0..<20)
     func shuffled(seed: UInt64) throws {
         var random = SplitMix(state: seed)
         for file in try Shipped.files() {

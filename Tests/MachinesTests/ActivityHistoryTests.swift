@@ -4,7 +4,7 @@ import TelltaleModel
 import TestSupport
 import Testing
 
-/// Random histories keep the invariants under table 2.1, and those that the server's promises rest on.
+/// Random histories keep the invariants of activities that the server's promises rest on.
 struct ActivityHistoryTests {
     @Test("random histories keep the invariants", arguments: ["order", "timed"])
     func invariants(kind name: String) throws {
@@ -28,7 +28,7 @@ struct ActivityHistoryTests {
             var reader = BinaryReader(writer.bytes)
             let read = try Activity(from: &reader, key: activity.key, kind: activity.kind)
             #expect(reader.isAtEnd && read == activity && read.stateHash == activity.stateHash, "\(row)")
-            // Equality rests on what is written; this does not.
+            // Equality compares the encoded parts only; the memory is compared here.
             #expect(memory(of: read) == memory(of: activity), "\(row)")
             guard row[0].hasPrefix("M") else { continue }
             for length in writer.bytes.indices {
@@ -39,7 +39,7 @@ struct ActivityHistoryTests {
         }
     }
 
-    @Test func `hashes are those that journals of earlier builds hold`() throws {
+    @Test func `hashes equal the ones that journals of earlier builds hold`() throws {
         let table = try TableFile("Machines/activity.table")
         var hash = StableHash()
         var lifecycles: Set<Activity.Lifecycle> = []
@@ -75,7 +75,7 @@ struct ActivityHistoryTests {
         }
     }
 
-    @Test func `of what one passed before its start, the newest 64 milestones are told`() throws {
+    @Test func `of the milestones before its start, an activity reports the newest 64`() throws {
         var script = try ActivityScript()
         _ = try script.run("start start-date=1h alert; ready; confirm")
         for _ in 0..<70 { _ = try script.run("call") }
@@ -83,7 +83,7 @@ struct ActivityHistoryTests {
         #expect(outcome.split(separator: " ").count { $0 == "milestone(ready)" } == 64)
     }
 
-    @Test func `who only looks does not keep others from swiping it away`() throws {
+    @Test func `an account that only looks does not keep others from dismissing the activity`() throws {
         var script = try ActivityScript()
         _ = try script.run("start content=A")
         var activity = try #require(script.activity)
@@ -98,7 +98,7 @@ struct ActivityHistoryTests {
             #expect(try tell(.seen(account: account, rev: rev)) == .applied)
         }
         #expect(try tell(.dismissed(account: "bert")) == .applied)
-        // The one who looked the longest ago is forgotten.
+        // The account that looked the longest ago is forgotten.
         #expect(try tell(.seen(account: "carl", rev: 6)) == .noop)
         #expect(try tell(.seen(account: "dora", rev: 5)) == .noop)
         for account in ["abel", "eric"] { #expect(try tell(.dismissed(account: account)) == .applied) }
@@ -125,7 +125,7 @@ struct ActivityHistoryTests {
         try counts.check(app: 1, accounts: [1], limits: limits)
         for _ in 0..<3 { counts.remove(app: 1, account: 1) }
         #expect(counts.count(account: 1, app: 1) == 0)
-        // Whoever has none any more takes up no memory either.
+        // An account without activities takes up no memory.
         counts.remove(app: 2, account: 1)
         #expect(counts == ActivityCounts())
     }
@@ -136,7 +136,7 @@ private func memory(of activity: Activity) -> [String] {
     Mirror(reflecting: activity).children.filter { $0.label != "kind" }.map { "\($0.label ?? ""): \($0.value)" }
 }
 
-/// One activity's history, made up from a seed, with what must hold after each of its steps.
+/// One activity's history from a seed, with the checks after each step.
 private struct History {
     private var random: SeededGenerator
     private var activity: Activity

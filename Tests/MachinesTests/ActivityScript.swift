@@ -99,7 +99,7 @@ struct ActivityScript {
     private mutating func apply(_ event: ActivityEvent, accounts: [String]) throws -> String {
         do throws(ActivityRejection) {
             if var existing = activity, !existing.isReplaced(by: event) {
-                // What is due fires first.
+                // Due timers fire first.
                 _ = fire(&existing)
                 activity = existing
                 let outcome = try existing.apply(event, settings: settings, at: now)

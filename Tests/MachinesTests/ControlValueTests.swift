@@ -37,7 +37,7 @@ struct ControlValueTests {
         #expect(JSON.object(ControlRejection.staleRev(have: 41, want: 40).details) == ["have": 41, "want": 40])
     }
 
-    @Test func `what a provider says of its failure is cut to a bound`() {
+    @Test func `a provider's failure message is cut to a bound`() {
         let failure = ProviderFailure(code: nil, message: String(repeating: "☕️", count: 100_000))
         #expect(failure.message?.unicodeScalars.count == ProviderFailure.lengthLimit)
     }

@@ -4,7 +4,7 @@ import Testing
 @testable import TelltaleModel
 
 struct EventDetailsTests {
-    @Test func `the tail is what Apple's push payload calls it`() throws {
+    @Test func `the members of the tail are named as in Apple's push payload`() throws {
         let details = try EventDetails(
             tail: Self.tail(
                 #"{"attributes":{"a":1},"content-state":{},"alert":{"title":"T","body":"B","sound":"S"},"#
@@ -40,7 +40,7 @@ struct EventDetailsTests {
         }
     }
 
-    @Test func `what an activity keeps of a tail does not keep the rest of it`() throws {
+    @Test func `an activity that keeps a part of a tail does not keep the rest in memory`() throws {
         let tail = try Self.tail(
             #"{"attributes":{"a":1},"content-state":{"n":2},"junk":"\#(String(repeating: "x", count: 60_000))"}"#)
         let details = try EventDetails(tail: tail)

@@ -4,7 +4,7 @@ import TelltaleModel
 import TestSupport
 import Testing
 
-/// Taps, results, reports, deadlines, disconnects and restarts in any order, and what must hold after each of them.
+/// Taps, results, reports, deadlines, disconnects and restarts in any order, with the checks after each of them.
 struct ToggleInterleavingTests {
     /// 20 seeds of 50,000 steps: a million, in about ten seconds of a debug build on two cores.
     @Test("Random interleavings keep every promise", arguments: 1...20 as ClosedRange<UInt64>)
@@ -17,7 +17,7 @@ struct ToggleInterleavingTests {
                 return
             }
         }
-        // When nobody does anything any more, the deadlines alone end everything.
+        // Without further input, the deadlines alone end everything.
         try world.drain()
         #expect(world.broken == [])
         #expect(world.open == [])
@@ -41,10 +41,11 @@ struct ToggleWorld {
     /// Operations that were answered and have not ended.
     var open: Set<OperationID> = []
     var ended: Set<OperationID> = []
-    /// What ended in this step, oldest first: nobody has been sent a row of it.
+    /// The operations that ended in this step, oldest first: no row of them was sent yet.
     var untold: [OperationID] = []
     var results: [String: Int] = [:]
-    /// What a provider last said that nobody has a reason to doubt, and what waits for the operation to end.
+    /// The value that a provider last gave without a reason to doubt it, and the one that waits for the operation to
+    /// end.
     var truth: Bool?
     var held: Bool?
     var acted: [TapLedger.Identity: OperationID?] = [:]
@@ -235,7 +236,7 @@ struct ToggleWorld {
     }
 }
 
-/// What a row says, for anybody.
+/// The content of a row, for any viewer.
 private struct RowFacts: Equatable {
     let value: Bool?
     let isAssumed: Bool

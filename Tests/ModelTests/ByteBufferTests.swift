@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 struct ByteBufferTests {
-    @Test func `what goes in comes out, however it has to grow`() {
+    @Test func `bytes that go in come out, however the buffer has to grow`() {
         for capacity in [0, 1, 2, 7, 8, 64] {
             var buffer = ByteBuffer(capacity: capacity)
             var expected: [UInt8] = []
@@ -46,7 +46,7 @@ struct ByteBufferTests {
         }
     }
 
-    @Test func `what was much is not kept`() {
+    @Test func `a large buffer is not kept`() {
         var buffer = ByteBuffer()
         for length in [1_000, ByteBuffer.keptCapacity + 1] {
             buffer.append([UInt8](repeating: 7, count: length))
@@ -82,7 +82,7 @@ struct ByteBufferTests {
         #expect(String(decoding: buffer.array, as: UTF8.self) == "cdef000000000000001f")
     }
 
-    /// Texts are searched eight bytes at a time: whatever must be escaped has to be found wherever it stands in them.
+    /// Texts are searched eight bytes at a time. A byte that must be escaped has to be found at any place.
     @Test(arguments: [0x00, 0x1F, 0x20, 0x21, 0x22, 0x23, 0x5B, 0x5C, 0x5D, 0x7E, 0x7F, 0x0A] as [UInt8])
     func `a byte is escaped wherever it stands`(byte: UInt8) throws {
         let plain = Array("abcdefghijklmnopqrstuvwxyzé☕".utf8)

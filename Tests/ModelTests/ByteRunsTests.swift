@@ -1,7 +1,7 @@
 import TelltaleModel
 import Testing
 
-/// Bytes are searched eight at a time; what is found must not depend on where it stands.
+/// Bytes are searched eight at a time. The result must not depend on the place.
 struct ByteRunsTests {
     @Test func `the first of a byte is found wherever it stands`() {
         for byte in UInt8.min...UInt8.max {

@@ -62,7 +62,7 @@ struct JSONObjectTests {
         #expect(whole.description == #"{"before":1,"in":{"a":1,"b":{"c":"d"}},"z":2}"#)
     }
 
-    @Test func `it does what a dictionary does, in the order of the names`() throws {
+    @Test func `it behaves as a dictionary, in the order of the names`() throws {
         var random = SeededGenerator(seed: 7)
         let values: [JSON] = [
             .null, true, false, 0, -1, 9_007_199_254_740_991, 0.5, "", "é☕", [], [1, ["x": 2]], [:],
@@ -130,7 +130,7 @@ struct JSONObjectTests {
         #expect { try reader.readJSON() } throws: { ($0 as? BinaryError)?.reason == reason }
     }
 
-    @Test func `what is nested too deep in a journal is refused`() {
+    @Test func `a value in a journal that is nested too deeply is refused`() {
         var reader = BinaryReader(Array(repeating: [6, 1], count: 40).flatMap { $0 } + [0])
         #expect(throws: BinaryError.self) { try reader.readJSON() }
     }

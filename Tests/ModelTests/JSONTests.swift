@@ -99,7 +99,7 @@ struct JSONTests {
         #expect(try JSONParser.parse(target).merging(JSONParser.parse(patch)).description == result)
     }
 
-    @Test func `Merge Patch is RFC 7396's own procedure, whatever of three members is there`() throws {
+    @Test func `Merge Patch is the procedure of RFC 7396, for any of three members`() throws {
         let values: [JSON?] = [nil, 1, .some(.null), ["x": 2, "y": .null]]
         var objects: [JSON] = []
         for number in 0..<64 {
@@ -124,7 +124,7 @@ struct JSONTests {
         return .object(target)
     }
 
-    @Test func `binary coding returns what went in, and cuts are errors`() throws {
+    @Test func `binary coding returns the encoded value, and cuts are errors`() throws {
         let json = try JSONParser.parse(#"{"a":[true,false,null,-5,0.25,"x"],"b":{"c":9007199254740991}}"#)
         var writer = BinaryWriter()
         writer.write(json)

@@ -32,7 +32,7 @@ struct KeyTests {
         #expect(try #require(Pattern(pattern)).matches(#require(Key(key))) == matches)
     }
 
-    @Test("What is no pattern is refused", arguments: ["", "**", "a", "*/a", "/*", "a/b*", "a/*/"])
+    @Test("Texts that are no pattern are refused", arguments: ["", "**", "a", "*/a", "/*", "a/b*", "a/*/"])
     func noPattern(text: String) {
         #expect(Pattern(text) == nil)
     }

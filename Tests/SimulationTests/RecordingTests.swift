@@ -3,7 +3,7 @@ import TelltaleModel
 import TelltaleWire
 import Testing
 
-/// Recordings: what HISTORY tells, as offsets, in a file and back.
+/// Recordings: `HISTORY` as offsets, in a file and back.
 struct RecordingTests {
     private static let beginning: Int64 = 1_763_719_200_000
 
@@ -64,7 +64,7 @@ struct RecordingTests {
         #expect(recording.differences(from: read) == [])
     }
 
-    @Test func `a replay's dates are as far from its beginning, and dismissals show for whom it was`() throws {
+    @Test func `a replay's dates are as far from its beginning, and dismissals show the accounts`() throws {
         let later = Self.beginning + 86_400_000
         let commands = try Self.recording().commands(beginning: later)
         #expect(commands.map { $0 != nil } == [true, false, true, false, false])
@@ -76,7 +76,7 @@ struct RecordingTests {
         #expect((start.source, start.eid, start.version) == ("atc", "1", 7))
     }
 
-    @Test func `what came out otherwise is told`() throws {
+    @Test func `differing outcomes are reported`() throws {
         let recording = try Self.recording()
         var other = recording
         other.entries[2].verdict = "stale"

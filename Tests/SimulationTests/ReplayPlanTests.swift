@@ -34,7 +34,7 @@ struct ReplayPlanTests {
         #expect(texts(plan) == ["0 k/a one a-1 1"] + (isPosted ? ["0 k/a \(status) a-2 2"] : []))
     }
 
-    @Test func `an event tells what its row knew, and not how the case will end`() throws {
+    @Test func `an event has the content of its row, and not the end of the case`() throws {
         let plan = try plan("case_id,event,timestamp,other\na,one,,\"{\"\"final_status\"\":\"\"x\"\",\"\"n\"\":1}\"")
         let command = try #require(plan.posts.first?.command)
         #expect(JSON.object(command.tail) == ["content-state": ["n": 1]])

@@ -4,7 +4,7 @@ import TelltaleModel
 import TestSupport
 import Testing
 
-/// Scenario files: those that ship, and what is said of those that are wrong.
+/// Scenario files: the shipped ones, and the messages about wrong ones.
 struct ScenarioTests {
     static let named = [
         "coffee-in-the-car", "lunch-rush", "lossy-train", "flight-with-a-delay", "light-that-will-not-switch",
@@ -15,6 +15,39 @@ struct ScenarioTests {
         let all = try ShippedScenarios.names.map { try ShippedScenarios.scenario($0) }
         #expect(Set(Self.named).isSubset(of: all.map(\.name)))
         #expect(all.allSatisfy { !$0.title.isEmpty && $0.about.count > 20 })
+    }
+
+    @Test func `a script without a population has no other clients`() throws {
+        let scenario = try Self.scenario(
+            """
+            {"title":"t","screens":[{"name":"car","surface":"carplay"}],
+             "steps":[{"post":"start","key":"order/1"}],"expect":{"applied":{"least":1,"most":1}}}
+            """)
+        let outcome = ScenarioRun.inProcess(scenario)
+        #expect(outcome.violations == [])
+        #expect(scenario.expectations.unmet(by: outcome) == [])
+        #expect(outcome.inputs == 1)
+        #expect(outcome.screens.values.reduce(0, +) == 1)
+    }
+
+    @Test func `the faults of every part of a file are told at once`() throws {
+        let error = try #require(throws: Scenario.Fault.self) {
+            try Self.scenario(
+                """
+                {"seed":"x","clock":{"speed":0},"faults":{"rain":1},"colour":"red",
+                 "screens":[{"name":"a","surface":"tv"}],
+                 "steps":[{"post":"start"},{"say":"so"},{"dance":1}],"expect":{"happiness":1}}
+                """)
+        }
+        let told = error.description.split(separator: "\n")
+        for place in [
+            "$.title", "$.seed", "$.clock.speed", "$.faults.rain", "$.screens[0]", "$.steps[0]", "$.steps[2]",
+            "$.expect.happiness",
+            "$.colour",
+        ] {
+            #expect(told.contains { $0.contains(place) }, "\(place): \(error)")
+        }
+        #expect(told.count == 9)
     }
 
     @Test("A script goes as it is written", arguments: ["coffee-in-the-car", "flight-with-a-delay"])
@@ -81,7 +114,7 @@ struct ScenarioTests {
         #expect(scenario.expectations.unmet(by: outcome).filter { !$0.hasPrefix("applied") } == [])
     }
 
-    /// What stands in the file, and what is said of it.
+    /// The text of a file, and its message.
     static let wrong = [
         (#""title":"""#, "x: $.title takes a text"),
         (#""colour":"red""#, "x: $.colour is unknown; there are title, about, seed, clock, "),
@@ -123,7 +156,7 @@ struct ScenarioTests {
         ),
     ]
 
-    @Test("A wrong field is told with its place and what to write", arguments: wrong)
+    @Test("A wrong field is reported with its place and a correction", arguments: wrong)
     func fault(members: String, told: String) {
         do {
             let title = members.contains("\"title\"") ? "" : #""title":"t","#
@@ -134,7 +167,7 @@ struct ScenarioTests {
         }
     }
 
-    @Test func `events of an open model come at their rate, whether or not anybody answers`() throws {
+    @Test func `events of an open model come at their rate, with or without replies`() throws {
         let scenario = try Self.scenario(
             """
             {"title":"t","seed":4,"population":{"producers":3,"screens":2,"fingers":0,"inputs":600},

@@ -30,7 +30,7 @@ struct SimulatedProviderTests {
         for (count, percent) in zip(counts, [65, 20, 10, 5]) { #expect(abs(count - percent * 100) < 200) }
     }
 
-    @Test func `the thing is what it said last, and what a hand made of it`() throws {
+    @Test func `the device has the value of its last answer, or of the switch on the wall`() throws {
         let lamp = try #require(lamp)
         var thing = SimulatedProvider(values: [lamp: false], seed: 1)
         thing.finish(.done(value: true), on: lamp)

@@ -2,7 +2,7 @@ import TelltaleModel
 import TelltaleStatechart
 import Testing
 
-// Machines in Swift, for what a table in Protocols/Machines cannot say.
+// Machines in Swift, for cases that a table in Protocols/Machines cannot express.
 
 /// A part of a state between its braces.
 struct Part {
@@ -133,7 +133,7 @@ struct Run {
     var configuration: [String] { instance.configuration(in: statechart).map { statechart.states[$0.rawValue].path } }
     var entered: [String] { last.entered.map { statechart.states[$0.rawValue].path } }
 
-    /// Fires what is due, then takes the event.
+    /// Fires due timers, then takes the event.
     @discardableResult
     mutating func take(_ event: String, _ content: JSON = [:]) throws -> Verdict {
         try wait(0)

@@ -103,7 +103,7 @@ struct CaseRun {
         values = MachineValues(attributes: definition.attributes, content: definition.content)
     }
 
-    /// What the row says of, as the file writes it.
+    /// The outcome of a row, in the notation of the file.
     mutating func outcome(of row: CaseFile.Row) throws -> Outcome {
         let words = row.input.split(separator: " ", maxSplits: 1).map(String.init)
         let rest = words.count > 1 ? words[1] : ""
@@ -175,7 +175,7 @@ struct CaseRun {
                 #expect(running == before.0)
                 #expect(values.content == before.1)
             }
-            // As an owner does, lest it is due for ever.
+            // The owner of a machine does the same, or the deadline would be due for ever.
             statechart.dropDeadline(dueBy: time, instance: &running)
             instance = running
             throw error
@@ -211,7 +211,7 @@ struct Outcome {
             && (words[1] == "*" || words[1] == leaves || words[1] + " done" == leaves)
     }
 
-    /// Compares with what a row says; what it does not say is as it may be.
+    /// Compares with the row; facts that the row does not give are free.
     func expect(_ row: CaseFile.Row) throws {
         var rest = row.outcome.split(separator: " ").map(String.init)[...]
         func word() -> String { rest.popFirst() ?? "" }
@@ -253,7 +253,7 @@ struct CaseFileTests {
     @Test("Protocols/Machines/statechart/w3c.cases", arguments: try CaseFile("w3c").cases)
     func w3c(_ definition: CaseFile.Case) throws { try run(definition) }
 
-    /// One line for people who compare engines; what is left out, and why, is in the README beside the cases.
+    /// Prints one line of counts. README.md beside the cases lists the left-out ones with their reasons.
     @Test func `the public cases are counted`() throws {
         var told: [String] = []
         for suite in ["scion", "w3c"] {

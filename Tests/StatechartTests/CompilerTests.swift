@@ -2,7 +2,7 @@ import TelltaleModel
 import TelltaleStatechart
 import Testing
 
-/// One rule each: what is told, and where.
+/// One rule each: the message, and its place.
 struct CompilerTests {
     @Test(
         "Faults refuse a machine",
@@ -233,7 +233,7 @@ struct CompilerTests {
         #expect(messages.sorted { $0.hasPrefix("error") && !$1.hasPrefix("error") } == messages)
     }
 
-    @Test func `states that nothing leaves are told to whoever knows of staleness`() throws {
+    @Test func `states without an exit are reported to the caller that knows of staleness`() throws {
         let description = machine(
             "a",
             states: [

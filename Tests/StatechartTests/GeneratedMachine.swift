@@ -52,7 +52,7 @@ struct GeneratedMachine {
         return state
     }
 
-    // MARK: What the states say
+    // MARK: The members of states
 
     private mutating func fill(_ state: inout StateDescription, path: String, timers: Bool) {
         for index in state.children.indices {

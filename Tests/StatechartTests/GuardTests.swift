@@ -92,7 +92,7 @@ struct GuardTests {
         #expect(throws: GuardSyntaxError.self) { try Guard(String(repeating: "not ", count: 100_000)) }
     }
 
-    @Test func `a guard tells what it reads`() throws {
+    @Test func `a guard lists the paths that it reads`() throws {
         let condition = try Guard("content.a == 1 and (in(x) or not attributes.b.c in [event.content.d, 2])")
         #expect(condition.paths.map(\.description) == ["content.a", "attributes.b.c", "event.content.d"])
         #expect(condition.stateNames == ["x"])

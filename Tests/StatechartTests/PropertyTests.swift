@@ -3,7 +3,7 @@ import TelltaleStatechart
 import TestSupport
 import Testing
 
-/// What holds for every machine, whatever it is made of.
+/// Properties of every machine.
 struct PropertyTests {
     /// Many small machines, rather than a few large ones.
     private static let seeds: Range<UInt64> = 0..<120
@@ -91,7 +91,7 @@ struct PropertyTests {
         #expect(firedCount > 50)
     }
 
-    @Test func `what is refused changes nothing`() throws {
+    @Test func `a refused event changes nothing`() throws {
         var refusedCount = 0
         for seed in Self.seeds {
             try each(seed, contentLimit: 30) { run, outcome in
@@ -104,7 +104,7 @@ struct PropertyTests {
         #expect(refusedCount > 30)
     }
 
-    @Test func `what is looked up is what a whole step does`() throws {
+    @Test func `a cached transition equals a whole step`() throws {
         var plainCount = 0
         var movingCount = 0
         for seed in Self.seeds {
@@ -151,7 +151,7 @@ struct PropertyTests {
                 guard var instance = try? MachineInstance(from: &brokenReader, statechart: run.statechart) else {
                     return
                 }
-                // What is taken after all is legal, and runs.
+                // A machine that is accepted all the same is legal, and runs.
                 var values = MachineValues()
                 for event in GeneratedMachine.events {
                     _ = try? run.statechart.handle(
@@ -182,7 +182,7 @@ struct PropertyTests {
         #expect(run.instance.deadline == nil)
     }
 
-    @Test func `what an ordinary order does is looked up, and what asks for more is not`() throws {
+    @Test func `the steps of an ordinary order are cached, and more complex ones are not`() throws {
         let run = try Run(
             machine(
                 "placed", on("cancel", "cancelled"), on("note"),
@@ -248,7 +248,7 @@ struct PropertyTests {
                     outcome = .success(result)
                 } else {
                     run.time = run.time + Milliseconds(Int64(random.below(8)))
-                    // The owner fires what is due first.
+                    // The owner fires due timers first.
                     if let deadline = run.instance.deadline, deadline <= run.time { run.time = deadline }
                     outcome = .success(
                         try statechart.handle(

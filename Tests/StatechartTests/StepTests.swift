@@ -49,7 +49,7 @@ struct StepTests {
         #expect(run.leaves == ["a.b"])
     }
 
-    @Test func `what fails changes nothing`() throws {
+    @Test func `a failed step changes nothing`() throws {
         var run = try Run(
             machine(
                 "a",
@@ -100,7 +100,7 @@ struct StepTests {
         }
     }
 
-    @Test("What would grow without end is not tried out beforehand", arguments: ["raise", "send"])
+    @Test("A machine that would grow without end is not precomputed", arguments: ["raise", "send"])
     func trial(kind: String) throws {
         // Each round has twice the content of the one before.
         let again: ActionDescription.Action = kind == "raise" ? .raise("go") : send("go")
@@ -124,7 +124,7 @@ struct StepTests {
 
     // MARK: Parked events
 
-    @Test func `what the machine raises is parked where its state says so`() throws {
+    @Test func `an event that the machine raises is parked where its state says so`() throws {
         var run = try Run(
             machine(
                 "a",
@@ -138,7 +138,7 @@ struct StepTests {
         #expect(run.leaves == ["c"])
     }
 
-    @Test func `what is parked when the machine is done is not heard when it is opened again`() throws {
+    @Test func `an event that is parked when the machine is done is dropped when it is reopened`() throws {
         var run = try Run(
             machine(
                 "a",
@@ -237,7 +237,7 @@ struct StepTests {
         #expect(try run.reopen("anything") == .applied)
     }
 
-    @Test func `an assignment of what is there already changes nothing`() throws {
+    @Test func `an assignment of the present value changes nothing`() throws {
         var run = try Run(machine("a", states: [state("a", on("go", do: set("x", 1)))]), content: ["x": 1])
         #expect(try run.take("go") == .applied)
         #expect(!run.last.contentChanged)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 struct CatalogueTests {
-    @Test func `Protocols/Surfaces/catalogue.json says what the server says`() throws {
+    @Test func `Protocols/Surfaces/catalogue.json equals the server's catalogue`() throws {
         let file = repositoryRoot.appending(path: "Protocols/Surfaces/catalogue.json")
         let told = try JSONParser.parse(try String(contentsOf: file, encoding: .utf8))
         for member in try #require(Catalogue.value.object) {

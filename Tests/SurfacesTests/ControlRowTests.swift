@@ -27,7 +27,7 @@ struct ControlRowTests {
         #expect(on["shown"] == .null)
     }
 
-    @Test func `what is wanted of a private control is not told to a locked device`() throws {
+    @Test func `the wanted value of a private control is not sent to a locked device`() throws {
         var toggle = try settled(false)
         let kind = ToggleKind.porchLight("private")
         _ = try toggle.apply(
@@ -99,7 +99,9 @@ struct ControlRowTests {
         #expect(try row(toggle, kind, viewer)["last"]?["op"] == "o5")
     }
 
-    @Test func `what ended one upon the other is named, without the provider's words on a locked device`() throws {
+    @Test func `operations that ended one after the other are named, without the provider's words on a locked device`()
+        throws
+    {
         var toggle = try settled(false)
         let kind = ToggleKind.porchLight("private")
         for (number, value) in [(5, true), (6, false)] {
@@ -125,7 +127,7 @@ struct ControlRowTests {
         #expect(try row(toggle, kind, viewer)["ended"] == [["op": "o5", "result": "reverted", "reason": "failed"]])
     }
 
-    @Test func `a button that is pressed again says no more what went wrong before`() throws {
+    @Test func `a button that is pressed again no longer shows the earlier failure`() throws {
         var button = Button(provider: 1)
         let kind = ButtonKind.logCoffee("")
         let key = try #require(Key("log-coffee/1"))

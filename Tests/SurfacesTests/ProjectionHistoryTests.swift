@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 struct ProjectionHistoryTests {
-    @Test("whatever there is and whatever happens, no screen shows what it must not", arguments: Surface.allCases)
+    @Test("in any situation and after any event, no screen shows a row that it must not", arguments: Surface.allCases)
     func invariants(on surface: Surface) throws {
         for seed in 0..<1000 as Range<UInt64> {
             var random = SeededGenerator(seed: seed)
@@ -63,7 +63,8 @@ struct ProjectionHistoryTests {
         if placement.presentation == .small { expect(activity.hasSmallFamily, "seed \(seed)") }
     }
 
-    /// An alert is drawn with what its own row has, or is the sound and the light of a locked device, or of an end.
+    /// An alert is drawn with the views of its own row, or it is only the sound and the light of a locked device or of
+    /// an end.
     private func check(
         _ style: AlertStyle?, of activity: VisibleActivity, _ placement: Placement, isLocked: Bool, _ seed: UInt64
     ) {

@@ -46,7 +46,7 @@ struct ProjectionTableTests {
         #expect((1...25).map { "V\($0)" }.filter { !covered.contains($0) } == [])
     }
 
-    @Test func `the settings of section 13 change what is open`() throws {
+    @Test func `the settings of section 13 change the open choices`() throws {
         var settings = SurfaceSettings()
         let activities = try ["a:X active", "b:X active alerted=9", "c:Y ended"].enumerated()
             .map { try Named($1[...], position: $0).activity }

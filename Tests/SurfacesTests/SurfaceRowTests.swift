@@ -46,7 +46,7 @@ struct SurfaceRowTests {
         #expect(row["island"] == nil)
     }
 
-    @Test func `what alerts without a place on the island has its expanded view beside`() throws {
+    @Test func `an alert without a place on the island has its expanded view beside it`() throws {
         let row = try row(
             .phone, kind: plain, placement: Placement(.lockScreen, order: 2, options: [.interactive, .expanded]))
         #expect(row["island"] == nil)
@@ -75,7 +75,7 @@ struct SurfaceRowTests {
         #expect(row["view"]?["buttons"] == ["coffee-tip/1042 true"])
     }
 
-    @Test func `text is cut to what the surface holds`() throws {
+    @Test func `text is cut to the limit of the surface`() throws {
         let item = "A flat white with oat milk, two shots and a little cinnamon on top"
         let car = try row(.carplay, kind: withSmall, item: item)
         let text = try #require(car["view"]?["subtitle"]?.string)
@@ -87,7 +87,7 @@ struct SurfaceRowTests {
         #expect(phone["lockScreen"]?["view"]?["subtitle"]?.string == item)
     }
 
-    @Test func `what is stale says so`() throws {
+    @Test func `a stale row says so`() throws {
         let row = try row(.desktop, kind: plain, type: "update", staleDate: -1)
         #expect(row["lifecycle"] == "stale" && row["stale"] == true)
     }

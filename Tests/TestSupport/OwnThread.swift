@@ -1,11 +1,11 @@
 internal import Foundation
 public import TelltaleEventLoop
 
-/// Runs `body` on a thread of its own, and waits for it without blocking one of the cooperative pool.
+/// Runs `body` on a thread of its own, and waits for it without blocking a thread of the cooperative pool.
 ///
-/// A loop that ran on a pool thread would keep it from the very tasks that the test waits for. The thread runs the
-/// test's own task, so that what `body` expects is told of this test: a bare thread has no test, and its issues would be
-/// reported once for every test that runs.
+/// A loop on a pool thread would keep the thread from the tasks that the test waits for. The thread runs the test's own
+/// task, so that the expectations of `body` belong to this test: a bare thread has no test, and its issues would be
+/// reported once for every running test.
 @concurrent
 public func onOwnThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withTaskExecutorPreference(OwnThreadExecutor()) { try await run(body) }
@@ -25,12 +25,12 @@ private final class OwnThreadExecutor: TaskExecutor {
 /// A test's loop ran for longer than it may.
 public struct LoopTimeout: Error {}
 
-/// Gives `body` a loop on a thread of its own, runs it until somebody stops it, and then asks `result`.
+/// Gives `body` a loop on a thread of its own, runs it until it is stopped, and then asks `result`.
 ///
 /// - Parameters:
-///   - seconds: After which the loop is stopped and the test fails.
-///   - body: Sets everything up, and returns what makes the result once the loop has stopped. What that closure holds
-///     lives for as long.
+///   - seconds: The time after which the loop is stopped and the test fails.
+///   - body: Sets everything up, and returns the closure that makes the result once the loop has stopped. The values
+/// that this closure holds live as long.
 public func onLoop<Value: Sendable>(
     within seconds: Int64 = Int64(patience), _ body: @escaping @Sendable (EventLoop) throws -> () throws -> Value
 ) async throws -> Value {

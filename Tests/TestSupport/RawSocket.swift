@@ -28,7 +28,7 @@ public final class RawSocket: Sendable {
         }
     }
 
-    /// What a listening socket accepted. It closes it.
+    /// Takes an accepted descriptor, and closes it at the end.
     public init(accepted descriptor: CInt) throws {
         self.descriptor = descriptor
         // Of a peer that does not read, too, a test hears in the end.

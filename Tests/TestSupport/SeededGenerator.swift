@@ -14,7 +14,7 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
         return word ^ (word >> 31)
     }
 
-    /// A number in `0..<bound`. Biased by less than anybody can notice, and much cheaper than `Int.random` in a debug
+    /// A number in `0..<bound`. The bias is negligible, and the call is much cheaper than `Int.random` in a debug
     /// build.
     public mutating func below(_ bound: UInt64) -> UInt64 { next() % bound }
 

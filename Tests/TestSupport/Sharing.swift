@@ -27,7 +27,7 @@ public final class Gate: Sendable {
     }
 }
 
-/// A thread of its own that somebody waits for.
+/// A thread that can be waited for.
 public struct JoinableThread {
     private let isDone = Gate()
 
@@ -44,7 +44,7 @@ public struct JoinableThread {
     }
 }
 
-/// What one thread leaves for another.
+/// A result that one thread leaves for another.
 public final class SharedResult<Value: Sendable>: Sendable {
     private struct Unset: Error {}
 

@@ -2,11 +2,11 @@ public import Foundation
 
 /// One file of `Protocols/`: rows of cells between bars, with named inputs above them.
 ///
-///     state NAME = INPUTS        what leads to a state
+///     state NAME = INPUTS        the inputs that lead to a state
 ///     skipped CASE REASON        a case that does not apply
 ///     CASE | cell | cell …
 ///
-/// Empty lines and what follows a `#` that begins a line say things to people.
+/// Empty lines, and lines that begin with `#`, are for readers.
 public struct TableFile: Sendable {
     public struct Row: Sendable, CustomStringConvertible {
         public var cells: [String]

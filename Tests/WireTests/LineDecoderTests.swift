@@ -54,6 +54,33 @@ struct LineDecoderTests {
     }
 
     @Test(
+        "Another protocol's first word ends the stream, whatever follows it and however the bytes were cut",
+        arguments: [
+            "HEAD", "post /x HTTP/1.1", "Put", "DELETE a/b", "OPTIONS * HTTP/1.1", "trace id=1",
+            "CONNECT example.com:80",
+            "PATCH /", "PRI * HTTP/2.0", "PROXY TCP4 10.0.0.1 10.0.0.2 1 2", "EHLO example.com", "helo {}",
+            "GET / HTTP/1.1",
+            "get /orders/1", "GET http://127.0.0.1:7878/ HTTP/1.1",
+        ])
+    func foreign(line: String) {
+        let bytes = Array("PING\n\(line)\r\nEVT a/b type=start\n".utf8)
+        for length in 1...bytes.count {
+            #expect(decode(bytes, pieceLength: length) == Decoded(lines: ["PING"], code: .badLine))
+        }
+    }
+
+    @Test func `a verb that only resembles another protocol's first word is a line`() {
+        let lines = [
+            "GET a/b", "GET a/b:/c", "GET a:/c", "GET a/b//c", "GET *", "GET", "EVT a/b type=start", "HEADS",
+            "DEL sub=1", "HELP", "OPEN a/b",
+            "PRESS a/b",
+            "TRAIT a=b",
+        ]
+        let bytes = Array(lines.joined(separator: "\n").utf8) + [0x0A]
+        #expect(decode(bytes, pieceLength: bytes.count) == Decoded(lines: lines, code: nil))
+    }
+
+    @Test(
         "A line without a verb by the grammar is refused",
         arguments: [
             " PING", "P", "P1NG", "1", "{}", "ABCDEFGHIJKLM", "\u{FEFF}PING", "PING=1", "PING{}", "Host: x", "\u{E9}vt",
@@ -149,7 +176,7 @@ struct LineDecoderTests {
         }
     }
 
-    @Test("Who has enough is given no more, and what is left comes again", arguments: ["\n", "\r\n"], 1...9)
+    @Test("A reader that stops is given no more, and the rest comes again", arguments: ["\n", "\r\n"], 1...9)
     func enough(ending: String, pieceLength: Int) throws {
         let text = Array(["PING id=1", "# no", "", "PING id=2", "PING id=3", ""].joined(separator: ending).utf8)
         var decoder = LineDecoder()

@@ -6,7 +6,7 @@ import Testing
 struct LineWriterTests {
     private let key = Key("coffee-order/1042")
 
-    @Test func `a greeting tells what line-protocol.md shows`() {
+    @Test func `a greeting equals the one in line-protocol.md`() {
         var greeting = Greeting(
             epoch: 0x6f3a_91c2_d0e4_b577, sequence: 41877, now: Timestamp(milliseconds: 1_763_719_200_123),
             heartbeat: 20000, server: "0.1.0")
@@ -33,7 +33,7 @@ struct LineWriterTests {
         #expect(written { $0.comment("one\ntwo\tthree") } == "# one\n# two three\n")
     }
 
-    @Test func `errors say code, retry, fatal and what to do`() {
+    @Test func `errors have code, retry, fatal and advice`() {
         var details = JSONObject()
         details["want"] = 2
         details["have"] = 1
@@ -112,7 +112,7 @@ struct LineWriterTests {
         #expect(written { $0.attribute("v", joined: long) }.utf8.count <= 3 + 256)
     }
 
-    @Test func `a client reads what a server writes`() throws {
+    @Test func `a client reads the lines that a server writes`() throws {
         let cursor = Cursor(epoch: .max, sequence: .max, selection: .max)
         var head = RowHead(subscription: 1, key: try #require(key), rev: .max)
         head.cursor = cursor

@@ -215,7 +215,7 @@ struct RequestParserTests {
         #expect(request.ignored.count > 50)
     }
 
-    @Test func `a fault says where it is and what to do`() throws {
+    @Test func `a fault has its place and advice`() throws {
         #expect(
             message("EVT a/b type=x at=+5")
                 == #"EVT: at="+5" is not taken; write at=a whole number: digits alone, at most 9007199254740991"#)
@@ -225,7 +225,7 @@ struct RequestParserTests {
         #expect(message("EVT a/b type=x at=5 at=6 b/c").contains("at= stands twice"))
     }
 
-    @Test func `what is quoted is cut between characters`() {
+    @Test func `quoted text is cut between characters`() {
         for start in ["", "a"] {
             let message = message("GET \(start)\(String(repeating: "é", count: 60))")
             #expect(message.contains("é…") && !message.contains("\u{FFFD}"))

@@ -2,7 +2,7 @@ import Foundation
 import TelltaleWire
 import Testing
 
-/// The tables in `Protocols/Line/line-protocol.md` are those that the server works by.
+/// The tables in `Protocols/Line/line-protocol.md` equal the server's.
 ///
 /// `TELLTALE_UPDATE=1 swift test --filter SpecTests` writes them.
 @Suite(.serialized)

@@ -25,7 +25,7 @@ struct VerbTests {
         #expect(Help.lines(verb: nil)?.contains { $0.contains(verb.rawValue) } == true)
     }
 
-    @Test func `HELP does not explain what is no verb`() {
+    @Test func `HELP does not explain an unknown verb`() {
         #expect(Help.lines(verb: "NOPE") == nil)
         #expect(Help.lines(verb: "") == nil)
     }

@@ -5,7 +5,7 @@ internal import Machines
 internal import Surfaces
 internal import TelltaleModel
 
-/// `telltale-bench activity`: what one event, and one row after it, cost without a hub.
+/// `telltale-bench activity`: the cost of one event, and of one row after it, without a hub.
 struct ActivityCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "activity", abstract: "The cost of an event on one activity, of its hash, and of its rows.")
@@ -84,7 +84,8 @@ struct ActivityCommand: ParsableCommand {
         }
     }
 
-    /// What one activity without attributes and content takes: what the process grows by, for a hundred thousand.
+    /// The memory of one activity without attributes and content: the growth of the process divided by the number of
+    /// them.
     private static func bytesOfOne(kind: ActivityKind) throws -> Double {
         let count = 100_000
         var activities: [Activity] = []
@@ -109,7 +110,7 @@ struct ActivityCommand: ParsableCommand {
         return pages * sysconf(Int32(_SC_PAGESIZE))
     }
 
-    /// Nanoseconds a round, in the quickest of twenty slices: where nobody else needs the processor.
+    /// Nanoseconds a round, in the quickest of some slices, in which no other process used the processor.
     private func quickest(_ body: (Int) throws -> Void) throws -> Double {
         let slice = rounds / 20
         var quickest = Duration.seconds(3600)

@@ -4,7 +4,7 @@ import Journal
 import JournalSQLite
 import TelltaleModel
 
-/// `telltale-bench journal`: what the journal alone can take and give back.
+/// `telltale-bench journal`: the speed of the journal alone, writing and reading.
 struct JournalBench: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "journal", abstract: "Records a second that the journal writes durably, and reads back.")

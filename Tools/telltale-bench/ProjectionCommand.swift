@@ -3,7 +3,7 @@ internal import Machines
 internal import Surfaces
 internal import TelltaleModel
 
-/// `telltale-bench projection`: what it costs to place the activities of one device anew.
+/// `telltale-bench projection`: the cost of placing the activities of one device anew.
 struct ProjectionCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "projection", abstract: "The cost of projecting a device's activities onto its surface.")
@@ -33,7 +33,7 @@ struct ProjectionCommand: ParsableCommand {
         for surface in Surface.allCases {
             var traits = Traits()
             var shown = 0
-            // The quickest of twenty slices: what it costs where nobody else needs the processor.
+            // The quickest of some slices, in which no other process used the processor.
             let slice = max(1, rounds / 20)
             var quickest = Duration.seconds(3600)
             for _ in 0..<20 {

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import TelltaleModel
 internal import TelltaleStatechart
 
-/// `telltale-bench statechart`: what one event costs a machine.
+/// `telltale-bench statechart`: the cost of one event in a machine.
 struct StatechartCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "statechart", abstract: "The cost of an event in machines of several shapes.")
@@ -37,7 +37,7 @@ struct StatechartCommand: ParsableCommand {
         var content: JSON = [:]
     }
 
-    /// Nanoseconds an event: the quickest of twenty slices, which is what it costs where nobody else needs the processor.
+    /// Nanoseconds an event, in the quickest of some slices, in which no other process used the processor.
     private func measure(_ shape: Shape) throws -> Double {
         let statechart = shape.statechart
         var values = MachineValues(attributes: ["shop": "Corner"], content: shape.content)

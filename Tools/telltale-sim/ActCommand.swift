@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Simulation
 import TelltaleModel
+import ToolSupport
 
 struct ActCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -5,6 +5,7 @@ import Simulation
 import TelltaleEventLoop
 import TelltaleModel
 import TelltaleWire
+import ToolSupport
 
 /// The main job, for people to see: an order system, three screens and a porch light around one daemon.
 final class Demo {
@@ -166,12 +167,12 @@ final class Demo {
         }
     }
 
-    /// Whether every screen has heard of every case's last commit.
+    /// Whether every screen has the last commit of every case.
     private var isSettled: Bool {
         light?.isSettled != false
             && ([full] + screens).allSatisfy { screen in
                 newest.allSatisfy { key, rev in
-                    // A case that was over before a car could show it, it never hears of.
+                    // A case that ended before CarPlay could show it is never sent there.
                     guard let shown = screen.shown[key] else { return screen.surface == .carplay && isOver(key) }
                     return shown.rev >= rev
                 }
@@ -205,7 +206,7 @@ final class Demo {
             controlTitle: "Home", controlNote: light?.note ?? "", progress: fraction,
             progressText: progressText, foot: footText)
         let size = Terminal.size
-        let block = wall.draw(at: screens[0].now(), width: size.width, height: size.height)
+        let block = wall.draw(at: screens[0].now, width: size.width, height: size.height)
         Terminal.write(painter.paint(block.text(color: Terminal.hasColor)))
     }
 
@@ -229,7 +230,7 @@ final class Demo {
         return "orders of \(date(latestOrder)), flights of \(date(latestFlight))  event to view \(latency)  ctrl-c ends"
     }
 
-    /// Without a terminal: a few lines on the way, each with what the screens show of one case.
+    /// Without a terminal: some lines during the run, each with the rows of one case on all screens.
     private func report() {
         let percent = Int(fraction * 100)
         guard percent >= nextReport else { return }
@@ -239,7 +240,7 @@ final class Demo {
             text += "  \(key.prefix(16))"
             for screen in screens {
                 let body = screen.shown[key]?.body
-                text += "  \(screen.name) \(body.map { Card(key: key, body: $0).summary(at: screen.now()) } ?? "-")"
+                text += "  \(screen.name) \(body.map { Card(key: key, body: $0).summary(at: screen.now) } ?? "-")"
             }
         }
         Terminal.line(text)
@@ -255,7 +256,7 @@ final class Demo {
         return isRight ? .agreed : .disagreed
     }
 
-    /// Each case, on the server and on every screen, with what the data says.
+    /// Compares the final state of each case, on the server and on every screen, with the data.
     private func compare() -> OutcomeCheck {
         var check = OutcomeCheck()
         for each in plan.cases {
@@ -269,7 +270,7 @@ final class Demo {
                 let shown = screen.shown[key]
                 let body: String?
                 if screen.surface == .carplay, isOver(key) {
-                    // A car takes away what has ended.
+                    // CarPlay removes ended activities.
                     body = shown?.body == nil ? each.expectedState : "still there"
                 } else {
                     let text = shown?.lastBody?["view"].map { Self.texts(of: $0) } ?? []

@@ -4,8 +4,9 @@ import Simulation
 import TelltaleEventLoop
 import TelltaleModel
 import TelltaleWire
+import ToolSupport
 
-/// What `Tools/demo` does once a daemon runs.
+/// The part of `Tools/demo` that runs beside its daemon.
 struct DemoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
@@ -25,7 +26,7 @@ struct DemoCommand: ParsableCommand {
     var seconds: Int64?
     @Flag(help: "Plain lines, on a terminal too.")
     var plain = false
-    @OptionGroup var daemon: DaemonOption
+    @OptionGroup var daemon: DaemonAddress
 
     func validate() throws {
         if let seconds, !(1...3600).contains(seconds) { throw ValidationError("--seconds takes 1 to 3600") }

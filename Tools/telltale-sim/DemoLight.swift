@@ -4,7 +4,7 @@ import TelltaleEventLoop
 import TelltaleModel
 import TelltaleWire
 
-/// The porch light of the demo: somebody who taps, a lamp that is slow and sometimes fails, and what the screen says.
+/// The porch light of the demo: a person who taps, a lamp that is slow and sometimes fails, and the row on the screen.
 final class DemoLight {
     private enum Behaviour {
         case works(afterMilliseconds: Int64)
@@ -139,9 +139,9 @@ final class DemoLight {
         }
     }
 
-    // MARK: What is shown
+    // MARK: The card
 
-    /// No more taps. What is pending still ends.
+    /// No more taps. Pending operations still end.
     func stopTapping() {
         isEnding = true
         tap?.cancel()

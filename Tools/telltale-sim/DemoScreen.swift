@@ -8,7 +8,7 @@ import TelltaleWire
 
 /// One screen of the demo: a connection of its own, which follows everything as its surface shows it.
 final class DemoScreen {
-    /// What it showed of one case last.
+    /// The newest row of one case.
     struct Shown {
         var rev: Int64
         /// `nil` when it took the case away.
@@ -22,10 +22,10 @@ final class DemoScreen {
     private(set) var shown: [String: Shown] = [:]
     /// From an event's leaving its sender to its view on this screen, in µs; events that were folded have no row.
     private(set) var latency = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
-    /// Of all that it shows, what changed last.
+    /// The key of the newest change.
     private(set) var latestKey: String?
     private(set) var isLive = false
-    private(set) var now: () -> Timestamp = { Timestamp(milliseconds: 0) }
+    private var clock: ServerClock?
     private var orders: Shelf
     private var flights: Shelf
     private var client: Client?
@@ -43,6 +43,9 @@ final class DemoScreen {
         self.flights = Shelf(places: flights, patience: patience, patienceWhenOver: over)
         self.onTrouble = onTrouble
     }
+
+    /// The time on the server's clock; 1970 before its greeting.
+    var now: Timestamp { clock?.now ?? Timestamp(milliseconds: 0) }
 
     var name: String { surface?.rawValue ?? "the full view" }
 
@@ -71,11 +74,7 @@ final class DemoScreen {
     private func heard(_ event: ClientEvent, _ onLive: () -> Void) {
         switch event {
         case .ready(let greeting, _):
-            let (start, greetedAt) = (greeting.now, EventLoop.monotonicMilliseconds())
-            now = {
-                let elapsed = Double(EventLoop.monotonicMilliseconds() - greetedAt) * greeting.speed
-                return (start ?? Timestamp(milliseconds: 0)) + Milliseconds(Int64(elapsed))
-            }
+            clock = ServerClock(greeting)
         case .subscription(_, let event):
             if case .live = event {
                 liveCount += 1
@@ -141,7 +140,7 @@ final class DemoScreen {
 
     // MARK: Drawing
 
-    /// What the display has room for.
+    /// The cards that the display has room for.
     func cards() -> [Card] {
         let now = Milliseconds(EventLoop.monotonicMilliseconds())
         let keys = orders.arranged(at: now) + flights.arranged(at: now)

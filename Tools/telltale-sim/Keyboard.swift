@@ -18,7 +18,7 @@ final class Keyboard {
     private static let hasComeBack = Atomic(false)
     private static let endings = [SIGTERM, SIGHUP, SIGINT]
 
-    /// Somebody presses keys.
+    /// Whether keys can be read: standard input is a terminal.
     private let isOpen: Bool
     private var isOver = false
 
@@ -34,7 +34,7 @@ final class Keyboard {
         } else {
             isOpen = false
         }
-        // Whoever started us may have blocked them, and what is blocked stays so in its child.
+        // The parent may have blocked these signals, and a child inherits the blocked ones.
         var obeyed = sigset_t()
         unsafe sigemptyset(&obeyed)
         for number in Self.endings + [SIGTSTP] { unsafe sigaddset(&obeyed, number) }
@@ -49,7 +49,7 @@ final class Keyboard {
         signal(SIGTSTP) { _ in
             Keyboard.giveBack()
             Terminal.write(Painter.end)
-            // The process stays here until somebody lets it go on.
+            // The process stops here until it is continued.
             kill(getpid(), SIGSTOP)
             Keyboard.apply { $0.own }
             Keyboard.hasComeBack.store(true, ordering: .relaxed)
@@ -76,7 +76,7 @@ final class Keyboard {
     /// Stops the process, as the terminal itself does where ctrl-Z is no key.
     func suspend() { raise(SIGTSTP) }
 
-    /// Whether the process was stopped since the last question: somebody else has had the screen.
+    /// Whether the process was stopped since the last call. The screen may show something else then.
     func takeComeback() -> Bool { Self.hasComeBack.exchange(false, ordering: .relaxed) }
 
     /// The next key, if one is pressed within so many milliseconds.

@@ -2,8 +2,9 @@ import Foundation
 import Simulation
 import TelltaleEventLoop
 import TelltaleModel
+import ToolSupport
 
-/// A ``Crowd`` with its sockets and its clock: one scenario at one daemon.
+/// Runs a ``Crowd`` with real sockets and a real clock: one scenario at one daemon.
 final class LiveRun {
     enum Ending {
         case over, interrupted
@@ -20,10 +21,10 @@ final class LiveRun {
     private var hasConnected = false
     private var failuresInARow = 0
     private var isPumping = false
-    /// Is called about ten times a second.
+    /// Called about ten times a second.
     var onFrame: (LiveRun) -> Void = { _ in }
 
-    /// How often in a row nobody may answer, until the daemon is taken for gone.
+    /// How many connections in a row may fail before the daemon counts as gone.
     private static let failureLimit = 200
     private static let frameMilliseconds: Int64 = 100
 
@@ -31,7 +32,7 @@ final class LiveRun {
     private final class Socket {
         var attempt: ConnectAttempt?
         var connection: Connection?
-        /// What waits for the connection, or for room in it.
+        /// Bytes that wait for the connection, or for room in it.
         var output: [UInt8] = []
         var shutsWrite = false
         var readsNothing = false
@@ -72,16 +73,16 @@ final class LiveRun {
         loop.stop()
     }
 
-    /// Lets the crowd live on until now, and does what it wishes.
+    /// Advances the crowd to the present and carries out its commands.
     func live() {
         guard !isPumping, ending == nil else { return }
         isPumping = true
         defer { isPumping = false }
         crowd.advance(to: Self.instant)
-        var wishes = crowd.takeWishes()
-        while !wishes.isEmpty {
-            for wish in wishes { fulfil(wish) }
-            wishes = crowd.takeWishes()
+        var commands = crowd.takeCommands()
+        while !commands.isEmpty {
+            for command in commands { perform(command) }
+            commands = crowd.takeCommands()
         }
         if let failure = crowd.failure { return end(.failed(failure)) }
         if crowd.isOver { return end(.over) }
@@ -94,8 +95,8 @@ final class LiveRun {
 
     // MARK: Connections
 
-    private func fulfil(_ wish: Crowd.ConnectionCommand) {
-        switch wish {
+    private func perform(_ command: Crowd.ConnectionCommand) {
+        switch command {
         case .connect(let number): connect(number)
         case .write(let number, let bytes):
             sockets[number]?.output += bytes

@@ -5,6 +5,7 @@ import TelltaleClient
 import TelltaleEventLoop
 import TelltaleModel
 import TelltaleWire
+import ToolSupport
 
 struct ProviderCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -23,7 +24,7 @@ struct ProviderCommand: ParsableCommand {
     @OptionGroup var options: ProviderOptions
     @Option(help: ArgumentHelp("Every so many seconds somebody uses the switch on the wall.", valueName: "SECONDS"))
     var whims: Int?
-    @OptionGroup var daemon: DaemonOption
+    @OptionGroup var daemon: DaemonAddress
 
     func validate() throws {
         guard !controls.isEmpty else { throw ValidationError("name a control, as porch-light/front=off") }
@@ -103,7 +104,7 @@ private final class SimulatedProviderClient {
     private func handle(_ event: ClientEvent, _ client: Client) {
         switch event {
         case .ready:
-            // After a restart of the daemon too: what it knows may be older.
+            // After a restart of the daemon too: its values may be older.
             if hasServed { report(client) }
         case .reply(let id, let reply) where serving.contains(id):
             guard reply.isOK else { return fail(reply.line.message ?? "SERVE was refused", client) }
@@ -156,7 +157,7 @@ private final class SimulatedProviderClient {
     }
 }
 
-/// One line on standard output, at once: whoever reads along wants it now.
+/// One line on standard output, without buffering: a reader of the pipe wants it at once.
 private func tell(_ text: String) {
     StandardStream.output.write("\(text)\n")
 }

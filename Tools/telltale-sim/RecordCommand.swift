@@ -5,6 +5,7 @@ import TelltaleClient
 import TelltaleEventLoop
 import TelltaleModel
 import TelltaleWire
+import ToolSupport
 
 /// `telltale-sim record FILE`
 struct RecordCommand: ParsableCommand {
@@ -25,7 +26,7 @@ struct RecordCommand: ParsableCommand {
     var span: String?
     @Flag(help: "What there is now, and no more.")
     var once = false
-    @OptionGroup var daemon: DaemonOption
+    @OptionGroup var daemon: DaemonAddress
 
     func validate() throws {
         if let span, Milliseconds(span: span) == nil {
@@ -56,7 +57,7 @@ struct RecordCommand: ParsableCommand {
     }
 }
 
-/// Follows a daemon until it is told to end, and reads its histories then.
+/// Follows a daemon until it is stopped, and then reads the histories.
 private final class Recorder {
     private let endpoint: Endpoint
     /// `nil`: until a signal comes.
@@ -68,7 +69,7 @@ private final class Recorder {
     private var outcome: Result<Recording, RecordingReader.Failure>?
     private var hasBegun = false
     private var exit: ExitCode?
-    private var now: () -> Timestamp = { Timestamp(milliseconds: 0) }
+    private var clock: ServerClock?
     private var timer: TimerHandle?
 
     init(_ endpoint: Endpoint, span: Milliseconds?) throws {
@@ -113,7 +114,7 @@ private final class Recorder {
             exit = .failure
             return loop.stop()
         }
-        reader = RecordingReader(client, keys: keys, now: now) { [unowned self] outcome in
+        reader = RecordingReader(client, keys: keys, clock: clock) { [unowned self] outcome in
             self.outcome = outcome
             loop.stop()
         }
@@ -123,11 +124,7 @@ private final class Recorder {
         reader?.heard(event)
         switch event {
         case .ready(let greeting, _):
-            let (start, greetedAt) = (greeting.now, EventLoop.monotonicMilliseconds())
-            now = {
-                let elapsed = Double(EventLoop.monotonicMilliseconds() - greetedAt) * greeting.speed
-                return (start ?? Timestamp(milliseconds: 0)) + Milliseconds(Int64(elapsed))
-            }
+            clock = ServerClock(greeting)
         case .subscription(_, let event):
             switch event {
             case .snapshot(let row), .update(let row): keys.insert(row.key.text)

@@ -4,12 +4,13 @@ import TelltaleClient
 import TelltaleEventLoop
 import TelltaleModel
 import TelltaleWire
+import ToolSupport
 
-/// Tells a daemon what another one was told, in the same order, and reads what came of it.
+/// Sends the inputs of a recording to another daemon in the same order, and reads their outcomes.
 ///
-/// One connection says what order systems and people said, as its order is what counts; a provider has one that comes and
-/// goes as it did, and who dismissed something has one of their own. Whoever speaks next waits for the answers to who spoke
-/// before.
+/// One connection posts the events and taps, whose order matters. A provider has a connection that comes and goes as in
+/// the recording, and each account that dismissed an activity has one. A connection waits for the replies of the others
+/// before it goes on.
 final class RecordingPlayer {
     enum Outcome {
         case played(Recording)
@@ -33,8 +34,7 @@ final class RecordingPlayer {
     /// Unix milliseconds of the daemon's clock.
     private var beginning: Int64 = 0
     private var waiting: Set<RequestID> = []
-    private var greeting: ServerGreeting?
-    private var greetedAt: Int64 = 0
+    private var clock: ServerClock?
     private var startedAt: Int64 = 0
     /// Actions that this provider was asked for and has not answered, by key.
     private var asked: [String: [String]] = [:]
@@ -42,7 +42,7 @@ final class RecordingPlayer {
     private var waitsSince: Int64?
     private var house: Client?
     private var houseWaiting: Set<RequestID> = []
-    /// Of the controls that the house acts for, those that it is known for.
+    /// The controls that the provider is known to act for.
     private var servedKeys: Set<Key> = []
     /// Was replaced by another one, and goes when that serves.
     private var retiring: Client?
@@ -53,7 +53,7 @@ final class RecordingPlayer {
     private static let farewellMilliseconds: Int64 = 30
     /// How long a `DO` may take to come.
     private static let patience: Int64 = 5_000
-    /// How long at most the last deeds are given to come to what they came to.
+    /// How long at most the last entries may take to reach their outcomes.
     private static let longestEnd: Int64 = 120_000
 
     /// - Parameter speed: `nil`: as fast as the daemon takes it, unless time had a part in it: then at the pace of the
@@ -104,18 +104,17 @@ final class RecordingPlayer {
         case .lost(let id): if waiting.remove(id) != nil { end(.failed("the connection went before the answer")) }
         case .refused(let reason, _): end(.failed(reason))
         case .disconnected(let reason, _):
-            end(greeting == nil ? .noDaemon(reason) : .failed("the daemon went away: \(reason)"))
+            end(clock == nil ? .noDaemon(reason) : .failed("the daemon went away: \(reason)"))
         case .violation(let text): refusals.append("the daemon broke the protocol: \(text)")
         case .item, .restarted, .subscription, .traitsRefused, .serviceRefused, .action, .farewell: break
         }
-        if greeting != nil, reader == nil { play() }
+        if clock != nil, reader == nil { play() }
     }
 
     private func begin(_ greeting: ServerGreeting) {
-        guard self.greeting == nil else { return }
-        self.greeting = greeting
-        greetedAt = loop.monotonicMilliseconds
-        startedAt = greetedAt
+        guard clock == nil else { return }
+        clock = ServerClock(greeting)
+        startedAt = loop.monotonicMilliseconds
         if speed == 0 { speed = greeting.speed }
         // A whole second, as the recording's own beginning.
         let now = greeting.now?.milliseconds ?? 0
@@ -131,7 +130,7 @@ final class RecordingPlayer {
     // MARK: Playing
 
     private func play() {
-        guard let client, reader == nil, greeting != nil, !isPersonBusy else { return }
+        guard let client, reader == nil, clock != nil, !isPersonBusy else { return }
         while next < recording.entries.count, waiting.count < Self.windowCount {
             let entry = recording.entries[next]
             let pause = pauseUntil - loop.monotonicMilliseconds
@@ -164,7 +163,7 @@ final class RecordingPlayer {
         return wait > 0 ? wait : nil
     }
 
-    /// - Returns: Whether it is said; otherwise it waits for something.
+    /// - Returns: Whether the entry was sent; otherwise it waits for something.
     private func play(_ entry: Recording.Entry, _ client: Client) -> Bool {
         switch entry.deed {
         case .event, .set, .press, .dismissed: guard houseWaiting.isEmpty else { return false }
@@ -203,7 +202,7 @@ final class RecordingPlayer {
         guard houseWaiting.isEmpty else { return false }
         let old = house
         if isServed {
-            // For a control that is served already, somebody else acts from now on.
+            // A control that is served already: another connection acts from now on.
             guard old == nil || servedKeys.contains(key) else {
                 servedKeys.insert(key)
                 return true
@@ -251,7 +250,7 @@ final class RecordingPlayer {
         house?.start()
     }
 
-    /// A connection is closed: the daemon hears of it in a moment.
+    /// A connection is closed, and the daemon needs a moment to notice it.
     private func leave() {
         pauseUntil = loop.monotonicMilliseconds + Self.farewellMilliseconds
     }
@@ -278,9 +277,9 @@ final class RecordingPlayer {
         return false
     }
 
-    /// A person does something, and everybody waits until it was answered.
+    /// A person acts, and everything else waits for the reply.
     private func ask(_ command: Command, as sender: String) -> Bool {
-        // What was said before must be known before.
+        // The daemon must have decided the earlier inputs first.
         guard waiting.isEmpty else { return false }
         do {
             let person = try people[sender] ?? makePerson(sender)
@@ -297,7 +296,7 @@ final class RecordingPlayer {
     private var personRequest: RequestID?
     private var isPersonBusy = false
 
-    /// - Parameter sender: `account:NAME`, or anything else that one of several people without an account is told by.
+    /// - Parameter sender: `account:NAME`, or another name of a sender without an account.
     private func makePerson(_ sender: String) throws -> Client {
         var configuration = ClientConfiguration(name: "telltale-sim-replay-person", eventIDPrefix: "replay-person")
         if sender.hasPrefix("account:") { configuration.account = String(sender.dropFirst("account:".count)) }
@@ -316,11 +315,7 @@ final class RecordingPlayer {
 
     private func read(_ client: Client) {
         let keys = Set(recording.entries.map(\.key.text)).union(recording.views.keys)
-        let (greeting, greetedAt) = (greeting, greetedAt)
-        reader = RecordingReader(client, keys: keys, beginning: beginning) {
-            let elapsed = Double(EventLoop.monotonicMilliseconds() - greetedAt) * (greeting?.speed ?? 1)
-            return (greeting?.now ?? Timestamp(milliseconds: 0)) + Milliseconds(Int64(elapsed))
-        } onEnd: { [unowned self] result in
+        reader = RecordingReader(client, keys: keys, beginning: beginning, clock: clock) { [unowned self] result in
             switch result {
             case .success(var played):
                 played.entries.removeAll { !keys.contains($0.key.text) }

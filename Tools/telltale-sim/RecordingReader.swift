@@ -7,7 +7,7 @@ import TelltaleWire
 final class RecordingReader {
     private let client: Client
     private var keys: Set<String>
-    private let now: () -> Timestamp
+    private let clock: ServerClock?
     private let beginning: Int64?
     private let onEnd: (Result<Recording, Failure>) -> Void
     private var list: RequestID?
@@ -21,19 +21,19 @@ final class RecordingReader {
     }
 
     /// - Parameters:
-    ///   - keys: Beside those that the daemon lists: such as were dismissed since somebody looked.
-    ///   - beginning: Of what is read; by default the first deed's.
+    ///   - keys: Keys beside the listed ones, such as activities that were dismissed during the recording.
+    ///   - beginning: The beginning of the recording; by default the time of the first entry.
     init(
-        _ client: Client, keys: Set<String>, beginning: Int64? = nil, now: @escaping () -> Timestamp,
+        _ client: Client, keys: Set<String>, beginning: Int64? = nil, clock: ServerClock?,
         onEnd: @escaping (Result<Recording, Failure>) -> Void
     ) {
-        (self.client, self.keys, self.now, self.onEnd) = (client, keys, now, onEnd)
+        (self.client, self.keys, self.clock, self.onEnd) = (client, keys, clock, onEnd)
         self.beginning = beginning
         guard let everything = Pattern("*") else { return }
         list = client.request(.list(everything, view: .full))
     }
 
-    /// Is told what the client is told.
+    /// Takes every event of the client.
     func heard(_ event: ClientEvent) {
         switch event {
         case .item(let id, let line):
@@ -44,10 +44,10 @@ final class RecordingReader {
         case .reply(let id, let reply):
             if id == list {
                 list = nil
-                end = now()
+                end = clock?.now ?? end
                 askHistories()
             } else if histories.remove(id) != nil {
-                // What was pruned meanwhile has no history any more.
+                // A key that was pruned meanwhile has no history any more.
                 if !reply.isOK, reply.line["code"] != "unknown_key" {
                     return onEnd(.failure(Failure(description: reply.line.message ?? "HISTORY is refused")))
                 }

@@ -1,7 +1,7 @@
 import Simulation
 import TelltaleModel
 
-/// Whether a replay gave what the recording has.
+/// Whether a replay had the outcomes of the recording.
 struct RecordingReport {
     private let recording: Recording
     private let differences: [String]

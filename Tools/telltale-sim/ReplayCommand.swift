@@ -3,6 +3,7 @@ import Foundation
 import Simulation
 import TelltaleEventLoop
 import TelltaleModel
+import ToolSupport
 
 struct ReplayCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -34,7 +35,7 @@ struct ReplayCommand: ParsableCommand {
     var check = false
     @Option(help: ArgumentHelp("Misbehave, by this seed (any number). Nothing is paced then.", valueName: "SEED"))
     var rough: UInt64?
-    @OptionGroup var daemon: DaemonOption
+    @OptionGroup var daemon: DaemonAddress
     @Flag(help: "The summary as JSON.")
     var json = false
 

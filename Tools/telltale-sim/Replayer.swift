@@ -4,10 +4,11 @@ import TelltaleClient
 import TelltaleEventLoop
 import TelltaleModel
 import TelltaleWire
+import ToolSupport
 
-/// Posts a plan's events when they are due, and counts what the daemon makes of them.
+/// Posts a plan's events when they are due, and counts their verdicts.
 ///
-/// A lost connection is made again, and what was not answered is posted again, with the same ids.
+/// A lost connection is opened again, and the unanswered events are posted again with the same ids.
 final class Replayer {
     enum Event {
         /// Of the plan's posts, the one of this index was handed to its connection.
@@ -40,7 +41,7 @@ final class Replayer {
     private var looks: [RequestID: Int] = [:]
     private var hasLooked = false
     private(set) var connectionFailure: String?
-    /// What the daemon said of each case when it was asked in the end.
+    /// The state of each case at the end, as the daemon returned it.
     private(set) var states: [String: String] = [:]
     /// Up to which time of the trace everything was posted.
     private(set) var reached = Milliseconds.zero
@@ -48,7 +49,7 @@ final class Replayer {
     /// One connection of the order system.
     private final class Producer {
         var client: Client?
-        /// Of the plan's posts, those that are this connection's to make, in their order.
+        /// The plan's posts that this connection makes, in their order.
         var posts: [Int] = []
         var next = 0
         var again: [Int] = []
@@ -134,7 +135,7 @@ final class Replayer {
         if isDone { isChecked && !hasLooked ? look() : looks.isEmpty ? finish() : () }
     }
 
-    /// Posts what is due, as far as the window goes.
+    /// Posts the events that are due, as far as the window allows.
     private func post(_ producer: Producer) {
         guard let client = producer.client, producer.wasReady, !producer.isCut else { return }
         func send(_ index: Int, isRepeat: Bool) {
@@ -241,7 +242,7 @@ final class Replayer {
         producer.client?.close()
     }
 
-    /// What was not answered is told as lost right after this, and posted again before anything else.
+    /// The unanswered events are reported as lost right after this, and are posted again before all others.
     private func comeBack(_ producer: Producer) {
         producer.isCut = false
         producer.wasReady = true
@@ -255,7 +256,7 @@ final class Replayer {
 
     // MARK: The end
 
-    /// Asks for every case: `GET` knows the dismissed ones too, which no list holds any more.
+    /// Asks for every case with `GET`, which returns dismissed activities too. No list has them any more.
     private func look() {
         guard let client = producers.first?.client else { return finish() }
         hasLooked = true

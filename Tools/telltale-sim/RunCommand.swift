@@ -3,6 +3,8 @@ import Foundation
 import Simulation
 import TelltaleEventLoop
 import TelltaleModel
+import TelltaleWire
+import ToolSupport
 
 /// `telltale-sim run NAME`
 struct RunCommand: ParsableCommand {
@@ -28,8 +30,8 @@ struct RunCommand: ParsableCommand {
     var kinds: String?
     @Option(
         help: ArgumentHelp(
-            "A live daemon, instead of one in process: real sockets, real time.", valueName: "HOST:PORT|unix:PATH"))
-    var connect: String?
+            "A live daemon, instead of one in process: real sockets, real time.", valueName: "host:port|unix:path"))
+    var connect: Endpoint?
     @Option(
         help: ArgumentHelp(
             "How many times as fast as real time; in process and unwatched always max, else 1 for a script and a live daemon, 10 for a crowd.",
@@ -47,9 +49,6 @@ struct RunCommand: ParsableCommand {
     func validate() throws {
         guard speedFactor != nil else {
             throw ValidationError("--speed \(speed ?? ""): write max, or a number above 0")
-        }
-        guard connect.map({ Endpoint($0) != nil }) ?? true else {
-            throw ValidationError("--connect \(connect ?? ""): write HOST:PORT or unix:PATH")
         }
     }
 
@@ -71,14 +70,14 @@ struct RunCommand: ParsableCommand {
             throw ExitCode(2)
         }
         if let seed { scenario.climate.seed = seed }
-        if let connect, let endpoint = Endpoint(connect) {
-            try runLive(scenario, at: endpoint)
+        if let connect {
+            try runLive(scenario, at: connect)
         } else {
             try runInProcess(scenario)
         }
     }
 
-    /// Somebody looks, and nothing else is to be printed.
+    /// Whether a person watches the run and nothing else is printed.
     private var isWatched: Bool { Terminal.isPresent && !plain && !json && !trace }
 
     /// A script at the pace at which it is written; a crowd faster, or its minutes would be long.
@@ -109,7 +108,7 @@ struct RunCommand: ParsableCommand {
     }
 
     private func runLive(_ scenario: Scenario, at endpoint: Endpoint) throws {
-        // Of this run alone: its ids meet nobody else's at the same daemon.
+        // The tag is unique to this run, so that it shares no keys with other runs at the same daemon.
         let tag = String(UInt64.random(in: 0..<(1 << 40)), radix: 36)
         let run = try LiveRun(Crowd(scenario, tag: tag, speed: speedFactor ?? 1), at: endpoint)
         if trace { run.crowd.trace = { Self.tell($0, $1, $2) } }
@@ -139,7 +138,7 @@ struct RunCommand: ParsableCommand {
         try conclude(report)
     }
 
-    /// One frame, and what was asked for since the last one.
+    /// Draws one frame, and carries out the keys that were pressed since the last one.
     private func show(_ run: LiveRun, on watch: RunWatch) {
         _ = watch.comesBack()
         while let wish = watch.wish(within: 0) {
@@ -157,10 +156,18 @@ struct RunCommand: ParsableCommand {
         watch.show(run.crowd.glimpse, speed: run.crowd.speed, isPaused: run.crowd.isPaused, always: true)
     }
 
+    /// How, when and by which release a report was made.
+    private static var provenance: String {
+        let command = CommandLine.arguments.dropFirst().joined(separator: " ")
+        return "telltale-sim \(Release.version), \(Date.now.formatted(.iso8601)); telltale-sim \(command)"
+    }
+
     /// - Throws: The exit code, where something was not as it should be.
     private func conclude(_ report: RunReport) throws {
         if let file = self.report {
             do {
+                var report = report
+                report.provenance = Self.provenance
                 try Data(report.html.utf8).write(to: URL(filePath: file))
             } catch {
                 complain("telltale-sim: \(file) cannot be written: \(error.localizedDescription)")

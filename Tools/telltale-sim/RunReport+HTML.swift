@@ -26,6 +26,7 @@ extension RunReport {
         th, td { text-align: right; padding: .25rem .6rem; border-bottom: 1px solid var(--line); }
         th:first-child, td:first-child { text-align: left; } th { color: var(--dim); font-weight: 500; }
         svg { width: 100%; height: auto; } svg text { fill: var(--dim); font: 11px system-ui, sans-serif; }
+        .wide { overflow-x: auto; } .wide svg { min-width: 36rem; }
         svg .bar { fill: var(--one); } svg .grid { stroke: var(--line); } svg .curve { fill: none; stroke-width: 1.8; }
         </style>
         </head>
@@ -41,6 +42,7 @@ extension RunReport {
         <p class="note">Scenario \(Self.escaped(scenario.name)), seed \(scenario.climate.seed), \
         \(isLive ? "against a live daemon" : "in process, on virtual time"); \(outcome.inputs) inputs, \
         \(outcome.crashes) crashes, \(Self.seconds(outcome.milliseconds)) of the scenario's time.</p>
+        <p class="note">\(Self.escaped(provenance))</p>
         \(notes.map { "<p class=\"note\">\(Self.escaped($0))</p>" }.joined(separator: "\n"))
         </body>
         </html>
@@ -58,11 +60,11 @@ extension RunReport {
         let screens = outcome.screens.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
         return """
             <h2>Screens</h2>
-            <table><tr><th>screens</th><th>rows</th><th>commits folded</th><th>no-ops</th><th>resumes</th><th>resets</th>\
+            <div class="wide"><table><tr><th>screens</th><th>rows</th><th>commits folded</th><th>no-ops</th><th>resumes</th><th>resets</th>\
             <th>regressions</th></tr>
             <tr><td>\(Self.escaped(screens))</td><td>\(outcome.rows)</td><td>\(outcome.folded)</td>\
             <td>\(outcome.verdicts["noop"] ?? 0)</td><td>\(outcome.resumes)</td><td>\(outcome.resets)</td>\
-            <td class="\(outcome.regressions == 0 ? "good" : "bad")">\(outcome.regressions)</td></tr></table>
+            <td class="\(outcome.regressions == 0 ? "good" : "bad")">\(outcome.regressions)</td></tr></table></div>
             """
     }
 
@@ -78,7 +80,7 @@ extension RunReport {
             svg += "<rect class=\"bar\" x=\"180\" y=\"\(y + 4)\" width=\"\(width)\" height=\"14\" rx=\"2\"/>"
             svg += "<text x=\"\(188 + width)\" y=\"\(y + 15)\">\(each.value)</text>\n"
         }
-        return "<h2>\(Self.escaped(title))</h2>\n\(svg)</svg>"
+        return "<h2>\(Self.escaped(title))</h2>\n<div class=\"wide\">\(svg)</svg></div>"
     }
 
     // MARK: Latency
@@ -102,15 +104,15 @@ extension RunReport {
             <h2>Event to view</h2>
             <p class="note">From the moment at which an event was meant to leave its sender, to its row on a screen. What was \
             folded into a newer state has no row.</p>
-            <table><tr><th>view</th>\(heads)<th>rows</th></tr>
-            \(rows)</table>
+            <div class="wide"><table><tr><th>view</th>\(heads)<th>rows</th></tr>
+            \(rows)</table></div>
             \(curves)
             """
     }
 
     /// Time over percentile, both on scales that give a long tail its room: 90, 99, 99.9 % are one step apart each.
     private var curves: String {
-        let (left, top, width, height) = (60.0, 10.0, 560.0, 220.0)
+        let (left, top, width, height) = (84.0, 10.0, 526.0, 220.0)
         let most = latencies.map { max(1, $0.histogram.max) }.max() ?? 1
         let least = max(1, latencies.map { $0.histogram.valueAtPercentile(0) }.min() ?? 1)
         let decades = (low: floor10(least), high: ceil10(most))
@@ -143,11 +145,11 @@ extension RunReport {
                 return "\(rounded(x(percentile))),\(rounded(y(each.histogram.valueAtPercentile(percentile))))"
             }
             svg += "<polyline class=\"curve\" stroke=\"\(color)\" points=\"\(points.joined(separator: " "))\"/>\n"
-            let (column, row) = (Double(index % 4) * 140 + left, Double(index / 4) * 16 + top + height + 36)
+            let (column, row) = (Double(index % 4) * 130 + left, Double(index / 4) * 16 + top + height + 36)
             svg += "<rect x=\"\(column)\" y=\"\(row - 8)\" width=\"10\" height=\"10\" style=\"fill: \(color)\"/>"
             svg += "<text x=\"\(column + 15)\" y=\"\(row + 1)\">\(Self.escaped(each.view))</text>\n"
         }
-        return svg + "</svg>"
+        return "<div class=\"wide\">\(svg)</svg></div>"
     }
 
     private static func escaped(_ text: String) -> String {

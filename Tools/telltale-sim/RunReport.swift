@@ -2,16 +2,19 @@ import Histogram
 import Simulation
 import TelltaleModel
 
-/// What a run of a scenario gave, for people and for programs.
+/// The result of a scenario's run, for people and for programs.
 struct RunReport {
     let scenario: Scenario
     let outcome: ScenarioOutcome
     let isLive: Bool
     /// Promises that were not kept, and expectations that were not met.
     let faults: [String]
-    /// What this run left out.
+    /// The parts of the scenario that this run left out.
     var notes: [String] = []
-    /// By view, in the order in which they are told.
+    /// The release, the time and the command, for the HTML report. The JSON report has neither time nor command, because
+    /// the same run gives the same bytes.
+    var provenance = ""
+    /// By view, in the order of the report.
     let latencies: [(view: String, histogram: Histogram<UInt64>)]
 
     static let percentiles: [(name: String, value: Double)] = [
@@ -73,13 +76,19 @@ struct RunReport {
     }
 
     static func milliseconds(_ microseconds: UInt64) -> String {
+        if microseconds >= 10_000_000 { return seconds(Int64(clamping: microseconds / 1000)) }
         if microseconds >= 10_000 { return "\((microseconds + 500) / 1000) ms" }
         let hundredths = (microseconds + 5) / 10
         let fraction = hundredths % 100
         return "\(hundredths / 100).\(fraction < 10 ? "0" : "")\(fraction) ms"
     }
 
-    static func seconds(_ milliseconds: Int64) -> String { "\(milliseconds / 1000).\(milliseconds % 1000 / 100) s" }
+    static func seconds(_ milliseconds: Int64) -> String {
+        let seconds = milliseconds / 1000
+        if seconds < 60 { return "\(seconds).\(milliseconds % 1000 / 100) s" }
+        if seconds < 3600 { return "\(seconds / 60) min \(seconds % 60) s" }
+        return "\(seconds / 3600) h \(seconds % 3600 / 60) min"
+    }
 
     // MARK: JSON
 

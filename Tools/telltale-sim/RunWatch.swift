@@ -4,7 +4,7 @@ import Simulation
 import TelltaleEventLoop
 import TelltaleModel
 
-/// What somebody at a terminal sees of a run, and the keys with which they hold it up, step, hurry and end it.
+/// The picture of a run on a terminal, and the keys that pause, step, speed up and end the run.
 final class RunWatch {
     enum ConnectionCommand {
         case pause, step, faster, slower, quit
@@ -35,7 +35,7 @@ final class RunWatch {
         keyboard.close()
     }
 
-    /// What is asked for by the next key, if one is pressed within so many milliseconds.
+    /// The command of the next key that is pressed within so many milliseconds.
     func wish(within milliseconds: Int64) -> ConnectionCommand? {
         switch keyboard.key(within: milliseconds) {
         case " ": return .pause
@@ -50,9 +50,9 @@ final class RunWatch {
         }
     }
 
-    /// After ctrl-Z, and what the shell did meanwhile: the screen is taken again.
+    /// Takes the screen again after ctrl-Z.
     ///
-    /// - Returns: Whether there was any; once.
+    /// - Returns: Whether the process was stopped since the last call.
     func comesBack() -> Bool {
         guard isOpen, keyboard.takeComeback() else { return false }
         Terminal.write(Painter.begin + painter.forget())
@@ -99,7 +99,7 @@ final class RunWatch {
     }
 }
 
-/// Lets a world in process live no faster than somebody wants to watch it.
+/// Slows a world in process down to the speed at which it is watched.
 final class RunPacer {
     let watch: RunWatch
     private(set) var speed: Double
@@ -114,12 +114,12 @@ final class RunPacer {
         self.speed = speed
     }
 
-    /// Waits until what comes next is due.
+    /// Waits until the next event is due.
     ///
-    /// - Returns: Whether it may happen.
+    /// - Returns: Whether the run goes on.
     func mayGoOn(_ glimpse: Glimpse) -> Bool {
         while !hasQuit {
-            // What did not happen meanwhile is not made up for.
+            // The time for which the process was stopped is not caught up.
             if watch.comesBack() { rebase(at: glimpse.time) }
             watch.show(glimpse, speed: speed, isPaused: isPaused)
             let wait = wait(until: glimpse)
@@ -140,7 +140,7 @@ final class RunPacer {
     private func wait(until glimpse: Glimpse) -> Int64 {
         if steps > 0 { return 0 }
         if isPaused { return RunWatch.frameMilliseconds }
-        // Nobody wants to wait for what only makes sure that all is well.
+        // The final checks run without waiting.
         if speed.isInfinite || glimpse.isCalm {
             rebase(at: glimpse.time)
             return 0

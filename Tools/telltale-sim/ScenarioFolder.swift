@@ -39,7 +39,7 @@ enum ScenarioFolder {
 
     /// The kinds that a daemon in process needs.
     ///
-    /// - Parameter folder: Where their files are; by default those that ship.
+    /// - Parameter folder: The folder of their files; by default the shipped ones.
     static func kindFiles(of scenario: Scenario, in folder: String?) throws -> [JSON] {
         let folder = folder.map { URL(filePath: $0) } ?? kinds
         return try scenario.kindNames.map { name in

@@ -9,7 +9,7 @@ enum SeedsAtWork {
         unsafe seeds.initialize(repeating: 0, count: limit)
         return unsafe seeds
     }()
-    /// What was done about a trap before: it prints where.
+    /// The earlier handler of a trap, which prints its place.
     nonisolated(unsafe) private static let before: UnsafeMutablePointer<sigaction> = {
         let before = UnsafeMutablePointer<sigaction>.allocate(capacity: 1)
         unsafe before.initialize(to: sigaction())

@@ -3,6 +3,7 @@ import Foundation
 import Simulation
 import Synchronization
 import TelltaleEventLoop
+import ToolSupport
 
 /// `telltale-sim swarm`: whole worlds in process, one a seed, and the checkers of the promises over each.
 struct SwarmCommand: ParsableCommand {
@@ -151,7 +152,7 @@ struct SwarmCommand: ParsableCommand {
     }
 }
 
-/// A bar that tells how far it is, on a terminal; elsewhere a line for every tenth.
+/// A progress bar on a terminal; elsewhere a line for every tenth.
 private final class SwarmProgress: Sendable {
     private let done = Atomic<Int>(0)
     private let failures = Atomic<Int>(0)
@@ -186,7 +187,7 @@ private final class SwarmProgress: Sendable {
     }
 }
 
-/// What a swarm gave, for people and for programs.
+/// The report of a swarm, for people and for programs.
 enum SwarmReport {
     /// - Parameter again: The command that repeats a seed.
     static func text(
@@ -268,7 +269,7 @@ enum SwarmReport {
     }
 }
 
-/// Which state of the source this program was built from, as far as the folder it was built in still tells.
+/// The commit that this program was built from, if the folder of the build still exists.
 enum Commit {
     static var current: String {
         let git = Process()

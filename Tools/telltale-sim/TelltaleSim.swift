@@ -1,7 +1,9 @@
 import ArgumentParser
 @unsafe @preconcurrency import Glibc
 import TelltaleEventLoop
+import TelltaleModel
 import TelltaleWire
+import ToolSupport
 
 @main
 struct TelltaleSim: ParsableCommand {
@@ -9,7 +11,8 @@ struct TelltaleSim: ParsableCommand {
         commandName: "telltale-sim", abstract: "Worlds to develop against: replays of real orders, and made-up ones.",
         version: Release.version,
         subcommands: [
-            RunCommand.self, ListCommand.self, ReplayCommand.self, RecordCommand.self, SwarmCommand.self,
+            RunCommand.self, CompareCommand.self, ListCommand.self, ReplayCommand.self, RecordCommand.self,
+            SwarmCommand.self,
             DemoCommand.self,
             ProviderCommand.self, ActCommand.self,
         ])
@@ -19,26 +22,13 @@ struct TelltaleSim: ParsableCommand {
         do {
             var command = try parseAsRoot()
             try command.run()
-            // What was printed may still be on its way, and a report that is not there must not look like a success.
+            // Output that is still buffered may fail to be written. A missing report must not look like a success.
             guard fflush(nil) == 0, unsafe ferror(stdout) == 0 else {
                 complain("telltale-sim: not all of it could be written to standard output")
                 throw ExitCode.failure
             }
         } catch {
-            // Scripts rely on 2 for a wrong command line (Programs/README.md); the library would say 64.
-            guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
-            complain(fullMessage(for: error))
-            Glibc.exit(2)
+            end(after: error)
         }
     }
-}
-
-/// One clear line on standard error.
-func complain(_ text: String) {
-    StandardStream.error.write("\(text)\n")
-}
-
-extension ExitCode {
-    /// No daemon answers there (EX_UNAVAILABLE).
-    static let noDaemon = ExitCode(69)
 }

@@ -10,7 +10,7 @@ enum Terminal {
 
     private static let environment = ProcessInfo.processInfo.environment
 
-    /// Columns and lines; 80 × 24 where nobody knows.
+    /// Columns and lines; 80 × 24 when they are not known.
     static var size: (width: Int, height: Int) {
         var size = winsize()
         guard unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
@@ -19,7 +19,7 @@ enum Terminal {
         return (Int(size.ws_col), Int(size.ws_row))
     }
 
-    /// Writes at once. When nobody reads any more, the program ends.
+    /// Writes without buffering. The program ends when the reader has closed its end.
     static func write(_ text: String) {
         var bytes = Array(text.utf8)[...]
         while !bytes.isEmpty {

@@ -3,8 +3,8 @@ import Cards
 import TelltaleModel
 import TelltaleWire
 
-/// What became of it: the reply's attributes, or one JSON object of them.
-private func show(_ line: ServerLine, key: Key, json: Bool) {
+/// Prints the outcome: the attributes of the reply, or one JSON object of them.
+func show(_ line: ServerLine, key: Key, json: Bool) {
     let attributes = line.attributes.filter { $0.name != "id" && $0.name != "key" }
     guard json else {
         let row = line.tail.map { " \(JSON.object($0))" } ?? ""
@@ -19,84 +19,6 @@ private func show(_ line: ServerLine, key: Key, json: Bool) {
     }
     object["row"] = line.tail.map(JSON.object)
     Output.line(JSON.object(object).description)
-}
-
-struct PostCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "post", abstract: "Tells the daemon that something happened to an activity.",
-        discussion: """
-            EVENT is start, update or end, or an event of the kind's own machine. It prints the verdict: applied, noop,
-            duplicate, stale, ignored or deferred. When it returns, the event is on disk. With --eid the same event may
-            be posted again safely.
-
-              telltale post coffee-order/7 start --data '{"attributes":{"item":"Flat white","shop":"Hoegi"}}' --for alice
-              telltale post coffee-order/7 ready --data '{"content-state":{"shelf":"B"}}'
-              telltale post coffee-order/7 end
-            """)
-
-    @Argument(help: "kind/id") var key: Key
-    @Argument(help: "The event's name.") var event: String
-    @Option(help: ArgumentHelp("attributes, content-state, alert, stale-date, … (Apple's names).", valueName: "json"))
-    var data: String?
-    @Option(help: "The event's own id: the same one from the same --src counts once.") var eid: String?
-    @Option(help: ArgumentHelp("Who sends it. Default: telltale/0.1.", valueName: "source")) var src: String?
-    @Option(help: ArgumentHelp("When it happened, in Unix milliseconds. Default: now.", valueName: "ms")) var at: Int64?
-    @Option(help: ArgumentHelp("The source's version number of this key.", valueName: "n")) var ver: Int64?
-    @Option(
-        name: .customLong("for"), help: ArgumentHelp("The accounts that may see it, when it starts.", valueName: "a,b"))
-    var accounts: String?
-    @OptionGroup var output: JSONFlag
-    @OptionGroup var daemon: DaemonOptions
-
-    func validate() throws {
-        _ = try command()
-    }
-
-    func run() throws {
-        show(try daemon.ask(.event(try command())), key: key, json: output.json)
-    }
-
-    private static func isNameByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        case UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: ":"), UInt8(ascii: "-"): true
-        case _: false
-        }
-    }
-
-    private func command() throws -> EventCommand {
-        var command = EventCommand(key: key, type: event)
-        guard (1...64).contains(event.utf8.count), event.utf8.allSatisfy(Self.isNameByte) else {
-            throw ValidationError("EVENT is to be 1 to 64 of [A-Za-z0-9_.:-], not '\(event)'.")
-        }
-        for (name, value) in [("--eid", eid), ("--src", src), ("--for", accounts)] { try WireValue.check(name, value) }
-        for (name, value) in [("--at", at), ("--ver", ver)] {
-            if let value, value < 0 { throw ValidationError("\(name) is to be 0 or more.") }
-        }
-        command.eid = eid
-        command.source = src
-        command.happenedAt = at.map(Timestamp.init(milliseconds:))
-        command.version = ver
-        command.accounts = accounts?.split(separator: ",", omittingEmptySubsequences: false).map(String.init) ?? []
-        // Without its empty parts it could be for nobody, which is everybody.
-        guard Set(command.accounts).count == command.accounts.count, !command.accounts.contains("") else {
-            throw ValidationError(
-                "--for is to be accounts with single commas between, each once, not '\(accounts ?? "")'.")
-        }
-        if let data {
-            do {
-                guard let object = try JSONParser.parse(data).object else {
-                    throw ValidationError("--data is to be a JSON object, {…}.")
-                }
-                command.tail = object
-            } catch let error as JSONError {
-                throw ValidationError("--data is no JSON: \(error)")
-            }
-        }
-        return command
-    }
 }
 
 struct SetCommand: ParsableCommand {

@@ -5,32 +5,13 @@ import TelltaleClient
 import TelltaleEventLoop
 public import TelltaleModel
 import TelltaleWire
+import ToolSupport
 
-/// Where the daemon is, and as whom to speak to it: what all commands have that need one.
+/// The daemon of a command, and the questions that one request answers.
 struct DaemonOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            "The daemon. Default: TELLTALE_CONNECT, else 127.0.0.1:7878.", valueName: "host:port|unix:path"))
-    var connect: String?
+    @OptionGroup var address: DaemonAddress
 
-    func validate() throws {
-        _ = try endpoint()
-    }
-
-    func endpoint() throws -> Endpoint {
-        let (text, source) =
-            if let connect {
-                (connect, "--connect")
-            } else if let variable = Output.environment("TELLTALE_CONNECT"), !variable.isEmpty {
-                (variable, "TELLTALE_CONNECT")
-            } else {
-                ("127.0.0.1:7878", "")
-            }
-        guard let endpoint = Endpoint(text) else {
-            throw ValidationError("\(source) is to be HOST:PORT or unix:PATH, not '\(text)'.")
-        }
-        return endpoint
-    }
+    var endpoint: Endpoint { get throws { try address.endpoint } }
 
     static func configuration(account: String? = nil) -> ClientConfiguration {
         // Another run of this program is another sender of events, so its ids must differ.
@@ -41,21 +22,21 @@ struct DaemonOptions: ParsableArguments {
         return configuration
     }
 
-    /// Asks one thing. A refusal and a missing daemon are told on standard error, and end the program.
+    /// Sends one request. A refusal and a missing daemon are reported on standard error, and end the program.
     ///
-    /// - Parameter onItem: Is given each line of an answer that has several, when all of it is there: whoever reads what
-    ///   this writes may pause, and the daemon does not wait for that.
+    /// - Parameter onItem: Called with each line of an answer that has several, after all of it was received: a reader
+    ///   of this program's output may pause, and the daemon does not wait for that.
     func ask(
         _ command: Command, account: String? = nil, onItem: (ServerLine) -> Void = { _ in }
     ) throws -> ServerLine {
         try answer(to: command, account: account, onItem: onItem).line
     }
 
-    /// The same, with what the daemon said first: its clock, for one.
+    /// The same, with the daemon's greeting, which tells its clock.
     func answer(
         to command: Command, account: String?, onItem: (ServerLine) -> Void = { _ in }
     ) throws -> (line: ServerLine, greeting: ServerGreeting?) {
-        let endpoint = try endpoint()
+        let endpoint = try endpoint
         do throws(ClientFailure) {
             let client = try BlockingClient(
                 to: endpoint, configuration: Self.configuration(account: account), timeout: .seconds(20))
@@ -71,7 +52,7 @@ struct DaemonOptions: ParsableArguments {
 
     static func describe(_ error: ServerLine) -> String {
         let message = error.message ?? "no reason given"
-        // Many messages say themselves what to do.
+        // Many messages contain the advice already.
         let advice =
             switch message.contains("again") ? nil : error["retry"] {
             case "now"?: " (try again)"
@@ -86,15 +67,15 @@ struct DaemonOptions: ParsableArguments {
     static func exit(after failure: ClientFailure) -> ExitCode {
         switch failure {
         case .refused(let reason):
-            StandardError.write("telltale: \(reason.harmless)")
+            complain("telltale: \(reason.harmless)")
             return .failure
         case .unreachable(let reason):
-            StandardError.write(
+            complain(
                 "telltale: \(reason.harmless). Is telltaled running there? --connect or TELLTALE_CONNECT names it.")
-            return noDaemon
+            return .noDaemon
         case .lost, .timedOut:
-            StandardError.write("telltale: \(failure.description.harmless)")
-            return noDaemon
+            complain("telltale: \(failure.description.harmless)")
+            return .noDaemon
         }
     }
 
@@ -104,9 +85,6 @@ struct DaemonOptions: ParsableArguments {
     static func exit(afterNoReady reason: String, _ farewell: ServerLine?) -> ExitCode {
         exit(after: farewell.map { .refused($0.message ?? reason) } ?? .unreachable(reason))
     }
-
-    /// EX_UNAVAILABLE of sysexits.h.
-    static let noDaemon = ExitCode(69)
 }
 
 extension Key: ExpressibleByArgument {
@@ -129,7 +107,7 @@ extension ViewName: ExpressibleByArgument {
     public static var allValueStrings: [String] { ["full"] + Surface.allCases.map(\.rawValue) }
 }
 
-/// Who looks or acts.
+/// The account that looks or acts.
 struct AccountOption: ParsableArguments {
     @Option(help: ArgumentHelp("Whose device this is; without it, everybody's activities are seen.", valueName: "name"))
     var account: String?
@@ -137,7 +115,7 @@ struct AccountOption: ParsableArguments {
     func validate() throws { try WireValue.check("--account", account) }
 }
 
-/// What people write that goes out as a value of the protocol, as it stands.
+/// Values from the command line that are sent as they are.
 enum WireValue {
     static func check(_ name: String, _ value: String?) throws {
         guard let value else { return }

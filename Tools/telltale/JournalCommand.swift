@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `telltale journal …`: what is in a data folder, without the daemon.
+/// `telltale journal …`: works on a data folder, without the daemon.
 struct JournalCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "journal",
@@ -12,7 +12,7 @@ struct JournalCommand: ParsableCommand {
         ])
 }
 
-/// The folder that every one of them is about.
+/// The data folder of the commands.
 struct JournalFolderArgument: ParsableArguments {
     @Argument(help: ArgumentHelp("The daemon's data folder.", valueName: "dir"))
     var path: String

@@ -3,6 +3,7 @@ import Foundation
 import Journal
 import JournalSQLite
 import TelltaleModel
+import ToolSupport
 
 struct JournalExportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -28,7 +29,7 @@ struct JournalExportCommand: ParsableCommand {
             }
             Output.write(lines)
         }
-        for finding in findings { StandardError.write("telltale: \(finding)") }
+        for finding in findings { complain("telltale: \(finding)") }
         if !findings.isEmpty { throw ExitCode.failure }
     }
 }

@@ -2,9 +2,9 @@ import ArgumentParser
 import Journal
 import TelltaleModel
 
-/// How a journal's command ends when it cannot do what it was asked for.
+/// The end of a journal command that cannot do its work.
 enum JournalFailure {
-    /// With `--json` the error is an object too, so that a program need not read what is for people.
+    /// With `--json` the error is an object too, so that a program need not parse text.
     static func report<Result>(asJSON json: Bool, _ body: () throws -> Result) throws -> Result {
         do {
             return try body()

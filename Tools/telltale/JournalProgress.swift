@@ -1,7 +1,7 @@
 import Glibc
 import TelltaleEventLoop
 
-/// One line on a terminal's standard error that says how far something is; nothing elsewhere.
+/// A progress line on a terminal's standard error; nothing elsewhere.
 final class JournalProgress {
     private let name: String
     private let isShown = isatty(2) != 0

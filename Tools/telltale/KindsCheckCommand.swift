@@ -1,6 +1,7 @@
 import ArgumentParser
 import Kinds
 import TelltaleModel
+import ToolSupport
 
 /// `telltale kinds check`.
 struct KindsCheckCommand: ParsableCommand {
@@ -17,14 +18,14 @@ struct KindsCheckCommand: ParsableCommand {
         do {
             files = try KindFiles.read(path)
         } catch {
-            StandardError.write("telltale: \(error)")
+            complain("telltale: \(error)")
             throw ExitCode.failure
         }
         var (_, diagnostics) = KindSet.load(files: files)
         if strict {
             for index in diagnostics.indices { diagnostics[index].severity = .error }
         }
-        for diagnostic in diagnostics { Output.line(json ? Self.json(diagnostic) : "\(diagnostic)") }
+        for diagnostic in diagnostics { Output.line(json ? Self.json(diagnostic) : "\(diagnostic)".harmless) }
         let errors = diagnostics.count { $0.severity == .error }
         if !json {
             let warnings = diagnostics.count - errors

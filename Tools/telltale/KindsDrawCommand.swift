@@ -1,6 +1,8 @@
 import ArgumentParser
 import Glibc
 import Kinds
+import TelltaleModel
+import ToolSupport
 
 /// `telltale kinds draw`.
 struct KindsDrawCommand: ParsableCommand {
@@ -18,7 +20,7 @@ struct KindsDrawCommand: ParsableCommand {
 
     func run() throws {
         guard let drawing = MachineDrawing(try KindFiles.kind(file)) else {
-            StandardError.write("telltale: \(file): a control has no machine to draw")
+            complain("telltale: \(file): a control has no machine to draw")
             throw ExitCode.failure
         }
         let picture =
@@ -27,6 +29,7 @@ struct KindsDrawCommand: ParsableCommand {
             case .dot: drawing.dot()
             case .mermaid: drawing.mermaid()
             }
-        Output.write(picture)
+        // Titles, and the names of states and events, are the kind author's.
+        Output.write(Output.drawable(picture.harmlessLines))
     }
 }

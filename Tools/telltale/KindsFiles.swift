@@ -2,15 +2,16 @@ import ArgumentParser
 import Foundation
 import Kinds
 import TelltaleModel
+import ToolSupport
 
 /// Kind files, from the disk.
 enum KindFiles {
-    /// One clear line about what cannot be read.
+    /// A file that cannot be read, with the reason.
     struct Unreadable: Error, CustomStringConvertible {
         var description: String
     }
 
-    /// The `.json` files of a folder but for hidden ones and schemas, or one file.
+    /// The `.json` files of a folder, without hidden ones and schemas; or one file.
     static func read(_ path: String) throws(Unreadable) -> [(name: String, bytes: [UInt8])] {
         var isFolder: ObjCBool = false
         guard unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
@@ -46,11 +47,11 @@ enum KindFiles {
                 throw Unreadable(description: "\(path): one kind file is expected, not a folder")
             }
             let (kind, diagnostics) = KindSet.read(file.bytes, file: file.name)
-            for diagnostic in diagnostics { StandardError.write("\(diagnostic)") }
+            for diagnostic in diagnostics { complain("\(diagnostic)") }
             guard let kind else { throw ExitCode.failure }
             return kind
         } catch let error as Unreadable {
-            StandardError.write("telltale: \(error)")
+            complain("telltale: \(error)")
             throw ExitCode.failure
         }
     }

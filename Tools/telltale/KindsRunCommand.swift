@@ -1,17 +1,20 @@
 import ArgumentParser
 import Glibc
 import Kinds
+import TelltaleModel
+import ToolSupport
 
 /// `telltale kinds run`.
 struct KindsRunCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run", abstract: "Try a kind's machine without a daemon.",
         discussion: """
-            Reads events from standard input, one a line, with or without the content that comes with it:
+            Reads events from standard input, one a line, with or without the tail that EVT would have, of which the
+            content counts:
 
                 confirm
-                ready {"shelf":"B"}
-                after 5m
+                ready {"content-state":{"shelf":"B"}}
+                after 5m30s
 
             and prints the initial configuration, then for each line the event, its verdict, and the active states. A line
             that is none of these is `bad_line`, is told on standard error with its number, and makes the exit status 1.
@@ -23,14 +26,14 @@ struct KindsRunCommand: ParsableCommand {
     func run() throws {
         let kind = try KindFiles.kind(file)
         guard case .activity(let activity) = kind.body else {
-            StandardError.write("telltale: \(file): a control has no machine to try")
+            complain("telltale: \(file): a control has no machine to try")
             throw ExitCode.failure
         }
         var trial: MachineTrial
         do {
             trial = try MachineTrial(activity, format: json ? .json : .text)
         } catch {
-            StandardError.write("telltale: \(file): the machine cannot start: \(error)")
+            complain("telltale: \(file): the machine cannot start: \(error)")
             throw ExitCode.failure
         }
         while true {
@@ -44,7 +47,7 @@ struct KindsRunCommand: ParsableCommand {
         if trial.malformedLineCount > 0 { throw ExitCode.failure }
     }
 
-    /// What there is next; empty at the end.
+    /// The next piece of the input; empty at its end.
     private func read() throws -> [UInt8] {
         var piece = [UInt8](repeating: 0, count: 1 << 16)
         while true {
@@ -54,18 +57,20 @@ struct KindsRunCommand: ParsableCommand {
             if count >= 0 { return Array(piece[..<count]) }
             if errno == EINTR { continue }
             let cause = unsafe String(cString: strerror(errno))
-            StandardError.write("telltale: standard input cannot be read: \(cause)")
+            complain("telltale: standard input cannot be read: \(cause)")
             throw ExitCode.failure
         }
     }
 
-    /// What is ready goes out before more is waited for, so that a person or a program at the other end of a pipe sees
-    /// each answer at once.
+    /// Writes the pending output before it waits for more input, so that the other end of a pipe sees each answer at
+    /// once.
     private func flush(_ trial: inout MachineTrial) {
-        for complaint in trial.complaints { StandardError.write("telltale: \(complaint)") }
+        for complaint in trial.complaints { complain("telltale: \(complaint)") }
         trial.complaints = []
         guard !trial.output.isEmpty else { return }
-        Output.write(trial.output)
+        // Names, titles and events are text from outside.
+        Output.write(
+            Output.isTerminal ? Array(String(decoding: trial.output, as: UTF8.self).harmlessLines.utf8) : trial.output)
         trial.output.removeAll(keepingCapacity: true)
     }
 }

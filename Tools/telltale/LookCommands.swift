@@ -59,17 +59,27 @@ struct ListCommand: ParsableCommand {
 struct HistoryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "history", abstract: "What happened to one key, when, and when we heard of it.",
-        discussion: "Oldest first. `heard` is when the daemon got it; the first column when it happened, in UTC.")
+        discussion: """
+            Oldest first. `heard` is when the daemon got it; the first column when it happened, in UTC. On a terminal, what is
+            longer than the screen goes through the pager that PAGER names (less).
+            """)
 
     @Argument(help: "kind/id") var key: Key
+    @Option(help: ArgumentHelp("Only the newest of them.", valueName: "n")) var last: Int?
     @OptionGroup var who: AccountOption
     @OptionGroup var output: JSONFlag
     @OptionGroup var daemon: DaemonOptions
 
+    func validate() throws {
+        if let last, last < 1 { throw ValidationError("--last is to be 1 or more.") }
+    }
+
     func run() throws {
-        _ = try daemon.ask(.history(key), account: who.account) { line in
-            output.json ? Output.line(Self.object(line)) : Output.line(Self.text(line).harmless)
-        }
+        var lines: [ServerLine] = []
+        _ = try daemon.ask(.history(key), account: who.account) { lines.append($0) }
+        let shown = lines.suffix(last ?? lines.count).map { output.json ? Self.object($0) : Self.text($0).harmless }
+        if Output.isTerminal, !output.json, shown.count >= Output.size.height, Pager.show(shown) { return }
+        for line in shown { Output.line(line) }
     }
 
     private static func object(_ line: ServerLine) -> String {
@@ -100,7 +110,7 @@ struct HistoryCommand: ParsableCommand {
     }
 }
 
-/// `telltale kinds`, without more: what the daemon knows.
+/// `telltale kinds` without a subcommand: the kinds of the daemon.
 struct KindsListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "The kinds that the daemon has loaded. (This is what `telltale kinds` does.)")

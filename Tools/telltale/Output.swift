@@ -2,6 +2,7 @@ import Cards
 import Glibc
 import TelltaleEventLoop
 import TelltaleModel
+import ToolSupport
 
 /// Standard output, for programs and for terminals.
 enum Output {
@@ -10,8 +11,14 @@ enum Output {
     /// On a terminal that can be drawn on.
     static let canDraw = isTerminal && environment("TERM") != "dumb"
 
-    /// On a terminal that has colours and whose person wants them (https://no-color.org).
+    /// Whether the output is a terminal with colours, and the user has not turned them off (https://no-color.org).
     static let hasColor = canDraw && (environment("NO_COLOR") ?? "").isEmpty
+
+    /// Whether output to a terminal may have characters beyond ASCII.
+    static let hasUTF8 = localeHasUTF8(environment)
+
+    /// A picture as the terminal can show it.
+    static func drawable(_ text: String) -> String { isTerminal && !hasUTF8 ? text.inASCII : text }
 
     /// - Parameter text: Made harmless, or JSON, which is made so here where a terminal would obey it.
     static func line(_ text: String) {
@@ -20,8 +27,8 @@ enum Output {
 
     static func json(_ value: JSON) { line(value.description) }
 
-    /// Writes at once. When nobody reads any more (`telltale watch | head`), the program ends; when what was asked for
-    /// cannot be kept, it ends with a word about it.
+    /// Writes without buffering. When the reader has closed its end (`telltale watch | head`), the program ends. When
+    /// the output cannot be written, the program ends with a message.
     static func write(_ text: String) { write(Array(text.utf8)) }
 
     static func write(_ bytes: [UInt8]) {
@@ -29,15 +36,15 @@ enum Output {
         guard error != 0 else { return }
         if error == EPIPE { exit(0) }
         let cause = unsafe String(cString: strerror(error))
-        StandardError.write("telltale: not all of it could be written to standard output: \(cause)")
+        complain("telltale: not all of it could be written to standard output: \(cause)")
         exit(1)
     }
 
     static func draw(_ block: Block) {
-        for text in block.text(color: hasColor) { write(text + "\n") }
+        for text in block.text(color: hasColor) { write(drawable(text) + "\n") }
     }
 
-    /// Columns and lines; 80 × 24 where nobody knows.
+    /// Columns and lines; 80 × 24 when they are not known.
     static var size: (width: Int, height: Int) {
         var size = winsize()
         guard unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return (80, 24) }

@@ -4,6 +4,7 @@ import TelltaleClient
 import TelltaleEventLoop
 import TelltaleModel
 import TelltaleWire
+import ToolSupport
 
 struct ServeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -14,7 +15,7 @@ struct ServeCommand: ParsableCommand {
 
             A toggle's command may print what the thing is now, on or off, as its last line; without that the value is
             taken for what was asked, and told as assumed. What a failing command prints last on standard error is told
-            to whoever tapped. A command that is still at it when its deadline comes, or when the same control is to do
+            to whoever tapped; what came of each action is a line on standard error. A command that is still at it when its deadline comes, or when the same control is to do
             something else, is terminated. What a command has begun and left behind is not waited for.
 
               telltale serve porch-light --exec 'gpioset 17=$([ $TELLTALE_VALUE = on ] && echo 1 || echo 0)'
@@ -38,7 +39,7 @@ struct ServeCommand: ParsableCommand {
     }
 
     func run() throws {
-        try Provider(endpoint: try daemon.endpoint(), kind: kind, command: exec, reports: try reports()).run()
+        try Provider(endpoint: try daemon.endpoint, kind: kind, command: exec, reports: try reports()).run()
     }
 
     private func reports() throws -> [(key: Key, value: Bool?)] {
@@ -71,17 +72,22 @@ private final class Provider {
     private var epoch = ""
     private var serving: RequestID?
     private var hasServed = false
+    /// The last report on a connection that was made again: its answer tells that this serves there.
+    private var reporting: RequestID?
     /// Why the daemon sent this client away.
     private var farewell: ServerLine?
     private var outcome: ExitCode?
 
-    /// Every command that has not ended, those that are to end among them.
+    /// Every command that has not ended, including the ones that are about to be ended.
     private var runs: [Int: Run] = [:]
     private var lastRun = 0
     /// The one that is at each control.
     private var current: [Key: Int] = [:]
-    /// What the last one at each control came to: an operation that comes again has been done.
+    /// The answer to the last operation of each control. An operation that comes again is answered from here.
     private var answers: [Key: (operation: String, command: Command)] = [:]
+
+    /// The value of each control after its last command.
+    private var values: [Key: Bool] = [:]
 
     /// One command at its work.
     private struct Run {
@@ -122,45 +128,58 @@ private final class Provider {
         loop.stop()
     }
 
-    private var now: Timestamp { Timestamp(milliseconds: loop.monotonicMilliseconds) }
-
     private func handle(_ event: ClientEvent, _ client: Client) {
-        // Why it ends was told; that the connection goes with it is no news.
+        // The reason for the end was printed already; the end of the connection follows from it.
         guard outcome == nil else { return }
         switch event {
         case .ready(let greeting, _):
-            clock = ServerClock(
-                greeting, at: now, wallClock: Timestamp(milliseconds: EventLoop.wallClockMilliseconds()))
+            clock = ServerClock(greeting)
             if greeting.epoch != epoch { begin(greeting.epoch) }
+            // A report counts for its connection alone.
+            if hasServed { reporting = report(to: client) }
         case .reply(let id, let reply) where id == serving:
             guard reply.isOK else { return refused(DaemonOptions.describe(reply.line)) }
             hasServed = true
-            for report in reports { client.request(.report(report.key, value: report.value, at: nil)) }
-            StandardError.write("telltale: serving \(kind)")
+            report(to: client)
+            complain("telltale: serving \(kind)")
+        case .reply(let id, let reply) where id == reporting && reply.isOK:
+            complain("telltale: serving \(kind) again")
         case .reply(_, let reply) where !reply.isOK:
-            StandardError.write("telltale: \(DaemonOptions.describe(reply.line))")
+            complain("telltale: \(DaemonOptions.describe(reply.line))")
         case .refused(let reason, _): refused(reason)
         case .serviceRefused(_, let line): refused(DaemonOptions.describe(line))
         case .farewell(let line): if line.verb == "ERR" { farewell = line }
         case .disconnected(let reason, _):
             guard hasServed else { return finish(DaemonOptions.exit(afterNoReady: reason, farewell)) }
             farewell = nil
-            StandardError.write("telltale: \(reason.harmless); trying again")
+            complain("telltale: \(reason.harmless); trying again")
         case .action(let action): perform(action, client)
-        case .lost: StandardError.write("telltale: an answer was lost with the connection")
-        case .violation(let text): StandardError.write("telltale: the daemon broke a promise: \(text.harmless)")
+        case .lost: complain("telltale: an answer was lost with the connection")
+        case .violation(let text): complain("telltale: the daemon broke a promise: \(text.harmless)")
         case .item, .reply, .restarted, .subscription, .traitsRefused: break
         }
     }
 
+    /// Tells how the controls of `--report` are: at first as it says, then as the commands have left them.
+    ///
+    /// - Returns: The last of the requests.
+    @discardableResult
+    private func report(to client: Client) -> RequestID? {
+        var last: RequestID?
+        for report in reports {
+            last = client.request(.report(report.key, value: values[report.key] ?? report.value, at: nil))
+        }
+        return last
+    }
+
     private func refused(_ reason: String) {
-        StandardError.write("telltale: \(reason.harmless)")
+        complain("telltale: \(reason.harmless)")
         finish(.failure)
     }
 
     // MARK: Commands
 
-    /// Another history: nobody there has asked for what is under way, and the same name is another operation's.
+    /// The daemon has another history: it has not asked for the running commands, and reuses the names of operations.
     private func begin(_ epoch: String) {
         self.epoch = epoch
         for number in current.values { runs[number]?.process?.terminate() }
@@ -208,8 +227,8 @@ private final class Provider {
 
     private func setDeadline(of number: Int) {
         guard let run = runs[number], let clock else { return }
-        // The daemon's time is known but for what its greeting took, so nothing is cut off at once.
-        let wait = max(Self.shortestWait, clock.wait(until: run.action.deadline, at: now))
+        // The daemon's clock is known up to the delay of its greeting, so a command always has a shortest time.
+        let wait = max(Self.shortestWait, clock.wait(until: run.action.deadline))
         run.deadline?.schedule(afterMilliseconds: wait.count)
     }
 
@@ -220,7 +239,7 @@ private final class Provider {
         case .output: runs[number]?.output.append(bytes)
         case .error:
             runs[number]?.error.append(bytes)
-            // Whoever reads this and has stopped does not hold up the commands.
+            // A reader of standard error that has stopped reading must not hold up the commands.
             StandardStream.error.write(bytes, waits: false)
         }
     }
@@ -245,12 +264,21 @@ private final class Provider {
     }
 
     private func answer(_ action: ProviderAction, _ command: Command) {
+        let asked = action.isPress ? "press" : action.value == true ? "on" : "off"
+        switch command {
+        case .done(_, let value):
+            if !action.isPress { values[action.key] = value ?? action.value }
+            complain("telltale: \(action.key) \(asked): done\(value.map { $0 ? " (on)" : " (off)" } ?? "")")
+        case .fail(_, _, let message):
+            complain("telltale: \(action.key) \(asked): failed\(message.map { ": \($0)" } ?? "")")
+        case _: break
+        }
         answers[action.key] = (action.operation, command)
         client?.request(command)
     }
 }
 
-/// The last line of what a command prints.
+/// The last line of a command's output.
 private struct LastLine {
     private var bytes: [UInt8] = []
     private static let byteCount = 4_096

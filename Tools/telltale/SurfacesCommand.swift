@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Surfaces
 internal import TelltaleModel
 
-/// `telltale surfaces`: what the server knows of screens and sizes. Needs no daemon.
+/// `telltale surfaces`: the screens and sizes that the server knows. Needs no daemon.
 struct SurfacesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "surfaces", abstract: "The surfaces, their sizes, and the devices that HELLO device= may name.")

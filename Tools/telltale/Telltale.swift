@@ -2,8 +2,9 @@ import ArgumentParser
 import Glibc
 import TelltaleEventLoop
 import TelltaleWire
+import ToolSupport
 
-/// `telltale`: what people and scripts type beside the daemon (Programs/README.md).
+/// `telltale`: the commands that people and scripts use beside the daemon.
 @main
 struct Telltale: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -13,7 +14,7 @@ struct Telltale: ParsableCommand {
             Commands that speak to a daemon find it at --connect, else at TELLTALE_CONNECT, else at 127.0.0.1:7878.
 
               telltale watch --view carplay            what a car shows, live
-              telltale post coffee-order/7 start --data '{"attributes":{"item":"Flat white"}}'
+              telltale post coffee-order/7 start --attributes '{"item":"Flat white"}'
               telltale post coffee-order/7 ready
               telltale set porch-light/front on
               telltale history coffee-order/7 --json | jq .
@@ -23,7 +24,10 @@ struct Telltale: ParsableCommand {
         version: Release.version,
         groupedSubcommands: [
             CommandGroup(
-                name: "Look", subcommands: [WatchCommand.self, GetCommand.self, ListCommand.self, HistoryCommand.self]),
+                name: "Look",
+                subcommands: [
+                    WatchCommand.self, GetCommand.self, ListCommand.self, HistoryCommand.self, StatsCommand.self,
+                ]),
             CommandGroup(
                 name: "Act",
                 subcommands: [
@@ -37,19 +41,15 @@ struct Telltale: ParsableCommand {
 
     static func main() {
         StandardStream.occupyMissing()
-        // Nobody reads any more: that ends every command alike, whether or not it has a loop.
+        // A closed standard output then ends every command with an error of the write, whether or not it runs a loop.
         signal(SIGPIPE, SIG_IGN)
-        // A file that may not grow is a full disk, and not a death.
+        // A file that may not grow is then an error of the write, like a full disk.
         signal(SIGXFSZ, SIG_IGN)
         do {
             var command = try parseAsRoot()
             try command.run()
         } catch {
-            let code = exitCode(for: error)
-            guard code == .validationFailure else { exit(withError: error) }
-            // ArgumentParser's 64 for a wrong usage is 2 here.
-            StandardError.write(fullMessage(for: error))
-            exit(withError: ExitCode(2))
+            end(after: error)
         }
     }
 }

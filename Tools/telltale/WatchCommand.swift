@@ -4,6 +4,7 @@ import TelltaleClient
 import TelltaleEventLoop
 import TelltaleModel
 import TelltaleWire
+import ToolSupport
 
 struct WatchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -24,6 +25,9 @@ struct WatchCommand: ParsableCommand {
     @Option(help: ArgumentHelp("A situation of the device, as locked=yes; may be repeated.", valueName: "name=value"))
     var trait: [String] = []
     @Option(help: ArgumentHelp("Where a control stands, as menuBar.", valueName: "name")) var placement: String?
+    @Option(
+        help: ArgumentHelp("Go on behind this cursor (cur=), instead of from what there is now.", valueName: "cursor"))
+    var from: String?
     @Flag(help: "Print what there is now, and end.") var once = false
     @Option(help: ArgumentHelp("End after so many changes; what there is now counts too.", valueName: "n"))
     var count: Int?
@@ -33,6 +37,9 @@ struct WatchCommand: ParsableCommand {
     func validate() throws {
         _ = try traits()
         if let count, count < 1 { throw ValidationError("--count is to be 1 or more.") }
+        if let from, Cursor(from) == nil {
+            throw ValidationError("--from is to be a cursor that the daemon gave, not '\(from)'.")
+        }
     }
 
     func run() throws {
@@ -43,6 +50,7 @@ struct WatchCommand: ParsableCommand {
         subscribe.view = view
         try WireValue.check("--placement", placement)
         subscribe.placement = placement
+        subscribe.from = from.flatMap { Cursor($0) }
         let display: any WatchDisplay =
             if output.json {
                 JSONDisplay()
@@ -54,7 +62,7 @@ struct WatchCommand: ParsableCommand {
                 LineDisplay(view: view)
             }
         try Watch(
-            endpoint: try daemon.endpoint(), configuration: configuration, subscribe: subscribe, display: display,
+            endpoint: try daemon.endpoint, configuration: configuration, subscribe: subscribe, display: display,
             endsWhenLive: once, countLimit: count
         ).run()
     }
@@ -78,19 +86,19 @@ struct WatchCommand: ParsableCommand {
     }
 }
 
-/// How `watch` shows what it hears.
+/// The output of `watch`.
 protocol WatchDisplay: AnyObject {
     func start(on loop: EventLoop, watch: Watch) throws(UVError)
     func show(_ event: SubscriptionEvent, watch: Watch)
     func connected(_ greeting: ServerGreeting)
     func disconnected(_ reason: String, retryAfter: Milliseconds?)
-    /// Something that is not as it was asked for, and no end.
-    func complain(_ text: String)
+    /// Prints a warning: the command goes on without something that was asked for.
+    func warn(_ text: String)
     func end()
 }
 
 extension WatchDisplay {
-    func complain(_ text: String) { StandardError.write("telltale: \(text)") }
+    func warn(_ text: String) { complain("telltale: \(text)") }
 }
 
 /// The client of `telltale watch`.
@@ -140,13 +148,8 @@ final class Watch {
         if let outcome, outcome != .success { throw outcome }
     }
 
-    /// What the server's clock says now: rows hold dates on it, and it may run faster than ours.
-    var now: Timestamp {
-        clock?.time(at: Self.now) ?? Self.wallClock
-    }
-
-    private static var now: Timestamp { Timestamp(milliseconds: EventLoop.monotonicMilliseconds()) }
-    private static var wallClock: Timestamp { Timestamp(milliseconds: EventLoop.wallClockMilliseconds()) }
+    /// The time on the server's clock, which the dates in rows are on.
+    var now: Timestamp { clock?.now ?? Timestamp(milliseconds: EventLoop.wallClockMilliseconds()) }
 
     var rows: [Row] {
         guard let client, let subscription else { return [] }
@@ -166,22 +169,22 @@ final class Watch {
     }
 
     private func handle(_ event: ClientEvent, loop: EventLoop) {
-        // Why it ends was told; that the connection goes with it is no news.
+        // The reason for the end was printed already; the end of the connection follows from it.
         guard outcome == nil else { return }
         switch event {
         case .ready(let greeting, _):
             let isFirst = clock == nil
-            clock = ServerClock(greeting, at: Self.now, wallClock: Self.wallClock)
+            clock = ServerClock(greeting)
             do throws(UVError) {
                 if isFirst { try display.start(on: loop, watch: self) }
                 display.connected(greeting)
             } catch {
-                StandardError.write("telltale: \(error)")
+                complain("telltale: \(error)")
                 finish(.failure, loop)
             }
         case .refused(let reason, _):
             display.end()
-            StandardError.write("telltale: \(reason.harmless)")
+            complain("telltale: \(reason.harmless)")
             finish(.failure, loop)
         case .disconnected(let reason, let wait):
             guard clock != nil else { return finish(DaemonOptions.exit(afterNoReady: reason, farewell), loop) }
@@ -189,16 +192,17 @@ final class Watch {
             display.disconnected(reason, retryAfter: wait)
         case .subscription(_, .refused(let line)):
             display.end()
-            StandardError.write("telltale: \(DaemonOptions.describe(line))")
+            complain("telltale: \(DaemonOptions.describe(line))")
             finish(.failure, loop)
         case .subscription(_, let event) where endsWhenLive:
-            // Whoever reads it may pause, and the daemon does not wait for that: first all of it is taken.
+            // All of it is received before anything is printed: a reader of the output may pause, and the daemon does
+            // not wait.
             guard case .live = event else { return }
             for row in rows where outcome == nil { show(.snapshot(row), loop) }
             if outcome == nil { show(.live, loop) }
             finish(.success, loop)
         case .subscription(_, let event): show(event, loop)
-        case .traitsRefused(let line): display.complain("--trait: \(DaemonOptions.describe(line))")
+        case .traitsRefused(let line): display.warn("--trait: \(DaemonOptions.describe(line))")
         case .farewell(let line): if line.verb == "ERR" { farewell = line }
         case .violation(let text): display.disconnected("the daemon broke a promise: \(text)", retryAfter: nil)
         case .item, .reply, .restarted, .lost, .serviceRefused, .action: break
@@ -208,7 +212,7 @@ final class Watch {
     private func show(_ event: SubscriptionEvent, _ loop: EventLoop) {
         display.show(event, watch: self)
         shownCount += Self.isChange(event) ? 1 : 0
-        // One turn may bring more than is wanted; what comes now is not looked at.
+        // One turn may bring more changes than `--count`; the rest is ignored.
         if shownCount == countLimit { finish(.success, loop) }
     }
 }

@@ -2,6 +2,7 @@ import Cards
 import TelltaleClient
 import TelltaleEventLoop
 import TelltaleModel
+import ToolSupport
 
 /// `--json`: one object a change.
 final class JSONDisplay: WatchDisplay {
@@ -65,7 +66,7 @@ final class LineDisplay: WatchDisplay {
     func connected(_ greeting: ServerGreeting) {}
 
     func disconnected(_ reason: String, retryAfter: Milliseconds?) {
-        StandardError.write("telltale: \(reason.harmless)\(retryAfter == nil ? "" : "; trying again")")
+        complain("telltale: \(reason.harmless)\(retryAfter == nil ? "" : "; trying again")")
     }
 
     func show(_ event: SubscriptionEvent, watch: Watch) {
@@ -82,7 +83,7 @@ final class LineDisplay: WatchDisplay {
         }
     }
 
-    /// One line, whatever somebody wrote into an alert.
+    /// Prints one line, even if the text of an alert has several.
     private func line(_ text: String) { Output.line(text.harmless) }
 }
 
@@ -113,7 +114,7 @@ final class TerminalDisplay: WatchDisplay {
         timer?.scheduleRepeating(everyMilliseconds: Self.frameMilliseconds)
         resize = try SignalHandle(.windowChanged, on: loop) { [unowned self] in Output.write(painter.forget()) }
         suspension = try SignalHandle(.stop, on: loop) { [unowned self] in suspend() }
-        // Of one that was stopped as it stood, too, somebody else has had the screen.
+        // After SIGSTOP too, something else may have drawn on the screen.
         continuation = try SignalHandle(.continue, on: loop) { [unowned self] in Output.write(painter.forget()) }
         hasBegun = true
         Output.write(Painter.begin)
@@ -153,18 +154,20 @@ final class TerminalDisplay: WatchDisplay {
         let now = EventLoop.monotonicMilliseconds()
         notices.removeAll { $0.until <= now }
         let size = Output.size
-        // A longer line would go on in the next one, and scroll the picture away. With what is left of a line the painter
-        // wipes its last column too, when that was written to.
+        // A longer line would wrap and scroll the picture away. The last column stays free, because the painter erases
+        // the rest of a line and would erase that column too.
         let width = max(1, size.width - 1)
         let cards = watch.rows.map { Card(key: $0.key.text, body: $0.body) }
         let picture = Screen.draw(
             cards, view: view, at: watch.now, width: width, label: label, notices: notices.suffix(2).map(\.notice))
         let foot = status.isEmpty ? Line("ctrl-c ends", .dim) : Line("not connected: \(status)", Ink(.red))
         let whole = picture.cut(toHeight: max(1, size.height - 1)).lines + [foot]
-        Output.write(painter.paint(Block(whole.map { $0.cut(toWidth: width) }).text(color: Output.hasColor)))
+        Output.write(
+            painter.paint(
+                Block(whole.map { $0.cut(toWidth: width) }).text(color: Output.hasColor).map(Output.drawable)))
     }
 
-    func complain(_ text: String) {
+    func warn(_ text: String) {
         notices.append((Notice(title: text, body: ""), EventLoop.monotonicMilliseconds() + Self.noticeMilliseconds))
     }
 }

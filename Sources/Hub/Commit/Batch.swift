@@ -4,7 +4,7 @@ internal import Kinds
 internal import Machines
 internal import TelltaleModel
 
-/// What one turn decided, until the journal has it.
+/// The decisions of one turn, until the journal has them.
 struct Batch: Sendable {
     /// Records that were not given away yet.
     private(set) var records: [JournalRecord] = []
@@ -20,9 +20,9 @@ struct Batch: Sendable {
     /// Kinds and settings that take effect with it, and else must come again.
     var kinds: [Kind]?
     var settings: DecisionSettings?
-    /// What each record changed for the followers of its key.
+    /// The change that each record makes for the followers of its key.
     private(set) var changes: [Change] = []
-    /// What providers are asked to do.
+    /// The actions that providers are asked for.
     private(set) var performances: [(key: Key, ControlPerformance)] = []
     /// The senders of requests that wait for its end.
     var held: [SessionID] = []
@@ -64,7 +64,7 @@ struct Batch: Sendable {
 
     mutating func append(_ performance: (key: Key, ControlPerformance)) { performances.append(performance) }
 
-    /// What it holds so far, the hub originated.
+    /// The records so far are the hub's own.
     mutating func noteOwnRecords() { ownRecordCount = recordCount }
 
     /// Gives away the records that were not given away yet.

@@ -8,7 +8,7 @@ struct Change: Sendable {
     var commit: Int64
     var milestones: [Announcement] = []
     var alert: ActivityAlert?
-    /// What the commit made of an activity, and so whose it was then. A later commit of the same batch may give it to
+    /// The activity as the commit left it, and so whose it was then. A later commit of the same batch may give it to
     /// other accounts.
     var activity: ActivityBox?
 
@@ -32,7 +32,7 @@ struct Change: Sendable {
 }
 
 extension Change {
-    /// What `outcome` made of an activity.
+    /// The change that `outcome` made of an activity.
     init(entity: EntityIndex, commit: Int64, activity: ActivityBox, _ outcome: ActivityOutcome) {
         self.init(
             entity: entity, commit: commit,

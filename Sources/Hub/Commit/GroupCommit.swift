@@ -11,7 +11,7 @@ internal import TelltaleModel
 /// Invariants:
 /// - Nothing is decided while a batch is committing, and nothing is rendered before it is settled.
 /// - ``durableSequence`` is the newest record that the journal has confirmed; it never goes back.
-/// - What the hub originates (kinds, settings, restarts, provider changes) is in a batch, or waits here; a batch that is
+/// - The hub's own entries (kinds, settings, restarts, provider changes) are in a batch, or wait here; a batch that is
 ///   refused gives it back.
 struct GroupCommit: ~Copyable {
     private enum Phase {
@@ -29,7 +29,7 @@ struct GroupCommit: ~Copyable {
     private(set) var lastRecordCount = 0
     /// After a refused batch, no deadline fires before this moment.
     private(set) var retryTime = MonotonicTime.distantPast
-    /// What the hub originates in the next batch, in this order: settings, kinds, entries.
+    /// The hub's own entries of the next batch, in this order: settings, kinds, entries.
     private var pendingSettings: DecisionSettings?
     private var pendingKinds: [Kind]?
     private var pendingEntries: [JournalEntry] = []
@@ -80,7 +80,7 @@ struct GroupCommit: ~Copyable {
         return batch.ownEntries
     }
 
-    /// What the batch holds so far, the hub originated.
+    /// The records of the batch so far are the hub's own.
     mutating func noteOwnRecords() { batch.noteOwnRecords() }
 
     // MARK: Deciding

@@ -2,7 +2,7 @@ internal import FanOut
 internal import Machines
 internal import TelltaleModel
 
-/// What the devices of each account may be shown, and how many live activities each account has.
+/// The keys that the devices of each account may be shown, and how many live activities each account has.
 ///
 /// Invariant: an account has a number exactly as long as a listed key or a count holds it.
 struct AccountIndex: Sendable {

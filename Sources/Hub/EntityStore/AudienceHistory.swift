@@ -2,8 +2,8 @@ internal import TelltaleModel
 
 /// For whom the activities under a key were that came before the one there now, as far as they were for others.
 ///
-/// Those people are told that it is gone, and nobody else hears of it; and what happened before it became another's is not
-/// that other's to read.
+/// Their devices are told that it is gone, and no other device hears of it. And the history before a key became another
+/// account's is not that account's to read.
 struct AudienceHistory: Hashable, Sendable {
     struct Change: Hashable, Sendable {
         /// The one that began an activity for others.
@@ -14,7 +14,7 @@ struct AudienceHistory: Hashable, Sendable {
 
     /// Oldest first.
     private(set) var changes: [Change] = []
-    /// What is older is told to everybody who asks from before it: a key that goes round among many is no secret.
+    /// An older change is told to every reader that resumes from before it: a key that goes round among many is no secret.
     private static let limit = 16
 
     /// Since when the key is for those that it is for now.

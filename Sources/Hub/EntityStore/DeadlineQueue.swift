@@ -30,25 +30,46 @@ struct DeadlineQueue: Sendable {
     /// How many entries there are, stale ones included.
     var entryCount: Int { kindsClock.count + wallClock.count }
 
-    mutating func arm(_ entity: EntityIndex, at time: Timestamp) {
-        count += 1
-        kindsClock.insert(Deadline(time: time, order: count, entity: entity))
+    /// Notes the next moments of an entity.
+    ///
+    /// A deadline that moves to later keeps its entry, which is looked at again when it comes up. So a clock that every
+    /// event winds anew costs one entry, not one an event.
+    @inline(__always)
+    mutating func arm(
+        _ entity: EntityIndex, at time: Timestamp?, onWallClock wallTime: Timestamp?, in entities: inout EntityTable
+    ) {
+        if let time, time < entities[entity].armed ?? .distantFuture {
+            entities[entity].armed = time
+            count += 1
+            kindsClock.insert(Deadline(time: time, order: count, entity: entity))
+        }
+        if let wallTime, wallTime < entities[entity].wallArmed ?? .distantFuture {
+            entities[entity].wallArmed = wallTime
+            count += 1
+            wallClock.insert(Deadline(time: wallTime, order: count, entity: entity))
+        }
     }
 
-    mutating func armOnWallClock(_ entity: EntityIndex, at time: Timestamp) {
-        count += 1
-        wallClock.insert(Deadline(time: time, order: count, entity: entity))
-    }
-
-    /// Takes the earliest entry at or before `time`, which may be stale.
-    mutating func pop(by time: Timestamp) -> Deadline? {
-        guard let next = kindsClock.min, next.time <= time else { return nil }
-        return kindsClock.popMin()
+    /// Takes the earliest entry at or before `time`. Its entity's deadline may have moved since.
+    mutating func pop(by time: Timestamp, in entities: inout EntityTable) -> Deadline? {
+        while let next = kindsClock.min, next.time <= time {
+            _ = kindsClock.popMin()
+            // Another entry took this one's place.
+            guard entities[next.entity].armed == next.time else { continue }
+            entities[next.entity].armed = nil
+            return next
+        }
+        return nil
     }
 
     /// The same of the real clock.
-    mutating func popOnWallClock(by time: Timestamp) -> Deadline? {
-        guard let next = wallClock.min, next.time <= time else { return nil }
-        return wallClock.popMin()
+    mutating func popOnWallClock(by time: Timestamp, in entities: inout EntityTable) -> Deadline? {
+        while let next = wallClock.min, next.time <= time {
+            _ = wallClock.popMin()
+            guard entities[next.entity].wallArmed == next.time else { continue }
+            entities[next.entity].wallArmed = nil
+            return next
+        }
+        return nil
     }
 }

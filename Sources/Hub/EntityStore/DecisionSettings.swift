@@ -32,7 +32,7 @@ public struct DecisionSettings: Hashable, Sendable {
         ]
     }
 
-    /// What is missing in `json`, written by an earlier release, keeps its default.
+    /// A member that `json`, written by an earlier release, lacks keeps its default.
     init(_ json: JSON) {
         if let value = json["byteCountLimit"]?.integer { activities.byteCountLimit = Int(value) }
         if let value = json["acceptsOldEnd"]?.bool { activities.acceptsOldEnd = value }

@@ -2,7 +2,7 @@ internal import FanOut
 internal import Machines
 internal import TelltaleModel
 
-/// What stands behind a key.
+/// The thing behind a key.
 enum EntityState: Sendable {
     /// Nothing: a key that somebody follows before it exists, or one whose past has been pruned.
     case none

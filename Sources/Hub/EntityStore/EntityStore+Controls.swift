@@ -4,7 +4,7 @@ internal import Machines
 internal import TelltaleModel
 internal import TelltaleWire
 
-// What journal entries do to controls.
+// The effects of journal entries on controls.
 extension EntityStore {
     mutating func applyToControl(_ entry: JournalEntry, sequence: Int64) throws(WireError) -> DecisionResult {
         guard let key = entry.key else { throw WireError(.internal, "no control is named") }
@@ -124,7 +124,7 @@ extension EntityStore {
 
     // MARK: What kinds and a restart mean for controls
 
-    /// What new kinds mean for controls, which have no end with which an old version could go: controls of a kind that is
+    /// The consequences of new kinds for controls, which have no end with which an old version could go: controls of a kind that is
     /// gone go with it, the others live by the new version, and new instances exist.
     var consequencesOfKinds: [JournalEntry] {
         var entries: [JournalEntry] = []

@@ -4,7 +4,7 @@ internal import Machines
 internal import TelltaleModel
 internal import TelltaleWire
 
-/// What one journal entry did: what its reply, its record and the followers of its key are told.
+/// The result of one journal entry: for its reply, its record and the followers of its key.
 struct DecisionResult: Sendable {
     var verdict: Verdict
     var entity: EntityIndex?
@@ -20,7 +20,7 @@ struct DecisionResult: Sendable {
     var performances: [(key: Key, ControlPerformance)] = []
     /// Events that a button sends to activities; they are decided next.
     var raised: [RaisedEvent] = []
-    /// What followers see; `nil` when nothing changed for them.
+    /// The change that followers see; `nil` when nothing changed for them.
     var change: Change?
     private let addressOnly = AddressOnly()
 }
@@ -86,7 +86,7 @@ extension EntityStore {
     private mutating func apply(
         _ posted: PostedEvent, from source: String, as sequence: Int64
     ) throws(WireError) -> DecisionResult {
-        // What the event holds is asked for where it is needed: a copy of all of it would touch a dozen counts.
+        // Parts of the event are read where they are needed: a copy of all of it would touch a dozen counts.
         let result: DecisionResult
         let known = entities.index(of: posted.command.key, hash: posted.keyHash)
         if let known, let current = activity(at: known), current.isLive {

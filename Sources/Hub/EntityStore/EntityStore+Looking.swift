@@ -3,7 +3,7 @@ internal import Kinds
 internal import Machines
 internal import TelltaleModel
 
-// What there is, without changing it.
+// Looks that change nothing.
 extension EntityStore {
     func index(of key: Key) -> EntityIndex? { entities.index(of: key) }
 
@@ -43,7 +43,7 @@ extension EntityStore {
         return activity.value.isVisible(to: account)
     }
 
-    /// What exists, is not dismissed, is followed by `selector` and may be shown to `account`, in the order of the table.
+    /// The keys that exist, are not dismissed, are followed by `selector` and may be shown to `account`, in the order of the table.
     ///
     /// - Complexity: Of an account, what it can see; without one, everything there is.
     func visible(to account: String?, followedBy selector: PatternIndex.Selector) -> [EntityIndex] {
@@ -80,7 +80,7 @@ extension EntityStore {
         changeOrder.hasMore(than: limit) { entities[$0].rev > sequence }
     }
 
-    /// What a selector follows and a commit after `sequence` changed, oldest first.
+    /// The keys that a selector follows and a commit after `sequence` changed, oldest first.
     ///
     /// - Complexity: O(1) for one key, else O(what changed): ten thousand screens of one key each come back at once.
     func changed(after sequence: Int64, followedBy selector: PatternIndex.Selector) -> [EntityIndex] {

@@ -61,11 +61,7 @@ extension EntityStore {
         let entity = intern(key)
         restore(history, of: entity)
         update(entity) { place in
-            place.kind = kind
-            place.rev = rev
-            place.lastRecord = lastRecord
-            place.dismissedAt = dismissedAt
-            place.state = state
+            place.restore(state, kind: kind, rev: rev, lastRecord: lastRecord, dismissedAt: dismissedAt)
         }
     }
 

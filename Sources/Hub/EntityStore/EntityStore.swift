@@ -13,7 +13,7 @@ internal import TelltaleWire
 /// - The same records in the same order give the same state, in every process (``HubSnapshot/stateHash``).
 /// - Between two batches the undo log is empty, and ``sequence`` is the newest durable record.
 /// - ``time`` and ``wall`` never go back.
-/// - What stands behind a key is listed, counted and armed exactly as its state says.
+/// - A key is listed, counted and armed exactly as its state says.
 ///
 /// It has no notion of connections: it names no session, no subscription and no line.
 struct EntityStore: ~Copyable {
@@ -70,6 +70,7 @@ struct EntityStore: ~Copyable {
     /// - Returns: Its undo log, which holds the former states: freeing it can wait until there is time.
     mutating func commitBatch(hasRecords: Bool) -> [Undo] {
         isDeciding = false
+        // Not before: what makes room necessary may be taken back.
         if hasRecords { forgetIDs() }
         ageMarks.note(sequence, at: wall)
         var log: [Undo] = []
@@ -118,13 +119,7 @@ struct EntityStore: ~Copyable {
         case .entity(let entity, let state, let kind, let rev, let lastRecord, let dismissedAt):
             countActivity(at: entity, by: -1)
             unlist(entity)
-            entities.update(entity) { place in
-                place.state = state
-                place.kind = kind
-                place.rev = rev
-                place.lastRecord = lastRecord
-                place.dismissedAt = dismissedAt
-            }
+            entities[entity].restore(state, kind: kind, rev: rev, lastRecord: lastRecord, dismissedAt: dismissedAt)
             countActivity(at: entity, by: 1)
             list(entity)
             notePendingOperation(at: entity)
@@ -160,8 +155,6 @@ struct EntityStore: ~Copyable {
         self.wall = max(self.wall, wall)
     }
 
-    // MARK: Keys
-
     subscript(entity: EntityIndex) -> Entity {
         @inline(__always) _read { yield entities[entity] }
     }
@@ -196,9 +189,7 @@ struct EntityStore: ~Copyable {
         undo.append(.tap(identity))
     }
 
-    /// Forgets the ids of events and taps that are too old, or too many. Only after a commit: what makes room necessary
-    /// may be taken back.
-    mutating func forgetIDs() {
+    private mutating func forgetIDs() {
         eventIDs.forget(at: wall, ageLimit: settings.eventIDAge, countLimit: settings.eventIDsPerSource)
         taps.forget(at: wall)
     }
@@ -243,13 +234,8 @@ struct EntityStore: ~Copyable {
             .append(AudienceHistory.Change(commit: commit, accounts: accounts))
     }
 
-    // MARK: Changes
-
     /// `entity` has just changed: a resume finds it by that.
     mutating func touch(_ entity: EntityIndex) { changeOrder.touch(entity) }
-
-    /// `entity` cannot be resumed from here on: it is forgotten.
-    mutating func forgetChange(of entity: EntityIndex) { changeOrder.remove(entity) }
 
     // MARK: Lists, counts, deadlines
 
@@ -277,29 +263,17 @@ struct EntityStore: ~Copyable {
     }
 
     /// Notes the next moments of a key, after anything about it changed.
-    ///
-    /// A deadline that moves to later keeps its entry, which is looked at again when it comes up. So a clock that every
-    /// event winds anew costs one entry, not one an event.
     mutating func arm(_ entity: EntityIndex) { arm(entity, deadline: activity(at: entity)?.deadline) }
 
     /// - Parameter deadline: Of the activity behind it, by the kinds' clock; `nil` where it has none.
+    @inline(__always)
     mutating func arm(_ entity: EntityIndex, deadline: Timestamp?) {
-        if let time = deadline, time < entities[entity].armed ?? .distantFuture {
-            entities[entity].armed = time
-            deadlines.arm(entity, at: time)
-        }
-        if let time = wallDeadline(of: entity), time < entities[entity].wallArmed ?? .distantFuture {
-            entities[entity].wallArmed = time
-            deadlines.armOnWallClock(entity, at: time)
-        }
+        deadlines.arm(entity, at: deadline, onWallClock: wallDeadline(of: entity), in: &entities)
     }
 
     /// Takes the key whose deadline on the kinds' clock is due first; `nil` = none is due.
     mutating func popDue() -> Deadline? {
-        while let next = deadlines.pop(by: time) {
-            // Another entry took this one's place.
-            guard entities[next.entity].armed == next.time else { continue }
-            entities[next.entity].armed = nil
+        while let next = deadlines.pop(by: time, in: &entities) {
             if activity(at: next.entity)?.deadline == next.time { return next }
             arm(next.entity)
         }
@@ -308,9 +282,7 @@ struct EntityStore: ~Copyable {
 
     /// The same of the real clock.
     mutating func popDueOnWallClock() -> Deadline? {
-        while let next = deadlines.popOnWallClock(by: wall) {
-            guard entities[next.entity].wallArmed == next.time else { continue }
-            entities[next.entity].wallArmed = nil
+        while let next = deadlines.popOnWallClock(by: wall, in: &entities) {
             if wallDeadline(of: next.entity) == next.time { return next }
             arm(next.entity)
         }
@@ -340,13 +312,11 @@ struct EntityStore: ~Copyable {
         }
     }
 
-    /// The last records of the keys that were forgotten since the last call.
     mutating func takePrunedChains() -> [Int64] {
         defer { prunedChains = [] }
         return prunedChains
     }
 
-    /// The newest record that is older than the retention; 0 = there is none.
     mutating func takePrunableSequence() -> Int64 { ageMarks.takePrunable(olderThan: settings.retention, at: wall) }
 
     // MARK: A replay and a snapshot

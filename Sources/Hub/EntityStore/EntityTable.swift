@@ -1,7 +1,7 @@
 internal import FanOut
 internal import TelltaleModel
 
-/// What the hub knows of one key.
+/// Everything that the hub knows of one key.
 struct Entity: Sendable {
     /// `nil` when its index is free.
     fileprivate(set) var key: Key?
@@ -22,6 +22,17 @@ struct Entity: Sendable {
     var armed: Timestamp?
     /// The same for deadlines on the real clock.
     var wallArmed: Timestamp?
+
+    /// Takes over what stood behind the key before.
+    mutating func restore(
+        _ state: EntityState, kind: Int, rev: Int64, lastRecord: Int64, dismissedAt: Timestamp?
+    ) {
+        self.state = state
+        self.kind = kind
+        self.rev = rev
+        self.lastRecord = lastRecord
+        self.dismissedAt = dismissedAt
+    }
 
     /// Gives up one reference; returns how many are left.
     fileprivate mutating func dropReference() -> Int32 {
@@ -44,7 +55,7 @@ struct EntityTable: Sendable {
     private var free: [EntityIndex] = []
     private var byKey = HashIndex()
 
-    /// What is shared with a snapshot is copied on the next change: a page, and once the references to all of them. A
+    /// A page that is shared with a snapshot is copied on the next change, and once the references to all pages. A
     /// million keys make 8,000 pages of some 14 KB.
     private static let pageLength = 128
 

@@ -5,7 +5,7 @@ internal import TelltaleModel
 ///
 /// An id is forgotten when it is older than 7 days, or when a million newer ones of its source have come.
 struct EventIDs: Sendable {
-    /// What an id stands for.
+    /// The event that an id stands for.
     struct Entry: Hashable, Sendable {
         /// The event's key, type and tail, hashed: the same id with another event is a mistake of its sender.
         var digest: UInt64
@@ -127,7 +127,7 @@ struct EventIDs: Sendable {
 
     /// Forgets what is older than `ageLimit` at `wall`, and of each source what is beyond its newest `countLimit`.
     ///
-    /// What is left depends on the ids and on `wall` alone, and not on how often this was called.
+    /// The ids that are left depend on the ids and on `wall` alone, not on how often this was called.
     mutating func forget(at wall: Timestamp, ageLimit: Milliseconds, countLimit: Int) {
         for number in grown {
             sources[number].hasGrown = false

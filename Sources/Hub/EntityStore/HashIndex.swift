@@ -20,7 +20,7 @@ struct HashIndex: Sendable {
         static func mark(of hash: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: hash) | 1 << 31 }
     }
 
-    /// What is looked for stands in the slot that its hash names or behind it, before the next free one.
+    /// An entry stands in the slot that its hash names or behind it, before the next free one.
     private struct Part: Sendable {
         /// As long as a power of two, or empty.
         private(set) var slots: [Slot]
@@ -104,7 +104,7 @@ struct HashIndex: Sendable {
         var hole = slot(hash: hash, in: part) { $0 == number }
         guard !parts[part][hole].isFree else { return }
         parts[part].count -= 1
-        // What stands behind the hole moves up, unless it would come to stand before its own place.
+        // An entry behind the hole moves up, unless it would come to stand before its own place.
         let mask = parts[part].mask
         var next = hole
         while true {

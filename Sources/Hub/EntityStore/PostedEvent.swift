@@ -6,16 +6,16 @@ internal import TelltaleWire
 final class PostedEvent: Sendable {
     /// As it was sent. Whose it is, where that does not say so, is known when it is decided on.
     let command: EventCommand
-    /// What it tells an activity.
+    /// The event as an activity takes it.
     let event: ActivityEvent
-    /// What makes two events with one id the same: key, type and tail (line-protocol.md §4).
+    /// Two events with one id are the same when these are: key, type and tail (line-protocol.md §4).
     let digest: UInt64
     /// Of the key, and of its own id where it has one: as a ``HashIndex`` wants them.
     let keyHash: UInt64
     let eidHash: UInt64
     /// Where its tail lies, and how many bytes it has there.
     let tailPlace: (address: MemoryAddress, byteCount: Int)
-    /// What its sender wants to read in the reply, and names that nobody knew. No record has them.
+    /// The id that the reply repeats, and the attributes that were not known. No record has them.
     let requestID: String?
     let ignored: [String]
 

@@ -7,7 +7,7 @@ enum Undo: Sendable {
     case entity(EntityIndex, EntityState, kind: Int, rev: Int64, lastRecord: Int64, dismissedAt: Timestamp?)
     /// The newest id of a source.
     case eventID(source: Int)
-    // What is rare stands behind a reference: an event with an id notes two ways back.
+    // Rare cases stand behind a reference: an event with an id notes two ways back.
     indirect case tap(TapLedger.Identity)
     indirect case kinds(KindTable)
     indirect case settings(DecisionSettings, hadSettings: Bool)

@@ -8,7 +8,7 @@ struct RowCache: Sendable {
     private var bodies: [Int32: [(form: RowForm, body: [UInt8])]] = [:]
     private var byteCount = 0
     private var writes: [SharedWrite] = []
-    /// What each row of a single change is the row of, and where it stands in `changeBytes`; from ``firstPlace(of:)``
+    /// The update that each kept row is for, and where the row stands in `changeBytes`; from ``firstPlace(of:)``
     /// on.
     private var changes: [SharedChange] = []
     /// Such rows of one commit, one behind the other: who is sent one takes hold of nothing.
@@ -28,7 +28,7 @@ struct RowCache: Sendable {
     /// Of how many keys there are rows.
     var count: Int { bodies.count }
 
-    /// What a ``Run`` made since the newest commit is part of.
+    /// The bytes that a ``Run`` made since the newest commit is part of.
     var shared: [UInt8] { changeBytes }
 
     func body(of entity: EntityIndex, _ form: RowForm) -> [UInt8]? {
@@ -62,7 +62,7 @@ struct RowCache: Sendable {
     /// A row that is kept.
     struct ChangeRow: Sendable {
         fileprivate let range: Range<Int>
-        /// What its subscriber shows of the key from now on.
+        /// The placement that its subscriber shows of the key from now on.
         let placement: Placement?
     }
 
@@ -133,7 +133,7 @@ struct RowCache: Sendable {
 
     // MARK: Whole writes
 
-    /// What another subscription in the same state was sent at this commit.
+    /// The write that another subscription in the same state was sent at this commit.
     mutating func write(for subscription: Subscription, at commit: Int64) -> SharedWrite? {
         for _ in writes.indices {
             if nextWrite >= writes.count { nextWrite = 0 }
@@ -151,7 +151,7 @@ struct RowCache: Sendable {
     }
 }
 
-/// What a row that was sent for a single change depends on.
+/// Everything that a row of a single change depends on.
 private struct SharedChange: Sendable {
     private let commit: Int64
     private let commits: PendingCommits?
@@ -159,7 +159,7 @@ private struct SharedChange: Sendable {
     private let number: Int32
     private let selection: UInt16
     private let view: ViewName
-    /// What its subscriber shows of the key from now on, where that must be remembered.
+    /// The placement that its subscriber shows of the key from now on, where that must be remembered.
     let placement: Placement?
     let range: Range<Int>
 
@@ -189,7 +189,7 @@ private struct SharedChange: Sendable {
     func isOutdated(at commit: Int64) -> Bool { self.commit != commit }
 }
 
-/// What one subscription was sent of what waited for it, which is the same for every other one of the same selection and
+/// The rows that one subscription was sent, which are the same for every other one of the same selection and
 /// state: a thousand screens of one key cost one rendering and a thousand copies.
 final class SharedWrite: Sendable {
     let commit: Int64
@@ -197,7 +197,7 @@ final class SharedWrite: Sendable {
     let view: ViewName
     let selection: UInt16
     let keys: [DirtyQueue.FreshKey]
-    /// What it shows of each key from now on, where that must be remembered.
+    /// The placement of each key from now on, where that must be remembered.
     let placements: [Placement]
     let bytes: [UInt8]
 
@@ -228,7 +228,7 @@ final class SharedWrite: Sendable {
 }
 
 extension Subscription {
-    /// What waits for it while that is only a few fresh keys.
+    /// The keys that wait for it while they are few and fresh.
     var fresh: [DirtyQueue.FreshKey] { backlog?.queue.fresh ?? [] }
 
     /// Whether what it is sent depends on nothing but what it selects and what waits.

@@ -16,7 +16,7 @@ enum RowForm: Hashable, Sendable {
         }
     }
 
-    /// What a subscription remembers of having shown it. The moment of an alert is no part of it, so its end sends nothing.
+    /// The placement that a subscription remembers. The moment of an alert is no part of it, so its end sends nothing.
     var placement: Placement {
         switch self {
         case .activity(_, let placement, _): placement.withoutAlert

@@ -4,7 +4,7 @@ internal import Machines
 internal import Surfaces
 internal import TelltaleModel
 
-// What a row says.
+// The content of rows.
 extension RowRenderer {
     /// Writes the row of an entity in a form.
     ///

@@ -120,7 +120,7 @@ extension RowRenderer {
         }
     }
 
-    /// What GET says of an activity that the view does not show.
+    /// The body that GET gives of an activity that the view does not show.
     func hiddenBody(of entity: EntityIndex, _ store: borrowing EntityStore) -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
@@ -133,7 +133,7 @@ extension RowRenderer {
         return writer.bytes
     }
 
-    /// What a person sees who opens an activity, on a desktop its item in the menu bar: the Lock Screen view and the deep
+    /// The view of an opened activity, on a desktop of its item in the menu bar: the Lock Screen view and the deep
     /// link; `nil` where there is nothing to open.
     mutating func openedBody(
         of entity: EntityIndex, for session: Session, _ store: borrowing EntityStore
@@ -143,7 +143,7 @@ extension RowRenderer {
         let placement = Projection.opened(
             store.visibleActivity(activity, at: entity), surface: surface, traits: session.traits, settings: settings)
         guard placement.isShown else { return nil }
-        // What is opened stands in one place, whatever places a row of the surface has.
+        // An opened activity stands in one place, whatever places a row of the surface has.
         let drawn: Surface = surface == .phone || surface == .pad ? .desktop : surface
         return body(of: entity, activityForm(of: entity, drawn, placement, session, store), store)
     }

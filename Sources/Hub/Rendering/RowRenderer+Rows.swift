@@ -4,7 +4,7 @@ internal import Surfaces
 internal import TelltaleModel
 internal import TelltaleWire
 
-/// What the rows of one session are written with, and what comes of it.
+/// The circumstances under which the rows of one session are written, and the counts of the write.
 struct RowWriting: ~Copyable {
     let now: MonotonicTime
     /// The newest durable record.
@@ -61,7 +61,7 @@ extension RowRenderer {
         for index in session.subscriptions {
             if let update = subscriptions.pendingUpdate(of: index) {
                 guard writer.count + writing.run.count < writing.limit else { return false }
-                // What a person has tapped shows there alone.
+                // A tap shows on its own session alone.
                 let isShared = update.isUsual && !session.hasTapped
                 if isShared, let row = row(of: update, at: writing.commit) {
                     if !writing.run.append(row) {

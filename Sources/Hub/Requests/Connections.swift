@@ -1,7 +1,7 @@
 public import TelltaleModel
 internal import TelltaleWire
 
-/// What the performer does with a session after it has taken its bytes.
+/// The performer's next step with a session whose bytes it has taken.
 public enum Disposition: Hashable, Sendable {
     /// Stays open.
     case keep
@@ -11,7 +11,7 @@ public enum Disposition: Hashable, Sendable {
     case finish
 }
 
-/// What ``Hub/output(for:at:to:)`` has rendered.
+/// The result of ``Hub/output(for:at:to:)``.
 public struct Output: Sendable {
     public let disposition: Disposition
     /// Where in ``Hub/sharedRows`` the session's bytes are, and then nothing was appended; empty when they were, or when
@@ -19,7 +19,7 @@ public struct Output: Sendable {
     public let sharedRange: Range<Int>
 }
 
-// What the performer tells of connections, and asks.
+// The performer's inputs about connections, and its questions.
 extension Hub {
     /// A connection was accepted; its greeting waits to be sent.
     public mutating func connected(at now: HubTime) -> SessionID {
@@ -118,7 +118,7 @@ extension Hub {
     /// Whether ``decide(at:limit:batchLimit:)`` would find something to do.
     public func hasWork(at now: HubTime) -> Bool {
         if sessions.hasWork { return true }
-        // What could not be written is not tried again at once.
+        // A batch that could not be written is not tried again at once.
         guard now.monotonic >= commit.retryTime else { return false }
         return commit.hasOwnWork || providers.hasUnaligned || subscriptions.hasRetired || store.isDeadlineDue(at: now)
     }
@@ -162,7 +162,7 @@ extension Hub {
     /// How many times as fast as real time the kinds' clock runs.
     public var clockSpeed: Double { store.settings.clockSpeed }
 
-    /// What went wrong in machines since the last call, for people: steps that were refused (`machine_error`), and guards
+    /// Faults of machines since the last call, for people: steps that were refused (`machine_error`), and guards
     /// that could not be evaluated.
     public mutating func takeMachineFaults() -> [String] { store.takeFaultTexts() }
 
@@ -185,7 +185,7 @@ extension Hub {
     /// How many there are at most; some may be gone or blocked by now.
     public var readySessionCount: Int { commit.isIdle ? sessions.readyCount : 0 }
 
-    /// What several sessions are sent: bytes of every ``Output/sharedRange`` of the same turn. Let go of it before the
+    /// Rows that several sessions are sent: bytes of every ``Output/sharedRange`` of the same turn. Let go of it before the
     /// hub renders again, or the hub has to copy it.
     public var sharedRows: [UInt8] { renderer.sharedRows }
 

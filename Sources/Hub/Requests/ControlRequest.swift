@@ -69,14 +69,14 @@ extension Hub {
         } catch {
             throw WireError(.staleRev, error.message, details: error.details)
         }
-        if !session.hasTapped {
-            session.hasTapped = true
-            commit.recordUndo(.tapped(session.id))
-        }
         let result = try record(
             .tapped(
                 key, action, connection: session.id.number, sender: sender, eid: eid,
                 isLocked: session.traits.isLocked))
+        if !session.hasTapped {
+            session.hasTapped = true
+            commit.recordUndo(.tapped(session.id))
+        }
         answerTap(result.operation, result.verdict, of: entity, request, to: &writer)
     }
 

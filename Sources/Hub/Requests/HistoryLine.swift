@@ -26,7 +26,7 @@ enum HistoryLine {
             tail.member("src", source)
             if let eid = event.eid { tail.member("eid", eid) }
             if let version = event.version { tail.member("ver", version) }
-            // What the sender calls by one of our names would stand for ours, or twice in the object.
+            // A member of the sender with one of our names would stand for ours, or twice in the object.
             for member in event.tail where !ownMembers.contains(member.name) {
                 tail.member(named: member.name, member.value)
             }

@@ -235,7 +235,7 @@ extension Hub {
                 writer.error(.unknownKey(cursor.key), id: cursor.requestID)
                 return .bytes(writer.bytes)
             }
-            // What happened to other accounts' activities under this key is theirs.
+            // The history of other accounts' activities under this key is theirs.
             cursor.begin(
                 at: store[entity].lastRecord,
                 from: account == nil ? 0 : store.entities.audienceHistories[entity]?.since ?? 0)
@@ -246,7 +246,7 @@ extension Hub {
         return .history(cursor)
     }
 
-    /// What the performer is to read from the journal: at most one piece for each session.
+    /// The pieces that the performer is to read from the journal: at most one for each session.
     public mutating func takeHistoryRequests() -> [HistoryRequest] { sessions.takeHistoryRequests() }
 
     /// The journal has given what was asked for, newest first, or could not.
@@ -278,6 +278,6 @@ extension Hub {
 }
 
 extension Session {
-    /// What it is shown when it names no view.
+    /// The view of a request that names none.
     var defaultView: ViewName { surface.map { .surface($0) } ?? .full }
 }

@@ -87,7 +87,7 @@ extension Hub {
         writer.ok(id: request.id, ignored: request.ignored)
     }
 
-    /// What a pattern means in the store's tables. A kind's number is held from here on, a key's index by the
+    /// A pattern in terms of the store's tables. A kind's number is held from here on, a key's index by the
     /// subscription.
     private mutating func selector(of pattern: Pattern) -> PatternIndex.Selector {
         switch pattern {
@@ -97,14 +97,14 @@ extension Hub {
         }
     }
 
-    /// What a cursor is good for: it must not resume another selection.
+    /// A number of the selection: a cursor must not resume another one.
     private func selection(_ pattern: Pattern, _ view: ViewName, _ account: String?, _ placement: String?) -> UInt16 {
         var hash = StableHash()
         hash.combine(pattern.description)
         hash.combine(view.description)
         hash.combine(account ?? "")
         hash.combine(placement ?? "")
-        // What else decides how rows look: those of other settings, or of another release, would stay on the screen.
+        // Settings and release decide how rows look: rows of others would stay on the screen.
         if case .surface = view {
             hash.combine(configuration.serverVersion)
             configuration.surfaces.combine(into: &hash)

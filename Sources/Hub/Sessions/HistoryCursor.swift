@@ -51,7 +51,7 @@ struct HistoryCursor: Sendable {
 
     /// Takes a piece, newest record first.
     ///
-    /// What was pruned since the way back is missing from where it begins, which is what a history does. But what is pruned
+    /// Records that were pruned since the way back are missing at the beginning, as in any history. But a record that is pruned
     /// behind a piece that was told already would leave a hole, and there is no history that one could call it: it ends
     /// with a refusal.
     ///

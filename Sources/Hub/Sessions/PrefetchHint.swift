@@ -13,7 +13,7 @@ struct PrefetchHint: Sendable {
     private(set) var event = MemoryAddress.none
     private(set) var tail = MemoryAddress.none
     private(set) var tailByteCount: Int32 = 0
-    /// What most likely stands behind its key.
+    /// The entity that most likely stands behind its key.
     var entity: EntityIndex?
     private(set) var keyHash: UInt64 = 0
     /// 0 where it has no id.

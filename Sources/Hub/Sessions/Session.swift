@@ -18,7 +18,7 @@ public struct SessionID: Hashable, Sendable {
     }
 }
 
-/// What a session's next bytes are made of, in the order in which they leave.
+/// A part of a session's next bytes; parts leave in order.
 enum OutboundItem: Sendable {
     /// Lines that answer so many requests.
     case bytes([UInt8], replyCount: Int = 1)
@@ -42,7 +42,7 @@ final class Session {
 
     let id: SessionID
     var decoder: LineDecoder
-    /// What came behind as many requests as may wait, as it came.
+    /// Bytes behind as many requests as may wait, as they came.
     var unread: [UInt8] = []
     /// Requests that wait to be decided.
     private(set) var inbox: Deque<WaitingRequest> = []
@@ -133,7 +133,7 @@ final class Session {
         if outbox.isEmpty { outbox = [] }
     }
 
-    /// What it asked before is yet to be looked up, and its next request would change as whom it asked; or there was more
+    /// Its earlier requests are yet to be looked up, and its next one would change as whom it asked; or there was more
     /// of that than a turn takes.
     var holdsBack: Bool {
         if isPostponed { return true }

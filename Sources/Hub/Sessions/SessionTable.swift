@@ -310,13 +310,3 @@ struct SessionTable: ~Copyable {
         return ended
     }
 }
-
-/// A moment at which a session must be looked at.
-struct SessionDeadline: Comparable, Sendable {
-    var time: MonotonicTime
-    var session: SessionID
-
-    static func < (left: SessionDeadline, right: SessionDeadline) -> Bool {
-        (left.time, left.session.number) < (right.time, right.session.number)
-    }
-}

@@ -1,7 +1,7 @@
 internal import DequeModule
 internal import TelltaleWire
 
-/// What a session's decided requests will be answered with, in their order, once the commit that carries them is durable.
+/// The replies to a session's decided requests, in their order; they leave once the commit that carries them is durable.
 struct StagedReplies: Sendable {
     private enum Reply: Sendable {
         /// Independent of the commit.
@@ -13,7 +13,7 @@ struct StagedReplies: Sendable {
     }
 
     private var replies: Deque<Reply> = []
-    /// Those that depend on the commit, one behind another: a thousand events are answered from one piece of memory.
+    /// The replies that depend on the commit, one behind another: a thousand events are answered from one piece of memory.
     private var lines: [UInt8] = []
     /// How much of ``lines`` has been moved away: they are not cut, or events among a thousand pings would copy the rest of
     /// themselves five hundred times.

@@ -2,7 +2,7 @@ internal import FanOut
 internal import Surfaces
 internal import TelltaleModel
 
-/// What a subscription is owed beside the mere row of one key, and what must be remembered of the keys that it follows
+/// The debts of a subscription beside the mere row of one key, and the memory of the keys that it follows
 /// when these are many. An object, so that looking at a part of it touches nothing else; one subscription holds it.
 final class Backlog {
     /// About what one takes in memory, without what waits.
@@ -11,7 +11,7 @@ final class Backlog {
     var queue = DirtyQueue()
     /// The snapshot, the resume or the projection that is under way.
     var scan: TableScan?
-    /// What the subscriber holds of each key; not used where it follows one.
+    /// The placement that the subscriber holds of each key; not used where it follows one.
     var shown = PlacementMap()
     /// Of a competing one: where each activity stands now.
     var placements: [Int32: Placement] = [:]

@@ -32,7 +32,7 @@ extension DirtyQueue.Entry {
     init(_ commits: PendingCommits) { self.init(commit: commits.first, foldedCount: commits.foldedCount) }
 }
 
-/// What became of a commit that a subscription was to be owed.
+/// The outcome of owing a commit to a subscription.
 enum Owing {
     case begun, folded
     /// Only its backlog can say it.

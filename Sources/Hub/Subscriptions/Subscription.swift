@@ -3,7 +3,7 @@ internal import Surfaces
 internal import TelltaleModel
 internal import TelltaleWire
 
-/// What subscriptions of one sort ask for, beside what they follow. One object for all that are alike.
+/// The terms of subscriptions, beside the keys that they follow. One object for all that are alike.
 final class SubscriptionTerms: Sendable {
     let view: ViewName
     let account: String?
@@ -11,7 +11,7 @@ final class SubscriptionTerms: Sendable {
     /// The pause between two rows of one key; `nil` = as fast as the reader takes them.
     let rateInterval: Milliseconds?
 
-    /// What it shows depends on the view and the key alone, and leaves at once.
+    /// Its rows depend on the view and the key alone, and leave at once.
     let isUsual: Bool
 
     init(view: ViewName, account: String?, placement: String?, rateInterval: Milliseconds?) {
@@ -48,7 +48,7 @@ struct Subscription {
         case nothing
         /// Commits of the one key that it follows, and nothing beside its row.
         case change(PendingCommits)
-        /// What waits there, if anything does.
+        /// Rows wait there.
         case backlog(Backlog)
         /// Nothing waits in it: it is kept for what else it holds, or because more will wait soon.
         case drained(Backlog)
@@ -74,7 +74,7 @@ struct Subscription {
     /// Its name in its session: `sub=`.
     let number: Int32
     let selector: PatternIndex.Selector
-    /// What the subscriber holds of the one key that it follows; of many, the backlog tells.
+    /// The placement that the subscriber holds of the one key that it follows; of many, the backlog tells.
     private var shownOfKey: Placement?
 
     init(
@@ -100,7 +100,7 @@ struct Subscription {
         set { flags.set(.situated, newValue) }
     }
 
-    /// What surrounds its activities changed: the projection is due.
+    /// The surroundings of its activities changed: the projection is due.
     var needsProjection: Bool {
         get { flags.contains(.unprojected) }
         set { flags.set(.unprojected, newValue) }
@@ -184,7 +184,7 @@ struct Subscription {
             isUsual: isLive && !isSituated && terms.isUsual)
     }
 
-    /// What there is of a backlog; what it is owed without one is not in it.
+    /// Its backlog, if it has one; an update that it is owed without one is not in it.
     var backlog: Backlog? {
         switch debt {
         case .nothing, .change: nil
@@ -288,7 +288,7 @@ struct Subscription {
 
     // MARK: What it shows
 
-    /// What the subscriber holds of a key, where that cannot be known from the key itself.
+    /// The placement that the subscriber holds of a key, where that cannot be known from the key itself.
     func shown(_ entity: EntityIndex) -> Placement? {
         key != nil ? shownOfKey : backlog?.shown[entity.rawValue]
     }

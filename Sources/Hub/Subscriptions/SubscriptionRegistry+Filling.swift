@@ -2,7 +2,7 @@ internal import FanOut
 internal import Surfaces
 internal import TelltaleModel
 
-// What a subscription is owed at its beginning, or because its device changed.
+// The debts of a subscription at its beginning, or because its device changed.
 extension SubscriptionRegistry {
     /// Owes a new subscription everything that it follows.
     mutating func fillSnapshot(_ index: SubscriptionIndex, _ store: inout EntityStore) {
@@ -39,7 +39,7 @@ extension SubscriptionRegistry {
             enqueue(entity, in: index, &store) { $0.markResume(entity, firstCommit: sequence + 1) }
         }
         if subscription.terms.competes || subscription.isSituated {
-            // What surrounds an unchanged activity, or the device, may have changed what is shown of it.
+            // The surroundings of an unchanged activity, or the device, may have changed the way it is shown.
             for entity in store.visible(to: account, followedBy: subscription.selector) {
                 enqueue(entity, in: index, &store) { $0.markResume(entity, firstCommit: sequence + 1) }
             }

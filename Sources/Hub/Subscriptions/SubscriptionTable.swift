@@ -11,7 +11,7 @@ struct SubscriptionTable {
     /// `nil` where there is none (any more).
     subscript(index: SubscriptionIndex) -> Subscription? { places[Int(index.rawValue)] }
 
-    /// What it asks for, without touching the rest of it: this is asked for every row.
+    /// Its terms, without touching the rest of it: they are asked for every row.
     func terms(of index: SubscriptionIndex) -> SubscriptionTerms? { places[Int(index.rawValue)]?.terms }
 
     /// Where its session stands in the hub's table.

@@ -19,9 +19,55 @@ extension Activity {
     public var templateContext: TemplateContext {
         let leaf = machine.firstLeaf(in: kind.statechart)
         let state = leaf.map { kind.statechart.states[$0.rawValue].key } ?? ""
-        return TemplateContext(
-            key: key, attributes: attributes, content: content, stateKey: state,
-            stateTitle: leaf.map { traits(of: $0).title } ?? state, progress: progress)
+        var context = TemplateContext(
+            key: key, attributes: attributes, content: content, stateKey: state, stateTitle: state, progress: progress)
+        guard let leaf else { return context }
+        // Before it has regions and a title itself: a title reads neither.
+        let own = context
+        if !kind.regions.isEmpty { context.regions = activeRegions(in: own) }
+        context.stateTitle = title(of: titledState(at: leaf), in: own)
+        return context
+    }
+
+    private func title(of state: StateIndex, in context: TemplateContext) -> String {
+        traits(of: state).title.rendered(in: context)
+    }
+
+    /// Whose title the activity has: the innermost active state, or the parallel one around several, where it has a name.
+    private func titledState(at leaf: StateIndex) -> StateIndex {
+        guard !kind.regions.isEmpty, machine.loneLeaf(in: kind.statechart) == nil else { return leaf }
+        let paths = machine.leaves(in: kind.statechart).map { ancestors(of: $0) }
+        guard paths.count > 1, let first = paths.first else { return leaf }
+        // Ancestors begin with the root, so the common ancestors are a prefix of each list.
+        let common = first.prefix { state in paths.allSatisfy { $0.contains(state) } }
+        guard let parallel = common.last, parallel.rawValue > 0 || !traits(of: parallel).title.text.isEmpty else {
+            return leaf
+        }
+        return parallel
+    }
+
+    private func activeRegions(in context: TemplateContext) -> [TemplateContext.Region] {
+        let paths = machine.leaves(in: kind.statechart).map { ancestors(of: $0) + [$0] }
+        return kind.regions.compactMap { region in
+            guard let leaf = paths.first(where: { $0.contains(region) })?.last else { return nil }
+            let information = kind.statechart.states[region.rawValue]
+            var own = context
+            own.stateKey = kind.statechart.states[leaf.rawValue].key
+            return TemplateContext.Region(
+                name: information.key, path: information.path, stateKey: own.stateKey,
+                stateTitle: title(of: leaf, in: own))
+        }
+    }
+
+    /// Those around a state, the root first.
+    private func ancestors(of state: StateIndex) -> [StateIndex] {
+        var ancestors: [StateIndex] = []
+        var next = kind.statechart.states[state.rawValue].parent
+        while let parent = next {
+            ancestors.append(parent)
+            next = kind.statechart.states[parent.rawValue].parent
+        }
+        return ancestors.reversed()
     }
 
     /// Appends the body of a `view=full` row (Protocols/Line/line-protocol.md §6) as one object.

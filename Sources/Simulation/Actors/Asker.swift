@@ -1,6 +1,6 @@
 import TelltaleWire
 
-/// Says some lines on a connection of its own, and gives what came when that is enough.
+/// Sends some lines on a connection of its own, and hands over the lines received once they are enough.
 final class Asker {
     private let isDone: ([ClientLine]) -> Bool
     private let then: ([ClientLine]) -> Void
@@ -28,7 +28,7 @@ final class Asker {
         then(lines)
     }
 
-    /// Asks again, or gives what there is.
+    /// Asks again. After some attempts, hands over the lines that there are.
     func lost(_ link: Link) {
         guard link === self.link, !isOver else { return }
         attempts += 1

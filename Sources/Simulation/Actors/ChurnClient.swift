@@ -1,14 +1,14 @@
 import TelltaleModel
 import TelltaleWire
 
-/// Somebody who follows this and that on one connection, and gives it up again.
-final class ChurnClient: SimulatedClient {
-    /// One subscription, by the daemon's number.
+/// A client that opens several subscriptions on one connection and gives them up again.
+final class ChurnClient: ConnectedClient {
+    /// One subscription.
     struct Following {
         var pattern: String
         var view: String
         var isLive = false
-        var table: [String: Screen.Shown] = [:]
+        var table: [String: ShownRow] = [:]
         var revs: [String: Int64] = [:]
         var cursor: Int64 = 0
     }
@@ -21,12 +21,12 @@ final class ChurnClient: SimulatedClient {
     unowned let world: any Environment
     let index: Int
     private var random: SimulationRandom
-    private(set) var link: Link?
-    private var lines = ClientLines()
+    var connection = ClientConnection()
     private var asked: [Question] = []
+    /// By the number that the daemon gave each subscription.
     private(set) var followings: [Int: Following] = [:]
 
-    /// Subscriptions that it has at once.
+    /// How many subscriptions it has at most.
     private static let limit = 5
 
     init(world: any Environment, index: Int, random: SimulationRandom) {
@@ -62,37 +62,18 @@ final class ChurnClient: SimulatedClient {
         world.send("SUB \(pattern) view=\(view) id=w\n", on: link)
     }
 
-    func doLater(_ what: Int) {}
-    func calmDown() { if link == nil { connect() } }
-
-    private func connect() {
-        lines.begin()
-        let link = world.connect(self)
-        self.link = link
-        subscribe(on: link)
+    func connect() {
+        subscribe(on: connection.open(world.connect(self)))
     }
 
-    func vanish() {
-        guard let link else { return }
-        world.reset(link)
-        forget()
-    }
-
-    func lost(_ link: Link) {
-        guard link === self.link else { return }
-        forget()
-        if world.isCalm { connect() }
-    }
-
-    private func forget() {
-        link = nil
+    func ended(_ link: Link, wasLost: Bool) {
         asked = []
         followings = [:]
     }
 
     func received(_ bytes: [UInt8], on link: Link) {
-        guard link === self.link else { return }
-        for line in lines.readHeads(bytes).lines { receive(line) }
+        guard let lines = connection.readHeads(bytes, on: link)?.lines else { return }
+        for line in lines { receive(line) }
     }
 
     private func receive(_ line: ClientLine) {
@@ -101,7 +82,7 @@ final class ChurnClient: SimulatedClient {
         guard var following = followings[number] else {
             return broken("is sent \(line.verb) of the subscription \(number), which it does not have")
         }
-        // Moved out and in again, so that its table is not copied.
+        // The subscription is moved out and in again, so that its table is not copied.
         followings[number] = Following(pattern: "", view: "")
         if let fault = take(line, &following) { broken("\(following.pattern), \(following.view): \(fault)") }
         followings[number] = following
@@ -116,12 +97,12 @@ final class ChurnClient: SimulatedClient {
             }
             followings[Int(number)] = Following(pattern: pattern, view: view)
         case .unsubscribe(let number):
-            // It may have said so twice.
+            // It may have sent UNSUB twice.
             if followings.removeValue(forKey: number) != nil, line.verb == "ERR" { broken("cannot give up \(number)") }
         }
     }
 
-    /// - Returns: What is wrong with a line of a subscription.
+    /// - Returns: The fault of a subscription's line, if it has one.
     private func take(_ line: ClientLine, _ following: inout Following) -> String? {
         if let cursor = line["cur"].flatMap({ Cursor($0) }) {
             if cursor.sequence < following.cursor { return "its cursor goes back" }
@@ -140,7 +121,7 @@ final class ChurnClient: SimulatedClient {
             if (line.verb == "SNAP") == following.isLive { return "\(line.verb) on the wrong side of LIVE" }
             if rev < following.revs[key] ?? 0 { return "\(key) goes back to \(rev)" }
             following.revs[key] = rev
-            following.table[key] = line.verb == "DEL" ? nil : Screen.Shown(rev: rev, text: line.text)
+            following.table[key] = line.verb == "DEL" ? nil : ShownRow(rev: rev, text: line.text)
         case _: break
         }
         return nil

@@ -37,7 +37,7 @@ struct ClientLines {
     private let parser = JSONParser()
     private var count = 0
 
-    /// Every so many tails are understood whoever reads them: they must be JSON.
+    /// Every so many lines are parsed whole even by clients that keep tails as bytes, so that invalid JSON is found.
     private static let sampling = 16
 
     mutating func read(_ bytes: [UInt8]) -> (lines: [ServerLine], fault: String?) {
@@ -61,7 +61,7 @@ struct ClientLines {
         return (lines, fault)
     }
 
-    /// - Returns: What is wrong with the first line that is none.
+    /// - Returns: The fault of the first line that cannot be parsed.
     private mutating func forEach(
         in bytes: [UInt8], _ body: (Span<UInt8>, JSONParser) throws(WireError) -> Void
     ) -> String? {

@@ -1,21 +1,11 @@
 import TelltaleModel
 import TelltaleWire
 
-/// A scenario's crowd at a daemon elsewhere: everything but the sockets and the clock.
+/// The clients of a scenario at a daemon in another process: everything but the sockets and the clock.
 ///
-/// Whoever owns it does its ``ConnectionCommand``es, tells it what its connections hear, and calls ``advance(to:)`` at
-/// ``nextMoment``. The faults of clients and wires are made here, on the clients' side; those of a daemon are not.
+/// The owner carries out its ``ConnectionCommand``s, hands it what its connections receive, and calls ``advance(to:)`` at
+/// ``nextMoment``. The crowd makes the faults of clients and wires. It cannot make those of a daemon.
 public final class Crowd: Environment {
-    /// What is to be done about a connection, which is named by a number.
-    public enum ConnectionCommand: Sendable {
-        case connect(Int)
-        case write(Int, [UInt8])
-        case shutWrite(Int)
-        case close(Int)
-        case pauseReading(Int)
-        case resumeReading(Int)
-    }
-
     private enum Event {
         case move(Int)
         case later(Int, Int)
@@ -33,57 +23,39 @@ public final class Crowd: Environment {
     private(set) var setting: Setting
     let ledger = ObservationLog()
     private(set) var isCalm = false
-    private(set) var now: Int64 = 0
-    private(set) var instant: Int64 = 0
+    private var clock: CrowdClock
     private(set) var inputCount = 0
     private(set) var clients: [any SimulatedClient] = []
     private(set) var stage: ScriptRunner?
     private(set) var player: TracePlayer?
     private var queue = TimedQueue<Event>()
-    private var wishes: [ConnectionCommand] = []
-    private var links: [Int: Link] = [:]
-    private var linkCount = 0
+    private var links = CrowdLinks()
+    private var askers: [Int: Asker] = [:]
     private var random: SimulationRandom
     private var wires: SimulationRandom
     private var arrivalCount = 0
     private var stormCount = 0
-    /// Is told every piece that a client reads and sends, with its time and the client's number.
+    /// Called with every piece that a client reads and sends, its time and the client's number.
     public var trace: ((_ time: Int64, _ client: Int, _ text: String) -> Void)?
     private var isPastArrivals: Bool
-    private var finale: LiveConvergenceCheck?
+    private(set) var finale: LiveConvergenceCheck?
 
-    /// The daemon's greeting, of the first connection.
-    private var greetedAt: Int64 = 0
-    private var greetedTime: Int64 = 0
-    private(set) var daemonSpeed = 1.0
+    private var daemonClock: DaemonClock?
 
-    /// The scenario's time runs so many times as fast as real time.
-    public private(set) var speed: Double
-    public private(set) var isPaused = false
-    private var baseInstant: Int64 = 0
-    private var baseTime: Int64 = 0
-
-    /// Why it cannot go on.
+    /// The reason why the crowd cannot go on.
     public private(set) var failure: String?
-    /// Everything is done and was looked at.
+    /// Whether the scenario has ended and all checks have run.
     public private(set) var isOver = false
     var calmSince: Int64?
 
     /// - Parameters:
-    ///   - tag: Behind every id, so that this run meets no other one at the same daemon; letters and digits.
+    ///   - tag: A suffix of every id, letters and digits, so that runs at the same daemon do not share keys.
     ///   - speed: How many times as fast as real time the scenario's own time runs.
     public init(_ scenario: Scenario, tag: String, speed: Double) {
         self.scenario = scenario
-        self.speed = speed
+        clock = CrowdClock(speed: speed)
         climate = scenario.climate
-        setting = scenario.setting
-        setting.tag = tag
-        let names = scenario.setting
-        var named = names
-        named.tag = tag
-        setting.cast.toggles = names.cast.toggles.map { named.tagged($0) }
-        setting.cast.buttons = names.cast.buttons.map { named.tagged($0) }
-        setting.cast.reportsControls = true
+        setting = scenario.setting.forRun(tag: tag)
         random = SimulationRandom(seed: scenario.climate.seed)
         wires = random.fork()
         isPastArrivals = scenario.setting.arrivals == nil
@@ -92,10 +64,10 @@ public final class Crowd: Environment {
 
     // MARK: The run
 
-    /// Looks who is there; the crowd comes when the daemon has told that it knows the kinds.
+    /// Asks the daemon for its kinds. The clients connect once it has all kinds of the scenario.
     public func begin(at instant: Int64) {
-        self.instant = instant
-        (baseInstant, baseTime) = (instant, 0)
+        clock.observe(instant)
+        clock.restart()
         ask(["HELLO id=hello client=\(setting.tagged("looks"))", "KINDS id=kinds"]) { lines in
             lines.contains { $0["id"] == "kinds" }
         } then: { [unowned self] lines in
@@ -111,21 +83,11 @@ public final class Crowd: Environment {
     }
 
     private func populate() {
-        func add(_ make: (Int, SimulationRandom) -> any SimulatedClient) {
-            clients.append(make(clients.count, random.fork()))
-        }
-        for number in 0..<climate.producers {
-            add { OrderSystem(world: self, index: $0, number: number, random: $1) }
-        }
-        for number in 0..<climate.screens { add { Screen(world: self, index: $0, number: number, random: $1) } }
-        if !setting.cast.controlKinds.isEmpty {
-            for number in 0..<climate.providers {
-                add { LampProvider(world: self, index: $0, number: number, random: $1) }
-            }
-        }
-        for number in 0..<climate.fingers { add { TapClient(world: self, index: $0, number: number, random: $1) } }
+        clients = Population.clients(
+            in: self, providers: setting.cast.controlKinds.isEmpty ? 0 : climate.providers, churnClients: 0,
+            random: &random)
         (stage, player) = ScriptRunner.set(in: self, expectations: scenario.expectations, clients: &clients)
-        (baseInstant, baseTime, now) = (instant, 0, 0)
+        clock.restart()
         for client in clients { queue.insert(.move(client.index), at: random.pick(0...500)) }
         stage?.begin()
         player?.begin()
@@ -147,25 +109,24 @@ public final class Crowd: Environment {
         return setting.arrivals == nil || !isPastArrivals
     }
 
-    /// The moment at which ``advance(to:)`` is due, in microseconds of the owner's clock; `nil`: when something comes.
+    /// The moment at which ``advance(to:)`` is due, in microseconds of the owner's clock; `nil` when nothing is due before
+    /// something arrives.
     public var nextMoment: Int64? {
         guard !isPaused, let time = queue.nextTime else { return nil }
-        return baseInstant + Int64(Double(time - baseTime) * 1_000 / speed)
+        return clock.instant(of: time)
     }
 
-    /// Lives on until `instant`.
+    /// Performs everything that is due until `instant`, in microseconds of the owner's clock.
     public func advance(to instant: Int64) {
-        self.instant = max(self.instant, instant)
+        clock.observe(instant)
         guard !isPaused else { return }
-        let time = self.time
+        let time = clock.time
         while let (due, event) = queue.pop(by: time) {
-            now = max(now, due)
+            clock.reach(due)
             perform(event)
         }
-        now = max(now, time)
+        clock.reach(time)
     }
-
-    private var time: Int64 { baseTime + Int64(Double(instant - baseInstant) / 1_000 * speed) }
 
     private func perform(_ event: Event) {
         switch event {
@@ -173,8 +134,8 @@ public final class Crowd: Environment {
             clients[index].move()
             queue.insert(.move(index), at: now + clients[index].untilNextMove)
         case .later(let index, let what): clients[index].doLater(what)
-        case .write(let link, let bytes): if link.isOpenAtClient { wishes.append(.write(link.number, bytes)) }
-        case .shutWrite(let link): if link.isOpenAtClient { wishes.append(.shutWrite(link.number)) }
+        case .write(let link, let bytes): links.write(bytes, on: link)
+        case .shutWrite(let link): links.shutWrite(link)
         case .read(let link):
             link.isReadScheduled = false
             read(link)
@@ -190,7 +151,8 @@ public final class Crowd: Environment {
         }
     }
 
-    /// Looks now and then whether all is done: then everybody comes to rest, and is held against the daemon.
+    /// Runs regularly. When all inputs are posted, the clients calm down; when they wait for nothing more, the final checks
+    /// begin.
     private func check() {
         guard finale == nil else { return }
         queue.insert(.check, at: now + max(10, Int64(20 * speed)))
@@ -208,111 +170,53 @@ public final class Crowd: Environment {
         }
     }
 
-    private var isAnythingPending: Bool {
-        clients.contains { client in
-            (client as? Screen)?.table.contains { key, shown in
-                let phase = shown.body?["phase"]?.string
-                return (phase == "pending" || phase == "performing")
-            } == true
-        }
-    }
+    private var isAnythingPending: Bool { clients.contains { ($0 as? Screen)?.feed.hasPendingControl == true } }
 
     /// Whether a key is of this run.
     func isOwn(_ key: String) -> Bool { key.hasSuffix("~\(setting.tag)") }
 
-    // MARK: For who watches
+    // MARK: Time
+
+    /// How many times as fast as real time the scenario's time runs.
+    public var speed: Double { clock.speed }
+    public var isPaused: Bool { clock.isPaused }
+    var now: Int64 { clock.now }
+    var instant: Int64 { clock.instant }
 
     public func pause(_ isPaused: Bool, at instant: Int64) {
         advance(to: instant)
-        rebase()
-        self.isPaused = isPaused
+        clock.pause(isPaused)
     }
 
-    /// While it is paused: the next thing happens.
+    /// Performs the next event while the crowd is paused.
     public func step(at instant: Int64) {
-        self.instant = max(self.instant, instant)
-        rebase()
+        clock.observe(instant)
+        clock.rebase()
         guard isPaused, let (due, event) = queue.pop(by: .max) else { return }
-        now = max(now, due)
-        baseTime = now
+        clock.step(to: due)
         perform(event)
     }
 
     public func setSpeed(_ speed: Double, at instant: Int64) {
         advance(to: instant)
-        rebase()
-        self.speed = speed
-    }
-
-    private func rebase() {
-        if !isPaused { baseTime = time }
-        baseInstant = instant
-    }
-
-    public var glimpse: Glimpse {
-        Glimpse(
-            clients: clients, stage: stage, time: now, daemonTime: daemonTime, progress: progress, isCalm: isCalm,
-            inputs: inputCount)
-    }
-
-    public var progress: Double {
-        var parts: [Double] = []
-        if climate.producers + climate.fingers > 0 { parts.append(Double(inputCount) / Double(max(1, climate.inputs))) }
-        if let stage { parts.append(Double(stage.next) / Double(max(1, setting.steps.count))) }
-        if let player {
-            parts.append(player.isDone ? 1 : Double(inputCount) / Double(max(1, setting.plan?.posts.count ?? 1)))
-        }
-        return min(1, parts.min() ?? 0)
-    }
-
-    public var outcome: ScenarioOutcome {
-        var outcome = ScenarioOutcome()
-        outcome.collect(from: ledger, clients: clients)
-        outcome.inputs = inputCount
-        outcome.milliseconds = now
-        outcome.unmetSights = stage?.conclude() ?? []
-        outcome.states = finale?.states ?? [:]
-        return outcome
-    }
-
-    /// What this run could not do as the scenario says.
-    public var notes: [String] {
-        var notes: [String] = []
-        var left: [String] = []
-        if climate.crashes > 0 { left.append("crashes") }
-        if climate.fullDisks > 0 { left.append("fullDisks") }
-        if climate.startsFull { left.append("startsFull") }
-        if climate.clockJumps > 0 { left.append("clockJumps") }
-        if !left.isEmpty {
-            notes.append("\(left.joined(separator: ", ")): only a world in process can do that; left out here")
-        }
-        if setting.clockSpeed != 1, Double(setting.clockSpeed) != daemonSpeed {
-            notes.append(
-                "the scenario's clock runs at \(setting.clockSpeed), the daemon's at \(daemonSpeed): start it with --clock-speed \(setting.clockSpeed)"
-            )
-        }
-        if climate.slowestWire > 1 {
-            notes.append(
-                "event to view holds the scenario's own delay of up to \(climate.slowestWire) ms between a sender and the daemon"
-            )
-        }
-        return notes
+        clock.setSpeed(speed)
     }
 
     // MARK: Environment
 
-    var daemonTime: Int64 { greetedTime + Int64(Double(instant - greetedAt) / 1_000 * daemonSpeed) }
+    var daemonTime: Int64 { daemonClock?.time(at: instant) ?? 0 }
+    var daemonSpeed: Double { daemonClock?.speed ?? 1 }
     var durableSequence: Int64 { .max }
     func countInput() {
         inputCount += 1
-        // Spread over what is posted, so that there is something to come back to.
+        // The storms are spread evenly over the inputs, so that clients come back to new rows.
         guard stormCount < climate.storms, inputCount * (climate.storms + 1) >= climate.inputs * (stormCount + 1) else {
             return
         }
         stormCount += 1
         queue.insert(.storm, at: now)
     }
-    /// The daemon's time is real: at least two seconds of it.
+    /// At least two seconds of real time, because the daemon's time is real.
     func patience(_ span: Int64) -> Int64 { max(span, Int64(2_000 * speed)) }
     func wasHungUp(_ link: Link) -> Bool { link.hasEnded }
 
@@ -332,21 +236,10 @@ public final class Crowd: Environment {
 
     // MARK: Connections
 
-    public func takeWishes() -> [ConnectionCommand] {
-        defer { wishes = [] }
-        return wishes
-    }
+    /// The commands since the last call.
+    public func takeCommands() -> [ConnectionCommand] { links.takeCommands() }
 
-    func connect(_ client: any SimulatedClient) -> Link { connect(index: client.index) }
-
-    private func connect(index: Int) -> Link {
-        linkCount += 1
-        let link = Link(client: index, capacity: 0, generation: 0)
-        link.number = linkCount
-        links[linkCount] = link
-        wishes.append(.connect(linkCount))
-        return link
-    }
+    func connect(_ client: any SimulatedClient) -> Link { links.open(for: client.index) }
 
     func send(_ text: String, on link: Link) {
         guard link.isOpenAtClient else { return }
@@ -363,7 +256,7 @@ public final class Crowd: Environment {
 
     func halfClose(_ link: Link) { later(.shutWrite(link), on: link) }
 
-    /// After everything that goes before it on the same link, and the wire's delay.
+    /// Performs `event` after the wire's delay, behind all earlier events of the same link.
     private func later(_ event: Event, on link: Link) {
         let delay = !isCalm && climate.slowestWire > 1 ? wires.pick(0...Int64(climate.slowestWire)) : 0
         link.lastArrivalAtServer = max(link.lastArrivalAtServer, now + delay)
@@ -374,19 +267,14 @@ public final class Crowd: Environment {
         }
     }
 
-    func reset(_ link: Link) {
-        guard link.isOpenAtClient else { return }
-        link.isOpenAtClient = false
-        links[link.number] = nil
-        wishes.append(.close(link.number))
-    }
+    func reset(_ link: Link) { links.close(link) }
 
     public func received(_ bytes: [UInt8], on number: Int, at instant: Int64) {
         arrive(at: instant)
-        guard let link = links[number], link.isOpenAtClient else { return }
+        guard let link = links[number] else { return }
         link.received.append(bytes)
         read(link)
-        if !link.received.isEmpty { wishes.append(.pauseReading(number)) }
+        if !link.received.isEmpty { links.pauseReading(link) }
     }
 
     func read(_ link: Link) {
@@ -395,7 +283,7 @@ public final class Crowd: Environment {
         let bytes = link.received.take(count)
         deliver(bytes, on: link)
         if link.received.isEmpty {
-            wishes.append(.resumeReading(link.number))
+            links.resumeReading(link)
         } else if link.readingLimit != nil {
             link.isReadScheduled = true
             queue.insert(.read(link), at: now + link.pause)
@@ -411,11 +299,11 @@ public final class Crowd: Environment {
         }
     }
 
-    /// - Parameter hasEnded: The daemon shut its side, rather than that something failed.
+    /// - Parameter hasEnded: Whether the daemon shut its side; otherwise the connection failed.
     public func lost(_ number: Int, hasEnded: Bool, at instant: Int64) {
         arrive(at: instant)
-        guard let link = links.removeValue(forKey: number), link.isOpenAtClient else { return }
-        // What came before the end is read before it.
+        guard let link = links.forget(number) else { return }
+        // The bytes that came before the end are read before it.
         link.readingLimit = nil
         link.isReadScheduled = false
         read(link)
@@ -425,32 +313,28 @@ public final class Crowd: Environment {
     }
 
     private func arrive(at instant: Int64) {
-        self.instant = max(self.instant, instant)
-        if !isPaused { now = max(now, time) }
+        clock.observe(instant)
+        if !isPaused { clock.reach(clock.time) }
     }
 
     // MARK: Questions
 
-    private var askers: [Int: Asker] = [:]
-
-    /// Asks on a connection of its own.
+    /// Sends `lines` on a connection of their own, and calls `then` with the lines received once `isDone` accepts them.
     func ask(
         _ lines: [String], until isDone: @escaping ([ClientLine]) -> Bool, then: @escaping ([ClientLine]) -> Void
     ) {
         let index = -1 - askers.count
         let asker = Asker(until: isDone) { [unowned self] lines in
-            if let greeting = lines.first, greeting.verb == "TELLTALE", greetedAt == 0 {
-                greetedAt = instant
-                greetedTime = greeting.integer("now") ?? 0
-                daemonSpeed = greeting["speed"].flatMap { Double($0) } ?? 1
+            if daemonClock == nil, let greeting = lines.first {
+                daemonClock = DaemonClock(greeting: greeting, at: instant)
             }
             then(lines)
         }
         askers[index] = asker
         asker.begin = { [unowned self, unowned asker] in
-            let link = connect(index: index)
+            let link = links.open(for: index)
             asker.link = link
-            wishes.append(.write(link.number, Array(lines.map { $0 + "\n" }.joined().utf8)))
+            links.write(Array(lines.map { $0 + "\n" }.joined().utf8), on: link)
         }
         asker.end = { [unowned self] link in reset(link) }
         asker.begin()

@@ -1,21 +1,20 @@
 import TelltaleModel
 import TelltaleWire
 
-/// The one that can really switch lamps and ring bells: mostly soon and truly, sometimes late, wrongly or not at all.
-final class LampProvider: SimulatedClient {
+/// The provider of the lamps and bells. It acts on most requests soon and correctly, on some late, wrongly or never.
+final class LampProvider: ConnectedClient {
     unowned let world: any Environment
     let index: Int
     private let name: String
     private var random: SimulationRandom
-    private(set) var link: Link?
-    private var lines = ClientLines()
+    var connection = ClientConnection()
     private var unanswered = 0
-    /// What it will say, by number.
+    /// The lines that it sends later, by number.
     private var plans: [String] = []
-    /// It is about to say SERVE again.
+    /// Whether `SERVE` is scheduled to be sent again.
     private var isServing = false
     private var oldOperations: [String] = []
-    /// What each toggle was told to be last.
+    /// The last value that the daemon asked of each toggle.
     private var values: [String: Bool] = [:]
 
     init(world: any Environment, index: Int, number: Int, random: SimulationRandom) {
@@ -29,36 +28,26 @@ final class LampProvider: SimulatedClient {
     var untilNextMove: Int64 { random.pick(1_000...10_000) }
 
     func move() {
-        guard let link else { return connect() }
+        guard link != nil else { return connect() }
         if world.isCalm { return }
-        if random.chance(world.climate.resets) {
-            world.reset(link)
-            self.link = nil
-            return
-        }
+        if random.chance(world.climate.resets) { return vanish() }
         let toggles = world.setting.cast.toggles
         if random.chance(300), !toggles.isEmpty {
             let key = toggles[random.below(toggles.count)]
             world.ledger.reportedKeys.insert(key)
             say("REPORT \(key) value=\(random.chance(500) ? "on" : "off")")
         }
-        // An answer to what is long over changes nothing.
+        // A second answer to an operation that has ended must change nothing.
         if random.chance(world.climate.lies), let old = oldOperations.last, world.ledger.doneOperations.contains(old) {
             say("DONE op=\(old)")
         }
-    }
-
-    func vanish() {
-        guard let link else { return }
-        world.reset(link)
-        self.link = nil
     }
 
     func doLater(_ what: Int) {
         guard plans.indices.contains(what) else { return }
         let line = plans[what]
         if line == "SERVE" {
-            // Whatever was refused for want of room is said again; serving twice does no harm.
+            // The daemon refused it for want of disk space. Serving a kind twice does no harm.
             isServing = false
             return serve()
         }
@@ -68,12 +57,9 @@ final class LampProvider: SimulatedClient {
         say(line)
     }
 
-    func calmDown() { if link == nil { connect() } }
-
-    private func connect() {
-        lines.begin()
+    func connect() {
         unanswered = 0
-        link = world.connect(self)
+        _ = connection.open(world.connect(self))
         say("HELLO client=\(name)")
         serve()
         guard world.setting.cast.reportsControls else { return }
@@ -92,15 +78,9 @@ final class LampProvider: SimulatedClient {
         world.send(line + "\n", on: link)
     }
 
-    func lost(_ link: Link) {
-        guard link === self.link else { return }
-        self.link = nil
-        if world.isCalm { connect() }
-    }
-
     func received(_ bytes: [UInt8], on link: Link) {
-        guard link === self.link else { return }
-        for line in lines.read(bytes).lines {
+        guard let lines = connection.read(bytes, on: link)?.lines else { return }
+        for line in lines {
             switch line.verb {
             case "OK": unanswered -= 1
             case "ERR":
@@ -111,7 +91,7 @@ final class LampProvider: SimulatedClient {
                     if !isServing {
                         isServing = true
                         plans.append("SERVE")
-                        world.scheduleLater(plans.count - 1, for: self, after: 1_500)
+                        world.scheduleLater(plans.count - 1, for: self, after: RequestQueue.retryDelay)
                     }
                     continue
                 }

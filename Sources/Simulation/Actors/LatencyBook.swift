@@ -1,16 +1,16 @@
-/// From the moment at which an event was meant to leave its sender, to its row on each screen.
+/// The times from the moment at which an event was due at its sender to its row on each screen.
 ///
-/// A late sender does not hide a slow daemon (coordinated omission): what counts is when the event was due, not when a
-/// connection was free for it. An event that was folded into a newer one has no row, and no sample.
+/// The due time counts, not the time at which a connection was free, so a late sender cannot hide a slow daemon
+/// (coordinated omission). An event that was folded into a newer one has no row and no sample.
 final class LatencyBook {
-    /// Instead of a view: what a screen got while it read slowly, by its own fault.
+    /// The name under which samples are kept, instead of the view's, while a screen reads slowly by its own fault.
     static let slowReader = "slow readers"
 
     private var due: [Int64: Int64] = [:]
     private var early: [Int64: [(view: String, time: Int64)]] = [:]
     private(set) var samples: [String: [Int64]] = [:]
 
-    /// So many rows may wait for the reply that tells what they are; beyond that, nobody asked for them.
+    /// How many rows may wait for the reply that tells their due time. Rows beyond that belong to no event of this run.
     private static let earlyLimit = 200_000
 
     /// The reply of an event that was applied.

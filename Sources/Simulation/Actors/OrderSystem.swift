@@ -1,74 +1,38 @@
 import TelltaleModel
 import TelltaleWire
 
-/// An order system: posts events in bursts, and says again what was not answered, with the same id.
+/// An order system: posts events in bursts, and posts unanswered events again with the same event id.
 ///
-/// It keeps its own ledger of what was acknowledged (P1, P6).
-final class OrderSystem: SimulatedClient, Poster {
-    private struct Post {
-        var eid: String?
-        var key: String
-        var line: String
-        var expectation: Expectation = .any
-        var answer: (verdict: String, rev: Int64)?
-        /// It may have taken effect although no answer came.
-        var wasSent = false
-        /// When it was meant to leave, in microseconds.
-        var due: Int64 = 0
-        var isDropped = false
-    }
-
-    private enum Expectation {
-        case any
-        case refusal(String)
-    }
-
+/// It keeps its own account of the acknowledged events (P1, P6).
+final class OrderSystem: ConnectedClient, Poster {
     unowned let world: any Environment
     let index: Int
-    private let name: String
+    let source: String
     private var random: SimulationRandom
-    private(set) var link: Link?
-    private var lines = ClientLines()
-    private var posts: [Post] = []
-    /// To be sent, and sent but not answered, as places in `posts`.
-    private var todo: [Int] = []
-    private var underWay: [Int] = []
-    private var nextEID = 1
-    private var orders: [String] = []
-    /// It has shut its side; what it asked is still owed to it.
+    var connection = ClientConnection()
+    private var composer: PostComposer
+    private var posts: [OrderPost] = []
+    /// By their places in `posts`.
+    private var requests = RequestQueue(letter: "r")
+    /// Whether it has shut its sending side. The daemon still owes it the replies to its requests.
     private var hasHalfClosed = false
-    private var isHelloAnswered = false
-    private var isAway = false
-    /// The server said `later`.
-    private var pausedUntil: Int64 = 0
-    private let number: Int
-    private let versions: Bool
-    private var cast: Cast { world.setting.cast }
-    var source: String { name }
 
     init(world: any Environment, index: Int, number: Int, random: SimulationRandom) {
         self.world = world
         self.index = index
         self.random = random
-        self.number = number
-        name = world.setting.tagged("shop-\(number)")
-        versions = number % 3 == 2
+        source = world.setting.tagged("shop-\(number)")
+        composer = PostComposer(number: number)
     }
 
-    var isWaiting: Bool { !todo.isEmpty || !underWay.isEmpty || !isHelloAnswered }
+    var isWaiting: Bool { requests.isOwed }
     var untilNextMove: Int64 { random.chance(100) ? random.pick(5_000...40_000) : random.pick(100...4_000) }
 
     func move() {
-        if link == nil {
-            if !isAway { connect() }
-            return
-        }
+        guard let link else { return connect() }
         if world.isCalm { return }
-        if random.chance(world.climate.resets), let link {
-            world.reset(link)
-            return forget()
-        }
-        if random.chance(world.climate.halfCloses), let link, !hasHalfClosed, isHelloAnswered, todo.isEmpty {
+        if random.chance(world.climate.resets) { return vanish() }
+        if random.chance(world.climate.halfCloses), !hasHalfClosed, requests.isGreeted, !requests.hasWaiting {
             post(1 + random.below(5))
             hasHalfClosed = true
             world.halfClose(link)
@@ -82,46 +46,24 @@ final class OrderSystem: SimulatedClient, Poster {
     /// An arrival of an open model: it is due now, whether or not there is a connection.
     func arrive(_ count: Int) { post(count) }
 
-    func vanish() {
-        guard let link else { return }
-        world.reset(link)
-        forget()
-    }
-
     func doLater(_ what: Int) { flush() }
 
-    func calmDown() {
-        isAway = false
-        if link == nil { connect() }
-        flush()
-    }
+    func calmDown() { if link == nil { connect() } else { flush() } }
 
     // MARK: Connection
 
-    private func connect() {
-        lines.begin()
+    func connect() {
         hasHalfClosed = false
-        isHelloAnswered = false
-        let link = world.connect(self)
-        self.link = link
-        world.send("HELLO id=hello client=\(name)\n", on: link)
-        todo = underWay + todo
-        underWay = []
+        let link = connection.open(world.connect(self))
+        world.send("HELLO id=hello client=\(source)\n", on: link)
+        requests.reconnect()
         flush()
     }
 
-    private func forget() {
-        link = nil
-        isHelloAnswered = false
-    }
-
-    func lost(_ link: Link) {
-        guard link === self.link else { return }
-        if hasHalfClosed, !underWay.isEmpty, world.wasHungUp(link) {
-            world.violated("protocol", "a half-close cost \(name) \(underWay.count) replies")
+    func ended(_ link: Link, wasLost: Bool) {
+        if wasLost, hasHalfClosed, requests.unansweredCount > 0, world.wasHungUp(link) {
+            world.violated("protocol", "a half-close cost \(source) \(requests.unansweredCount) replies")
         }
-        forget()
-        if world.isCalm { connect() }
     }
 
     // MARK: Posting
@@ -129,20 +71,19 @@ final class OrderSystem: SimulatedClient, Poster {
     private func post(_ count: Int) {
         let first = posts.count
         for _ in 0..<count {
-            var post = nextPost()
+            var post = composer.next(after: posts, in: world, random: &random)
             post.due = world.instant
             posts.append(post)
             world.countInput()
-            // It happened, and was never told.
             if world.climate.drops > 0, random.chance(world.climate.drops) { posts[posts.count - 1].isDropped = true }
         }
         var new = Array(first..<posts.count).filter { !posts[$0].isDropped }
         if world.climate.reorderWindow > 1 { shuffle(&new, window: world.climate.reorderWindow) }
-        todo += new
+        requests.append(contentsOf: new)
         flush()
     }
 
-    /// Each leaves at most `window` places from its own.
+    /// Moves each by less than `window` places.
     private func shuffle(_ places: inout [Int], window: Int) {
         var start = 0
         while start < places.count {
@@ -154,94 +95,15 @@ final class OrderSystem: SimulatedClient, Poster {
         }
     }
 
-    private func nextPost() -> Post {
-        if random.chance(world.climate.badLines) { return badPost() }
-        if random.chance(world.climate.duplicates), let old = anyAnswered() {
-            var again = old
-            if random.chance(200), again.eid != nil {
-                again.line = again.line.replacingTail(with: #"{"content-state":{"other":1}}"#)
-                again.expectation = .refusal("dup_mismatch")
-                again.answer = nil
-            }
-            return again
-        }
-        let key: String
-        if orders.isEmpty || random.chance(150) {
-            let kind = cast.pick(&random)?.kind ?? "order"
-            // Some keys are shared with other systems.
-            key =
-                random.chance(100)
-                ? world.setting.tagged("\(kind)/shared-\(random.below(5))")
-                : world.setting.tagged("\(kind)/shop-\(number)-\(orders.count)")
-            orders.append(key)
-        } else {
-            key = orders[max(0, orders.count - 1 - random.below(8))]
-        }
-        let kind = String(key.prefix { $0 != "/" })
-        let (road, others) = cast.road(of: kind)
-        let type: String
-        if random.chance(world.climate.disorder) {
-            type = random.pick(of: road + others + ["update", "end", "nonsense"])
-        } else {
-            // Where the order is on its road is known by how often it was spoken of.
-            let spoken = posts.suffix(200).count { $0.key == key }
-            type = road[min(spoken, road.count - 1)]
-        }
-        let eid = "\(nextEID)"
-        nextEID += 1
-        var line = "EVT \(key) type=\(type) eid=\(eid)"
-        if versions { line += " ver=\(random.chance(50) ? max(1, nextEID - 10) : nextEID)" }
-        if type == "start", random.chance(500) {
-            let people = random.pick(of: [["alice"], ["bob"], ["alice", "bob"]])
-            line += " for=" + people.map { world.setting.tagged($0) }.joined(separator: ",")
-        }
-        if random.chance(world.climate.lateEvents) { line += " at=\(world.daemonTime - random.pick(0...120_000))" }
-        if type != "end", random.chance(world.climate.ownAlerts) {
-            let alert = #"{"alert":{"title":"It is \#(type)","body":"\#(random.below(9))"}}"#
-            return Post(eid: eid, key: key, line: line + " " + alert)
-        }
-        switch type {
-        case "start":
-            line += #" {"attributes":{"item":"\#(random.below(9))"},"content-state":{"n":\#(random.below(9))}}"#
-        case "update", "ready": line += #" {"content-state":{"n":\#(random.below(5))}}"#
-        case "cancel": break
-        case _: if random.chance(300) { line += #" {"content-state":{"m":\#(random.below(5))}}"# }
-        }
-        return Post(eid: eid, key: key, line: line)
-    }
-
-    private func anyAnswered() -> Post? {
-        guard let post = posts.suffix(200).dropFirst(random.below(200)).first, post.answer != nil, post.eid != nil
-        else { return nil }
-        if case .refusal = post.expectation { return nil }
-        return post
-    }
-
-    private func badPost() -> Post {
-        let kind = cast.parts.first?.kind ?? "order"
-        var bad: [(String, String)] = [
-            ("EVT \(kind) type=start", "bad_key"), ("LEVITATE \(kind)/1", "unknown_verb"),
-            ("EVT ghost/1 type=start", "unknown_kind"), (#"EVT \#(kind)/bad type=start {"a":"#, "bad_json"),
-            (#"EVT \#(kind)/bad type=start {"a":1,"a":2}"#, "bad_json"),
-            ("EVT \(kind)/never-was type=brew", "unknown_key"), ("SUB * view=tv", "bad_attr"),
-            ("UNSUB sub=77", "unknown_sub"),
-        ]
-        if let lamp = cast.toggles.first { bad.append(("EVT \(lamp) type=start", "bad_action")) }
-        let (line, code) = random.pick(of: bad)
-        return Post(eid: nil, key: "", line: line, expectation: .refusal(code))
-    }
-
     private func flush() {
-        guard let link, !hasHalfClosed, pausedUntil <= world.now else { return }
+        guard let link, !hasHalfClosed else { return }
         var text = ""
-        while underWay.count < 200, !todo.isEmpty {
-            let place = todo.removeFirst()
-            underWay.append(place)
-            if let eid = posts[place].eid {
-                posts[place].wasSent = true
-                world.ledger.willSend("\(name)/\(eid)", posts[place].line)
+        while let number = requests.next(at: world.now) {
+            if let eid = posts[number].eid {
+                posts[number].wasSent = true
+                world.ledger.willSend("\(source)/\(eid)", posts[number].line)
             }
-            text += posts[place].line.withID("r\(place)") + "\n"
+            text += posts[number].line.withID(requests.id(of: number)) + "\n"
         }
         if !text.isEmpty { world.send(text, on: link) }
     }
@@ -249,71 +111,61 @@ final class OrderSystem: SimulatedClient, Poster {
     // MARK: Replies
 
     func received(_ bytes: [UInt8], on link: Link) {
-        guard link === self.link else { return }
-        let (lines, fault) = lines.read(bytes)
-        if let fault { world.violated("protocol", "\(name) is sent what is no line: \(fault)") }
+        guard let (lines, fault) = connection.read(bytes, on: link) else { return }
+        if let fault { world.violated("protocol", "\(source) is sent what is no line: \(fault)") }
         for line in lines {
             switch line.verb {
             case "OK", "ERR": answered(line)
             case "TELLTALE", "MARK", "#", "BYE": break
-            case _: world.violated("protocol", "\(name) did not ask for \(line.verb)")
+            case _: world.violated("protocol", "\(source) did not ask for \(line.verb)")
             }
         }
         flush()
     }
 
     private func answered(_ line: ServerLine) {
-        if !isHelloAnswered {
-            guard line["id"] == "hello" else {
-                return world.violated("protocol", "\(name) said HELLO and is answered \(line["id"] ?? "nothing")")
-            }
-            isHelloAnswered = true
-            return
+        switch requests.take(line) {
+        case .greeting: break
+        case .answer(let number): if line.verb == "ERR" { refused(number, line) } else { accepted(number, line) }
+        case .unexpected(let expected):
+            world.violated(
+                "protocol", "\(source) waits for the reply to \(expected) and gets \(line["id"] ?? "one without id")")
         }
-        guard let place = underWay.first, line["id"] == "r\(place)" else {
-            return world.violated(
-                "protocol",
-                "\(name) waits for the reply to r\(underWay.first ?? -1) and gets \(line["id"] ?? "one without id")")
-        }
-        underWay.removeFirst()
-        if line.verb == "ERR" { refused(place, line) } else { accepted(place, line) }
     }
 
-    private func refused(_ place: Int, _ line: ServerLine) {
+    private func refused(_ number: Int, _ line: ServerLine) {
         let code = line["code"] ?? ""
         world.ledger.errors[code, default: 0] += 1
         if line["retry"] == "later", code != "limit_activities" {
-            todo.append(place)
-            if pausedUntil <= world.now {
-                pausedUntil = world.now + 1_500
-                world.scheduleLater(0, for: self, after: 1_500)
+            if requests.postpone(number, at: world.now) {
+                world.scheduleLater(0, for: self, after: RequestQueue.retryDelay)
             }
             return
         }
-        // Its kinds could not be written yet.
+        // The disk was full from the start, so the daemon could not commit its kinds yet.
         if world.climate.startsFull, code == "unknown_kind" { return }
-        switch posts[place].expectation {
+        switch posts[number].expectation {
         case .refusal(let expected):
             if code != expected {
-                world.violated("protocol", "\(posts[place].line) is refused as \(code), not as \(expected)")
+                world.violated("protocol", "\(posts[number].line) is refused as \(code), not as \(expected)")
             }
         case .any:
-            // Past the start of its order, or too many orders of one person; neither uses up the id.
-            if posts[place].answer != nil || !["unknown_key", "limit_activities"].contains(code) {
-                world.violated("P6", "\(name) posts \(posts[place].line) and is refused: \(code)")
+            // A post about an order that never started, or one order too many for one person. Neither uses up the event id.
+            if posts[number].answer != nil || !["unknown_key", "limit_activities"].contains(code) {
+                world.violated("P6", "\(source) posts \(posts[number].line) and is refused: \(code)")
             }
         }
     }
 
-    private func accepted(_ place: Int, _ line: ServerLine) {
-        let post = posts[place]
+    private func accepted(_ number: Int, _ line: ServerLine) {
+        let post = posts[number]
         let (verdict, rev) = (line["verdict"] ?? "", line.integer("rev") ?? -1)
         world.ledger.verdicts[verdict, default: 0] += 1
         if case .refusal(let code) = post.expectation {
             return world.violated("protocol", "\(post.line) is taken, and \(code) was due")
         }
         guard let eid = post.eid else { return }
-        let id = "\(name)/\(eid)"
+        let id = "\(source)/\(eid)"
         if let fault = world.chronicle?.fault(ofAnswer: id, verdict: verdict, rev: rev) {
             return world.violated("P1", fault)
         }
@@ -328,32 +180,26 @@ final class OrderSystem: SimulatedClient, Poster {
         } else {
             world.ledger.effects[id] = ObservationLog.Effect(key: post.key, verdict: verdict, rev: rev)
         }
-        posts[place].answer = (verdict, rev)
+        posts[number].answer = (verdict, rev)
         if verdict == "applied" { world.ledger.latency?.applied(rev: rev, due: post.due) }
     }
 
-    /// Every id that was acknowledged, with its line, for the check at the end of a storm.
-    var acknowledged: [(line: String, source: String, rev: Int64)] {
+    /// Every event id that was acknowledged, once each.
+    var acknowledged: [Acknowledgement] {
         var seen: Set<String> = []
         return posts.compactMap { post in
             guard let eid = post.eid, let answer = post.answer, seen.insert(eid).inserted else { return nil }
-            return (post.line, name, answer.rev)
+            return Acknowledgement(line: post.line, rev: answer.rev)
         }
     }
 
-    /// Every line that was ever sent, by id: nothing else may have been recorded.
-    var sentIDs: Set<String> { Set(posts.compactMap { $0.wasSent ? $0.eid.map { "\(name)/\($0)" } : nil }) }
+    var sentIDs: Set<String> { Set(posts.compactMap { $0.wasSent ? $0.eid.map { "\(source)/\($0)" } : nil }) }
 }
 
 extension String {
+    /// The request with `id=`, which stands directly behind the verb so that a broken tail cannot swallow it.
     func withID(_ id: String) -> String {
-        // After the verb, so that a broken tail does not swallow it.
         guard let space = firstIndex(of: " ") else { return self + " id=\(id)" }
         return self[..<space] + " id=\(id)" + self[space...]
-    }
-
-    fileprivate func replacingTail(with tail: String) -> String {
-        guard let brace = firstIndex(of: "{") else { return self + " " + tail }
-        return self[..<brace] + tail
     }
 }

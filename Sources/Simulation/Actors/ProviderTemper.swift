@@ -1,15 +1,15 @@
 public import TelltaleModel
 
-/// How well a simulated thing does what it is told, in parts of a hundred.
+/// How reliably a simulated device acts. The shares are percentages.
 public struct ProviderTemper: Hashable, Sendable {
-    /// How long it takes, at least and at most.
+    /// The time of an action, at least and at most.
     public var shortest: Milliseconds
     public var longest: Milliseconds
-    /// It says that it could not.
+    /// The share of actions that it reports as failed.
     public var failPercent: Int
-    /// It never answers.
+    /// The share of actions that it never answers.
     public var silentPercent: Int
-    /// It says that it acted, and the thing is in the other state.
+    /// The share of actions that it reports as done while the device keeps the other state.
     public var stubbornPercent: Int
 
     /// Slow, and failing one time in six: one sees pending, confirm and revert within a minute of playing with it.
@@ -25,10 +25,10 @@ public struct ProviderTemper: Hashable, Sendable {
     }
 }
 
-/// Real things behind controls, made up: a pure plan of what a provider answers and when.
+/// Simulated devices behind controls: a pure plan of a provider's answers and their delays.
 ///
-/// Whoever speaks for it asks ``answer(to:value:)`` for each `DO`, and does what it says after the delay, with
-/// ``finish(_:on:)`` at that moment. The same seed gives the same answers.
+/// Its client calls ``answer(to:value:)`` for each `DO`, sends the answer after the delay, and calls ``finish(_:on:)``
+/// at that moment. The same seed gives the same answers.
 public struct SimulatedProvider: Sendable {
     public enum Answer: Hashable, Sendable {
         /// `DONE`, with the value that the thing has then; a button has none.
@@ -40,20 +40,20 @@ public struct SimulatedProvider: Sendable {
     }
 
     public let temper: ProviderTemper
-    /// What each toggle really is.
+    /// The real state of each toggle.
     public private(set) var values: [Key: Bool]
     private var state: UInt64
 
-    /// - Parameter values: What each toggle is at first.
+    /// - Parameter values: The initial state of each toggle.
     public init(temper: ProviderTemper = ProviderTemper(), values: [Key: Bool] = [:], seed: UInt64) {
         self.temper = temper
         self.values = values
         state = seed
     }
 
-    /// What comes of an action, and how long that takes.
+    /// The outcome of an action, and the time that it takes.
     ///
-    /// - Parameter value: What a toggle is to become; `nil` for a press.
+    /// - Parameter value: The target of a toggle; `nil` for a press.
     public mutating func answer(to key: Key, value: Bool?) -> (delay: Milliseconds, answer: Answer) {
         let width = UInt64(max(0, temper.longest.count - temper.shortest.count)) + 1
         let delay = Milliseconds(temper.shortest.count + Int64(next() % width))
@@ -68,12 +68,13 @@ public struct SimulatedProvider: Sendable {
         return (delay, .done(value: isStubborn ? !value : value))
     }
 
-    /// The delay is over: what it said is true from now on.
+    /// The delay is over. From now on the device is in the state that the answer tells.
     public mutating func finish(_ answer: Answer, on key: Key) {
         if case .done(let value?) = answer { values[key] = value }
     }
 
-    /// Somebody used the switch on the wall: what it is now, to be reported; `nil` = there is no toggle.
+    /// A person uses the switch on the wall. Returns the new value, which is to be reported; `nil` when there is no
+    /// toggle.
     public mutating func useSwitch() -> (key: Key, value: Bool)? {
         let keys = values.keys.sorted { $0.text < $1.text }
         guard !keys.isEmpty else { return nil }

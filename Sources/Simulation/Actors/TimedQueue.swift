@@ -21,7 +21,7 @@ struct TimedQueue<Element> {
 
     var nextTime: Int64? { heap.min?.time }
 
-    /// What is due at `time`.
+    /// The next element that is due at `time`.
     mutating func pop(by time: Int64) -> (time: Int64, element: Element)? {
         guard let next = heap.min, next.time <= time else { return nil }
         return heap.popMin().map { ($0.time, $0.element) }

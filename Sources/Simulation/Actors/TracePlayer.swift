@@ -1,7 +1,7 @@
 import TelltaleModel
 import TelltaleWire
 
-/// Posts cases that happened, at their offsets, whether or not those before were answered.
+/// Posts recorded cases at their offsets, without waiting for the replies to earlier events.
 final class TracePlayer {
     unowned let world: any Environment
     let courier: EventClient
@@ -36,7 +36,7 @@ final class TracePlayer {
         }
     }
 
-    /// What the data says that each case ends as.
+    /// The final state of each case, as the data gives it.
     var expectedStates: [(key: String, state: String)] {
         plan.cases.map { (world.setting.tagged($0.key.text), $0.expectedState) }
     }

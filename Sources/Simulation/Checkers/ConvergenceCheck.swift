@@ -3,10 +3,10 @@ import Journal
 import TelltaleModel
 import TelltaleWire
 
-/// What must hold when faults have stopped, writes have stopped and everything has arrived.
+/// The checks of a simulated world after faults and writes have stopped and every byte has arrived.
 struct ConvergenceCheck {
     let world: World
-    /// Nothing comes after it: whatever takes long is looked at once, now.
+    /// Whether the run ends with it. The checks that take long run only then.
     let isLast: Bool
 
     func run() {
@@ -26,62 +26,50 @@ struct ConvergenceCheck {
 
     // MARK: P4, P5
 
-    /// Every screen shows what one shows that comes only now, and so does every subscription of who follows several.
+    /// Every subscription has the rows that a new one gets.
     private func checkScreens() {
         for client in world.clients where world.ledger.violations.isEmpty {
             if let screen = client as? Screen {
                 check(
                     screen.table, of: screen.name, screen.pattern, screen.view, introduction: screen.introduction)
-            } else if let wanderer = client as? ChurnClient {
-                for (_, following) in wanderer.followings.sorted(by: { $0.key < $1.key }) {
-                    check(following.table, of: wanderer.name, following.pattern, following.view, introduction: [])
+            } else if let churner = client as? ChurnClient {
+                for (_, following) in churner.followings.sorted(by: { $0.key < $1.key }) {
+                    check(following.table, of: churner.name, following.pattern, following.view, introduction: [])
                 }
             }
         }
     }
 
     private func check(
-        _ table: [String: Screen.Shown], of name: String, _ pattern: String, _ view: String, introduction: [String]
+        _ table: [String: ShownRow], of name: String, _ pattern: String, _ view: String, introduction: [String]
     ) {
         let lines = ask(introduction + ["SUB \(pattern) view=\(view) id=s"])
-        var fresh: [String: Screen.Shown] = [:]
-        for line in lines where line.verb == "SNAP" {
-            guard let key = line["key"], let rev = line.integer("rev") else { continue }
-            fresh[key] = Screen.Shown(rev: rev, text: line.text)
-        }
         guard lines.contains(where: { $0.verb == "LIVE" }) else {
             return world.violated("P4", "\(name) would not get a snapshot: \(lines.last?.verb ?? "")")
         }
-        for key in Set(fresh.keys).union(table.keys).sorted() {
-            if let shown = table[key], let new = fresh[key], shown.isSame(as: new) { continue }
-            return world.violated(
-                "P4/P5",
-                "\(name) (\(pattern), \(view)) shows \(key) as \(text(table[key])), and it is \(text(fresh[key]))")
-        }
+        let fault = Verdicts.convergence(
+            of: table, to: Verdicts.snapshot(in: lines), client: "\(name) (\(pattern), \(view))")
+        if let fault { world.violated(fault) }
     }
 
-    private func text(_ shown: Screen.Shown?) -> String {
-        guard let shown else { return "nothing" }
-        return "rev \(shown.rev) \(String(decoding: shown.text, as: UTF8.self))"
-    }
-
-    /// Who was there all the time has been told of every milestone, and of every alert that its surface draws.
+    /// A screen that was live all the time was sent every milestone, and every alert that its surface draws.
     private func checkAnnouncements() {
         for case let screen as Screen in world.clients {
-            guard let since = screen.liveSince else { continue }
+            guard let since = screen.feed.liveSince else { continue }
             func due(_ all: [HistoryChecker.Announcement]) -> [ObservationLog.KeyRev] {
                 all.filter { announcement in
-                    announcement.place.rev > since && screen.follows(announcement.place.key)
+                    announcement.place.rev > since && screen.feed.follows(announcement.place.key)
                         && world.records.isDue(announcement, to: screen.account)
                 }.map(\.place)
             }
             if screen.view == "full" {
                 let due = due(world.records.milestones)
-                for (index, place) in due.enumerated() where !screen.milestones.contains(place) {
-                    if screen.missedKeys.contains(place.key) { continue }
-                    // More than 64 do not wait. A person's device is not even told that something goes which it never had.
+                for (index, place) in due.enumerated() where !screen.feed.milestones.contains(place) {
+                    if screen.feed.missedKeys.contains(place.key) { continue }
+                    // At most 64 milestones wait for a reader, and a deleted row does not name the dropped ones. A device of an
+                    // account is not sent the deletion of a key that it never had.
                     let hasGone =
-                        screen.foldedDeletions.contains(place.key)
+                        screen.feed.foldedDeletions.contains(place.key)
                         || screen.account != nil && screen.table[place.key] == nil
                     if hasGone, due.count - index > 64 { continue }
                     return world.violated(
@@ -90,9 +78,9 @@ struct ConvergenceCheck {
             }
             if screen.drawsEveryAlert {
                 let due = due(world.records.alerts)
-                // More than 64 do not wait for a reader that takes nothing; the oldest make room.
+                // At most 64 alerts wait for a blocked reader; the oldest are dropped.
                 let kept = screen.link?.wasBlocked == true ? Array(due.suffix(64)) : due
-                for place in kept where !screen.alerts.contains(place) {
+                for place in kept where !screen.feed.alerts.contains(place) {
                     return world.violated(
                         "alerts", "\(screen.name) was not told the alert of \(place.key) at \(place.rev)")
                 }
@@ -102,34 +90,20 @@ struct ConvergenceCheck {
 
     // MARK: P1, P6
 
-    /// Everything that was acknowledged is known, with the rev that was told.
     private func checkAcknowledged() {
-        for case let system as any Poster in world.clients {
-            let posts = isLast ? system.acknowledged : system.acknowledged.suffix(50)
-            guard let source = posts.first?.source else { continue }
-            let lines = ask(["HELLO client=\(source)"] + posts.map(\.line)).filter {
-                $0.verb == "OK" || $0.verb == "ERR"
-            }
-            guard lines.count == posts.count + 1 else {
-                return world.violated("P1", "\(posts.count) retries of \(source) have \(lines.count - 1) answers")
-            }
-            for (post, line) in zip(posts, lines.dropFirst()) {
-                if line["verdict"] != "duplicate" {
-                    return world.violated(
-                        "P1",
-                        "\(source) was acknowledged \(post.line), which is now \(line["verdict"] ?? line["code"] ?? "")"
-                    )
-                }
-                if line.integer("rev") != post.rev {
-                    return world.violated("P6", "\(post.line) had rev \(post.rev), and now \(line["rev"] ?? "")")
-                }
+        for case let poster as any Poster in world.clients {
+            let posts = isLast ? poster.acknowledged[...] : poster.acknowledged.suffix(50)
+            guard !posts.isEmpty else { continue }
+            let lines = ask(["HELLO client=\(poster.source)"] + posts.map(\.line))
+            if let fault = Verdicts.acknowledgement(of: posts, source: poster.source, in: lines).first {
+                return world.violated(fault)
             }
         }
     }
 
     // MARK: The reference
 
-    /// There is what the reference says that there is, in the state that it says.
+    /// The full view has the keys that the reference lists, each in the reference's state.
     private func checkFullView() {
         var keys: Set<String> = []
         for line in ask(["SUB *"]) where line.verb == "SNAP" {
@@ -147,7 +121,7 @@ struct ConvergenceCheck {
 
     private func faultOfRow(_ body: JSONObject, key: String) -> String? {
         guard let reference = world.records.stories[key]?.reference else { return "was never written" }
-        if let state = Screen.state(in: body), let known = reference.state, state != known {
+        if let state = ScreenFeed.state(in: body), let known = reference.state, state != known {
             return "is \(state), and not \(known)"
         }
         if let phase = body["phase"]?.string, phase == "pending" || phase == "performing" {
@@ -166,7 +140,7 @@ struct ConvergenceCheck {
         world.records.checkDeadlines(at: world.daemonTime)
     }
 
-    /// HISTORY tells what was written, and pruning took no more than it may.
+    /// `HISTORY` returns the records that were written, and pruning removed no others than it may.
     private func checkHistories() {
         guard isLast else { return }
         let now = world.wall.milliseconds
@@ -191,7 +165,7 @@ struct ConvergenceCheck {
 
     // MARK: P9, P10
 
-    /// A daemon that reads this journal knows what this one knows, with and without the snapshot, twice alike.
+    /// A daemon that recovers from the journal has the same state, with and without the snapshot, and every time.
     private func checkRecovery() {
         let contents = world.daemon.disk.contents
         do {
@@ -216,7 +190,7 @@ struct ConvergenceCheck {
         }
     }
 
-    /// Rows of a snapshot, in the order of their bytes: what order they came in tells nothing.
+    /// The rows of a snapshot, sorted, because their order on the wire has no meaning.
     private func rows(_ bytes: [UInt8]) -> [String] {
         bytes.split(separator: UInt8(ascii: "\n")).filter { $0.starts(with: "SNAP ".utf8) }
             .map { String(decoding: $0, as: UTF8.self) }.sorted()

@@ -3,31 +3,30 @@ import Journal
 import TelltaleModel
 import TelltaleWire
 
-/// Every record that ever became durable, as HISTORY tells it, held at once against the reference models.
+/// Checks every record, as soon as it is durable and in the form that `HISTORY` returns, against the reference models.
 ///
-/// It forgets nothing: what clients are told, what a daemon says of its past, and what pruning took away are held
-/// against it.
+/// It keeps everything: rows, replies, later `HISTORY` answers and prunings are checked against it.
 final class HistoryChecker {
-    /// What happened under one key.
+    /// The history of one key.
     struct Story {
         var reference: Reference
-        /// What HISTORY says of it, in all its lives.
+        /// The records of all lives of the key, as `HISTORY` returns them.
         var lines: [(heard: Int64, bytes: [UInt8])] = []
-        /// How many of them may be gone because the key was forgotten.
+        /// How many of the records may be gone because the key was forgotten.
         var forgottenCount = 0
-        /// Whose its newest life is: empty = everybody's, `nil` = not known.
+        /// The accounts of the newest life: empty for everyone, `nil` when they are not known.
         var audience: [String]?
-        /// Somebody has seen it, or swiped it away.
+        /// Whether an account has seen or dismissed it.
         var wasHandled = false
     }
 
-    /// What goes out before a row.
+    /// A milestone or an alert, which is sent before its row.
     struct Announcement {
         var place: ObservationLog.KeyRev
         var audience: [String]?
     }
 
-    /// What an event did.
+    /// The effect of an event.
     struct Effect {
         var verdict: String
         var rev: Int64
@@ -53,7 +52,7 @@ final class HistoryChecker {
         self.world = world
     }
 
-    /// How long the daemon may take with what is due, when nothing holds it up: a sync that is under way, and its pace.
+    /// How late the daemon may decide due work when nothing holds it up: the current sync, and the pace.
     private var patience: Int64 { Int64(world.climate.slowestSync + world.climate.pace) + 10 }
     /// And until it is durable, with a sync of its own.
     private var reach: Int64 { 2 * patience }
@@ -108,7 +107,8 @@ final class HistoryChecker {
         if order.newestAlert == record.rev { alerts.append(announcement) }
     }
 
-    /// Whether a device of `account` has to be told. What any person handled may be nothing for their devices any more.
+    /// Whether a device of `account` must be sent the announcement. It need not be once any account has handled the
+    /// activity.
     func isDue(_ announcement: Announcement, to account: String?) -> Bool {
         guard let account else { return true }
         guard stories[announcement.place.key]?.wasHandled == false, let audience = announcement.audience else {
@@ -117,7 +117,7 @@ final class HistoryChecker {
         return audience.isEmpty || audience.contains(account)
     }
 
-    /// Only what was sent is recorded, and each of it once (P1, P6).
+    /// Only events that were sent are recorded, each once (P1, P6).
     private func checkID(_ record: HistoryRecord) -> (promise: String, what: String)? {
         guard let id = record.id else { return nil }
         if !world.ledger.sent.contains(id) { return ("P1", "\(id) is recorded, and nobody sent it") }
@@ -156,25 +156,25 @@ final class HistoryChecker {
         }
     }
 
-    /// What is wrong with the answer to the event `id`.
+    /// The fault of the reply to the event `id`, if it has one.
     func fault(ofAnswer id: String, verdict: String, rev: Int64) -> String? {
         guard let record = effects[id] else { return "\(id) is acknowledged, and is not on the disk" }
         guard record.rev != rev || (verdict != "duplicate" && record.verdict != verdict) else { return nil }
         return "\(id) is \(verdict) with rev \(rev), and was written as \(record.verdict), rev \(record.rev)"
     }
 
-    /// What is wrong with a row, a deletion or an announcement of this rev.
+    /// The fault of a row, a deletion or an announcement of this rev, if it has one.
     func fault(of key: String, rev: Int64) -> String? {
         states[ObservationLog.KeyRev(key: key, rev: rev)] == nil
             ? "\(key) has rev \(rev), which no commit gave it" : nil
     }
 
-    /// What is wrong with a record, as HISTORY tells it.
+    /// The fault of a record that a client received, if it has one.
     func fault(inRecord record: HistoryRecord, of key: String) -> String? {
         record.sequence > lastSequence ? "\(key) has record \(record.sequence), and \(lastSequence) were written" : nil
     }
 
-    /// What is wrong with HISTORY, as the daemon tells it of `key` at `now`.
+    /// The fault of the daemon's `HISTORY` of `key` at `now`, if it has one.
     func fault(inHistory lines: [[UInt8]], of key: String, at now: Int64) -> String? {
         let whole = stories[key]?.lines ?? []
         guard lines.count <= whole.count else {

@@ -1,7 +1,7 @@
 import TelltaleModel
 import TelltaleWire
 
-/// One line of HISTORY: what the reference models go by.
+/// One line of `HISTORY`, the input of the reference models.
 struct HistoryRecord {
     var sequence: Int64
     /// The key's rev after it.
@@ -22,7 +22,7 @@ struct HistoryRecord {
     var operation: String?
     /// The event brings an alert of its own.
     var hasAlert = false
-    /// The event says itself when it is stale, begins or leaves.
+    /// The event itself sets the date at which it goes stale, begins or is removed.
     var hasDates = false
 
     init?(_ line: ClientLine) {
@@ -39,7 +39,7 @@ struct HistoryRecord {
         hasDates = tail["stale-date"] != nil || tail["dismissal-date"] != nil || tail["start-date"] != nil
     }
 
-    /// No client asked for it: it is a deadline, or comes before those that are due.
+    /// Whether the hub itself made the record: a deadline, a restart, a change of provider or of kind.
     var isOfTheHub: Bool {
         ["deadline", "restarted", "provider-came", "provider-left", "kind-changed"].contains(type)
     }
@@ -72,7 +72,7 @@ enum Reference {
         }
     }
 
-    /// - Returns: What is wrong with it.
+    /// - Returns: The fault of the record, if it has one.
     mutating func take(_ record: HistoryRecord) -> String? {
         // Dates that a publisher sets are nothing of the models.
         if record.hasDates { self = .unknown }
@@ -91,7 +91,7 @@ enum Reference {
         }
     }
 
-    /// The daemon was started again: what was in flight must be settled first.
+    /// The daemon restarted: pending operations must be settled first.
     mutating func restart() {
         switch self {
         case .order, .unknown: break

@@ -1,6 +1,6 @@
 import TelltaleModel
 
-/// What everybody has seen, and what of it cannot be.
+/// Everything that the clients have seen, and the violations among it.
 final class ObservationLog {
     struct KeyRev: Hashable {
         var key: String
@@ -10,19 +10,19 @@ final class ObservationLog {
     var violations: [Violation] = []
     /// The full view of each key at each rev: there is only one (P3).
     var bodies: [KeyRev: [UInt8]] = [:]
-    /// The newest commit that anybody was told of (P2).
+    /// The newest commit that any client was told of (P2).
     var newestSeen: Int64 = 0
-    /// What each `src/eid` did, as it was first acknowledged (P6).
+    /// The effect of each `src/eid`, as it was first acknowledged (P6).
     var effects: [String: Effect] = [:]
     /// Every `src/eid` that was ever sent.
     private(set) var sent: Set<String> = []
-    /// For whom its line says that it is (`for=`), where it says so.
+    /// The accounts that the line of an event names (`for=`).
     private(set) var audiences: [String: [String]] = [:]
-    /// Operations that a provider has said are done.
+    /// Operations that a provider has reported as done.
     var doneOperations: Set<String> = []
     /// Operations of buttons that a provider was asked for: each is asked for once.
     private var pressesAsked: Set<String> = []
-    /// What a provider reported of a control, and after which operation was asked for.
+    /// Controls that a provider has reported.
     var reportedKeys: Set<String> = []
     var rows = 0
     var folded = 0
@@ -32,7 +32,7 @@ final class ObservationLog {
     var regressions = 0
     /// Operations of controls, and how they ended.
     var operations: [String: String] = [:]
-    /// Where somebody wants to know it.
+    /// Set where latencies are measured.
     var latency: LatencyBook?
     var verdicts: [String: Int] = [:]
     var errors: [String: Int] = [:]
@@ -65,9 +65,9 @@ final class ObservationLog {
         byteCount += bytes.count
     }
 
-    /// A full row, as somebody was shown it.
+    /// Notes a full row that a client was shown.
     ///
-    /// - Returns: What is wrong with it.
+    /// - Returns: Whether the row is new, and its fault if it differs from an earlier one of this rev.
     func saw(_ body: [UInt8], of key: String, rev: Int64) -> (isNew: Bool, fault: String?) {
         let place = KeyRev(key: key, rev: rev)
         guard let known = bodies[place] else {
@@ -80,7 +80,7 @@ final class ObservationLog {
     }
 }
 
-/// What leaves the daemon must be durable by then (P2), and is the newest state of each key and no queue (bounds).
+/// Checks every write of the daemon: its commits must be durable (P2), and a key has at most one row in it (bounds).
 enum EmissionCheck {
     private static let mark = Array(" rev=".utf8)
     /// Milestones, and alerts, that wait for one subscription.

@@ -2,8 +2,8 @@ import Journal
 import Server
 import TelltaleModel
 
-/// What must hold of every turn of a daemon, whatever happens around it; and how the daemon of a run is set up so that
-/// every part of the turn is exercised.
+/// The rules of every turn of a daemon, and the configuration of the daemon of a run, which exercises every part of the
+/// turn.
 struct TurnRules {
     private let profile: FaultProfile
     let pace: Duration
@@ -38,14 +38,14 @@ struct TurnRules {
         return configuration
     }
 
-    /// How long a stop may take: its own limits, and what the disk and the last snapshot need.
+    /// The time that a stop may take: its own limits, and the time of the disk and of the last snapshot.
     var stopLimit: Milliseconds {
         let limits = ShutdownLimits()
         return Milliseconds(
             limits.answering.count + limits.draining.count + 20 * Int64(max(1, profile.slowestSync)) + 1_000)
     }
 
-    // MARK: What happened
+    // MARK: Events
 
     mutating func started() {
         (hasFailed, promise, stopRequest) = (false, nil, nil)
@@ -73,7 +73,7 @@ struct TurnRules {
         if link.isPaused { world.violated("turn", "a connection is read from that is not to be read from") }
     }
 
-    /// The pace delays nothing by more than it says, behind the flush before.
+    /// The pace delays a flush by no more than its length, counted from the flush before.
     mutating func check(_ wake: Wake, at now: MonotonicTime, in world: World) {
         promise = nil
         guard let flush = wake.flush else { return }

@@ -1,7 +1,7 @@
-/// Bytes that leave in the order in which they came, in whatever pieces.
+/// Bytes that leave in the order in which they came, in pieces of any size.
 struct ByteQueue {
     private var bytes: [UInt8] = []
-    /// What has left already; it is taken away when it is most of it.
+    /// How many bytes at the front have left. They are removed when they are more than half.
     private var start = 0
 
     var count: Int { bytes.count - start }

@@ -1,41 +1,44 @@
-/// What is around an actor: the time, its connections and what everybody has seen.
+/// The surroundings of an actor: the time, its connections, and the log of everything that any client has seen.
 ///
-/// Actors know nothing else, so the same order systems, screens, fingers and providers live in a simulated ``World`` and
-/// in a ``Crowd`` at a daemon elsewhere.
+/// Actors use nothing else. The same actors therefore run in a simulated ``World`` and in a ``Crowd`` at a daemon in
+/// another process.
 protocol Environment: AnyObject {
     /// Milliseconds of the scenario's time, from its beginning.
     var now: Int64 { get }
-    /// Microseconds of a clock that latencies are measured by.
+    /// Microseconds of the clock that latencies are measured with.
     var instant: Int64 { get }
-    /// Unix milliseconds of the daemon's clock, by which kinds live.
+    /// Unix milliseconds of the daemon's clock, which drives the deadlines of activities.
     var daemonTime: Int64 { get }
     var climate: FaultProfile { get }
     var setting: Setting { get }
-    /// No fault happens any more, and nothing new is sent.
+    /// Whether faults and new inputs have ended, so that everything can converge.
     var isCalm: Bool { get }
     var ledger: ObservationLog { get }
-    /// Whether a key is of this run; others' at the same daemon are not its business.
+    /// Whether a key belongs to this run. Other runs may use the same daemon.
     func isOwn(_ key: String) -> Bool
-    /// The newest commit that can have been told; `Int64.max` where only the daemon knows.
+    /// The newest durable commit, which is the newest that a client may be told of. `Int64.max` where only the daemon knows
+    /// it.
     var durableSequence: Int64 { get }
 
-    /// All that became durable; `nil` where only the daemon knows.
+    /// Every record that became durable; `nil` where only the daemon knows them.
     var chronicle: HistoryChecker? { get }
 
     func scheduleLater(_ what: Int, for client: any SimulatedClient, after delay: Int64)
     func countInput()
     func violated(_ promise: String, _ what: String)
-    /// How long to wait for something that takes the daemon's own time, when a scenario says `span`.
+    /// The time to wait, in milliseconds of the scenario, for an effect that a scenario allows `span` milliseconds and that
+    /// takes the daemon's own time.
     func patience(_ span: Int64) -> Int64
 
     func connect(_ client: any SimulatedClient) -> Link
     func send(_ text: String, on link: Link)
     func halfClose(_ link: Link)
-    /// A client goes without a word.
+    /// The client resets the connection.
     func reset(_ link: Link)
-    /// A client takes what has arrived.
+    /// The client reads the bytes that have arrived.
     func read(_ link: Link)
-    /// Whether the daemon ended a connection on which it owed replies: it neither crashed nor was the link stuck.
+    /// Whether the daemon closed a connection on which it owed replies, although it did not crash and the client was not
+    /// cut as a stuck reader.
     func wasHungUp(_ link: Link) -> Bool
 }
 
@@ -43,12 +46,20 @@ extension Environment {
     var chronicle: HistoryChecker? { nil }
 }
 
-/// Who posts events, with what must be true of them in the end.
+/// A client that posts events and knows the facts that must hold about them in the end.
 protocol Poster: AnyObject {
-    /// Every id that was acknowledged, with its line.
-    var acknowledged: [(line: String, source: String, rev: Int64)] { get }
-    /// Every id that was ever sent: nothing else may have been recorded.
+    /// Every event that was acknowledged.
+    var acknowledged: [Acknowledgement] { get }
+    /// The ids (`source/eid`) of all events that were ever sent. The daemon may have recorded no others.
     var sentIDs: Set<String> { get }
-    /// Its `src`.
+    /// The `src` of its events.
     var source: String { get }
+}
+
+/// An event that the daemon has acknowledged.
+struct Acknowledgement {
+    /// The line that was posted.
+    var line: String
+    /// The rev in the reply.
+    var rev: Int64
 }

@@ -1,6 +1,7 @@
 internal import HeapModule
 
-/// What happens in a simulated world, in the order of its times; at one time, in the order in which it was scheduled.
+/// The events of a simulated world, in the order of their times; at one time, in the order in which they were
+/// scheduled.
 struct EventQueue {
     enum Event {
         /// Bytes of a client reach the daemon's machine.
@@ -9,15 +10,15 @@ struct EventQueue {
         case toClient(Link, [UInt8])
         /// The client's side is shut, and everything it sent before has arrived.
         case halfClosed(Link)
-        /// The connection is gone; the daemon hears of it.
+        /// The connection is gone, and the daemon notices it.
         case lostAtServer(Link)
-        /// The connection is gone; the client hears of it.
+        /// The connection is gone, and the client notices it.
         case lostAtClient(Link)
         /// A client that reads slowly reads on.
         case read(Link)
         /// A client makes its next move.
         case move(client: Int)
-        /// A client does what it had put off.
+        /// A client does an action that it has postponed.
         case later(client: Int, what: Int)
         case synced(generation: Int)
         case snapshotWritten(generation: Int)
@@ -31,7 +32,7 @@ struct EventQueue {
         case start
         case disk(isFull: Bool)
         case clockJump(Int64)
-        /// Everybody's connection breaks.
+        /// All connections break.
         case storm
         /// So many events of an open model are due.
         case arrival(count: Int)

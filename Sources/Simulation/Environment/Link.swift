@@ -10,18 +10,18 @@ final class Link {
     /// On the daemon's side; `nil` before it was accepted and when it is gone.
     var session: SessionID?
     var isOpenAtClient = true
-    /// What the socket did not take.
+    /// Bytes that the socket did not take.
     var unsent = ByteQueue()
-    /// What the socket took and the client has not read.
+    /// How many bytes the socket took and the client has not read.
     var buffered = 0
     let capacity: Int
-    /// What has reached the client's machine and was not read by the client.
+    /// Bytes that have reached the client's machine and were not read by the client.
     var received = ByteQueue()
     /// Bytes that the client takes each ``pause``; all there are when it is `nil`.
     var readingLimit: Int?
     var pause: Int64 = 0
     var isReadScheduled = false
-    /// What has reached the daemon's machine and was not read by the daemon.
+    /// Bytes that have reached the daemon's machine and were not read by the daemon.
     var arrived = ByteQueue()
     /// The client's end has arrived behind that.
     var hasEndArrived = false
@@ -31,9 +31,9 @@ final class Link {
     var blockedSince: Int64?
     /// When the socket last took something while blocked.
     var lastProgress: Int64 = 0
-    /// The daemon says nothing more: its side is shut when everything has left.
+    /// The daemon sends nothing more: its side is shut when everything has left.
     var isFinishing = false
-    /// So that what was sent first arrives first.
+    /// The newest arrivals, so that bytes arrive in the order in which they were sent.
     var lastArrivalAtServer: Int64 = 0
     var lastArrivalAtClient: Int64 = 0
 

@@ -1,11 +1,11 @@
 import Journal
 
-/// A disk that takes its time, fills up, and loses at a crash what was not synced.
+/// A disk that is slow, fills up, and loses unsynced writes at a crash.
 ///
-/// A batch that is being written when the power goes is there as a whole or not at
-/// all, as the journal's transaction promises; the SQLite journal's own tests prove that against a disk that tears.
+/// A batch that is being written at a crash is there as a whole or not at all, as the journal's transaction promises.
+/// The tests of the SQLite journal prove that against a disk that tears.
 final class SimulatedDisk {
-    /// What is on it while nobody has it open.
+    /// The contents while no daemon has it open.
     private var closed: InMemoryJournal.Contents
     private var journal: InMemoryJournal?
     /// The batch under way.
@@ -17,13 +17,13 @@ final class SimulatedDisk {
     /// The last snapshot had no room.
     private(set) var refusedSnapshot = false
 
-    /// What became of a batch.
+    /// The outcome of a batch.
     enum Outcome {
         case written, full, failed
     }
-    /// Is told that a batch does not follow what is there; only a daemon with a bug writes one.
+    /// Called when a batch does not follow the last record; only a daemon with a bug writes one.
     var refusedGap: (_ sequence: Int64, _ last: Int64) -> Void = { _, _ in }
-    /// Is told what has become durable.
+    /// Called with the records that have become durable.
     var written: (([JournalRecord]) -> Void)?
 
     init(epoch: UInt64) {
@@ -35,7 +35,7 @@ final class SimulatedDisk {
     /// The newest record that would survive a crash now.
     var durableSequence: Int64 { journal?.lastSequence ?? closed.lastSequence }
 
-    /// Opens what is there, as a daemon that starts does.
+    /// Opens the contents, as a daemon that starts does.
     func open() -> InMemoryJournal {
         let journal = InMemoryJournal(closed)
         self.journal = journal

@@ -40,7 +40,7 @@ enum SimulatedKinds {
          "cooldown":"3s","instances":["1"]}
         """
 
-    /// What a daemon that goes by another time, or forgets a mark, would have read.
+    /// Changes to the kind files for the seeded bugs that misread a kind.
     private static let misread: [SeededBug: (String, String)] = [
         .timerNotCancelled: (
             #"0.2,"on":{"brew":"brewing"}"#, #"0.2,"on":{"brew":"brewing"},"after":{"40s":"unattended"}"#
@@ -53,9 +53,9 @@ enum SimulatedKinds {
         .pressRepeated: (#""cooldown":"3s","#, #""cooldown":"3s","repeatable":true,"#),
     ]
 
-    /// - Returns: The kinds, or what is wrong with them.
+    /// The simulation's kinds that a setting uses, and the setting's own.
     ///
-    /// Only those that a setting with kinds of its own uses.
+    /// - Throws: ``KindFault`` with the first fault of a kind file.
     static func load(for setting: Setting, bug: SeededBug? = nil) throws(KindFault) -> [Kind] {
         var kinds: [Kind] = []
         for text in [order, ride, lamp, bell] {

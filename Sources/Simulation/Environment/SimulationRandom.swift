@@ -14,7 +14,7 @@ struct SimulationRandom {
         return word ^ (word >> 31)
     }
 
-    /// A number in `0..<bound`; 0 where there is none. Biased by less than anybody can notice.
+    /// A number in `0..<bound`; 0 for an empty range. The bias is negligible.
     mutating func below(_ bound: Int) -> Int { bound > 0 ? Int(next() % UInt64(bound)) : 0 }
 
     mutating func pick(_ range: ClosedRange<Int64>) -> Int64 {
@@ -26,6 +26,6 @@ struct SimulationRandom {
     /// Whether something that happens `permille` times of a thousand happens now.
     mutating func chance(_ permille: Int) -> Bool { below(1_000) < permille }
 
-    /// Another stream of numbers, so that one part of a run does not shift what another part draws.
+    /// A second stream of numbers, so that draws of one part of a run do not shift the draws of another part.
     mutating func fork() -> SimulationRandom { SimulationRandom(seed: next()) }
 }

@@ -1,6 +1,6 @@
 import TelltaleModel
 
-/// What one seed gave.
+/// The result of one seed.
 public struct SwarmResult: Sendable, Equatable {
     public var seed: UInt64
     public var violation: Violation?
@@ -22,7 +22,7 @@ public struct SwarmResult: Sendable, Equatable {
 
 /// Runs of the simulation.
 public enum Swarm {
-    /// - Parameter trace: Is told what each client reads and sends, with its time and the client's number.
+    /// - Parameter trace: Called with every piece that a client reads and sends, its time and the client's number.
     public static func run(
         _ climate: FaultProfile, bug: SeededBug? = nil,
         trace: ((_ time: Int64, _ client: Int, _ text: String) -> Void)? = nil

@@ -7,7 +7,7 @@ struct TurnClock {
     private let cost: Duration
     private var newest = MonotonicTime.distantPast
 
-    /// How far the daemon's clock may be ahead of the world's: a daemon that is busy for ever is another test.
+    /// How far the daemon's clock may be ahead of the world's. A daemon that is always busy is tested elsewhere.
     private static let lead = Milliseconds(5)
 
     init(cost: Duration = .zero) {

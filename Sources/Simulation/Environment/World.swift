@@ -10,9 +10,9 @@ final class World: Environment {
     let climate: FaultProfile
     let bug: SeededBug?
     private(set) var now: Int64 = 0
-    private var queue = EventQueue()
-    private var random: SimulationRandom
-    private var wires: SimulationRandom
+    var queue = EventQueue()
+    var random: SimulationRandom
+    var wires: SimulationRandom
     private(set) var daemon: SimulatedDaemon!
     private(set) var clients: [any SimulatedClient] = []
     let ledger = ObservationLog()
@@ -33,14 +33,14 @@ final class World: Environment {
     private(set) var isCalm = false
     private(set) var inputCount = 0
     private var crashesLeft = 0
-    private var tampering: BugInjector?
+    var tampering: BugInjector?
     private(set) var steps = 0
 
     /// Where every run's calendar begins.
     static let begin: Int64 = 1_763_719_200_000
 
     /// Is told every piece that a client reads and sends, for somebody who looks for a fault.
-    private let trace: Trace?
+    let trace: Trace?
     typealias Trace = (_ time: Int64, _ client: Int, _ text: String) -> Void
 
     init(_ climate: FaultProfile, setting: Setting = Setting(), bug: SeededBug?, trace: Trace?) throws(SimulatedKinds
@@ -67,20 +67,8 @@ final class World: Environment {
             violated("P1", "record \(sequence) is written after record \(last)")
         }
         daemon.disk.written = { [unowned self] in records.take($0) }
-        populate()
-    }
-
-    private func populate() {
-        func add(_ make: (Int, SimulationRandom) -> any SimulatedClient) {
-            clients.append(make(clients.count, random.fork()))
-        }
-        for number in 0..<climate.producers {
-            add { OrderSystem(world: self, index: $0, number: number, random: $1) }
-        }
-        for number in 0..<climate.screens { add { Screen(world: self, index: $0, number: number, random: $1) } }
-        for number in 0..<climate.providers { add { LampProvider(world: self, index: $0, number: number, random: $1) } }
-        for number in 0..<climate.fingers { add { TapClient(world: self, index: $0, number: number, random: $1) } }
-        for _ in 0..<climate.wanderers { add { ChurnClient(world: self, index: $0, random: $1) } }
+        clients = Population.clients(
+            in: self, providers: climate.providers, churnClients: climate.wanderers, random: &random)
     }
 
     /// Puts the scenario's script and trace into it.
@@ -193,7 +181,7 @@ final class World: Environment {
         if isFull {
             records.outages.begin(.fullDisk, at: hubClock)
         } else {
-            // What was refused is tried again after a second.
+            // A refused batch is tried again after a second.
             records.outages.end(.fullDisk, at: hubClock + 1_010 + 2 * Int64(climate.slowestSync))
         }
     }
@@ -303,151 +291,4 @@ final class World: Environment {
     func violated(_ promise: String, _ what: String) {
         ledger.violations.append(Violation(promise: promise, what: what, time: now))
     }
-
-    // MARK: Network
-
-    /// A client connects.
-    func connect(_ client: any SimulatedClient) -> Link {
-        let link = Link(
-            client: client.index, capacity: [2_000, 16_000, 200_000][random.below(3)],
-            generation: daemon.generation)
-        // It takes a moment until the daemon hears of it; nothing is lost by accepting at once.
-        daemon.accept(link)
-        daemon.turn()
-        return link
-    }
-
-    /// A client sends.
-    func send(_ text: String, on link: Link) {
-        guard link.isOpenAtClient else { return }
-        trace?(now, link.client, "> " + text)
-        inPieces(Array(text.utf8)) { piece in
-            link.lastArrivalAtServer = max(link.lastArrivalAtServer, now + wireDelay())
-            queue.schedule(.toServer(link, piece), at: link.lastArrivalAtServer)
-        }
-    }
-
-    /// Cuts what is sent, as a network does.
-    private func inPieces(_ bytes: [UInt8], _ body: ([UInt8]) -> Void) {
-        var start = 0
-        while start < bytes.count {
-            let isSliced = !isCalm && wires.chance(climate.slices)
-            let count = isSliced ? 1 + wires.below(bytes.count - start) : bytes.count - start
-            body(count == bytes.count ? bytes : Array(bytes[start..<start + count]))
-            start += count
-        }
-    }
-
-    func halfClose(_ link: Link) {
-        link.lastArrivalAtServer = max(link.lastArrivalAtServer, now + wireDelay())
-        queue.schedule(.halfClosed(link), at: link.lastArrivalAtServer)
-    }
-
-    /// A client goes without a word.
-    func reset(_ link: Link) {
-        link.isOpenAtClient = false
-        link.lastArrivalAtServer = max(link.lastArrivalAtServer, now + wireDelay())
-        queue.schedule(.lostAtServer(link), at: link.lastArrivalAtServer)
-    }
-
-    /// The daemon sends.
-    ///
-    /// - Returns: Whether the socket took all of it.
-    func send(_ bytes: [UInt8], to link: Link) -> Bool {
-        var bytes = bytes
-        tampering?.change(&bytes, toPerson: (clients[link.client] as? Screen)?.account != nil)
-        EmissionCheck.check(bytes, limit: daemon.configuration.limits.bytesPerFlush + (1 << 16), world: self)
-        link.unsent.append(bytes)
-        push(link)
-        return link.unsent.isEmpty
-    }
-
-    /// Nothing more comes from the daemon.
-    func finish(_ link: Link) {
-        link.isFinishing = true
-        if link.unsent.isEmpty { hangUp(link) }
-    }
-
-    private func hangUp(_ link: Link) {
-        link.lastArrivalAtClient = max(link.lastArrivalAtClient, now + wireDelay())
-        queue.schedule(.lostAtClient(link), at: link.lastArrivalAtClient)
-        queue.schedule(.lostAtServer(link), at: link.lastArrivalAtClient)
-    }
-
-    /// What the socket takes goes on its way.
-    private func push(_ link: Link) {
-        let count = min(link.capacity - link.buffered, link.unsent.count)
-        guard count > 0 else { return }
-        let bytes = link.unsent.take(count)
-        link.buffered += count
-        link.lastProgress = now
-        inPieces(bytes) { piece in
-            link.lastArrivalAtClient = max(link.lastArrivalAtClient, now + wireDelay())
-            queue.schedule(.toClient(link, piece), at: link.lastArrivalAtClient)
-        }
-    }
-
-    private func arrived(_ bytes: [UInt8], at link: Link) {
-        guard link.isOpenAtClient else { return }
-        link.received.append(bytes)
-        read(link)
-    }
-
-    func read(_ link: Link) {
-        guard link.isOpenAtClient, !link.received.isEmpty, !link.isReadScheduled else { return }
-        let count = min(link.readingLimit ?? .max, link.received.count)
-        let bytes = link.received.take(count)
-        link.buffered -= count
-        ledger.heard(bytes, client: link.client, at: now)
-        trace?(now, link.client, "< " + String(decoding: bytes, as: UTF8.self))
-        clients[link.client].received(bytes, on: link)
-        let wasBlocked = !link.unsent.isEmpty
-        push(link)
-        if wasBlocked, link.unsent.isEmpty {
-            if link.isFinishing { hangUp(link) } else { daemon.becameWritable(link) }
-        }
-        if link.readingLimit != nil, !link.received.isEmpty {
-            link.isReadScheduled = true
-            schedule(.read(link), after: link.pause)
-        }
-    }
-
-    func wasHungUp(_ link: Link) -> Bool {
-        daemon.isUp && link.session == nil && !link.isFinishing && link.wasAcceptedIn == daemon.generation
-            && !link.wasCut
-    }
-
-    private func lostAtClient(_ link: Link) {
-        guard link.isOpenAtClient else { return }
-        // What came before the end is read before it.
-        if !link.received.isEmpty {
-            link.readingLimit = nil
-            link.isReadScheduled = false
-            read(link)
-        }
-        link.isOpenAtClient = false
-        clients[link.client].lost(link)
-    }
-
-    func tampered(_ bytes: [UInt8]) -> [UInt8] {
-        tampering?.changeRequests(bytes, durable: daemon.disk.durableSequence) ?? bytes
-    }
-}
-
-/// Somebody at the other end of a connection.
-protocol SimulatedClient: AnyObject {
-    var index: Int { get }
-    var link: Link? { get }
-    /// It waits for something that the daemon owes it.
-    var isWaiting: Bool { get }
-    var untilNextMove: Int64 { get }
-    /// Does something, as it comes to mind.
-    func move()
-    func doLater(_ what: Int)
-    /// Goes without a word, as at a reconnect storm, and comes back at its next move.
-    func vanish()
-    func received(_ bytes: [UInt8], on link: Link)
-    func lost(_ link: Link)
-    /// Whatever it did wrong it leaves off, and it comes back if it is away.
-    func calmDown()
 }

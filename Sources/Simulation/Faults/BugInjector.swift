@@ -1,4 +1,4 @@
-/// Changes lines on their way, as a daemon with a bug would have written or read them.
+/// Changes lines on their way, so that they look as if a daemon with a bug had written or read them.
 struct BugInjector {
     private let bug: SeededBug
     private var random: SimulationRandom
@@ -17,7 +17,9 @@ struct BugInjector {
         .verdictWrong, .oldAnswerAccepted, .alertConflated, .alertRepeated, .cursorIsRev, .rowsQueued, .farewellUntold,
     ]
 
-    /// Of what the daemon says to a client, which acts for a person or does not.
+    /// Changes bytes that the daemon sends to a client.
+    ///
+    /// - Parameter toPerson: Whether the client has an account.
     mutating func change(_ bytes: inout [UInt8], toPerson: Bool) {
         guard Self.outgoing.contains(bug) else { return }
         var lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
@@ -86,7 +88,7 @@ struct BugInjector {
         }
     }
 
-    /// Of what the daemon hears.
+    /// Changes bytes that the daemon receives.
     mutating func changeRequests(_ bytes: [UInt8], durable: Int64) -> [UInt8] {
         switch bug {
         case .byteLost:

@@ -1,4 +1,4 @@
-/// Every number of a climate by its name: what scenario files set, what a shrink turns down, what a report prints.
+/// Every number of a fault profile by its name, for scenario files, shrinking and reports.
 extension FaultProfile {
     struct Knob: Sendable {
         let name: String
@@ -58,7 +58,7 @@ extension FaultProfile {
         Knob("requestsInFlight", .faults, 1...1_000_000, \.requestsInFlight),
     ]
 
-    /// As a scenario file says it.
+    /// The profile as a scenario file.
     public func scenarioText(title: String) -> String {
         func members(_ group: Knob.Group) -> String {
             Self.knobs.filter { $0.group == group }.map { "\"\($0.name)\": \($0.get(self))" }.joined(separator: ", ")
@@ -73,10 +73,10 @@ extension FaultProfile {
 }
 
 extension Swarm {
-    /// Turns down whatever the failure does not need: first the faults, then the crowd, then the number of inputs.
+    /// Turns down every number that the failure does not need: first the faults, then the crowd, then the inputs.
     ///
-    /// - Parameter progress: Is told each climate that still fails.
-    /// - Returns: The smallest climate found that breaks the same promise, `nil` when `climate` breaks none.
+    /// - Parameter progress: Called with each profile that still fails.
+    /// - Returns: The smallest profile found that breaks the same promise, `nil` when `climate` breaks none.
     public static func shrink(
         _ climate: FaultProfile, bug: SeededBug? = nil, progress: (FaultProfile, Violation) -> Void = { _, _ in }
     ) -> (FaultProfile, Violation)? {

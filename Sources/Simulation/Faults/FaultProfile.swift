@@ -1,6 +1,6 @@
-/// Which faults a run has, and how harsh they are. Every number is a share of a thousand where nothing else is said.
+/// The faults of a run, and how frequent they are. A number without a unit is a share of a thousand.
 ///
-/// A seed picks one; a run that failed is made smaller by setting them to 0 one by one.
+/// A seed picks a profile. The profile of a failed run is shrunk by setting its numbers to 0 one by one.
 public struct FaultProfile: Sendable, Equatable {
     public var seed: UInt64
     public var producers = 4
@@ -41,21 +41,21 @@ public struct FaultProfile: Sendable, Equatable {
     public var lies = 150
     /// How long a dismissed order can be asked for, in seconds.
     public var retention = 300
-    /// Events that happen and are never told.
+    /// Events that happen and are never posted.
     public var drops = 0
     /// Events leave within so many places of their own; 0 or 1: in order.
     public var reorderWindow = 0
-    /// Times at which everybody's connection breaks at once.
+    /// How many times all connections break at once.
     public var storms = 0
-    /// Actions that a provider says it could not do.
+    /// Actions that the provider reports as failed.
     public var providerFailures = 0
     /// A provider's longest time for an action, in milliseconds, where it takes its time; 0: 1,500.
     public var slowestProvider = 0
     /// Taps that come twice.
     public var doubleTaps = 100
-    /// Taps on what is out of date; 0: some.
+    /// Taps on rows that are out of date; 0: some.
     public var staleTaps = 0
-    /// Who follows this and that on one connection, and gives it up again.
+    /// How many clients open and give up several subscriptions on one connection.
     public var wanderers = 0
     /// Events that bring an alert of their own.
     public var ownAlerts = 0
@@ -64,7 +64,7 @@ public struct FaultProfile: Sendable, Equatable {
 
     /// Orderly stops of the daemon.
     public var stops = 0
-    /// Syncs that fail, whatever the disk has then.
+    /// Syncs that fail, with any part of the batch on the disk.
     public var failedSyncs = 0
     /// The pause after a flush, in milliseconds.
     public var pace = 1

@@ -1,6 +1,6 @@
-/// When the daemon could decide nothing: it was down, the disk was full, or the wall clock jumped over it.
+/// The spans in which the daemon could decide nothing: it was down, the disk was full, or the wall clock jumped.
 ///
-/// All of it on the hub's clock, which is the wall's but for going back, in milliseconds.
+/// They are on the hub's clock, in milliseconds. It follows the wall clock, and does not go back.
 struct Outages {
     private var closed: [(from: Int64, to: Int64)] = []
     private var open: [Cause: Int64] = [:]
@@ -23,9 +23,10 @@ struct Outages {
         if to > from { closed.append((from, to)) }
     }
 
-    /// The moment by which what was due at `due` must have been decided, but for the time that takes.
+    /// The moment by which work that was due at `due` must have been decided, not counting the time of the decision.
     ///
-    /// - Parameter reach: Milliseconds from a decision's due until it is durable: what begins before that may undo it.
+    /// - Parameter reach: Milliseconds from the due time of a decision until it is durable. An outage that begins
+    ///   within them may undo it.
     func excused(_ due: Int64, reach: Int64) -> Int64 {
         if !open.isEmpty, let from = open.values.min(), from <= due + reach { return .max - reach }
         var time = due

@@ -1,7 +1,7 @@
-/// A fault that the simulation puts into the daemon's surroundings on purpose, to see that the checkers find it.
+/// A bug that the simulation plants, to see that the checkers find it.
 ///
-/// Each stands for a mistake that a daemon could make. They live in the simulation's shell and on its wires, so nothing
-/// of them is in the daemon.
+/// Each stands for a mistake that a daemon could make. It is made in the simulated environment and on its wires, so the
+/// daemon's own code is unchanged.
 public enum SeededBug: String, CaseIterable, Sendable {
     // The shell.
     case replyBeforeSync, fullDiskAcknowledged, recordsLost, restartForgotten, halfCloseHangsUp, neverWritable
@@ -10,14 +10,14 @@ public enum SeededBug: String, CaseIterable, Sendable {
     // The turn, performed wrongly.
     case failedSyncAcknowledged, drainNeverEnds, resumeForgotten, pauseIgnored, partLost, paceForgotten
     case neighbourWritten, decidesAfterFailure, stopSkipsSnapshot
-    // What is decided.
+    // Bugs of decisions.
     case timerNotCancelled, staleForgotten, lingerForgotten, milestoneUnmarked, timeoutForgotten, cooldownForgotten
     case pressRepeated
-    // What is told.
+    // Bugs of output.
     case deletionDropped, rowDropped, rowRepeated, milestoneDropped, replyDropped, repliesSwapped, liveDropped
     case bodyChanged, revTooHigh, cursorAhead, cursorBehind, duplicateAppliedAgain, snapshotRowDropped, verdictWrong
     case alertConflated, alertRepeated, cursorIsRev, rowsQueued, farewellUntold
-    // What is heard.
+    // Bugs of input.
     case eventIDForgotten, resumeFromNewest, oldAnswerAccepted, byteLost, accountForgotten
 
     public var summary: String {

@@ -98,7 +98,7 @@ public enum CSV {
     }
 }
 
-/// What is wrong with a trace file, and where.
+/// A fault of a trace file, with its line.
 public struct TraceError: Error, Hashable, Sendable, CustomStringConvertible {
     /// From 1.
     public var line: Int

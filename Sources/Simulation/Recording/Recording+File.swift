@@ -1,6 +1,6 @@
 import TelltaleModel
 
-/// What is wrong with a recording's file.
+/// A fault of a recording's file.
 public struct RecordingFault: Error, CustomStringConvertible {
     public var line: Int
     public var what: String

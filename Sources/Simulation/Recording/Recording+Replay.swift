@@ -2,9 +2,10 @@ import TelltaleModel
 public import TelltaleWire
 
 extension Recording {
-    /// The events of the entries, at a beginning of its own; `nil` for what is no event.
+    /// The events of the entries, at another beginning; `nil` for an entry that is no event.
     ///
-    /// `HISTORY` does not tell for whom an activity is. Who dismissed one that is gone since then was among them.
+    /// `HISTORY` does not return the accounts of an activity. An account that dismissed a removed activity was among
+    /// them.
     ///
     /// - Parameter beginning: Unix milliseconds of the daemon's clock, a whole second.
     public func commands(beginning: Int64) -> [EventCommand?] {
@@ -26,8 +27,9 @@ extension Recording {
         return command
     }
 
-    /// For whom activities were, as far as dismissals show it. Who could dismiss one was among its people; where somebody
-    /// could not, it was not everybody's; where the last of them made it go, there was nobody else.
+    /// The accounts of activities, as far as dismissals show them. An account that dismissed an activity was among its
+    /// accounts. An activity that some account could not dismiss was addressed to others. When the last dismissal
+    /// removed an activity, no other account was left.
     private var audiences: [String: [String]] {
         struct People {
             var members: [String] = []
@@ -56,13 +58,13 @@ extension Recording {
         }
     }
 
-    /// What differs in another recording of the same: verdicts and states key by key, and the views at the end.
+    /// The differences from another recording of the same events: verdicts and states key by key, and the final views.
     public func differences(from other: Recording) -> [String] {
         var differences: [String] = []
         func byKey(_ recording: Recording) -> [String: [String]] {
             var told: [String: [String]] = [:]
             for entry in recording.entries {
-                // Who acts is the surroundings' business; what came of it is compared.
+                // Which connection acts is a fact of the environment; the outcome of its action is compared.
                 if case .served = entry.deed { continue }
                 told[entry.key.text, default: []].append("\(entry.deed.name) \(entry.verdict), \(entry.state)")
             }

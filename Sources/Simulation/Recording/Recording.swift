@@ -2,10 +2,10 @@ internal import Hub
 public import TelltaleModel
 public import TelltaleWire
 
-/// What a daemon was told, as a trace of offsets, with what came of it.
+/// The inputs of a daemon as a trace of offsets, with their outcomes.
 ///
-/// `HISTORY` tells it, so it holds what was decided on: refusals and duplicates changed nothing and are not in it. What
-/// the hub did by itself (deadlines, raised events) a replay's hub does again.
+/// It is made from `HISTORY`, so it holds the inputs that were decided. Refusals and duplicates changed nothing and are
+/// not in it. Deadlines and raised events come from the hub itself, and the hub of a replay makes them again.
 public struct Recording: Sendable {
     public struct Entry: Sendable, Equatable {
         /// Milliseconds on the kinds' clock, from the recording's beginning.
@@ -18,35 +18,35 @@ public struct Recording: Sendable {
     }
 
     public enum Deed: Sendable, Equatable {
-        /// - happened: An offset, where the sender said when.
+        /// - happened: An offset, where the sender gave a time.
         case event(type: String, source: String?, eid: String?, version: Int64?, happened: Int64?, tail: JSONObject)
-        /// - sender: `account:NAME`, or what else the daemon knows who taps by.
+        /// - sender: `account:NAME`, or the daemon's other name of the client that taps.
         case set(Bool, sender: String, eid: String?)
         case press(sender: String, eid: String?)
         case report(Bool?)
         case done(Bool?)
         case failed(String?)
         case dismissed(account: String)
-        /// Somebody acts for the control from now on, or somebody else; or nobody any more.
+        /// A connection starts to act for the control, another one takes over, or none acts any more.
         case served(Bool)
     }
 
     /// In the order in which the daemon decided on them.
     public var entries: [Entry] = []
-    /// The rows of the full view at the end, by key, without what another run cannot have.
+    /// The rows of the full view at the end, by key, without the members that differ from run to run.
     public var views: [String: JSONObject] = [:]
     /// When the views were taken, as an offset.
     public var end: Int64 = 0
-    /// Deadlines that fired meanwhile: a replay at another pace than its kinds' clock may see others.
+    /// Deadlines that fired during the recording. A replay at another pace than its kinds' clock may fire different ones.
     public var deadlineCount = 0
-    /// What `HISTORY` tells and a recording does not keep, by type.
+    /// The records of `HISTORY` that a recording does not keep, by type.
     public var skipped: [String: Int] = [:]
 
     public init() {}
 
-    /// Kinds that somebody spoke of.
+    /// The kinds of all entries.
     public var kinds: [String] { Set(entries.map { String($0.key.kind) }).sorted() }
-    /// Whether what came of it depends on when things were said: deadlines fired, or controls were used, which settle.
+    /// Whether the outcome depends on the times of the inputs: deadlines fired, or controls were used, which settle.
     public var isTimed: Bool {
         deadlineCount > 0
             || entries.contains { entry in
@@ -126,7 +126,7 @@ extension Recording {
             return nil
         case _:
             let source = tail["src"]?.string
-            // A button raised it, and will again; `telltaled` is what earlier releases called it.
+            // A button raised the event, and will raise it again. `telltaled` is its source in earlier releases.
             if source == Hub.buttonSource || source == "telltaled" { return nil }
             var rest = tail
             for name in ["seq", "state", "src", "eid", "ver"] { rest[name] = nil }
@@ -149,7 +149,7 @@ extension Recording {
     private static func comparable(end: JSON) -> JSON {
         guard var end = end.object else { return end }
         end["op"] = nil
-        // HISTORY tells what a provider said, and not its code.
+        // HISTORY returns the message of a provider, and not its code.
         end["code"] = nil
         return .object(end)
     }

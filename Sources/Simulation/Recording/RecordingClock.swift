@@ -1,6 +1,6 @@
 internal import TelltaleModel
 
-/// Dates in what a daemon is told, as offsets from a recording's beginning and back.
+/// Converts dates in inputs into offsets from the beginning of a recording, and back.
 ///
 /// A date is a number that is close to the beginning, in Unix seconds or milliseconds. In a recording it is an object of
 /// one member, `{"@": MS}` for seconds and `{"@ms": MS}` for milliseconds.
@@ -8,7 +8,7 @@ struct RecordingClock {
     /// Unix milliseconds, a whole second.
     let beginning: Int64
 
-    /// What is further away is no date of this recording, but a number, or a date that only says *long ago*.
+    /// A number that is further away is no date of this recording: it is a plain number, or a date in the distant past.
     private static let reach: Int64 = 30 * 86_400_000
 
     func offsets(in object: JSONObject) -> JSONObject {

@@ -1,11 +1,11 @@
 internal import TelltaleModel
 internal import TelltaleWire
 
-/// A replay through a bad network, by a careless order system: the same events, and the same ends in the end.
+/// A replay over a bad network by a careless order system: the same events, and the same final states.
 ///
-/// Cases are mixed at random, each one's own order kept; several connections post at once; some events are posted again
-/// after their answers, on another connection; and connections are cut with answers unread, whereupon what they had not
-/// heard of is posted again. All by one seed.
+/// Cases are interleaved at random, and each keeps its own order. Several connections post at once. Some events are
+/// posted again after their replies, on another connection. Some connections are cut with replies unread; their
+/// unanswered events are posted again. A seed decides all of it.
 public struct ReplayFaults: Hashable, Sendable {
     public var seed: UInt64
     public var connectionCount = 4

@@ -1,10 +1,10 @@
 public import TelltaleModel
 
 extension Trace.Case {
-    /// The state that the data itself says this case ended in, as the kinds that ship name it (Programs/README.md).
+    /// The final state of this case according to the data, in the names of the shipped kinds (Programs/README.md).
     ///
-    /// An order's source tells a final status; where that is no event of the source, the last event it stands for. A
-    /// flight's source tells none: its last event is what became of it.
+    /// An order's source gives a final status. Where no event of the source has that name, it is the state of the last
+    /// event. A flight's source gives no status, so its last event decides.
     public var expectedState: String? {
         if let finalStatus { return Self.statesOfStatuses[finalStatus] ?? finalStatus }
         return rows.last.map { Self.statesOfEvents[$0.event] ?? $0.event }
@@ -24,7 +24,7 @@ public struct OutcomeCheck: Hashable, Sendable {
         public var key: Key
         public var expected: String
         public var found: String
-        /// Who says so.
+        /// The place that shows the state.
         public var place: String
 
         public var description: String { "\(key): the data says \(expected), \(place) says \(found)" }
@@ -40,8 +40,8 @@ public struct OutcomeCheck: Hashable, Sendable {
     public var isClean: Bool { disagreements.isEmpty }
 
     /// - Parameters:
-    ///   - expected: By the data.
-    ///   - found: Each place that shows the case, and what it shows; `nil` for nothing.
+    ///   - expected: The state that the data gives.
+    ///   - found: Each place that shows the case, and the state that it shows; `nil` for none.
     public mutating func compare(_ key: Key, expected: String, found: [(place: String, state: String?)]) {
         counts[expected, default: 0] += 1
         let wrong = found.filter { $0.state != expected }

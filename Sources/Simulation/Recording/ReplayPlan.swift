@@ -3,9 +3,9 @@ public import TelltaleWire
 
 /// A trace as an order system would post it: every event, in order, with the time at which it is due.
 ///
-/// Cases run beside each other, by their own times. A row without a time, or with one before its predecessor's, is due
-/// with its predecessor: the source's clock may run backwards, an order system does not. After the last row of a case
-/// comes its `other.final_status` where that is an end that the source has no event for (Programs/README.md).
+/// Cases run side by side, by their own times. A row without a time, or with one before its predecessor's, is due with
+/// its predecessor: the clock of a source may run backwards, and an order system posts in order. The
+/// `other.final_status` of a case follows its last row where the source has no event for that end (Programs/README.md).
 public struct ReplayPlan: Sendable {
     public struct Post: Sendable {
         public var command: EventCommand
@@ -15,15 +15,15 @@ public struct ReplayPlan: Sendable {
 
     public struct Case: Sendable {
         public var key: Key
-        /// What the data says became of it (``Trace/Case/expectedState``).
+        /// The final state according to the data (``Trace/Case/expectedState``).
         public var expectedState: String
     }
 
-    /// By `due`; those that are due at once in the file's order.
+    /// Sorted by `due`; posts that are due at once keep the order of the file.
     public let posts: [Post]
     /// In the order of their first rows.
     public let cases: [Case]
-    /// The first event's time, where any has one: what the trace's calendar shows.
+    /// The time of the first event that has one.
     public let start: Timestamp
 
     /// Final states that a trace has no event for.
@@ -44,7 +44,7 @@ public struct ReplayPlan: Sendable {
                 if let time = row.time { due = max(due, time - start) }
                 line = row.line
                 var content = row.other
-                // What only the end knows, no order system says before.
+                // An order system does not know the final status before the end.
                 content["final_status"] = nil
                 posts.append((Self.post(key, row.event, row: index + 1, content: content, due: due), line, index))
             }
@@ -67,7 +67,7 @@ public struct ReplayPlan: Sendable {
     /// The same cases, posted in another way.
     func with(_ posts: [Post]) -> ReplayPlan { ReplayPlan(posts: posts, cases: cases, start: start) }
 
-    /// `src=sim eid=CASE-ROW ver=ROW`, and no `at`: the daemon hears it when it is told.
+    /// `src=sim eid=CASE-ROW ver=ROW`, and no `at`: the time of the event is the time of its arrival.
     private static func post(
         _ key: Key, _ event: String, row: Int, content: JSONObject, due: Milliseconds
     ) -> Post {

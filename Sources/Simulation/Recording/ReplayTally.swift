@@ -1,6 +1,6 @@
 public import TelltaleModel
 
-/// What became of the events of a replay.
+/// The outcomes of the events of a replay.
 public struct ReplayTally: Hashable, Sendable {
     public private(set) var answered = 0
     /// Posts that were made again although they had been answered.
@@ -33,7 +33,7 @@ public struct ReplayTally: Hashable, Sendable {
         if firstFailure == nil { firstFailure = "\(key) \(event): \(code): \(message)" }
     }
 
-    /// In the order of line-protocol.md §4, then others by name.
+    /// The verdicts in the order of line-protocol.md §4, then others by name.
     public var counts: [(name: String, count: Int)] {
         let known = Verdict.allCases.map(\.rawValue)
         let others = verdicts.keys.filter { !known.contains($0) }.sorted()
@@ -41,7 +41,7 @@ public struct ReplayTally: Hashable, Sendable {
     }
 }
 
-/// What a replay says when it is over.
+/// The report of a replay when it has ended.
 public struct ReplaySummary: Sendable {
     public var plan: ReplayPlan
     public var tally: ReplayTally

@@ -1,12 +1,12 @@
 public import TelltaleModel
 
-/// What happened to real cases: a CSV file of `case_id,event,timestamp,other`.
+/// Real cases from a CSV file of `case_id,event,timestamp,other`.
 public struct Trace: Sendable {
     public struct Case: Sendable {
         public var id: String
         /// In the file's order, which is the source's own.
         public var rows: [Row]
-        /// What the source itself says became of it: `other.final_status` of the last row.
+        /// The final status that the source itself gives: `other.final_status` of the last row.
         public var finalStatus: String?
     }
 

@@ -67,7 +67,7 @@ private struct DigitReader {
         return number
     }
 
-    /// Digits behind the point, in whole milliseconds; what is finer is cut off.
+    /// The digits behind the point in milliseconds. Finer digits are dropped.
     mutating func fraction() -> Int64? {
         var milliseconds: Int64 = 0
         var scale: Int64 = 100

@@ -1,4 +1,18 @@
-/// What a lamp must do, on half a page: the kind `lamp` of ``SimulatedKinds``.
+/// The order that holds for the records of every control: a restart is recorded before anything else, and a due deadline
+/// fires before any input.
+private struct ControlRecordOrder {
+    /// The daemon has restarted, and the record of it is missing.
+    var owesRestart = false
+
+    mutating func fault(of record: HistoryRecord, due: Int64?) -> String? {
+        if owesRestart, record.type != "restarted" { return "\(record.type) came before the restart" }
+        owesRestart = false
+        guard let due, !record.isOfTheHub, due <= record.heard else { return nil }
+        return "\(record.type) came \(record.heard - due) ms after a deadline that had not fired"
+    }
+}
+
+/// The reference model of a lamp: the kind `lamp` of ``SimulatedKinds``.
 struct ReferenceToggle: CustomStringConvertible {
     private var value: Bool?
     private var flight: (operation: String, wanted: Bool, begun: Int64, due: Int64)?
@@ -6,8 +20,7 @@ struct ReferenceToggle: CustomStringConvertible {
     private var held: Bool?
     private var settles: Int64?
     private var isServed = false
-    /// The daemon was started again, and has not said so.
-    private(set) var owesRestart = false
+    private var order = ControlRecordOrder()
 
     private static let timeout: Int64 = 10_000
     private static let settling: Int64 = 1_000
@@ -17,18 +30,15 @@ struct ReferenceToggle: CustomStringConvertible {
         return "\(flight != nil ? "pending" : "settled") \(value.map { $0 ? "on" : "off" } ?? "unknown")"
     }
 
-    /// What is in flight must be settled, and who served is gone; a report that is held goes on waiting.
-    mutating func restart() { owesRestart = isServed || flight != nil }
+    /// The pending operation must be settled and the provider is gone. A held report goes on waiting.
+    mutating func restart() { order.owesRestart = isServed || flight != nil }
+    var owesRestart: Bool { order.owesRestart }
 
     var nextDue: Int64? { flight?.due ?? (held == nil ? nil : settles) }
 
+    /// - Returns: The fault of the record, if it has one.
     mutating func take(_ record: HistoryRecord) -> String? {
-        if owesRestart, record.type != "restarted" { return "\(record.type) came before the restart" }
-        owesRestart = false
-        if let due = nextDue, !record.isOfTheHub, due <= record.heard {
-            return "\(record.type) came \(record.heard - due) ms after a deadline that had not fired"
-        }
-        if let fault = apply(record) { return fault }
+        if let fault = order.fault(of: record, due: nextDue) ?? apply(record) { return fault }
         return record.state == description ? nil : "\(record.type) led to \(record.state), not to \(description)"
     }
 
@@ -46,7 +56,7 @@ struct ReferenceToggle: CustomStringConvertible {
             tap(wanted, record)
         case "reported":
             guard let value = record.value else { return "nothing is reported" }
-            // Whoever reports a control that is not there yet acts for it.
+            // A connection that reports a control before it exists acts for it.
             if self.value == nil, flight == nil { isServed = true }
             switch record.verdict {
             case "applied", "noop":
@@ -94,7 +104,7 @@ struct ReferenceToggle: CustomStringConvertible {
         settles = nil
     }
 
-    /// A flight ends, and what waited behind it begins.
+    /// The pending operation ends, and the queued one begins.
     private mutating func land(reverting: Bool, at time: Int64) {
         if reverting, held != nil { confirmHeld() }
         flight = nil
@@ -109,30 +119,27 @@ struct ReferenceToggle: CustomStringConvertible {
     }
 }
 
-/// What a bell must do: the kind `bell` of ``SimulatedKinds``.
+/// The reference model of a bell: the kind `bell` of ``SimulatedKinds``.
 struct ReferenceButton: CustomStringConvertible {
     private var flight: (operation: String, due: Int64)?
     private var coolingUntil: Int64?
     private var isServed = false
-    /// The daemon was started again, and has not said so.
-    private(set) var owesRestart = false
+    private var order = ControlRecordOrder()
 
     private static let timeout: Int64 = 5_000
     private static let cooldown: Int64 = 3_000
 
     var description: String { flight == nil ? "idle" : "performing" }
-    /// What is in flight must be settled, and who served is gone; a report that is held goes on waiting.
-    mutating func restart() { owesRestart = isServed || flight != nil }
+
+    /// The pending operation must be settled and the provider is gone.
+    mutating func restart() { order.owesRestart = isServed || flight != nil }
+    var owesRestart: Bool { order.owesRestart }
 
     var nextDue: Int64? { flight?.due }
 
+    /// - Returns: The fault of the record, if it has one.
     mutating func take(_ record: HistoryRecord) -> String? {
-        if owesRestart, record.type != "restarted" { return "\(record.type) came before the restart" }
-        owesRestart = false
-        if let due = nextDue, !record.isOfTheHub, due <= record.heard {
-            return "\(record.type) came \(record.heard - due) ms after a deadline that had not fired"
-        }
-        if let fault = apply(record) { return fault }
+        if let fault = order.fault(of: record, due: nextDue) ?? apply(record) { return fault }
         return record.state == description ? nil : "\(record.type) led to \(record.state), not to \(description)"
     }
 

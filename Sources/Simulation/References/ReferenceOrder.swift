@@ -1,9 +1,9 @@
 import TelltaleModel
 import TelltaleWire
 
-/// What an order or a ride must do, on a page: the reference that histories are held against.
+/// The reference model of an order or a ride, which histories are checked against.
 ///
-/// It goes by ``ReferenceRules``, which know the machines of the simulation's kinds and of those that ship as tables.
+/// It follows ``ReferenceRules``: the machines of the simulation's kinds and of the shipped ones as tables.
 struct ReferenceOrder {
     let rules: ReferenceRules
     /// Milliseconds for which a dismissed one is kept; `nil` where the kinds' clock is not the one that retention goes by.
@@ -29,11 +29,11 @@ struct ReferenceOrder {
     var isThere: Bool { lifecycle != "" }
     var isDismissed: Bool { lifecycle == "dismissed" }
     var description: String { "\(lifecycle) \(state)" }
-    /// As a full row must tell them.
+    /// The members that a full row must have.
     var staleAt: Int64? { lifecycle == "active" ? staleDue : nil }
     var removeAt: Int64? { lifecycle == "ended" ? removalDue : nil }
 
-    /// - Returns: What is wrong with it.
+    /// - Returns: The fault of the record, if it has one.
     mutating func take(_ record: HistoryRecord) -> String? {
         if record.heard < heard { return "time goes back" }
         heard = record.heard
@@ -69,7 +69,7 @@ struct ReferenceOrder {
         if due > record.heard { return "a deadline fired \(due - record.heard) ms too early" }
         if machineDue == due {
             enter(rules.timers[state]?.to ?? "", at: due, rev: record.rev)
-            // A timer is no news: what is fresh stays as fresh as it was.
+            // A timer is no update, so the date at which the order goes stale stays.
         } else if staleDue == due {
             lifecycle = "stale"
             staleDue = nil

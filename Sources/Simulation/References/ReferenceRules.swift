@@ -12,7 +12,7 @@ struct ReferenceRules {
     var beginnings: [String: String] = [:]
     var timers: [String: (after: Int64, to: String)] = [:]
     var milestones: Set<String>
-    /// States that alert whoever enters them.
+    /// States whose entry raises an alert.
     var alerts: Set<String> = []
     /// States in which it has ended, and for how long it lingers then; for 0, it leaves at once.
     var ends: [String: Int64]

@@ -1,9 +1,9 @@
 internal import TelltaleModel
 
-/// When events come, whether or not anybody has answered those before: an open model.
+/// The times of events in an open model, in which senders do not wait for replies.
 ///
-/// Who waits for answers before it goes on hides how slow they are; here every event has the time at which it was meant
-/// to leave, and is measured from there.
+/// A sender that waits for replies hides how slow they are. Here every event has a due time, and latency is measured
+/// from it.
 public struct Arrivals: Sendable, Hashable {
     /// Events a second at first, and after ``rampSpan``.
     var rate: Double = 0

@@ -1,11 +1,11 @@
 internal import TelltaleModel
 
-/// What a crowd plays with: activities that go their usual roads, and controls.
+/// The activities and controls of a crowd. Activities follow their usual roads.
 public struct Cast: Sendable, Hashable {
     /// A kind of activity.
     public struct Part: Sendable, Hashable {
         public var kind: String
-        /// How often it begins, against the others.
+        /// Its weight among the parts when a new activity begins.
         public var weight: Int
         /// The events of a life without troubles, in order.
         public var road: [String]

@@ -1,6 +1,6 @@
 import TelltaleModel
 
-/// What must come of a scenario. That every promise is kept is expected of each, whatever it says.
+/// The expected outcome of a scenario. Every scenario also expects that all promises are kept.
 public struct Expectations: Sendable {
     /// How often something may have happened, by the names of a report.
     struct Count: Sendable {
@@ -26,6 +26,8 @@ public struct Expectations: Sendable {
     var latency: [Threshold] = []
 
     private static let percentiles = ["p50": 50.0, "p90": 90, "p95": 95, "p99": 99, "max": 100]
+
+    init() {}
 
     init(_ scenario: inout ScenarioReader, screens: [StageScreen]) throws(Scenario.Fault) {
         guard var reader = try scenario.inner("expect") else { return }
@@ -78,9 +80,10 @@ public struct Expectations: Sendable {
         try reader.finish()
     }
 
-    /// What was expected and did not come of it.
+    /// The expectations that `outcome` does not meet.
     ///
-    /// - Parameter isLive: Against a daemon elsewhere: what only a world in process can do is not expected of it.
+    /// - Parameter isLive: The run was against a daemon in another process, which cannot meet the expectations of
+    ///   crashes and full disks.
     public func unmet(by outcome: ScenarioOutcome, isLive: Bool = false) -> [String] {
         var unmet = outcome.unmetSights
         for count in counts where !(isLive && ScenarioOutcome.inProcessCounts.contains(count.name)) {

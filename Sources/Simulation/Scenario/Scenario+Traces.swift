@@ -3,7 +3,7 @@ import TelltaleModel
 extension Scenario {
     /// Reads the trace files that the scenario names.
     ///
-    /// - Parameter bytes: Gives those of a file, by the name that the scenario gives it.
+    /// - Parameter bytes: Returns the bytes of a file, by the name that the scenario gives it.
     public mutating func readTraces(_ bytes: (String) throws -> [UInt8]) throws {
         if let trace = setting.trace {
             var plan: ReplayPlan

@@ -1,6 +1,6 @@
 public import TelltaleModel
 
-/// A named world: who is in it, what happens, what goes wrong, and what must come of it (`Protocols/Scenarios`).
+/// A named world: its clients, script, faults and expected outcome (`Protocols/Scenarios`).
 public struct Scenario: Sendable {
     public var name: String
     public var title: String
@@ -9,7 +9,7 @@ public struct Scenario: Sendable {
     public var setting: Setting
     public var expectations: Expectations
 
-    /// What is wrong with a scenario file: what, where, and what to write instead.
+    /// A fault of a scenario file: the member, the reason, and a correction.
     public struct Fault: Error, CustomStringConvertible {
         public var description: String
 
@@ -27,67 +27,99 @@ public struct Scenario: Sendable {
         }
     }
 
+    /// Reads every part of the file, so that the faults of all parts are reported at once; of one part, one.
     private init(reading json: JSON, name: String) throws(Fault) {
         var reader = try ScenarioReader(json, at: "$")
+        var faults: [String] = []
+        func part(_ body: () throws(Fault) -> Void) {
+            do throws(Fault) { try body() } catch { faults.append(error.description) }
+        }
         _ = reader.take("$schema")
         self.name = name
-        title = try reader.needText("title")
-        about = try reader.text("about") ?? ""
-        let seed = reader.take("seed")
-        if let seed, seed.integer == nil { throw reader.fault("seed", "takes a whole number") }
-        climate = FaultProfile(calmWithSeed: UInt64(bitPattern: seed?.integer ?? 1))
+        title = ""
+        about = ""
+        climate = FaultProfile(calmWithSeed: 1)
         setting = Setting()
-        if var clock = try reader.inner("clock") {
+        expectations = Expectations()
+        part { () throws(Fault) in title = try reader.needText("title") }
+        part { () throws(Fault) in about = try reader.text("about") ?? "" }
+        part { () throws(Fault) in
+            guard let seed = reader.take("seed") else { return }
+            guard let seed = seed.integer else { throw reader.fault("seed", "takes a whole number") }
+            climate = FaultProfile(calmWithSeed: UInt64(bitPattern: seed))
+        }
+        part { () throws(Fault) in
+            guard var clock = try reader.inner("clock") else { return }
             setting.clockSpeed = Int64(try clock.count("speed", 1...100_000) ?? 1)
             try clock.finish()
         }
-        climate.startsFull = try reader.flag("startsFull") ?? false
+        part { () throws(Fault) in climate.startsFull = try reader.flag("startsFull") ?? false }
+        part { () throws(Fault) in try readPopulation(&reader) }
+        part { () throws(Fault) in setting.arrivals = try Arrivals(&reader) }
+        part { () throws(Fault) in
+            guard var faults = try reader.inner("faults") else { return }
+            try climate.read(&faults, .faults)
+            try faults.finish()
+        }
+        part { () throws(Fault) in
+            guard var clients = try reader.inner("clients") else { return }
+            try climate.read(&clients, .clients)
+            try setting.readSurfaces(&clients)
+            try clients.finish()
+        }
+        var screens: [ScenarioReader] = []
+        part { () throws(Fault) in screens = try reader.list("screens") }
+        for var screen in screens {
+            part { () throws(Fault) in
+                let read = try StageScreen(&screen)
+                guard !setting.screens.contains(where: { $0.name == read.name }) else {
+                    throw screen.fault("name", "is \(read.name), as that of a screen before it")
+                }
+                setting.screens.append(read)
+            }
+        }
+        var steps: [ScenarioReader] = []
+        part { () throws(Fault) in steps = try reader.list("steps") }
+        for var step in steps {
+            part { () throws(Fault) in
+                setting.steps.append(try Step(&step, screens: setting.screens, after: setting.steps.last?.at ?? 0))
+            }
+        }
+        part { () throws(Fault) in expectations = try Expectations(&reader, screens: setting.screens) }
+        part { () throws(Fault) in try reader.finish() }
+        part { () throws(Fault) in
+            let clients = climate.producers + climate.fingers + steps.count
+            guard clients == 0, setting.trace == nil, faults.isEmpty else { return }
+            throw reader.fault("population", "has nobody who does anything: name producers, fingers, a trace or steps")
+        }
+        guard faults.isEmpty else { throw Fault(description: faults.joined(separator: "\n\(name): ")) }
+    }
+
+    private mutating func readPopulation(_ reader: inout ScenarioReader) throws(Fault) {
+        // A script is played by its own clients alone, where the file names no others.
+        if reader.has("steps"), !reader.has("population"), !reader.has("arrivals") {
+            (climate.producers, climate.screens, climate.fingers, climate.providers) = (0, 0, 0, 0)
+        }
         if var population = try reader.inner("population") {
             try climate.read(&population, .population)
             setting.cast = try Cast(&population)
             setting.trace = try TraceFile(&population, named: "trace", needsKind: true)
             try population.finish()
         }
-        // Kinds that nobody in it uses need not be there.
+        // A kind that no client uses need not exist.
         if climate.producers == 0 { setting.cast.parts = [] }
         if climate.fingers == 0, !setting.cast.reportsControls {
             (setting.cast.toggles, setting.cast.buttons) = ([], [])
         }
-        setting.arrivals = try Arrivals(&reader)
-        if var faults = try reader.inner("faults") {
-            try climate.read(&faults, .faults)
-            try faults.finish()
-        }
-        if var clients = try reader.inner("clients") {
-            try climate.read(&clients, .clients)
-            try setting.readSurfaces(&clients)
-            try clients.finish()
-        }
-        for var screen in try reader.list("screens") {
-            let read = try StageScreen(&screen)
-            guard !setting.screens.contains(where: { $0.name == read.name }) else {
-                throw screen.fault("name", "is \(read.name), as that of a screen before it")
-            }
-            setting.screens.append(read)
-        }
-        for var step in try reader.list("steps") {
-            setting.steps.append(
-                try Step(&step, screens: setting.screens, after: setting.steps.last?.at ?? 0))
-        }
-        expectations = try Expectations(&reader, screens: setting.screens)
-        try reader.finish()
-        guard climate.producers + climate.fingers + setting.steps.count > 0 || setting.trace != nil else {
-            throw reader.fault("population", "has nobody who does anything: name producers, fingers, a trace or steps")
-        }
     }
 
-    /// The kinds whose files a daemon in process needs, but for the swarm's own.
+    /// The kinds whose files a daemon in process needs, without the swarm's own.
     public var kindNames: [String] {
         setting.kindNames.filter { !["order", "ride", "lamp", "bell"].contains($0) }
     }
 }
 
-/// What a world plays with, beside its climate.
+/// The kinds, clients and script of a world, without its faults.
 public struct Setting: Sendable {
     public var cast = Cast.simulated
     /// The kind files of a daemon in process; empty: ``SimulatedKinds``.
@@ -102,12 +134,12 @@ public struct Setting: Sendable {
     public var steps: [Step] = []
     /// The views of the crowd's screens, with weights; empty: all of them, in turn.
     var surfaces: [(view: String, weight: Int)] = []
-    /// Behind every id and account, so that two runs at one daemon do not meet.
+    /// A suffix of every id and account, so that two runs at one daemon do not share keys.
     public var tag = ""
 
     public init() {}
 
-    /// Every kind that anybody in it speaks of, each once.
+    /// Every kind that a client or the script uses, each once.
     public var kindNames: [String] {
         var names: [String] = cast.parts.map(\.kind) + cast.controlKinds
         if let kind = trace?.kind { names.append(kind) }
@@ -118,7 +150,17 @@ public struct Setting: Sendable {
         return names.filter { seen.insert($0).inserted }
     }
 
-    /// The scenario's own names, as this run says them.
+    /// The setting of a run at a daemon in another process: its keys carry `tag`, and its providers report every control.
+    func forRun(tag: String) -> Setting {
+        var setting = self
+        setting.tag = tag
+        setting.cast.toggles = cast.toggles.map { setting.tagged($0) }
+        setting.cast.buttons = cast.buttons.map { setting.tagged($0) }
+        setting.cast.reportsControls = true
+        return setting
+    }
+
+    /// A name of the scenario, as this run writes it.
     func tagged(_ name: String) -> String { tag.isEmpty ? name : "\(name)~\(tag)" }
 
     fileprivate mutating func readSurfaces(_ reader: inout ScenarioReader) throws(Scenario.Fault) {
@@ -163,7 +205,7 @@ extension Step {
 }
 
 extension FaultProfile {
-    /// Nothing goes wrong in it, but for what is set.
+    /// No faults but the ones that are set.
     init(calmWithSeed seed: UInt64) {
         self.init(seed: seed)
         for knob in Self.knobs where knob.group == .faults { knob.set(&self, knob.range.lowerBound) }

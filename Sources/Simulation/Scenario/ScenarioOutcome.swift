@@ -1,4 +1,4 @@
-/// What came of a scenario, in process or at a daemon elsewhere.
+/// The outcome of a scenario, in process or at a daemon in another process.
 public struct ScenarioOutcome: Sendable {
     public var violations: [Violation] = []
     public var inputs = 0
@@ -31,7 +31,7 @@ public struct ScenarioOutcome: Sendable {
         "stale", "ignored", "storage_full", "refused", "confirmed", "reverted", "superseded",
     ]
 
-    /// Of what only a world in process can do.
+    /// The counts that only a world in process can have.
     static let inProcessCounts: Set<String> = ["crashes", "storage_full", "resets"]
 
     /// A number of the report by its name; 0 for one that there is not.
@@ -51,7 +51,7 @@ public struct ScenarioOutcome: Sendable {
         }
     }
 
-    /// - Parameter surface: `nil`: all of them, but for slow readers.
+    /// - Parameter surface: `nil`: all of them, without slow readers.
     /// - Returns: Microseconds; `nil` where nothing was measured.
     public func latency(of surface: String?, percentile: Double) -> Int64? {
         let samples =

@@ -3,7 +3,7 @@ internal import TelltaleModel
 
 /// Reads one object of a scenario file, member by member, and knows its place in the file.
 ///
-/// What nobody has asked for when ``finish()`` is called is a member that a scenario does not have.
+/// A member that was not read when ``finish()`` is called is unknown, and an error.
 struct ScenarioReader {
     let path: String
     private let object: JSONObject
@@ -107,7 +107,7 @@ struct ScenarioReader {
         return readers
     }
 
-    /// - Throws: When there is a member that nobody asked for.
+    /// - Throws: For the first member that was not read.
     func finish() throws(Scenario.Fault) {
         guard let stranger = object.first(where: { !known.contains($0.name) }) else { return }
         throw fault(stranger.name, "is unknown; there are \(known.filter { $0 != "$schema" }.joined(separator: ", "))")

@@ -4,8 +4,8 @@ import TelltaleWire
 /// A scenario in process, on virtual time.
 public enum ScenarioRun {
     /// - Parameters:
-    ///   - trace: Is told what each client reads and sends, with its time and the client's number.
-    ///   - watch: Is asked before each thing that happens whether it may.
+    ///   - trace: Called with every piece that a client reads and sends, its time and the client's number.
+    ///   - watch: Called before each event with its time; returns whether the run goes on.
     public static func inProcess(
         _ scenario: Scenario, trace: ((_ time: Int64, _ client: Int, _ text: String) -> Void)? = nil,
         watch: ((Glimpse) -> Bool)? = nil
@@ -84,12 +84,12 @@ extension ScenarioOutcome {
     }
 }
 
-/// What somebody who watches sees: the screens, and how far it is.
+/// A moment of a run for a display: the screens, and the progress.
 public struct Glimpse {
     public struct Display {
         public var name: String
         public var view: ViewName
-        /// Keys and bodies of what it shows.
+        /// The keys and bodies of its rows.
         public var rows: [(key: String, body: JSONObject)]
         public var isAway: Bool
     }
@@ -111,8 +111,8 @@ public struct Glimpse {
     ///
     /// - Parameters:
     ///   - limit: The most screens.
-    ///   - rowLimit: The most rows of a screen in a view. A script's screen shows its first ones, in their order; one of a
-    ///     crowd, which has far too many, those that changed last.
+    ///   - rowLimit: The most rows of a screen in a view. A screen of the script shows its first rows, in their order.
+    /// A screen of a crowd has many more and shows the newest ones.
     public func displays(limit: Int, rowLimit: (ViewName) -> Int) -> [Display] {
         var screens = clients.compactMap { $0 as? Screen }
         let isStaged = screens.contains(where: \.isOnStage)

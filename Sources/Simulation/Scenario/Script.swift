@@ -9,11 +9,11 @@ public struct StageScreen: Sendable, Hashable {
     public var traits: [String]
 }
 
-/// What a screen is to show, or not to show.
+/// A row that a screen must show, or must not show.
 public struct Sight: Sendable, Hashable {
     public var screen: String
     public var key: String
-    /// What its row holds at least; `nil`: the screen shows nothing of it.
+    /// Members that the row has at least; `nil` when the screen must not show the key.
     public var shows: JSONObject?
 
     /// Whether a row is as it is to be: every member named is there and alike, and texts may be inside longer ones'
@@ -39,17 +39,17 @@ public struct Step: Sendable, Hashable {
         case press(key: String, screen: String)
         case open(key: String, screen: String)
         case dismiss(key: String, screen: String)
-        /// What is around a screen changes: `locked=yes`, `dashboard=hidden`, …
+        /// The situation of a screen changes: `locked=yes`, `dashboard=hidden`, …
         case traits([String], screen: String)
         case expect(Sight, within: Int64)
-        /// Nothing but a word for who watches.
+        /// Only a caption.
         case say
     }
 
     /// Milliseconds after the beginning.
     public var at: Int64
     public var deed: Deed
-    /// For who watches.
+    /// The caption for a viewer.
     public var text: String?
     public let path: String
 }

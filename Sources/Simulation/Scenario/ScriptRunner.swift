@@ -15,7 +15,7 @@ final class ScriptRunner {
     private var slip: Int64 = 0
     private var waitsFor: Int?
     private(set) var unmet: [String] = []
-    /// What was said last.
+    /// The newest caption.
     private(set) var caption = ""
     private var hasEventually: Set<Int> = []
     private var brokeNever: Set<Int> = []
@@ -44,7 +44,7 @@ final class ScriptRunner {
         if !isDone, case .expect = steps[next].deed, since != nil { go() }
     }
 
-    /// What of `eventually` and `never` did not hold, at the end.
+    /// The `eventually` and `never` expectations that did not hold, at the end.
     func conclude() -> [String] {
         var unmet = unmet
         for (index, sight) in expectations.eventually.enumerated() where !hasEventually.contains(index) && !holds(sight)
@@ -143,7 +143,7 @@ final class ScriptRunner {
         look(after: 0)
     }
 
-    // MARK: What is shown
+    // MARK: Rows on screens
 
     private func tagged(_ key: String) -> String { world.setting.tagged(key) }
 
@@ -184,7 +184,7 @@ extension JSONObject {
 }
 
 extension ScriptRunner {
-    /// Adds what a scenario says beside its crowd: the script's screens and courier, and the trace's.
+    /// Adds the clients that a scenario has beside its crowd: the script's screens and event client, and the trace's.
     static func set(
         in world: any Environment, expectations: Expectations, clients: inout [any SimulatedClient]
     ) -> (ScriptRunner?, TracePlayer?) {

@@ -3,7 +3,7 @@ import TelltaleEventLoop
 import TestSupport
 import Testing
 
-/// The example of the library `TelltaleClient` does what its page says.
+/// The example of the library `TelltaleClient` works as its page describes.
 struct ExampleTests {
     @Test func `the example orders a coffee, and follows it until it is ready`() async throws {
         let lines = try await onOwnThread {

@@ -2,7 +2,7 @@ import Foundation
 import TelltaleModel
 import Testing
 
-/// The example of the library `TelltaleStatechart` does what its page says.
+/// The example of the library `TelltaleStatechart` works as its page describes.
 struct ExampleTests {
     @Test func `the example takes events, guards them, and fires its timer`() throws {
         let machine = try OrderMachine()

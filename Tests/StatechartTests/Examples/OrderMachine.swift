@@ -4,7 +4,7 @@ import TelltaleStatechart
 /// A machine of one coffee order, built in Swift: it waits, is brewed, and is late when nobody begins within five minutes.
 ///
 /// A machine is compiled once, and shared by all its instances. An instance is a value: it has no clock and no timer of
-/// its own. Whoever owns it passes the time in, and fires its deadline when that is due.
+/// its own. Its owner passes the time in, and fires its deadline when that is due.
 struct OrderMachine {
     let statechart: Statechart
 
@@ -76,7 +76,7 @@ struct Order {
         ).verdict
     }
 
-    /// Fires what is due, each timer at its own time.
+    /// Fires the due timers, each at its own time.
     mutating func advance(to time: Timestamp) throws {
         while try machine.statechart.fireDeadline(
             dueBy: time, instance: &instance, values: &values, contentLimit: Self.contentLimit) != nil

@@ -1,4 +1,4 @@
-// Clients that nobody wants. See CFanOut.h.
+// Misbehaving clients. See CFanOut.h.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -91,7 +91,7 @@ int fanout_crowd(uint16_t port, int kind, int count, double rate) {
     struct sockaddr_in address = {
         .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     signal(SIGTERM, end);
-    // A process inherits what its parent blocked, and the threads of some runtimes block nearly all signals.
+    // A process inherits the signals that its parent blocked, and the threads of some runtimes block nearly all.
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
@@ -110,7 +110,7 @@ int fanout_crowd(uint16_t port, int kind, int count, double rate) {
     }
     printf("ready %d\n", open_count);
     fflush(stdout);
-    // From here on it gets what the measuring process leaves of their processor.
+    // From here on it only gets processor time that the measuring process leaves.
     setpriority(PRIO_PROCESS, 0, 19);
 
     if (kind >= FANOUT_OWES && fds[0] >= 0) be_greedy(fds[0], kind);

@@ -1,4 +1,4 @@
-// A plain fan-out on epoll and writev: what any server must do, and nothing else. See CFanOut.h.
+// A plain fan-out on epoll and writev: the work that no server can avoid. See CFanOut.h.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -28,10 +28,10 @@ typedef struct {
     // The beginning of a line whose end has not come.
     char *rest;
     size_t rest_count, rest_capacity;
-    // What is due, in the arena.
+    // The slices of the arena that are due.
     slice *slices;
     int slice_count, slice_capacity;
-    // What the socket did not take.
+    // Bytes that the socket did not take.
     char *backlog;
     size_t backlog_count, backlog_sent;
 } client;

@@ -95,7 +95,7 @@ struct ControlCommand: ParsableCommand {
     private func text(_ microseconds: UInt64) -> String { String(format: "%.2f", Double(microseconds) / 1_000) }
 }
 
-/// Measures what one commit of one record costs, as a tap's does.
+/// Measures the cost of one commit of one record, such as a tap's.
 private final class SyncProbe {
     private let journal: SQLiteJournal
     private(set) var latency = Histogram<UInt64>(numberOfSignificantValueDigits: .three)

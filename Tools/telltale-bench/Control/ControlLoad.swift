@@ -2,7 +2,7 @@ import Foundation
 import Histogram
 import TelltaleEventLoop
 
-/// A provider that answers at once, and screens of which one taps and all wait for the settled row.
+/// A provider that answers at once, and screens: one taps, and all wait for the settled row.
 final class ControlLoad {
     private final class Party {
         let number: Int
@@ -116,7 +116,7 @@ final class ControlLoad {
         }
     }
 
-    /// Rows are looked at as bytes: eight of them come at once, and what reading them takes is not the daemon's time.
+    /// Rows are compared as bytes. Parsing them would take time that is not the daemon's.
     private func heard(_ bytes: [UInt8], by party: Party) {
         guard bytes.starts(with: Self.row) else { return heard(String(decoding: bytes, as: UTF8.self), by: party) }
         guard let start = bytes.end(of: Self.lastOperation), bytes.end(of: Self.isConfirmed) != nil,

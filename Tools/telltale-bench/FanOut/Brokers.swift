@@ -1,7 +1,7 @@
 import Foundation
 import TelltaleEventLoop
 
-/// A server that relays what it is sent, in a folder of its own: what every one of them is told, and what it answers.
+/// A server that relays events, in a folder of its own: its start, and the words of its protocol.
 final class Broker: FanOutTarget {
     let name: String
     let process: ServerProcess
@@ -18,14 +18,14 @@ final class Broker: FanOutTarget {
     func opening(_ keys: [Int]) -> [UInt8] { words.subscribing(keys) }
 
     struct Words {
-        /// What a publisher says first, and the end of the answer.
+        /// The opening of a publisher, and the end of the answer.
         var publisherOpening: [UInt8]
         var publisherReadiness: [UInt8]
         /// The end of the answer to a subscription, where it is another one.
         var readiness: [UInt8]?
         var answersEachKey = false
         var message: FanOutMessage
-        /// What a subscriber of these keys says first.
+        /// The opening of a subscriber of these keys.
         var subscribing: ([Int]) -> [UInt8]
     }
 
@@ -61,7 +61,7 @@ final class Broker: FanOutTarget {
     }
 }
 
-// MARK: Those that are compared
+// MARK: The compared servers
 
 extension Broker {
     /// NATS core: no persistence, no acknowledgement.
@@ -121,7 +121,7 @@ extension Broker {
             return connect + MQTT.packet(0x82, [0, 1] + topics)
         }
         return try start("mosquitto", server, data: data, words) { port, folder in
-            // Started by root it would go on as a user of its own, who may not read our folder.
+            // Started by root, mosquitto changes to its own user, which may not read this folder.
             let configuration = """
                 listener \(port) 127.0.0.1
                 allow_anonymous true
@@ -137,9 +137,9 @@ extension Broker {
         }
     }
 
-    /// `telltale-bench relay`: what any server must do, in plain C on epoll and writev.
+    /// `telltale-bench relay`: the work that no server can avoid, in plain C on epoll and writev.
     ///
-    /// - Parameter bytes: Of what it passes on, line end included.
+    /// - Parameter bytes: The length of a relayed message, with its line end.
     static func plain(data: String, bytes: Int, pace: Int) throws -> Broker {
         let folder = try BenchFolder(data)
         let process = try ServerProcess(
@@ -158,7 +158,7 @@ extension Broker {
     }
 }
 
-/// The two shapes of which MQTT 3.1.1 is made.
+/// The two kinds of packets that the load needs from MQTT 3.1.1.
 private enum MQTT {
     static func text(_ text: String) -> [UInt8] {
         [UInt8(truncatingIfNeeded: text.utf8.count >> 8), UInt8(truncatingIfNeeded: text.utf8.count)] + text.utf8

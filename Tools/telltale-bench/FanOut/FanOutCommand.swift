@@ -4,7 +4,7 @@ import Histogram
 import TelltaleEventLoop
 import TelltaleModel
 
-/// `telltale-bench fanout`: what it costs to show one event to many, and how long it takes.
+/// `telltale-bench fanout`: the cost and the latency of showing one event to many subscribers.
 struct FanOutCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fanout", abstract: "What a delivery costs the server, and when it arrives.",

@@ -43,7 +43,7 @@ import Histogram
 
     // MARK: Connections
 
-    /// Says what a server wants to hear from a publisher, and what the publisher sends.
+    /// Connects the publisher with the opening that the server wants, and sets its message.
     func connectPublisher(opening: [UInt8], readiness: [UInt8], message: FanOutMessage) throws {
         let status = unsafe fanout_connect_publisher(raw, opening, opening.count, readiness, readiness.count)
         try check(status, "connect the publisher")
@@ -52,9 +52,9 @@ import Histogram
     }
 
     /// - Parameters:
-    ///   - opening: What a subscriber says first.
-    ///   - readiness: What the server says, `times` over, when it has understood all of that.
-    ///   - isLine: Whether the line in which it says so must be complete.
+    ///   - opening: The first bytes of a subscriber.
+    ///   - readiness: The answer of the server, which comes `times` over when it has accepted the opening.
+    ///   - isLine: Whether the line of the last answer must be complete.
     func prepareSubscribers(readiness: [UInt8], times: Int, isLine: Bool = false, opening: (Int) -> [UInt8]) {
         unsafe fanout_readiness(raw, readiness, readiness.count, CInt(times), isLine ? 1 : 0)
         for subscriber in 0..<shape.subscribers {
@@ -89,7 +89,7 @@ import Histogram
         unsafe fanout_keep_transcripts(raw)
     }
 
-    /// What a subscriber heard before it was ready.
+    /// The input of a subscriber before it was ready.
     func transcript(of subscriber: Int) -> [UInt8] {
         var count = 0
         guard let bytes = unsafe fanout_transcript(raw, CInt(subscriber), &count) else { return [] }
@@ -106,7 +106,8 @@ import Histogram
     /// Publishes from now on.
     ///
     /// - Parameters:
-    ///   - rate: Events a second, at times that wait for nobody; `nil` = as fast as possible, `window` on their way.
+    ///   - rate: Events a second, at times that wait for no delivery; `nil`: as fast as possible, with `window`
+    /// undelivered.
     func publish(rate: Double?, window: Int) {
         unsafe fanout_rate(raw, rate ?? 0, CInt(clamping: window))
     }
@@ -120,7 +121,7 @@ import Histogram
         unsafe fanout_begin_counting(raw)
     }
 
-    /// Goes on for some time, or until everybody has everything.
+    /// Goes on for some time, or until all subscribers have all events.
     func run(seconds: Double, untilCurrent: Bool = false) throws {
         let end = fanout_now() + Int64(seconds * 1e9)
         try check(unsafe fanout_run(raw, end, untilCurrent ? 1 : 0), "go on")

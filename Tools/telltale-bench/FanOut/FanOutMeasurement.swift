@@ -14,7 +14,7 @@ struct FanOutPlan {
     var seconds = 5.0
 }
 
-/// What one measurement found.
+/// The result of one measurement.
 struct FanOutResult {
     var events = 0.0
     var seconds = 0.0
@@ -75,7 +75,7 @@ struct FanOutResult {
 }
 
 extension FanOutLoad {
-    /// One measurement over the connections that there are: warm-up, what counts, and time for the last to arrive.
+    /// One measurement over the open connections: a warm-up, the counted events, and time for the last ones to arrive.
     func measure(_ plan: FanOutPlan, on server: ServerProcess, label: String, progress: Progress) throws -> FanOutResult
     {
         publish(rate: plan.rate, window: plan.window)
@@ -103,7 +103,7 @@ extension FanOutLoad {
         let after = counts
         hold()
         progress.show("\(label): waiting for the last")
-        // Who was cut is never current.
+        // A subscriber that was cut never becomes current.
         try run(seconds: after.cut > before.cut ? 1 : Self.patience, untilCurrent: true)
         progress.clear()
         result.events = Double(after.sent - before.sent)
@@ -119,7 +119,7 @@ extension FanOutLoad {
         return result
     }
 
-    /// Seconds for the last rows to arrive. What has not come then is lost, and not late, on whatever machine.
+    /// Seconds for the last rows to arrive. Later rows count as lost.
     private static let patience = 20.0
 
     private static var ownProcessorNanoseconds: UInt64 {

@@ -1,7 +1,7 @@
-/// What a publisher sends for each event, with places for the key's number and the event's.
+/// The message of a publisher for each event, with places for the numbers of the key and of the event.
 ///
-/// The number stands behind a mark that stands nowhere else in a connection, so that deliveries can be found without
-/// knowing anything of the protocol around them (CFanOut.h).
+/// The number stands behind a mark that occurs nowhere else in a connection, so that deliveries are found without
+/// knowledge of the protocol (CFanOut.h).
 struct FanOutMessage {
     /// Where the key's seven digits go.
     static let key = "KKKKKKK"

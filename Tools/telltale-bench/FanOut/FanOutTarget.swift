@@ -1,18 +1,18 @@
-/// A server that passes events on to those who follow them: what differs between ours and others.
+/// A server that relays events to their followers: the differences between the compared servers.
 protocol FanOutTarget: AnyObject {
     var name: String { get }
     var process: ServerProcess { get }
     var port: UInt16 { get }
-    /// What the publisher says first, what the server answers, and what is then sent for each event.
+    /// The publisher's opening, the server's answer, and the message of each event.
     var publisherOpening: [UInt8] { get }
     var publisherReadiness: [UInt8] { get }
     var message: FanOutMessage { get }
-    /// What a subscriber of these keys says first.
+    /// The opening of a subscriber of these keys.
     func opening(_ keys: [Int]) -> [UInt8]
-    /// What the server answers: once, or once for each key.
+    /// The server's answer: once, or once for each key.
     var readiness: [UInt8] { get }
     var answersEachKey: Bool { get }
-    /// Whether keys must exist before anybody follows them.
+    /// Whether keys must exist before they are followed.
     var hasState: Bool { get }
 }
 

@@ -9,7 +9,7 @@ final class TelltaleScreens: FanOutTarget {
     let message: FanOutMessage
     private let view: String
 
-    /// A small state machine, and a small view that shows what the event brought.
+    /// A small state machine, and a small view that shows the event's content.
     static let kind = """
         {"kind": "tally", "type": "activity", "version": 1, "app": "com.example.bench", "title": "Tally",
          "startsOn": ["tick"], "maxActive": "365d", "supplementalFamilies": ["small"],
@@ -22,7 +22,7 @@ final class TelltaleScreens: FanOutTarget {
 
     /// How the daemon is to run.
     struct Settings {
-        /// `memory`, or what `--sync` takes.
+        /// `memory`, or a value of `--sync`.
         var journal = "memory"
         var pace = 1
         var view = "carplay"

@@ -1,6 +1,6 @@
 import TelltaleEventLoop
 
-/// One question and its answer over a connection that is then closed: what a measurement needs besides its load.
+/// One question and its answer over a connection of their own, beside the load of a measurement.
 enum Exchange {
     /// Sends `text` and reads until the answer holds `end`, or five seconds are over.
     static func ask(_ endpoint: Endpoint, _ text: String, until end: String) throws -> String {

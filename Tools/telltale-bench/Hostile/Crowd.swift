@@ -2,7 +2,7 @@ import ArgumentParser
 import CFanOut
 import Foundation
 
-/// Clients that nobody wants.
+/// Misbehaving clients.
 enum Crowd: String, CaseIterable, ExpressibleByArgument {
     /// Follow everything and read one byte a second.
     case slow
@@ -42,7 +42,7 @@ enum Crowd: String, CaseIterable, ExpressibleByArgument {
         return CInt(kind)
     }
 
-    /// Whether the daemon may cut them: those of whom it hears no byte taken for 30 s.
+    /// Whether the daemon may cut them because they take no byte.
     var mayBeCut: Bool {
         switch self {
         case .slow, .trickle, .stuck, .owes: true

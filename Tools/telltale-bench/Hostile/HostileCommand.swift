@@ -4,7 +4,7 @@ import Histogram
 import TelltaleEventLoop
 import TelltaleModel
 
-/// `telltale-bench hostile`: whether clients that behave badly are felt by those that do not.
+/// `telltale-bench hostile`: whether misbehaving clients slow the others down.
 struct HostileCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "hostile", abstract: "What healthy clients feel of hostile and unlucky ones.",
@@ -96,7 +96,7 @@ struct HostileCommand: ParsableCommand {
     private func measure(_ crowd: Crowd, _ target: TelltaleScreens, _ load: FanOutLoad) throws -> Outcome {
         var outcome = Outcome()
         for pair in 0..<pairs {
-            // Nobody is always first.
+            // The order alternates, so that neither is always first.
             var p99 = [false: 0.0, true: 0.0]
             for isThere in pair % 2 == 0 ? [false, true] : [true, false] {
                 let label = "\(crowd.rawValue), pair \(pair + 1) of \(pairs), \(isThere ? "with" : "without")"

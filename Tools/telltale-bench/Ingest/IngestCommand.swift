@@ -44,7 +44,7 @@ struct IngestCommand: ParsableCommand {
         else { throw ValidationError("numbers must be above 0, connections at most 1000, bytes from 120 to 4000") }
     }
 
-    /// What is measured, and how to start it.
+    /// A measured server, and how to start it.
     private struct Contestant {
         var name: String
         var make: () throws -> any IngestTarget
@@ -94,7 +94,7 @@ struct IngestCommand: ParsableCommand {
         return results
     }
 
-    /// What both sides take without making anybody wait: a client of NATS that has more stops, and so does a connection
+    /// A number of pending events that makes neither side wait: a NATS client with more stops, and so does a connection
     /// to the daemon (line-protocol.md §11).
     private func pendingCount(over connections: Int) -> Int {
         max(pending ?? min(1_000 * connections, 4_000), connections)

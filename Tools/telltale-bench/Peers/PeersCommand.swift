@@ -69,7 +69,7 @@ struct PeersCommand: ParsableCommand {
         else { throw ValidationError("a number is out of range, or a name unknown") }
     }
 
-    /// Who follows what.
+    /// The subscribers, and the keys that each follows.
     struct Audience {
         var text: String
         var shape: FanOutLoad.Shape

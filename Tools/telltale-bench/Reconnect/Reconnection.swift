@@ -17,7 +17,7 @@ struct Reconnection {
     private let patterns: (Int) -> [String]
     private let view: String
 
-    /// Connects everybody, and notes where they stand.
+    /// Connects all clients, and notes their cursors.
     init(
         _ target: TelltaleScreens, _ shape: FanOutLoad.Shape, view: String, patterns: @escaping (Int) -> [String]
     ) throws {

@@ -2,7 +2,7 @@ import ArgumentParser
 import TelltaleEventLoop
 import TelltaleModel
 
-/// `telltale-bench resume`: what a reconnect costs that missed little, beside one that starts anew.
+/// `telltale-bench resume`: the cost of a reconnect that missed little, beside one that starts anew.
 struct ResumeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume", abstract: "What a resume costs that missed little, beside starting anew.",

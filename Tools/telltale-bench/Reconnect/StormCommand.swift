@@ -3,7 +3,7 @@ import Foundation
 import TelltaleEventLoop
 import TelltaleModel
 
-/// `telltale-bench storm`: everybody's connection breaks, and everybody comes back at once.
+/// `telltale-bench storm`: all connections break, and all clients come back at once.
 struct StormCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "storm", abstract: "How long until everybody who reconnects at once is up to date again.",

@@ -1,4 +1,4 @@
-/// A rectangle of lines, all of one width: what drawings are put together from.
+/// A rectangle of lines of one width. Drawings are composed of blocks.
 public struct Block: Hashable, Sendable {
     public private(set) var lines: [Line]
     public let width: Int
@@ -40,7 +40,7 @@ public struct Block: Hashable, Sendable {
         return Block(lines, width: width)
     }
 
-    /// As many blocks beside each other as fit into `width`, then the next line of them.
+    /// The blocks side by side, as many in a line as fit into `width`.
     static func flowing(_ blocks: [Block], width: Int, gap: Int = 1) -> Block {
         var rows: [[Block]] = []
         var used = 0
@@ -98,7 +98,7 @@ public struct Block: Hashable, Sendable {
         Block(lines + Array(repeating: Line(), count: max(0, height - lines.count)), width: width)
     }
 
-    /// At most so high; the last line then says how much is missing.
+    /// The block cut to this height. The last line then says how much is missing.
     public func cut(toHeight height: Int) -> Block {
         guard lines.count > height, height > 0 else { return self }
         let hidden = lines.count - height + 1

@@ -14,14 +14,14 @@ public struct Card: Hashable, Sendable {
     var isControl: Bool { body["control"] != nil }
     var order: Int64 { body["order"]?.integer ?? .max }
 
-    /// Dimmed, as the surfaces do it, when what is shown may no longer be true or is over.
+    /// Dims a block that is stale or ended, as the surfaces do.
     func faded(_ block: Block) -> Block {
         guard row["stale"]?.bool == true || row["lifecycle"]?.string == "ended" || row["lifecycle"]?.string == "stale"
         else { return block }
         return block.inked { $0.isDim = true }
     }
 
-    /// What a reader must know beside the view: that it is over, or old.
+    /// A note beside the view that the activity is ended or stale.
     private var note: Line {
         switch row["lifecycle"]?.string {
         case "ended"?: Line("ended", .dim)
@@ -75,7 +75,7 @@ public struct Card: Hashable, Sendable {
         return presentation(row["presentation"]?.string ?? "", view: row["view"], width: width, at: now)
     }
 
-    /// A toggle or a button: what is shown, what is wanted, and whether it can be.
+    /// A toggle or a button: its value, the wanted value, and whether it is available.
     func control(width: Int) -> Block {
         let inner = max(8, width - 4)
         var head = Line(" ")
@@ -116,7 +116,7 @@ public struct Card: Hashable, Sendable {
         }
     }
 
-    /// The whole state, for those who look after it rather than at it.
+    /// The whole state, for operators.
     func full(width: Int, at now: Timestamp) -> Block {
         if isControl { return control(width: width) }
         let inner = max(8, width - 4)

@@ -1,6 +1,7 @@
 public import TelltaleModel
 
-/// The time left until an absolute date, as a display counts it: rows hold dates, and whoever draws them counts.
+/// The time left until an absolute date, as a display counts it down. Rows hold dates, and each display counts by
+/// itself.
 public enum Countdown {
     /// `4:07`, `1:02:09`, `3 d 4 h`; `0:00` when the date has passed.
     public static func text(until date: Timestamp, at now: Timestamp) -> String {

@@ -8,7 +8,7 @@ public struct Painter: Sendable {
     public static let begin = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[2J"
     public static let end = "\u{1B}[?25h\u{1B}[?1049l"
 
-    /// What to write so that the terminal, which shows the last picture, shows this one. Empty when nothing changed.
+    /// The text that turns the last picture on the terminal into this one. Empty when nothing changed.
     public mutating func paint(_ lines: [String]) -> String {
         var text = ""
         for (row, line) in lines.enumerated() where row >= shown.count || shown[row] != line {

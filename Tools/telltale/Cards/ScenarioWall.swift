@@ -1,10 +1,10 @@
 public import TelltaleModel
 
-/// The screens of a scenario side by side, with what happens above and how far it is below.
+/// The screens of a scenario side by side, with the caption above and the progress below.
 public struct ScenarioWall: Hashable, Sendable {
     public struct Display: Hashable, Sendable {
         public var view: ViewName
-        /// Whose it is, or what it is called.
+        /// The account or the name of the screen.
         public var label: String
         public var cards: [Card]
         /// Its connection is gone at the moment.
@@ -25,7 +25,7 @@ public struct ScenarioWall: Hashable, Sendable {
     }
 
     public var title: String
-    /// What happens now, in a few words.
+    /// The newest caption of the script.
     public var caption: String
     public var displays: [Display]
     /// From 0 to 1.

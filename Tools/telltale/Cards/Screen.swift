@@ -75,7 +75,7 @@ private struct Display {
         switch surface {
         case .desktop: return Block.above([menuBar(cards, at: now)] + notes)
         case .phone, .pad: return Block.above(island(cards, at: now) + notes + lockScreen(cards, at: now))
-        // What an alert says stands at the bottom of a car's display, where it hides nothing.
+        // The text of an alert stands at the bottom of a car's display, where it covers no card.
         case .carplay:
             return Block.above([dashboard(cards, at: now, columns: 2).filled(toHeight: height - notes.count)] + notes)
         case .watch: return Block.above(notes + [dashboard(cards, at: now, columns: 1)])

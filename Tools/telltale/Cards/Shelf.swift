@@ -35,7 +35,7 @@ public struct Shelf: Sendable {
 
     /// The keys to draw now, from the first place to the last; `nil` for an empty one.
     public mutating func arranged(at now: Milliseconds) -> [String?] {
-        // What stood still for long and has no place never gets one.
+        // An entry that has not changed for long and has no place gets none.
         entries = entries.filter { now.count - $0.value.changedAt.count <= patience.count }
         for index in places.indices {
             guard let key = places[index] else { continue }

@@ -1,4 +1,4 @@
-/// A character for the name of an SF Symbol: terminals have none of those.
+/// A character for the name of an SF Symbol, which terminals cannot draw.
 enum Symbols {
     static func glyph(_ name: String) -> String {
         // `cup.and.saucer.fill` and `cup.and.saucer` are one thing to us.

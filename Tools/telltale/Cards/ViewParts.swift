@@ -15,7 +15,7 @@ struct ViewParts {
     struct Button {
         var label: String
         var isOn: Bool?
-        /// It can be tapped here, and somebody would act.
+        /// Whether it can be tapped here and is available.
         var isLive: Bool
         var isPending = false
 
@@ -80,7 +80,7 @@ struct ViewParts {
         return line
     }
 
-    /// One below the other: what a card has room for.
+    /// The parts below each other, as far as a card has room.
     func stacked(width: Int, at now: Timestamp) -> [Line] {
         var lines: [Line] = []
         var head = Line()

@@ -1,6 +1,6 @@
 public import TelltaleModel
 
-/// Several surfaces side by side, with a line above and a progress bar below: what the demo shows.
+/// Several surfaces side by side, with a line above and a progress bar below. The demo draws it.
 public struct Wall: Hashable, Sendable {
     public struct Display: Hashable, Sendable {
         public var surface: Surface
@@ -18,7 +18,7 @@ public struct Wall: Hashable, Sendable {
     public var carplay: Display
     public var watch: Display
     public var desktop: Display
-    /// A control, drawn by itself, and what is told below it.
+    /// A control, drawn by itself, with a note below it.
     public var control: Card?
     public var controlTitle: String
     public var controlNote: String

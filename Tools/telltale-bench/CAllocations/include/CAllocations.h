@@ -1,4 +1,4 @@
-// Counts what a thread allocates, wherever it does: the program's malloc is glibc's with a counter in front.
+// Counts the allocations of a thread: the program's malloc is glibc's with a counter in front.
 #ifndef CALLOCATIONS_H
 #define CALLOCATIONS_H
 

@@ -11,15 +11,15 @@
 typedef struct fanout_load fanout_load;
 
 // Event number n is about key n % keys. Its message holds the key in FANOUT_KEY_DIGITS decimal digits and, behind a
-// FANOUT_MARK, n in FANOUT_NUMBER_DIGITS. Servers pass the mark and the number on, wrapped in whatever their protocol
-// wants, so the load need not know any protocol: it looks for marks.
+// FANOUT_MARK, n in FANOUT_NUMBER_DIGITS. Servers pass the mark and the number on, wrapped in their protocol. The load
+// only looks for marks, so it needs no knowledge of the protocol.
 enum { FANOUT_MARK = '@', FANOUT_KEY_DIGITS = 7, FANOUT_NUMBER_DIGITS = 10, FANOUT_BUCKETS = 64 * 128 };
 
 typedef struct {
     uint64_t sent;       // events that the publisher has handed to its socket
     uint64_t arrived;    // deliveries
     uint64_t folded;     // events that a subscriber will never see, because a later one of the same key came first
-    uint64_t repeated;   // deliveries of what was there already
+    uint64_t repeated;   // deliveries of events that had come already
     uint64_t lost;       // given up after a long silence, while running as fast as possible
     uint64_t bytes;      // received by subscribers
     uint64_t cut;        // subscribers that the server closed
@@ -31,11 +31,11 @@ typedef struct {
 fanout_load *fanout_make(uint16_t port, int subscribers, int keys, int per);
 void fanout_free(fanout_load *load);
 
-// What subscriber i says first (copied), and by what it is known to have been understood: `needle`, `times` over
-// (and, with `to_line_end`, the rest of the last one's line).
+// The opening of subscriber i (copied), and the answer to it: `needle`, `times` over (and, with `to_line_end`, the rest
+// of the last one's line).
 void fanout_opening(fanout_load *load, int subscriber, const uint8_t *bytes, size_t count);
 void fanout_readiness(fanout_load *load, const uint8_t *needle, size_t count, int times, int to_line_end);
-// With this, what each subscriber hears until it is ready can be looked at afterwards.
+// Keeps the input of each subscriber until it is ready, for fanout_transcript.
 void fanout_keep_transcripts(fanout_load *load);
 const uint8_t *fanout_transcript(const fanout_load *load, int subscriber, size_t *count);
 
@@ -60,13 +60,13 @@ int fanout_current_count(const fanout_load *load);
 // Subscribers whose system keeps ACKs back for something to send with them; to whose cost depends on the server.
 int fanout_reluctant_count(const fanout_load *load);
 
-// Events a second, at intended times that do not wait for anybody; or 0: as fast as possible, with at most `window`
-// events on their way.
+// Events a second, at intended times that wait for no delivery; or 0: as fast as possible, with at most `window`
+// undelivered events.
 void fanout_rate(fanout_load *load, double events_per_second, int window);
 void fanout_hold(fanout_load *load);  // no more events
 // From now on, latencies of new events are noted, from the intended time (or that of sending) to the arrival.
 void fanout_begin_counting(fanout_load *load);
-// Runs until `end`, or, with `until_current`, until everybody has everything if that is sooner. 0 or an errno.
+// Runs until `end`, or, with `until_current`, until all subscribers have all events, if that is sooner. 0 or an errno.
 int fanout_run(fanout_load *load, int64_t end, int until_current);
 
 fanout_counts fanout_counted(const fanout_load *load);
@@ -79,14 +79,14 @@ int fanout_cpu_count(void);
 // Binds this thread to one processor. 0 or an errno.
 int fanout_pin(int processor);
 
-// Serves for ever: `S key key ...` follows keys (each 7 digits), answered by `R` for each; `P key rest of line` sends
-// `rest of line` to the followers of the key. At most one flush in `pace` milliseconds while busy, as Telltale does.
-// Prints `ready port=N`. Returns an errno.
+// Serves until it is killed: `S key key ...` follows keys (each 7 digits), answered by `R` for each; `P key rest of
+// line` sends `rest of line` to the followers of the key. At most one flush in `pace` milliseconds while busy, as
+// Telltale does. Prints `ready port=N`. Returns an errno.
 int fanout_relay(int pace);
 
-// Clients that nobody wants: `count` of them, and `rate` a second of what is done over and over. They follow everything
-// and read one byte a second, one in 20 s, or none; connect and break off; send lines that mean nothing; connect and
-// never say a whole line. Prints `ready N`; SIGTERM ends it.
+// `count` misbehaving clients, with `rate` repetitions a second where they repeat. They follow everything and read very
+// slowly or not at all; connect and break off; send lines without meaning; or connect and never send a whole line.
+// Prints `ready N`; SIGTERM ends it.
 enum {
     FANOUT_READS_SLOWLY,
     FANOUT_TRICKLES,

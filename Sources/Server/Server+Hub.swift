@@ -1,0 +1,55 @@
+public import Hub
+public import Journal
+public import Kinds
+public import TelltaleModel
+
+// Inputs and questions that pass through to the hub as they are.
+extension Server {
+    /// A connection was accepted.
+    public mutating func connected(at now: HubTime) -> SessionID { hub.connected(at: now) }
+
+    /// There was no room for a connection.
+    ///
+    /// - Returns: What it is told before it is closed.
+    public mutating func refusedConnection() -> [UInt8] { hub.refusedConnection() }
+
+    /// The client has shut its side. That is no disconnect: what is due is still sent.
+    public mutating func inputEnded(_ id: SessionID) { hub.inputEnded(id) }
+
+    /// The socket took not all of what it was given: nothing is rendered for it until ``becameWritable(_:)``.
+    public mutating func becameBlocked(_ id: SessionID, at now: HubTime) { hub.becameBlocked(id, at: now) }
+    /// A blocked socket took some bytes: slow, not stuck.
+    public mutating func progressed(_ id: SessionID, at now: HubTime) { hub.progressed(id, at: now) }
+    public mutating func becameWritable(_ id: SessionID) { hub.becameWritable(id) }
+
+    /// Renders what a writable session is due, at the end of `bytes`: ``Hub/Hub/output(for:at:to:)``.
+    public mutating func output(for id: SessionID, at now: HubTime, to bytes: inout [UInt8]) -> Output {
+        hub.output(for: id, at: now, to: &bytes)
+    }
+
+    /// Bytes of every ``Hub/Output/sharedRange`` of the same flush.
+    public var sharedRows: [UInt8] { hub.sharedRows }
+
+    public mutating func historyRead(_ records: Result<[JournalRecord], JournalError>, for request: HistoryRequest) {
+        hub.historyRead(records, for: request)
+    }
+
+    /// The state as it is durable now.
+    public func snapshot() -> HubSnapshot { hub.snapshot() }
+
+    /// Lets kinds take effect with the next commit: at the start, and on a reload.
+    public mutating func adopt(_ kinds: [Kind]) throws(KindRefusal) { try hub.adopt(kinds) }
+
+    /// The lineage of this history.
+    public var epoch: UInt64 { hub.epoch }
+    /// How many activities and controls there are, dismissed ones that can still be asked for included.
+    public var entityCount: Int { hub.entityCount }
+    public var statistics: Statistics { hub.statistics }
+
+    /// The earliest deadline on the kinds' clock.
+    public var nextDeadline: Timestamp? { hub.nextDeadline }
+    /// The same on the real clock.
+    public var nextWallDeadline: Timestamp? { hub.nextWallDeadline }
+    /// When a session must be looked at.
+    public var nextSessionDeadline: MonotonicTime? { hub.nextSessionDeadline }
+}

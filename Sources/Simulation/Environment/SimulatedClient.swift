@@ -1,0 +1,17 @@
+/// A program at the other end of a connection.
+protocol SimulatedClient: AnyObject {
+    var index: Int { get }
+    var link: Link? { get }
+    /// It waits for something that the daemon owes it.
+    var isWaiting: Bool { get }
+    var untilNextMove: Int64 { get }
+    /// Does something, as it comes to mind.
+    func move()
+    func doLater(_ what: Int)
+    /// Goes without a word, as at a reconnect storm, and comes back at its next move.
+    func vanish()
+    func received(_ bytes: [UInt8], on link: Link)
+    func lost(_ link: Link)
+    /// Whatever it did wrong it leaves off, and it comes back if it is away.
+    func calmDown()
+}

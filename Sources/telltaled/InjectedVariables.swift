@@ -1,0 +1,37 @@
+/// Variables that begin like the daemon's own, and are set by others for every program.
+///
+/// Each is a warning: a setting that is misspelt, which is an error, does not look like one of these.
+enum InjectedVariables {
+    /// The origin of the variable; `nil` if it can only be meant for the daemon.
+    static func source(of variable: String, value: String) -> String? {
+        if serveVariables.contains(variable) { return "telltale serve sets it for the commands that it runs" }
+        guard isServiceLink(variable, value: value) else { return nil }
+        return "a cluster sets it for a service named like it (enableServiceLinks: false in the pod turns that off)"
+    }
+
+    private static let serveVariables: Set<String> = [
+        "TELLTALE_KEY", "TELLTALE_ACTION", "TELLTALE_VALUE", "TELLTALE_OP", "TELLTALE_DEADLINE",
+    ]
+
+    /// `TELLTALE_SERVICE_HOST`, `TELLTALE_SERVICE_PORT`, `TELLTALE_SERVICE_PORT_LINES`, `TELLTALE_PORT=tcp://…` and
+    /// `TELLTALE_PORT_7878_TCP`, `…_PROTO`, `…_PORT`, `…_ADDR`; of a service `telltale-data` with `TELLTALE_DATA` in front.
+    private static func isServiceLink(_ variable: String, value: String) -> Bool {
+        if variable.hasSuffix("_SERVICE_HOST") || variable.hasSuffix("_SERVICE_PORT") { return true }
+        let words = variable.split(separator: "_")
+        for (index, word) in words.enumerated().dropFirst() where word == "PORT" {
+            if words[index - 1] == "SERVICE" { return true }
+            let rest = words[(index + 1)...]
+            if rest.isEmpty, hasScheme(value) { return true }
+            if rest.count >= 2, rest.first.flatMap({ Int($0) }) != nil,
+                ["TCP", "UDP", "SCTP"].contains(rest[rest.startIndex + 1])
+            {
+                return true
+            }
+        }
+        return false
+    }
+
+    private static func hasScheme(_ value: String) -> Bool {
+        ["tcp://", "udp://", "sctp://"].contains { value.hasPrefix($0) }
+    }
+}

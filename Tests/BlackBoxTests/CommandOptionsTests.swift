@@ -1,0 +1,190 @@
+import Foundation
+import TelltaleModel
+import TelltaleWire
+import TestSupport
+import Testing
+
+/// Options of `telltale` for interactive use: hints, bulk input, figures, new kind files.
+@Suite(.serialized, .endsOneDay)
+struct CommandOptionsTests {
+    private struct Outcome {
+        var status: Int32?
+        var lines: [String]
+        var error: String
+    }
+
+    private func telltale(
+        _ daemon: DaemonProcess?, _ arguments: String..., input: String? = nil
+    ) throws -> Outcome {
+        let address = daemon.map { "127.0.0.1:\($0.port)" } ?? "127.0.0.1:1"
+        let running = try RunningProgram(
+            program("telltale"), arguments, input: input, environment: ["TELLTALE_CONNECT": address])
+        let lines = running.readToEnd()
+        return Outcome(status: running.waitForExit(), lines: lines, error: running.standardError)
+    }
+
+    private func row(_ key: String, _ daemon: DaemonProcess) throws -> JSON {
+        let text = try telltale(daemon, "get", key, "--json").lines.first ?? ""
+        return try JSONParser.parse(text)["row"] ?? .null
+    }
+
+    @Test func `content and attributes have options of their own, and dropped members are named`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let started = try telltale(
+                daemon, "post", "errand/1", "start", "--attributes", #"{"who":"Ana"}"#, "--content", #"{"a":1,"b":2}"#)
+            #expect(started.status == 0 && started.error.isEmpty)
+            _ = try telltale(daemon, "post", "errand/1", "go", "--content", #"{"b":null,"c":3}"#)
+            #expect(try row("errand/1", daemon)["attributes"] == ["who": "Ana"])
+            #expect(try row("errand/1", daemon)["content"] == ["a": 1, "c": 3], "an event's content is merged")
+            _ = try telltale(daemon, "post", "errand/1", "update", "--content", #"{"d":4}"#)
+            #expect(try row("errand/1", daemon)["content"] == ["d": 4], "an update's content replaces")
+
+            let lost = try telltale(
+                daemon, "post", "errand/1", "arrive", "--data", #"{"rider":"Ana","content":{"eta":1}}"#)
+            #expect(lost.status == 0)
+            #expect(lost.error.hasPrefix("telltale: an event has no content, rider, so that is dropped"))
+            let twice = try telltale(
+                daemon, "post", "errand/1", "note", "--content", "{}", "--data", #"{"content-state":{}}"#)
+            #expect(twice.status == 2)
+            let broken = try telltale(daemon, "post", "errand/1", "note", "--data", #"{"content-state":{"a":'b'}}"#)
+            #expect(broken.status == 2)
+            #expect(broken.error.contains("--data is no JSON: column 23: a text in single quotes"))
+        }
+    }
+
+    @Test func `an ignored event is a failure where that is asked for, and seconds are hinted at`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            _ = try telltale(daemon, "post", "errand/1", "start")
+            let ignored = try telltale(daemon, "post", "errand/1", "gone")
+            #expect(ignored.status == 0)
+            let strict = try telltale(daemon, "post", "errand/1", "gone", "--strict")
+            #expect(strict.status == 1)
+            #expect(strict.lines.first?.hasPrefix("ignored") == true)
+            #expect(strict.error == "telltale: the event changed nothing (--strict)\n")
+            let seconds = try telltale(daemon, "post", "errand/2", "start", "--at", "1763719200")
+            #expect(seconds.error.contains("seconds would be at=1763719200000"))
+        }
+    }
+
+    @Test func `events are posted in bulk, in order, and each that is refused is told with its line`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            var lines = (1...1_500).map { #"errand/\#($0) start eid=e\#($0) {"content-state":{"n":\#($0)}}"# }
+            lines[3] = "errand/4"
+            lines[5] = "errand/6 start eid=a eid=b"
+            lines[7] = "nothing/8 start"
+            lines.insert("# a comment", at: 0)
+            let posted = try telltale(daemon, "post", "-", input: lines.joined(separator: "\n"))
+            #expect(posted.status == 1)
+            #expect(posted.lines.count == 1_497)
+            #expect(posted.lines.first?.hasPrefix("errand/1 applied rev=") == true)
+            #expect(posted.lines.last?.hasPrefix("errand/1500 applied rev=") == true)
+            let errors = posted.error.split(separator: "\n")
+            #expect(errors.map { $0.prefix(17) } == ["telltale: line 5:", "telltale: line 7:", "telltale: line 9:"])
+            #expect(errors.last?.contains("unknown_kind") == true)
+            #expect(try row("errand/1500", daemon)["content"] == ["n": 1500])
+            #expect(try telltale(daemon, "post", "-", "--content", "{}", input: "").status == 2)
+        }
+    }
+
+    @Test func `the daemon's figures, and the newest of a history`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            _ = try telltale(daemon, "post", "-", input: "errand/1 start\nerrand/1 go\nerrand/1 arrive\n")
+            let figures = try telltale(daemon, "stats").lines
+            #expect(figures.contains { $0.hasPrefix("connections ") && $0.hasSuffix(" 1") })
+            let json = try JSONParser.parse(try telltale(daemon, "stats", "--json").lines.first ?? "")
+            #expect(json["connections"] == 1)
+            let newest = try telltale(daemon, "history", "errand/1", "--last", "2").lines
+            #expect(newest.count == 2)
+            #expect(newest.first?.contains("  go ") == true && newest.last?.contains("  arrive ") == true)
+        }
+    }
+
+    @Test func `a long history goes through the pager of a terminal`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            _ = try telltale(
+                daemon, "post", "-", input: "errand/1 start\n" + String(repeating: "errand/1 update\n", count: 20))
+            let terminal = try PseudoTerminal(width: 100, height: 10)
+            let history = try RunningProgram(
+                program("telltale"), ["history", "errand/1"],
+                environment: ["TELLTALE_CONNECT": "127.0.0.1:\(daemon.port)", "PAGER": "sed s/^/paged:/"],
+                at: terminal)
+            #expect(terminal.read(until: "paged:") != nil)
+            #expect(terminal.read(until: "start") != nil)
+            #expect(history.waitForExit() == 0)
+        }
+    }
+
+    @Test func `a watch goes on behind a cursor`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let peer = try Peer(port: daemon.port)
+            _ = try peer.receive()
+            _ = try peer.ask("EVT errand/1 type=start")
+            #expect(try peer.ask("SUB errand/*").verb == "OK")
+            var line = try peer.receive()
+            while line.verb != "LIVE" { line = try peer.receive() }
+            let cursor = try #require(line["cur"])
+            _ = try peer.ask("EVT errand/2 type=start")
+            let watched = try telltale(daemon, "watch", "errand/*", "--from", cursor, "--count", "1")
+            #expect(watched.lines.map { $0.prefix(9) } == ["errand/2 "])
+            #expect(try telltale(daemon, "watch", "--from", "yesterday").status == 2)
+        }
+    }
+
+    @Test("A new kind is without a fault", arguments: ["activity", "toggle", "button"])
+    func new(type: String) async throws {
+        try await onOwnThread {
+            let folder = try TemporaryFolder()
+            let made = try telltale(nil, "kinds", "new", "table-order", "--type", type)
+            #expect(made.status == 0)
+            let file = folder.path("table-order.json")
+            try Data((made.lines.joined(separator: "\n") + "\n").utf8).write(to: URL(filePath: file))
+            let checked = try telltale(nil, "kinds", "check", file, "--strict")
+            #expect(checked.lines == ["1 file, 0 errors, 0 warnings"])
+            #expect(try telltale(nil, "kinds", "new", "table order").status == 2)
+        }
+    }
+
+    @Test func `every program names the same release`() async throws {
+        try await onOwnThread {
+            let releases = try ["telltale", "telltaled", "telltale-sim"].map { name in
+                let running = try RunningProgram(program(name), ["--version"])
+                return running.readToEnd()
+            }
+            #expect(releases[0].count == 1)
+            #expect(releases == Array(repeating: releases[0], count: releases.count))
+        }
+    }
+
+    @Test func `a provider reports again on a new connection, with the values of its commands, and prints each action`()
+        async throws
+    {
+        try await onOwnThread {
+            let daemon = try ScriptedDaemon()
+            let provider = try RunningProgram(
+                program("telltale"), ["serve", "light", "--exec", "true", "--report", "a=off"],
+                environment: ["TELLTALE_CONNECT": daemon.address])
+            defer { provider.kill() }
+            let now: Int64 = 1_000_000
+            var peer = try daemon.introduce(now: now)
+            try peer.answer("SERVE light", "OK")
+            try peer.answer("REPORT light/a value=off", "OK")
+            try peer.send("DO op=o1 key=light/a action=set value=on deadline=\(now + 600_000)")
+            #expect(try peer.request("DONE").hasPrefix("DONE op=o1"))
+            peer.close()
+            peer = try daemon.introduce(now: now)
+            try peer.answer("SERVE light", "OK")
+            try peer.answer("REPORT light/a value=on", "OK")
+            // The answer shows that the earlier lines were received.
+            try peer.send("DO op=o2 key=light/a action=set value=off deadline=\(now + 600_000)")
+            #expect(try peer.request("DONE").hasPrefix("DONE op=o2"))
+            #expect(provider.standardError.contains("telltale: light/a on: done\n"))
+            #expect(provider.standardError.contains("telltale: serving light again\n"))
+        }
+    }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Holds one conversation with a daemon of its own. Blocking.
+final class TranscriptRunner {
+    struct Difference: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private let transcript: Transcript
+    /// Holds the folder, which goes with it.
+    private let firstDaemon: DaemonProcess
+    private var daemon: DaemonProcess
+    private var peers: [String: Peer] = [:]
+    /// Connections whose end was read, or that can say nothing more.
+    private var silenced: Set<String> = []
+    /// The values that placeholders have remembered.
+    private var names: [String: String] = [:]
+
+    init(_ transcript: Transcript) throws {
+        self.transcript = transcript
+        firstDaemon = try DaemonProcess(transcript.options)
+        daemon = firstDaemon
+    }
+
+    func run() throws {
+        var steps = transcript.steps[...]
+        while let step = steps.popFirst() {
+            do {
+                try perform(step, &steps)
+            } catch {
+                let log = daemon.standardError.split(separator: "\n").suffix(5).joined(separator: "\n")
+                throw Difference(description: "\(transcript.name):\(step.number): \(error)\n\(log)")
+            }
+        }
+        for (connection, peer) in peers.sorted(by: { $0.key < $1.key }) where !silenced.contains(connection) {
+            try peer.send("PING")
+            let received = nextLine(of: peer, expecting: "PONG")
+            guard received == .line("PONG") else {
+                throw Difference(description: "\(transcript.name): nobody expected S\(connection): \(received)")
+            }
+        }
+    }
+
+    /// - Parameter rest: The steps behind this one. Steps that are performed together with it are removed.
+    private func perform(_ step: Transcript.Step, _ rest: inout ArraySlice<Transcript.Step>) throws {
+        switch step.action {
+        case .send(var text, _):
+            // Consecutive lines of one client are sent in one piece, so that one batch decides them.
+            while let next = rest.first, next.connection == step.connection, case .send(let more, _) = next.action {
+                text += "\n" + more
+                rest.removeFirst()
+            }
+            // The connection is opened first: its greeting gives the value of `<now+N>`.
+            let peer = try peer(of: step)
+            try peer.send(fill(text))
+        case .sendBytes(let bytes): try peer(of: step).socket.send(bytes)
+        case .halfClose:
+            try peer(of: step).socket.shutdownWrite()
+            silenced.insert(step.connection)
+        case .close: peers[step.connection] = nil
+        case .terminate: daemon.send(SIGTERM)
+        case .restart(let options): try restart(options)
+        case .fill(let isFull): try daemon.setDiskFull(isFull)
+        case .withdraw(let kind): try withdraw(kind)
+        case .expectEnd:
+            switch nextLine(of: try peer(of: step), expecting: "") {
+            case .end, .reset: silenced.insert(step.connection)
+            case let other: throw Difference(description: "expected the end, got \(other)")
+            }
+        case .expect(let text):
+            let received = nextLine(of: try peer(of: step), expecting: text)
+            guard case .line(let line) = received else {
+                throw Difference(description: "expected \(text), got \(received)")
+            }
+            guard LinePattern(text: text).matches(line, &names) else {
+                throw Difference(description: "expected \(text)\n     got \(line)")
+            }
+        }
+    }
+
+    private func restart(_ options: [String]) throws {
+        daemon.send(SIGTERM)
+        guard daemon.waitForExit() == 0 else { throw Difference(description: "the daemon does not stop") }
+        (peers, silenced) = ([:], [])
+        daemon = try DaemonProcess(transcript.options + options, in: daemon.folder)
+    }
+
+    private func withdraw(_ kind: String) throws {
+        try FileManager.default.removeItem(at: daemon.folder.appending(path: "kinds/\(kind).json"))
+        daemon.send(SIGHUP)
+    }
+
+    /// Heartbeats come when they come: they are expected by name or passed over.
+    private func nextLine(of peer: Peer, expecting text: String) -> Peer.Incoming {
+        while true {
+            let received = peer.next()
+            if case .line(let line) = received, line.hasPrefix("MARK "), !text.hasPrefix("MARK ") { continue }
+            return received
+        }
+    }
+
+    /// The connection of a step, opened at its first one. A conversation that does not begin with the greeting has it
+    /// read beforehand.
+    private func peer(of step: Transcript.Step) throws -> Peer {
+        if let peer = peers[step.connection] { return peer }
+        let peer = try Peer(port: daemon.port)
+        peers[step.connection] = peer
+        if case .expect = step.action { return peer }
+        guard case .line(let greeting) = peer.next() else { throw Difference(description: "no greeting") }
+        for word in greeting.split(separator: " ") where word.hasPrefix("now=") {
+            names["now"] = String(word.dropFirst(4))
+        }
+        return peer
+    }
+
+    /// Fills in remembered values and `<now+N>`: the server's clock at the last greeting plus N seconds, as Unix
+    /// seconds; `<ms+N>` is the same in milliseconds.
+    private func fill(_ text: String) -> String {
+        let now = names["now"].flatMap { Int64($0) } ?? 0
+        return LinePattern.filled(text, names)
+            .replacing(/<now([+-][0-9]+)>/) { "\(now / 1000 + (Int64($0.output.1) ?? 0))" }
+            .replacing(/<ms([+-][0-9]+)>/) { "\(now + (Int64($0.output.1) ?? 0) * 1000)" }
+    }
+}
+
+struct TranscriptTests {
+    @Test("Protocols/Line/transcripts", arguments: Transcript.all)
+    func transcript(_ transcript: Transcript) async throws {
+        try await onOwnThread { try TranscriptRunner(transcript).run() }
+    }
+
+    @Test func `the transcripts are there, and every one can be read`() {
+        #expect(Transcript.all.count >= 15 && Transcript.unreadable.isEmpty, "\(Transcript.unreadable)")
+    }
+}

@@ -1,0 +1,114 @@
+import Journal
+import Server
+import TelltaleModel
+import Testing
+
+@testable import Hub
+
+/// How requests are gathered into batches, decided in parts and committed as a whole.
+struct BatchTests {
+    @Test func `a batch in parts is the batch`() throws {
+        func post(to house: HubHarness) {
+            let shop = house.connect()
+            for number in 1...7 {
+                house.post("EVT coffee-order/\(number % 3) type=\(number < 4 ? "start" : "ready")", from: shop)
+            }
+        }
+        let (whole, parted) = (try HubHarness(), try HubHarness())
+        post(to: whole)
+        post(to: parted)
+        let records = whole.hub.decide(at: whole.now)
+        var parts: [[JournalRecord]] = []
+        repeat { parts.append(parted.hub.decide(at: parted.now, limit: 3)) } while parted.hub.isDeciding
+        #expect(parts.map(\.count) == [3, 3, 1])
+        #expect(parts.flatMap(\.self) == records)
+
+        // It is taken back as a whole.
+        parted.hub.refused(at: parted.now)
+        #expect(parted.hub.entityCount == 0)
+        #expect(parted.hub.lastRecordSequence == parted.hub.durableSequence)
+        whole.hub.committed(at: whole.now)
+        #expect(whole.hub.durableSequence == records.last?.sequence)
+    }
+
+    @Test(
+        "a part is a quarter of what is left of its batch",
+        arguments: [
+            (0, Int.max, [0]), (20, .max, [20]), (100, .max, [32, 32, 32, 4]), (400, 40, [32, 8]),
+            (400, .max, [100, 75, 56, 42, 32, 32, 32, 31]),
+            (2_000, 1_200, [256, 236, 177, 132, 99, 75, 56, 42, 32, 32, 32, 31]),
+        ])
+    func partLength(waiting: Int, batchLimit: Int, lengths: [Int]) throws {
+        let house = try HubHarness()
+        // A connection may have a thousand in flight.
+        for start in stride(from: 0, to: waiting, by: 1_000) {
+            let shop = house.connect()
+            for _ in start..<min(start + 1_000, waiting) { house.post("EVT coffee-order/1 type=start", from: shop) }
+        }
+        var parts: [Int] = []
+        repeat {
+            let limit = BatchLimiter.partLength(
+                waiting: house.hub.waitingCount, room: house.hub.batchRoom ?? batchLimit)
+            parts.append(house.hub.decide(at: house.now, limit: limit, batchLimit: batchLimit).count)
+        } while house.hub.isDeciding
+        #expect(parts == lengths)
+    }
+
+    @Test func `requests that a batch has no room for are decided with the next one, in order`() throws {
+        let house = try HubHarness()
+        let (shop, other) = (house.connect(), house.connect())
+        for (number, sender) in [shop, other, shop, shop, other].enumerated() {
+            house.post("EVT coffee-order/\(number) type=start id=\(number)", from: sender)
+        }
+        var orders: [[String]] = []
+        while house.hub.hasWork(at: house.now) {
+            var batch: [String] = []
+            repeat {
+                batch += house.hub.decide(at: house.now, limit: 1, batchLimit: 2).map(\.entity)
+            } while house.hub.isDeciding
+            orders.append(batch)
+            #expect(house.hub.waitingCount == [3, 1, 0][orders.count - 1])
+            house.hub.committed(at: house.now)
+        }
+        #expect(
+            orders == [
+                ["coffee-order/0", "coffee-order/1"], ["coffee-order/2", "coffee-order/3"], ["coffee-order/4"],
+            ])
+    }
+
+    @Test func `a held-back request takes no room in a batch`() throws {
+        let house = try HubHarness()
+        let (screen, shop) = (house.connect(), house.connect())
+        // A session may not change its account before its earlier requests are answered.
+        for line in ["SUB *", "HELLO account=ann", "PING id=2"] { house.post(line, from: screen) }
+        for number in 1...2 { house.post("EVT coffee-order/\(number) type=start", from: shop) }
+        #expect(house.hub.decide(at: house.now, batchLimit: 3).count == 2)
+        #expect(house.hub.batchRequestCount == 3)
+        #expect(house.hub.isDeciding == false)
+        house.hub.committed(at: house.now)
+        #expect(house.hub.waitingCount == 2)
+    }
+
+    @Test func `a request without a record takes room in a batch too`() throws {
+        let house = try HubHarness()
+        let shop = house.connect()
+        for number in 1...3 { house.post("PING id=\(number)", from: shop) }
+        #expect(house.hub.decide(at: house.now, batchLimit: 2).isEmpty)
+        #expect(house.hub.waitingCount == 1)
+        house.hub.committed(at: house.now)
+    }
+
+    @Test func `nothing is rendered while a batch is on its way to the disk`() throws {
+        let house = try HubHarness()
+        let (shop, screen) = (house.connect(), house.connect())
+        house.send("SUB *", from: screen)
+        house.post("EVT coffee-order/1 type=start", from: shop)
+        let records = house.hub.decide(at: house.now)
+        #expect(records.count == 1)
+        #expect(house.hub.nextReady() == nil)
+        house.hub.committed(at: house.now)
+        house.flush()
+        #expect(house.lines(of: shop).count == 1)
+        #expect(house.lines(of: screen).count == 1)
+    }
+}

@@ -1,0 +1,20 @@
+import Hub
+import TelltaleModel
+
+extension HubHarness {
+    /// An order, and a screen that is live and has its newest row.
+    static func followedOrder() throws -> (HubHarness, shop: HubHarness.Client, screen: HubHarness.Client) {
+        let house = try HubHarness()
+        let (shop, screen) = (house.connect(), house.connect())
+        house.send("EVT coffee-order/1 type=start", from: shop)
+        house.send("SUB coffee-order/1 view=full", from: screen)
+        return (house, shop, screen)
+    }
+
+    /// A hub with the kinds of the surfaces and this default heartbeat, in milliseconds.
+    static func withHeartbeat(_ heartbeat: Int64 = 1_000) throws -> HubHarness {
+        var configuration = HubConfiguration()
+        configuration.limits.heartbeat = Milliseconds(heartbeat)
+        return try HubHarness(kinds: kindsOfSurfaces, configuration: configuration)
+    }
+}

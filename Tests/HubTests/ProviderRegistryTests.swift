@@ -1,0 +1,50 @@
+import Testing
+
+@testable import Hub
+
+struct ProviderRegistryTests {
+    private let first = SessionID(slot: 0, number: 1)
+    private let second = SessionID(slot: 1, number: 2)
+
+    @Test func `the first connection that serves a kind acts, and the next in line takes over`() {
+        var registry = ProviderRegistry()
+        holds(registry.serve("lamp", first))
+        holds(!registry.serve("lamp", second))
+        holds(registry.acting(for: "lamp") == 1 && registry.session(of: 2) == second)
+        holds(!registry.hasUnaligned)
+        registry.leave("lamp", first)
+        holds(registry.acting(for: "lamp") == 2 && registry.session(of: 1) == nil)
+        // Its controls are told so in the next batch, once.
+        holds(registry.takeUnaligned() == ["lamp"])
+        holds(registry.takeUnaligned() == [])
+    }
+
+    @Test func `a connection in line that leaves changes nothing for the controls`() {
+        var registry = ProviderRegistry()
+        _ = registry.serve("lamp", first)
+        _ = registry.serve("lamp", second)
+        registry.leave("lamp", second)
+        holds(registry.acting(for: "lamp") == 1 && !registry.hasUnaligned)
+    }
+
+    @Test func `what is taken back leaves no trace`() {
+        var registry = ProviderRegistry()
+        _ = registry.serve("lamp", first)
+        registry.takeBack("lamp", first, servesOthers: false)
+        holds(registry.acting(for: "lamp") == nil && registry.session(of: 1) == nil)
+        holds(registry.connectionCount == 0)
+
+        _ = registry.serve("bell", first)
+        _ = registry.serve("lamp", first)
+        registry.takeBack("lamp", first, servesOthers: true)
+        holds(registry.session(of: 1) == first && registry.acting(for: "bell") == 1)
+    }
+
+    @Test func `after a batch that was taken back the controls of every kind are told anew, by name`() {
+        var registry = ProviderRegistry()
+        _ = registry.serve("lamp", first)
+        _ = registry.serve("bell", second)
+        registry.unalignAll()
+        holds(registry.takeUnaligned() == ["bell", "lamp"])
+    }
+}

@@ -1,0 +1,78 @@
+import FanOut
+import TelltaleModel
+import TelltaleWire
+import Testing
+
+@testable import Hub
+
+struct SubscriptionRegistryTests {
+    private func key(_ text: String) throws -> Key { try #require(Key(text)) }
+
+    private func subscription(
+        _ selector: PatternIndex.Selector, in registry: inout SubscriptionRegistry, number: Int32 = 1
+    ) -> Subscription {
+        let terms = registry.terms(view: .full, account: nil, placement: nil, rateInterval: nil)
+        return Subscription(terms, of: 0, number: number, selector: selector, selection: 7)
+    }
+
+    @Test func `a subscription to one key holds the key as long as it is there`() throws {
+        var registry = SubscriptionRegistry()
+        var store = EntityStore(epoch: 1)
+        let entity = store.intern(try key("coffee/1"))
+        let one = registry.insert(subscription(.key(entity), in: &registry), &store)
+        let two = registry.insert(subscription(.key(entity), in: &registry, number: 2), &store)
+        holds(registry.count == 2 && registry.hasSeveralFollowers(of: entity, kind: store[entity].kindName))
+        registry.remove(one, &store)
+        holds(try store.index(of: key("coffee/1")) == entity && registry[one] == nil)
+        registry.remove(two, &store)
+        holds(try store.index(of: key("coffee/1")) == nil && registry.count == 0)
+    }
+
+    @Test func `a key that waits for a subscription to many is held until its row has left, or the subscription goes`()
+        throws
+    {
+        var registry = SubscriptionRegistry()
+        var store = EntityStore(epoch: 1)
+        let entity = store.intern(try key("coffee/1"))
+        let all = registry.insert(subscription(.all, in: &registry), &store)
+        registry.enqueue(entity, in: all, &store) { $0.mark(entity, commit: 1) }
+        store.retain(entity)
+        store.release(entity)
+        holds(try store.index(of: key("coffee/1")) == entity)
+        registry.remove(all, &store)
+        holds(try store.index(of: key("coffee/1")) == nil)
+    }
+
+    @Test func `a published change makes its follower's session ready, once`() throws {
+        let house = try HubHarness()
+        let (shop, screen) = (house.connect(), house.connect())
+        house.send("SUB coffee-order/1 view=full", from: screen)
+        for number in 0..<3 { house.post("EVT coffee-order/1 type=start eid=\(number)", from: shop) }
+        house.commit()
+        var ready: [SessionID] = []
+        while let id = house.hub.nextReady() { ready.append(id) }
+        holds(ready.count { $0 == screen.id } == 1)
+    }
+
+    @Test func `terms of the same words share one object`() {
+        var registry = SubscriptionRegistry()
+        let one = registry.terms(view: .full, account: "ana", placement: nil, rateInterval: nil)
+        let two = registry.terms(view: .full, account: "ana", placement: nil, rateInterval: nil)
+        let other = registry.terms(view: .full, account: "bob", placement: nil, rateInterval: nil)
+        holds(one === two && one !== other)
+    }
+
+    @Test func `rows that a rate holds back are let go at their moment`() throws {
+        var registry = SubscriptionRegistry()
+        var store = EntityStore(epoch: 1)
+        let entity = store.intern(try key("coffee/1"))
+        let index = registry.insert(subscription(.all, in: &registry), &store)
+        registry.change(index) {
+            $0.needBacklog().queue.delay(entity, DirtyQueue.Entry(commit: 1, foldedCount: 0), until: 500)
+        }
+        holds(registry.nextRelease(of: [index]) == MonotonicTime(milliseconds: 500))
+        holds(!registry.release([index], at: MonotonicTime(milliseconds: 499)))
+        holds(registry.release([index], at: MonotonicTime(milliseconds: 500)))
+        holds(registry.nextRelease(of: [index]) == nil)
+    }
+}

@@ -1,0 +1,237 @@
+import Hub
+import Journal
+import Kinds
+import TelltaleModel
+import Testing
+
+@testable import Server
+
+/// The turn: which actions follow what happened.
+struct ServerTests {
+    /// A server with a clock that is set by hand; it notes its actions and performs none but those that a test answers.
+    private final class Performer {
+        var server: Server
+        var milliseconds: Int64 = 1_000
+        var now: HubTime {
+            let time = Timestamp(milliseconds: 1_763_719_200_000 + milliseconds)
+            return HubTime(time: time, wall: time, monotonic: MonotonicTime(milliseconds: milliseconds))
+        }
+
+        init(pace: Duration = .zero, _ change: (inout ServerConfiguration) -> Void = { _ in }, limit: Int = 1_024)
+            throws
+        {
+            var configuration = ServerConfiguration()
+            configuration.pace = pace
+            change(&configuration)
+            var hub = HubConfiguration()
+            hub.limits.requestsInFlight = limit
+            server = Server(Hub(configuration: hub, epoch: 1), configuration: configuration, snapshotSequence: 0)
+            let (kind, _) = KindSet.read(Array(Self.kind.utf8), file: "tally.json")
+            try server.adopt([#require(kind)])
+            _ = turn()
+            server.synced(.durable(duration: .zero, wait: .zero), at: now)
+            _ = turn()
+        }
+
+        static let kind = """
+            {"kind":"tally","type":"activity","version":1,"app":"a","title":"Tally",
+             "machine":{"initial":"on","states":{"on":{}}},
+             "views":{"compact":{"leading":{"symbol":"a"},"trailing":{"text":"b"}},"minimal":{"symbol":"a"},
+                      "expanded":{"center":{"title":"t"}},"lockScreen":{"title":"t"}}}
+            """
+
+        func connect() -> SessionID {
+            let id = server.connected(at: now)
+            _ = turn()
+            return id
+        }
+
+        @discardableResult
+        func post(_ count: Int = 1, from id: SessionID) -> Bool {
+            var text = ""
+            for number in 0..<count { text += "EVT tally/\(number) type=start\n" }
+            return server.received(Array(text.utf8).span, from: id, at: now)
+        }
+
+        /// Turns, and gives the names of the actions but the last one, which is always the wake.
+        func turn() -> [String] {
+            server.turn(at: now)
+            return actions()
+        }
+
+        private(set) var wake = Wake()
+        private(set) var appended: [JournalRecord] = []
+        private(set) var written: [SessionID] = []
+
+        func actions() -> [String] {
+            var names: [String] = []
+            while let action = server.nextAction(at: now) {
+                switch action {
+                case .append(let records, let isLast):
+                    appended += records
+                    names.append(isLast ? "append" : "part")
+                case .flush:
+                    while let id = server.nextReady() {
+                        var bytes: [UInt8] = []
+                        _ = server.output(for: id, at: now, to: &bytes)
+                        written.append(id)
+                    }
+                    server.flushed(at: now)
+                    names.append("flush")
+                case .wake(let wake): self.wake = wake
+                case .resumeReading: names.append("resume")
+                case .pauseReading: names.append("pause")
+                case .close, .closeConnections: names.append("close")
+                case .stopListening: names.append("deaf")
+                case .readHistory: names.append("history")
+                case .writeSnapshot: names.append("snapshot")
+                case .closeJournal: names.append("journal")
+                case .report: names.append("report")
+                case .exit(let status): names.append("exit \(status)")
+                }
+            }
+            return names
+        }
+    }
+
+    @Test func `an event is appended, and shown when it is durable`() throws {
+        let performer = try Performer()
+        let shop = performer.connect()
+        performer.post(from: shop)
+        #expect(performer.turn() == ["append"])
+        // Nothing is decided and nothing is written meanwhile.
+        performer.post(from: shop)
+        #expect(performer.turn() == [])
+        performer.server.synced(.durable(duration: .zero, wait: .zero), at: performer.now)
+        #expect(performer.actions() == ["flush"])
+        #expect(performer.turn() == ["append"])
+    }
+
+    @Test func `a long batch comes in parts, and the journal answers behind the last`() throws {
+        let performer = try Performer { $0.recordsPerPart = 3 }
+        let shop = performer.connect()
+        performer.post(8, from: shop)
+        #expect(performer.turn() == ["part", "part", "append"])
+        #expect(performer.appended.suffix(8).map(\.sequence) == Array(2...9))
+    }
+
+    @Test func `what makes no record is answered in the same turn`() throws {
+        let performer = try Performer()
+        let shop = performer.connect()
+        _ = performer.server.received(Array("PING\n".utf8).span, from: shop, at: performer.now)
+        #expect(performer.turn() == ["flush"])
+    }
+
+    @Test func `nothing is decided after a failed sync, and the process ends when it has been told`() throws {
+        let performer = try Performer()
+        let shop = performer.connect()
+        performer.post(from: shop)
+        #expect(performer.turn() == ["append"])
+        performer.post(from: shop)
+        performer.server.synced(.failed, at: performer.now)
+        #expect(performer.actions() == ["flush", "exit 1"])
+        performer.post(from: shop)
+        #expect(performer.turn() == [])
+        #expect(performer.turn() == [])
+    }
+
+    @Test func `a journal that fails while it has a batch ends the process behind the batch's answer`() throws {
+        let performer = try Performer()
+        let shop = performer.connect()
+        performer.post(from: shop)
+        #expect(performer.turn() == ["append"])
+        performer.server.journalFailed()
+        #expect(performer.actions() == [])
+        performer.server.synced(.failed, at: performer.now)
+        #expect(performer.actions() == ["flush", "exit 1"])
+    }
+
+    @Test func `a connection with too many requests is read from again when some are answered`() throws {
+        let performer = try Performer(limit: 4)
+        let shop = performer.connect()
+        #expect(performer.post(3, from: shop))
+        #expect(!performer.post(3, from: shop))
+        #expect(performer.turn() == ["append"])
+        performer.server.synced(.durable(duration: .zero, wait: .zero), at: performer.now)
+        #expect(performer.actions() == ["flush", "resume"])
+        // The requests behind its limit were read on, and are decided now.
+        #expect(performer.turn() == ["append"])
+        #expect(performer.appended.suffix(2).count == 2)
+    }
+
+    @Test func `under the pace a decision waits for the end of the pause, and asks to be woken for it`() throws {
+        let performer = try Performer(pace: .milliseconds(10))
+        let shop = performer.connect()
+        var flushes = 0
+        for _ in 0..<8 {
+            performer.post(from: shop)
+            let names = performer.turn()
+            guard names == ["append"] else {
+                #expect(names == [])
+                break
+            }
+            performer.server.synced(.durable(duration: .zero, wait: .zero), at: performer.now)
+            #expect(performer.actions() == ["flush"])
+            flushes += 1
+        }
+        // A pause saves up a few flushes; then one interval is waited for.
+        #expect((1...4).contains(flushes))
+        #expect(performer.wake.flush == performer.now.monotonic + Milliseconds(10))
+        performer.milliseconds += 10
+        #expect(performer.turn() == ["append"])
+    }
+
+    @Test func `a stop answers, says BYE, writes a snapshot and closes the journal`() throws {
+        let performer = try Performer()
+        let shop = performer.connect()
+        performer.post(from: shop)
+        performer.server.stopRequested(at: performer.now)
+        #expect(performer.turn() == ["deaf", "append"])
+        performer.server.synced(.durable(duration: .zero, wait: .zero), at: performer.now)
+        #expect(performer.actions() == ["flush"])
+        #expect(performer.turn() == ["flush"])
+        performer.server.disconnected(shop)
+        #expect(performer.turn() == ["snapshot"])
+        performer.server.snapshotWritten(isWritten: true)
+        #expect(performer.actions() == ["journal"])
+        performer.server.journalClosed(isInOrder: true)
+        #expect(performer.actions() == ["exit 0"])
+    }
+
+    @Test func `a deadline that is due does not keep the loop awake while the last snapshot is written`() throws {
+        let performer = try Performer()
+        performer.server.stopRequested(at: performer.now)
+        #expect(performer.turn() == ["deaf", "snapshot", "flush"])
+        performer.milliseconds += 60_000
+        _ = performer.turn()
+        #expect(performer.wake.at != performer.now.monotonic)
+    }
+
+    @Test func `a stop while a snapshot is written takes one more, of what came since`() throws {
+        let performer = try Performer { $0.recordsBetweenSnapshots = 1 }
+        let shop = performer.connect()
+        performer.post(4, from: shop)
+        #expect(performer.turn() == ["append"])
+        performer.server.synced(.durable(duration: .zero, wait: .zero), at: performer.now)
+        // Four keys: not before there are more than twice as many records.
+        for _ in 0..<2 {
+            performer.post(4, from: shop)
+            _ = performer.turn()
+            performer.server.synced(.durable(duration: .zero, wait: .zero), at: performer.now)
+            _ = performer.actions()
+        }
+        #expect(performer.turn() == ["snapshot"])
+        performer.post(from: shop)
+        performer.server.stopRequested(at: performer.now)
+        _ = performer.turn()
+        performer.server.synced(.durable(duration: .zero, wait: .zero), at: performer.now)
+        _ = performer.actions()
+        _ = performer.turn()
+        performer.server.disconnected(shop)
+        #expect(performer.turn() == [])
+        performer.server.snapshotWritten(isWritten: true)
+        #expect(performer.actions() == ["snapshot"])
+        performer.server.snapshotWritten(isWritten: true)
+        #expect(performer.actions() == ["journal"])
+    }
+}

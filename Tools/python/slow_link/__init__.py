@@ -1,0 +1,1 @@
+"""A slow link between two network namespaces, for Tools/measure-slow-link."""

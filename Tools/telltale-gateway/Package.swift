@@ -1,0 +1,82 @@
+// swift-tools-version: 6.3
+
+import PackageDescription
+
+// The settings of the daemon's package, but for strict memory safety's warnings about the dependencies' own pointers.
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("ImmutableWeakCaptures"),
+    .treatAllWarnings(as: .error),
+    .treatWarning("DeprecatedDeclaration", as: .warning),
+]
+
+let client: Target.Dependency = .product(name: "TelltaleClient", package: "telltale")
+let kinds: Target.Dependency = .product(name: "TelltaleKinds", package: "telltale")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
+let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras")
+let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
+let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
+let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird")
+let signals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
+let hummingbirdHTTP2: Target.Dependency = .product(name: "HummingbirdHTTP2", package: "hummingbird")
+let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+
+// A package of its own, so that building the daemon fetches none of this.
+let package = Package(
+    name: "telltale-gateway",
+    products: [
+        .library(name: "TelltaleNIOClient", targets: ["TelltaleNIOClient"]),
+        .executable(name: "telltale-gateway", targets: ["telltale-gateway"]),
+    ],
+    dependencies: [
+        .package(name: "telltale", path: "../.."),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+    ],
+    targets: [
+        // The line protocol on SwiftNIO: for the gateway, and for programs of others.
+        .target(
+            name: "TelltaleNIOClient", dependencies: [client, nioCore, nioPosix, nioSSL, logging],
+            swiftSettings: settings),
+        // What needs no socket: options, routes, problems, events, webhooks, figures.
+        .target(
+            name: "Gateway", dependencies: [client, kinds, crypto, logging, metrics, httpTypes],
+            swiftSettings: settings),
+        // The sockets: HTTP on Hummingbird, a pool of connections to the daemon, one more for each stream.
+        .target(
+            name: "GatewayServer",
+            dependencies: [
+                "Gateway", "TelltaleNIOClient", client, crypto, logging, metrics, lifecycle, nioCore, nioPosix,
+                nioHTTPTypes, nioSSL, httpTypes, hummingbird, hummingbirdCore, hummingbirdHTTP2, signals,
+            ],
+            swiftSettings: settings),
+        .executableTarget(
+            name: "telltale-gateway",
+            dependencies: ["Gateway", "GatewayServer", client, argumentParser, logging, metrics],
+            resources: [.embedInCode("openapi.json")], swiftSettings: settings),
+        .testTarget(
+            name: "GatewayTests", dependencies: ["Gateway", client, crypto, logging, metrics], swiftSettings: settings),
+        .testTarget(
+            name: "TelltaleNIOClientTests", dependencies: ["TelltaleNIOClient", client, nioCore, nioPosix],
+            swiftSettings: settings),
+    ]
+)

@@ -1,0 +1,158 @@
+internal import TelltaleModel
+
+/// `Idempotency-Key`: a quoted string of structured fields (RFC 8941), or the bare text.
+public enum IdempotencyKey {
+    /// The `eid` that a key becomes: 1 to 256 visible ASCII bytes.
+    ///
+    /// - Throws: `bad_request`.
+    public static func parse(_ field: String) throws(Problem) -> String {
+        var text = Substring(field)
+        if text.hasPrefix("\"") {
+            guard let inner = quoted(text) else { throw fault }
+            text = Substring(inner)
+        }
+        guard (1...256).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw fault
+        }
+        return String(text)
+    }
+
+    private static var fault: Problem {
+        Problem(
+            "bad_request",
+            "Idempotency-Key is to be 1 to 256 visible ASCII characters without a space, in double quotes or bare")
+    }
+
+    private static func quoted(_ text: Substring) -> String? {
+        var result = ""
+        var characters = text.unicodeScalars.dropFirst().makeIterator()
+        while let character = characters.next() {
+            switch character {
+            case "\"": return characters.next() == nil ? result : nil
+            case "\\":
+                guard let escaped = characters.next(), escaped == "\"" || escaped == "\\" else { return nil }
+                result.unicodeScalars.append(escaped)
+            default: result.unicodeScalars.append(character)
+            }
+        }
+        return nil
+    }
+}
+
+/// Entity tags: `"REV"` of the whole state, `W/"REV-HASH"` of a surface's row, which changes without its `rev`.
+public enum EntityTag {
+    public static func strong(_ rev: Int64) -> String { "\"\(rev)\"" }
+
+    public static func weak(_ rev: Int64, body: [UInt8]) -> String {
+        // FNV-1a: the tag tells two bodies apart that follow each other, and protects nothing.
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in body { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        let hex = String(hash, radix: 16)
+        return "W/\"\(rev)-\(String(repeating: "0", count: 16 - hex.utf8.count))\(hex)\""
+    }
+
+    /// The `rev` of an `If-Match`.
+    ///
+    /// - Throws: `bad_request` for `*`, weak tags, lists and everything that is no `rev`.
+    public static func rev(ifMatch field: String) throws(Problem) -> Int64 {
+        let text = field.trimmingBlanks
+        guard text.count > 2, text.hasPrefix("\""), text.hasSuffix("\""),
+            let rev = Query.decimal(String(text.dropFirst().dropLast()))
+        else {
+            throw Problem(
+                "bad_request", "If-Match is to be one strong tag, \"REV\", as the ETag of the row that was seen")
+        }
+        return rev
+    }
+
+    /// Whether an `If-None-Match` names `tag`, compared weakly (RFC 9110 §8.8.3.2).
+    public static func matches(_ field: String, _ tag: String) -> Bool {
+        if field.trimmingBlanks == "*" { return true }
+        let opaque = tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...]
+        return field.split(separator: ",").contains { element in
+            let text = String(element).trimmingBlanks
+            return (text.hasPrefix("W/") ? text.dropFirst(2) : text[...]) == opaque
+        }
+    }
+}
+
+/// `Prefer: wait=N` (RFC 7240).
+public enum Preference {
+    /// The longest wait, in seconds.
+    public static let longestWait: Int64 = 30
+
+    /// Seconds to wait; `nil` where none is preferred. Preferences that are not understood are ignored, as the RFC wants; a wait
+    /// longer than ``longestWait`` is a fault.
+    ///
+    /// - Throws: `bad_request`.
+    public static func wait(_ fields: [String]) throws(Problem) -> Int64? {
+        for field in fields {
+            for element in field.split(separator: ",") {
+                let part = element.split(separator: ";").first ?? ""
+                let pair = part.split(separator: "=", maxSplits: 1).map { String($0).trimmingBlanks }
+                guard pair.first?.lowercased() == "wait" else { continue }
+                var text = pair.count > 1 ? pair[1] : ""
+                if text.count > 1, text.hasPrefix("\""), text.hasSuffix("\"") {
+                    text = String(text.dropFirst().dropLast())
+                }
+                guard let seconds = Query.decimal(text), seconds <= longestWait else {
+                    throw Problem("bad_request", "Prefer: wait=N takes whole seconds, at most \(longestWait)")
+                }
+                return seconds
+            }
+        }
+        return nil
+    }
+}
+
+/// `Accept` (RFC 9110 §12.5.1).
+public enum Acceptance {
+    /// The first of `offers` with the highest quality; `nil` where none is accepted. No field accepts everything.
+    public static func choose(_ fields: [String], of offers: [String]) -> String? {
+        guard !fields.isEmpty else { return offers.first }
+        var best: (offer: String, quality: Double)?
+        for offer in offers {
+            let quality = quality(of: offer, in: fields)
+            if quality > 0, quality > best?.quality ?? 0 { best = (offer, quality) }
+        }
+        return best?.offer
+    }
+
+    private static func quality(of offer: String, in fields: [String]) -> Double {
+        var found: (specificity: Int, quality: Double)?
+        for element in fields.joined(separator: ",").split(separator: ",") {
+            let parts = element.split(separator: ";").map { String($0).trimmingBlanks }
+            guard let range = parts.first?.lowercased() else { continue }
+            let specificity: Int
+            if range == offer {
+                specificity = 2
+            } else if range.hasSuffix("/*"), offer.hasPrefix(range.dropLast()) {
+                specificity = 1
+            } else if range == "*/*" {
+                specificity = 0
+            } else {
+                continue
+            }
+            let weight = parts.dropFirst().first { $0.lowercased().hasPrefix("q=") }
+            let quality = weight.flatMap { Double($0.dropFirst(2)) } ?? 1
+            if specificity >= found?.specificity ?? -1 {
+                found = (specificity, quality.isFinite ? min(max(quality, 0), 1) : 0)
+            }
+        }
+        return found?.quality ?? 0
+    }
+}
+
+/// A media type without its parameters, in lower case.
+public func mediaType(_ field: String?) -> String? {
+    field.map { String($0.split(separator: ";", maxSplits: 1).first ?? "").trimmingBlanks.lowercased() }
+}
+
+extension String {
+    var trimmingBlanks: String {
+        var text = self[...]
+        while let first = text.first, first == " " || first == "\t" { text = text.dropFirst() }
+        while let last = text.last, last == " " || last == "\t" { text = text.dropLast() }
+        return String(text)
+    }
+}

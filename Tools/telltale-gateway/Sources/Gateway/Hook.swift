@@ -1,0 +1,137 @@
+internal import Kinds
+public import TelltaleModel
+public import TelltaleWire
+
+/// A webhook of one sender, as its file says: how its deliveries are verified, and which events they become.
+public struct Hook: Sendable {
+    struct Rule: Sendable {
+        /// Topics; `*` is any.
+        var topics: [String]
+        var condition: DeliveryGuard?
+        var key: DeliveryTemplate
+        var type: DeliveryTemplate
+        var at: DeliveryTemplate?
+        var version: DeliveryTemplate?
+        var accounts: DeliveryTemplate?
+        var data: DataTemplate?
+    }
+
+    public let name: String
+    let verification: Verification
+    let rules: [Rule]
+
+    /// Where its secrets are.
+    public var secrets: [SecretReference] { verification.secrets }
+
+    /// - Throws: `bad_signature`.
+    public func verify(_ delivery: Delivery, secrets: [[UInt8]], now: Timestamp) throws(Problem) {
+        try verification.check(delivery, secrets: secrets, now: now)
+    }
+
+    /// Whether it is the unsigned test that WooCommerce sends when a webhook is made: nothing is in it, and nothing becomes of it.
+    public func isPing(_ delivery: Delivery) -> Bool {
+        guard verification.scheme == .woocommerce, delivery.headers["x-wc-webhook-signature"] == nil else {
+            return false
+        }
+        let text = String(decoding: delivery.body.prefix(40), as: UTF8.self)
+        return delivery.body.count < 40 && text.hasPrefix("webhook_id=")
+            && text.dropFirst("webhook_id=".count).utf8.allSatisfy { (0x30...0x39).contains($0) }
+    }
+
+    /// What a delivery becomes.
+    public enum Outcome: Sendable {
+        /// No rule is for it.
+        case unmatched(topic: String)
+        /// The event that the rule of that index makes of it.
+        case event(EventCommand, topic: String, rule: Int)
+    }
+
+    /// What becomes of a delivery whose signature is good.
+    ///
+    /// - Throws: `bad_json`, `bad_key` or `bad_attr`, for a delivery of which nothing can be made.
+    public func outcome(of delivery: Delivery) throws(Problem) -> Outcome {
+        let body = try DeliveryBody.parse(delivery.body)
+        guard let values = DeliveryValues(body: body, headers: delivery.headers) else {
+            throw Problem("internal", "no values")
+        }
+        let topic = verification.topic(delivery, body, values)
+        for (index, rule) in rules.enumerated() {
+            guard rule.topics.contains(where: { $0 == "*" || $0 == topic }), rule.condition?.holds(values) ?? true
+            else {
+                continue
+            }
+            var event = try rule.event(values)
+            event.source = "hook:\(name)"
+            event.eid = verification.eid(delivery, body, values)
+            return .event(event, topic: topic, rule: index)
+        }
+        return .unmatched(topic: topic)
+    }
+}
+
+extension Hook.Rule {
+    func event(_ values: DeliveryValues) throws(Problem) -> EventCommand {
+        let text = key.text(values)
+        guard let key = Key(text) else { throw EventRequest.badKey(text) }
+        var event = EventCommand(key: key, type: try EventRequest.type(type.text(values)))
+        if let at {
+            guard let value = at.value(values) else { throw Self.fault("at", "nothing") }
+            event.happenedAt = try Self.time(value)
+        }
+        if let version {
+            let text = version.text(values)
+            guard let number = Query.decimal(text) else { throw Self.fault("ver", text) }
+            event.version = number
+        }
+        if let accounts { event.accounts = try EventRequest.accounts(Query.word(accounts.text(values), "for")) }
+        if let data {
+            event.tail = data.value(values)?.object ?? JSONObject()
+            // The line that carries it holds no more.
+            if JSON.object(event.tail).isText(longerThan: EventRequest.bodyByteLimit) {
+                throw Problem(
+                    "too_large", "the data of the delivery is larger than \(EventRequest.bodyByteLimit) bytes")
+            }
+        }
+        return event
+    }
+
+    private static func fault(_ name: String, _ text: String) -> Problem {
+        Problem("bad_attr", "\(name) comes out as \"\(text.prefix(60))\", which it does not take")
+    }
+
+    /// RFC 3339 (without an offset it is UTC), or Unix time: seconds, or milliseconds where the number is too large for them.
+    static func time(_ value: JSON) throws(Problem) -> Timestamp {
+        switch value {
+        case .string(let text):
+            if let time = RFC3339.parse(text) ?? RFC3339.parse(text + "Z") { return time }
+            if let number = Query.decimal(text) { return try time(.integer(number)) }
+        case .integer, .number:
+            if let number = value.double, number >= 0 {
+                let time = number < 1e11 ? Timestamp(seconds: number) : Timestamp(exactMilliseconds: number.rounded())
+                if let time { return time }
+            }
+        case .null, .bool, .array, .object: break
+        }
+        throw fault("at", value.description)
+    }
+}
+
+/// JSON with templates in its texts: a text that is one template takes that value's type; a member without a value goes.
+indirect enum DataTemplate: Sendable {
+    case literal(JSON)
+    case template(DeliveryTemplate)
+    case array([DataTemplate])
+    case object([(name: String, value: DataTemplate)])
+
+    func value(_ values: DeliveryValues) -> JSON? {
+        switch self {
+        case .literal(let value): return value
+        case .template(let template): return template.value(values)
+        case .array(let elements): return .array(elements.compactMap { $0.value(values) })
+        case .object(let members):
+            var object = JSONObject()
+            for member in members { object[member.name] = member.value.value(values) }
+            return .object(object)
+        }
+    }
+}

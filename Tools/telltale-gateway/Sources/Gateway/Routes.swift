@@ -1,0 +1,113 @@
+/// Everything that the public listener serves, by the template of its path.
+public enum Route: String, CaseIterable, Hashable, Sendable {
+    case event = "/v1/entities/{kind}/{id}/events/{type}"
+    case oneLine = "/{kind}/{id}/{type}"
+    case cloudEvents = "/v1/events"
+    case hook = "/v1/hooks/{hook}"
+    case entities = "/v1/entities"
+    case entity = "/v1/entities/{kind}/{id}"
+    case history = "/v1/entities/{kind}/{id}/history"
+    case open = "/v1/entities/{kind}/{id}/open"
+    case value = "/v1/entities/{kind}/{id}/value"
+    case press = "/v1/entities/{kind}/{id}/press"
+    case dismiss = "/v1/entities/{kind}/{id}/dismiss"
+    case seen = "/v1/entities/{kind}/{id}/seen"
+    case kinds = "/v1/kinds"
+    case kind = "/v1/kinds/{kind}"
+    case stats = "/v1/stats"
+    case stream = "/v1/stream"
+    case session = "/v1/session"
+    case openAPI = "/openapi.json"
+    case errors = "/errors"
+    case deliveries = "/hooks"
+
+    /// Methods beside `OPTIONS`, which every path takes. `HEAD` stands wherever `GET` does.
+    public var methods: [String] {
+        switch self {
+        case .event, .oneLine, .cloudEvents, .hook, .press, .dismiss, .seen: ["POST"]
+        case .entities, .entity, .history, .open, .kinds, .kind, .stats, .stream, .openAPI, .errors, .deliveries:
+            ["GET", "HEAD"]
+        case .value: ["PUT"]
+        case .session: ["POST", "DELETE"]
+        }
+    }
+
+    /// For `Allow`.
+    public var allowed: String { (methods + ["OPTIONS"]).joined(separator: ", ") }
+
+    /// First segments that no kind of the one-line form may have.
+    public static let reservedSegments: Set<String> = [
+        "v1", "3", "4", "1", "assets", "errors", "session", "login", "ops", "kinds", "hooks", "pushes", "playground",
+        "openapi.json", "favicon.ico", "robots.txt",
+    ]
+}
+
+/// A path that a route serves.
+public struct RouteMatch: Hashable, Sendable {
+    public var route: Route
+    /// The values of the template's names, in their order.
+    public var parameters: [String]
+
+    public init(_ route: Route, _ parameters: [String] = []) {
+        self.route = route
+        self.parameters = parameters
+    }
+
+    /// Finds the route of a path.
+    ///
+    /// - Parameter path: As it stands in the request, percent-encoded, without the query.
+    /// - Returns: `nil` where no route has such a path.
+    /// - Throws: `bad_key` for a segment that is no percent-encoded UTF-8, or that holds an encoded slash.
+    public static func find(_ path: Substring) throws(Problem) -> RouteMatch? {
+        guard path.utf8.first == UInt8(ascii: "/") else { return nil }
+        let raw = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+        guard raw.count <= 6 else { return nil }
+        guard let first = raw.first, Route.reservedSegments.contains(String(first)) else {
+            guard raw.count == 3 else { return nil }
+            return RouteMatch(.oneLine, try decoded(raw))
+        }
+        switch (first, raw.count) {
+        case ("openapi.json", 1): return RouteMatch(.openAPI)
+        case ("errors", 1): return RouteMatch(.errors)
+        case ("hooks", 1): return RouteMatch(.deliveries)
+        case ("v1", 2...): return try version1(raw.dropFirst())
+        default: return nil
+        }
+    }
+
+    private static func version1(_ raw: ArraySlice<Substring>) throws(Problem) -> RouteMatch? {
+        let raw = Array(raw)
+        switch (raw[0], raw.count) {
+        case ("events", 1): return RouteMatch(.cloudEvents)
+        case ("hooks", 2): return RouteMatch(.hook, try decoded([raw[1]]))
+        case ("kinds", 1): return RouteMatch(.kinds)
+        case ("kinds", 2): return RouteMatch(.kind, try decoded([raw[1]]))
+        case ("stats", 1): return RouteMatch(.stats)
+        case ("stream", 1): return RouteMatch(.stream)
+        case ("session", 1): return RouteMatch(.session)
+        case ("entities", 1): return RouteMatch(.entities)
+        case ("entities", 3): return RouteMatch(.entity, try decoded([raw[1], raw[2]]))
+        case ("entities", 5) where raw[3] == "events":
+            return RouteMatch(.event, try decoded([raw[1], raw[2], raw[4]]))
+        case ("entities", 4):
+            let routes: [Substring: Route] = [
+                "history": .history, "open": .open, "value": .value, "press": .press, "dismiss": .dismiss,
+                "seen": .seen,
+            ]
+            guard let route = routes[raw[3]] else { return nil }
+            return RouteMatch(route, try decoded([raw[1], raw[2]]))
+        default: return nil
+        }
+    }
+
+    private static func decoded(_ segments: [Substring]) throws(Problem) -> [String] {
+        var result: [String] = []
+        for segment in segments {
+            guard let text = PercentCoding.decode(segment), !text.utf8.contains(UInt8(ascii: "/")) else {
+                throw Problem("bad_key", "\(segment) is no segment of a path: percent-encoded UTF-8 without a slash")
+            }
+            result.append(text)
+        }
+        return result
+    }
+}

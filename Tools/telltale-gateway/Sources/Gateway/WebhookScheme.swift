@@ -1,0 +1,196 @@
+internal import Crypto
+internal import FoundationEssentials
+internal import TelltaleModel
+
+/// One delivery of a webhook.
+public struct Delivery: Sendable {
+    /// By their names in lower case; of a repeated one the values joined by commas.
+    public var headers: [String: String]
+    public var body: [UInt8]
+
+    public init(headers: [String: String], body: [UInt8]) {
+        self.headers = headers
+        self.body = body
+    }
+}
+
+/// How a sender signs, and where its topic and its delivery's id stand.
+enum WebhookScheme: String, CaseIterable, Sendable {
+    case standard, shopify, stripe, github, woocommerce, square, hmac
+
+    /// How far the sender's time may be off, in seconds.
+    static let tolerance: Int64 = 300
+}
+
+/// What `verify` of a hook file says.
+struct Verification: Sendable {
+    enum Encoding: String, CaseIterable, Sendable {
+        case hex, base64
+    }
+
+    var scheme: WebhookScheme
+    /// Where they are, never what they are.
+    var secrets: [SecretReference] = []
+    /// Of `square`: the URL that deliveries are sent to, which is signed too.
+    var url = ""
+    /// Of `hmac`.
+    var header = ""
+    var encoding = Encoding.hex
+    var prefix = ""
+    var topic: DeliveryTemplate?
+    var eid: DeliveryTemplate?
+
+    /// - Parameters:
+    ///   - secrets: Any of them may have signed.
+    ///   - now: The time that signed times are compared with.
+    /// - Throws: `bad_signature`, the same words for every reason, so that nothing can be learned of it.
+    func check(_ delivery: Delivery, secrets: [[UInt8]], now: Timestamp) throws(Problem) {
+        guard isGood(delivery, secrets, now) else {
+            throw Problem("bad_signature", "the delivery's signature, or its time, is not good")
+        }
+    }
+
+    private func isGood(_ delivery: Delivery, _ secrets: [[UInt8]], _ now: Timestamp) -> Bool {
+        let headers = delivery.headers
+        switch scheme {
+        case .standard:
+            guard let id = headers["webhook-id"], let time = headers["webhook-timestamp"], isRecent(time, now) else {
+                return false
+            }
+            let signatures = (headers["webhook-signature"] ?? "").split(separator: " ").compactMap { part in
+                part.hasPrefix("v1,") ? Data(base64Encoded: String(part.dropFirst(3))) : nil
+            }
+            let message = Array("\(id).\(time).".utf8) + delivery.body
+            return matches(signatures, message, secrets.compactMap(Self.standardKey))
+        case .shopify:
+            return matches(base64(headers["x-shopify-hmac-sha256"]), delivery.body, secrets)
+        case .stripe:
+            var time = ""
+            var signatures: [Data] = []
+            for part in (headers["stripe-signature"] ?? "").split(separator: ",") {
+                let pair = part.split(separator: "=", maxSplits: 1)
+                guard pair.count == 2 else { continue }
+                switch String(pair[0]).trimmingBlanks {
+                case "t": time = String(pair[1])
+                case "v1": signatures += hex(String(pair[1]))
+                default: break
+                }
+            }
+            return isRecent(time, now) && matches(signatures, Array("\(time).".utf8) + delivery.body, secrets)
+        case .github: return matches(hex(headers["x-hub-signature-256"], prefix: "sha256="), delivery.body, secrets)
+        case .woocommerce: return matches(base64(headers["x-wc-webhook-signature"]), delivery.body, secrets)
+        case .square:
+            let signature = base64(headers["x-square-hmacsha256-signature"])
+            return matches(signature, Array(url.utf8) + delivery.body, secrets)
+        case .hmac:
+            let text = headers[header]
+            let signature = encoding == .hex ? hex(text, prefix: prefix) : base64(text, prefix: prefix)
+            return matches(signature, delivery.body, secrets)
+        }
+    }
+
+    /// Compares in constant time, and all of them.
+    private func matches(_ signatures: [Data], _ message: [UInt8], _ secrets: [[UInt8]]) -> Bool {
+        var isGood = false
+        for secret in secrets {
+            let key = SymmetricKey(data: secret)
+            for signature in signatures
+            where HMAC<SHA256>.isValidAuthenticationCode(signature, authenticating: message, using: key) {
+                isGood = true
+            }
+        }
+        return isGood
+    }
+
+    /// The bytes behind `whsec_`, in base64.
+    private static func standardKey(_ secret: [UInt8]) -> [UInt8]? {
+        let text = String(decoding: secret, as: UTF8.self)
+        return Data(base64Encoded: text.hasPrefix("whsec_") ? String(text.dropFirst(6)) : text).map { Array($0) }
+    }
+
+    private func isRecent(_ seconds: String, _ now: Timestamp) -> Bool {
+        guard let seconds = Query.decimal(seconds), seconds < 1 << 40 else { return false }
+        return abs(now.milliseconds / 1_000 - seconds) <= WebhookScheme.tolerance
+    }
+
+    private func base64(_ text: String?, prefix: String = "") -> [Data] {
+        guard let text, text.hasPrefix(prefix) else { return [] }
+        return Data(base64Encoded: String(text.dropFirst(prefix.count))).map { [$0] } ?? []
+    }
+
+    private func hex(_ text: String?, prefix: String = "") -> [Data] {
+        guard let text, text.hasPrefix(prefix) else { return [] }
+        var bytes: [UInt8] = []
+        var high: UInt8?
+        for byte in text.dropFirst(prefix.count).utf8 {
+            guard let digit = PercentCoding.hexValue(byte) else { return [] }
+            if let first = high {
+                bytes.append(first << 4 | digit)
+                high = nil
+            } else {
+                high = digit
+            }
+        }
+        return high == nil ? [Data(bytes)] : []
+    }
+
+    // MARK: What it is about
+
+    func topic(_ delivery: Delivery, _ body: JSON, _ values: DeliveryValues) -> String {
+        switch scheme {
+        case .standard, .stripe, .square: body["type"]?.string ?? ""
+        case .shopify: delivery.headers["x-shopify-topic"] ?? ""
+        case .github:
+            [delivery.headers["x-github-event"], body["action"]?.string].compactMap { $0 }.joined(separator: ".")
+        case .woocommerce: delivery.headers["x-wc-webhook-topic"] ?? ""
+        case .hmac: topic?.text(values) ?? ""
+        }
+    }
+
+    /// The sender's id of the delivery; where it gives none, a hash of the body, so that a repeat acts once all the same.
+    func eid(_ delivery: Delivery, _ body: JSON, _ values: DeliveryValues) -> String {
+        let text: String? =
+            switch scheme {
+            case .standard: delivery.headers["webhook-id"]
+            case .shopify: delivery.headers["x-shopify-webhook-id"]
+            case .stripe: body["id"]?.string
+            case .github: delivery.headers["x-github-delivery"]
+            case .woocommerce: delivery.headers["x-wc-webhook-delivery-id"]
+            case .square: body["event_id"]?.string
+            case .hmac: eid?.text(values)
+            }
+        if let text, (try? Query.word(text, "eid")) != nil { return text }
+        return "sha256:"
+            + SHA256.hash(data: delivery.body).map { byte in
+                let hex = String(byte, radix: 16)
+                return hex.utf8.count < 2 ? "0" + hex : hex
+            }.joined()
+    }
+}
+
+/// Where a secret is: `credential:NAME`, `file:PATH`, `env:NAME`.
+public enum SecretReference: Hashable, Sendable, CustomStringConvertible {
+    case credential(String)
+    case file(String)
+    case environment(String)
+
+    init?(_ text: String) {
+        guard let colon = text.firstIndex(of: ":") else { return nil }
+        let rest = String(text[text.index(after: colon)...])
+        guard !rest.isEmpty else { return nil }
+        switch text[..<colon] {
+        case "credential" where !rest.contains("/"): self = .credential(rest)
+        case "file": self = .file(rest)
+        case "env": self = .environment(rest)
+        default: return nil
+        }
+    }
+
+    public var description: String {
+        switch self {
+        case .credential(let name): "credential:\(name)"
+        case .file(let path): "file:\(path)"
+        case .environment(let name): "env:\(name)"
+        }
+    }
+}

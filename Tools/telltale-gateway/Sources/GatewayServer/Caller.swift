@@ -1,0 +1,106 @@
+internal import Gateway
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+internal import TelltaleModel
+
+/// One request, as the handlers see it.
+struct Caller {
+    let request: Request
+    let context: GatewayContext
+    let path: Substring
+    let query: Query
+    let requestID: String
+    /// The secret that the caller brought, by header, cookie or query; `nil` for none.
+    var token: String?
+    /// It came in a header, which no page of another origin sends unasked.
+    var hasBearer = false
+    /// It came in a cookie, which browsers send whatever page asks.
+    var isByCookie = false
+
+    var method: String { request.method.rawValue }
+
+    func field(_ name: HTTPField.Name) -> String? { request.headers[name] }
+
+    /// The whole body.
+    ///
+    /// - Throws: `too_large` beyond `limit` bytes.
+    func body(upTo limit: Int = EventRequest.bodyByteLimit) async throws(Problem) -> [UInt8] {
+        let tooLarge = Problem("too_large", "the body is larger than \(limit) bytes; say less")
+        if let length = field(.contentLength).flatMap({ Int($0) }), length > limit { throw tooLarge }
+        do {
+            let buffer = try await request.body.collect(upTo: limit)
+            return Array(buffer.readableBytesView)
+        } catch is NIOTooManyBytesError {
+            throw tooLarge
+        } catch {
+            throw Problem("bad_request", "the body ended before its time")
+        }
+    }
+
+    /// The caller's `Idempotency-Key`, or one of the gateway's own.
+    func eid() throws(Problem) -> (eid: String, isCallers: Bool) {
+        let fields = request.headers[values: .idempotencyKey]
+        guard fields.count < 2 else { throw Problem("bad_request", "Idempotency-Key stands twice; say it once") }
+        if let field = fields.first { return (try IdempotencyKey.parse(field), true) }
+        return ("gw-\(UUIDv7.make())", false)
+    }
+
+    /// Refuses bodies that cannot be one JSON object.
+    func checkEventType() throws(Problem) {
+        guard let type = mediaType(field(.contentType)) else { return }
+        if type.hasPrefix("multipart/") {
+            throw Problem("media_type", "\(type) is not taken here; send one JSON object")
+        }
+        if type.hasPrefix("application/cloudevents") {
+            throw Problem("media_type", "CloudEvents are posted to /v1/events")
+        }
+    }
+}
+
+/// Time-ordered identifiers (RFC 9562 §5.7).
+enum UUIDv7 {
+    static func make(
+        at milliseconds: UInt64 = UInt64(max(0, SystemClock.now.milliseconds)),
+        random: (UInt64, UInt64) = (.random(in: .min ... .max), .random(in: .min ... .max))
+    ) -> String {
+        let high = milliseconds << 16 | 0x7000 | random.0 & 0x0FFF
+        let low = random.1 & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
+        let digits = hex(high) + hex(low)
+        var text = ""
+        for (index, digit) in digits.enumerated() {
+            if [8, 12, 16, 20].contains(index) { text += "-" }
+            text.append(digit)
+        }
+        return text
+    }
+
+    static func hex(_ value: UInt64) -> String {
+        let text = String(value, radix: 16)
+        return String(repeating: "0", count: 16 - text.utf8.count) + text
+    }
+}
+
+extension HTTPField.Name {
+    static let idempotencyKey = HTTPField.Name.known("Idempotency-Key")
+    static let idempotentReplayed = HTTPField.Name.known("Idempotent-Replayed")
+    static let lastEventID = HTTPField.Name.known("Last-Event-ID")
+    static let prefer = HTTPField.Name.known("Prefer")
+    static let preferenceApplied = HTTPField.Name.known("Preference-Applied")
+    static let requestID = HTTPField.Name.known("X-Request-Id")
+    static let accelBuffering = HTTPField.Name.known("X-Accel-Buffering")
+    static let contentTypeOptions = HTTPField.Name.known("X-Content-Type-Options")
+    static let webHookOrigin = HTTPField.Name.known("WebHook-Request-Origin")
+    static let webHookAllowedOrigin = HTTPField.Name.known("WebHook-Allowed-Origin")
+    static let webHookAllowedRate = HTTPField.Name.known("WebHook-Allowed-Rate")
+    static let fetchSite = HTTPField.Name.known("Sec-Fetch-Site")
+
+    /// - Precondition: `name` is a field's name.
+    private static func known(_ name: String) -> HTTPField.Name {
+        guard let known = HTTPField.Name(name) else { preconditionFailure("\(name) is no field's name") }
+        return known
+    }
+
+    /// A field's name from elsewhere; `nil` for what is none.
+    static func named(_ name: String) -> HTTPField.Name? { HTTPField.Name(name) }
+}

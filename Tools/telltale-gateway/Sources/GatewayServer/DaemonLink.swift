@@ -1,0 +1,271 @@
+internal import Gateway
+internal import Metrics
+internal import NIOCore
+internal import Synchronization
+internal import TelltaleClient
+internal import TelltaleModel
+internal import TelltaleNIOClient
+internal import TelltaleWire
+
+/// The gateway's connections to its daemon: one a token, pipelined, and one for each request that looks with other eyes.
+///
+/// Each says `HELLO` with its caller's own token, so that the daemon alone decides what the caller may do.
+final class DaemonLink: Sendable {
+    /// How long a request waits for a daemon that does not answer.
+    static let patience = TimeAmount.seconds(10)
+    /// How long a connection is kept that nothing is asked on.
+    static let idleSpan = TimeAmount.seconds(60)
+    static let connectionLimit = 256
+
+    private struct Entry {
+        var client: AsyncClient
+        var lastUsed = NIODeadline.now()
+        var requestCount = 0
+    }
+
+    private struct Pool {
+        var entries: [String: Entry] = [:]
+        var isClosed = false
+    }
+
+    let connector: DaemonConnector
+    let group: any EventLoopGroup
+    /// The gateway's own token: for hooks, readiness and figures, never for a caller's request.
+    let ownToken: String?
+    private let pool = Mutex(Pool())
+    private let greeting = Mutex<(authentication: String, version: String)?>(nil)
+    private let own: AsyncClient
+
+    init(_ connector: DaemonConnector, group: any EventLoopGroup, ownToken: String?) {
+        self.connector = connector
+        self.group = group
+        self.ownToken = ownToken
+        let greeted = Greeted()
+        own = AsyncClient(
+            to: connector, configuration: Self.configuration(ownToken, Situation()), failsFast: true,
+            on: group.next(), onReady: { greeted.tell($0) })
+        greeted.link.withLock { $0 = self }
+    }
+
+    /// Until the link is made, its own client has nothing to tell it.
+    private final class Greeted: Sendable {
+        let link = Mutex<DaemonLink?>(nil)
+        private let count = Mutex(0)
+
+        func tell(_ greeting: ServerGreeting) {
+            let isFirst = count.withLock { count in
+                count += 1
+                return count == 1
+            }
+            if !isFirst { Counter(label: "telltale_gateway_daemon_reconnects_total").increment() }
+            link.withLock { $0 }?.heard(greeting)
+        }
+    }
+
+    func start() { own.start() }
+
+    /// Whether the daemon wants no tokens; so until it is known to want them, for the `Host` is checked then.
+    var isOpen: Bool { greeting.withLock { $0?.authentication ?? "none" } == "none" }
+
+    /// Whether a daemon has ever greeted.
+    var isKnown: Bool { greeting.withLock { $0 != nil } }
+
+    /// The daemon's release; `nil` before it has greeted.
+    var version: String? { greeting.withLock { $0?.version } }
+
+    func heard(_ greeting: ServerGreeting) {
+        self.greeting.withLock { $0 = (greeting.authentication, greeting.server) }
+    }
+
+    static func configuration(_ token: String?, _ situation: Situation) -> ClientConfiguration {
+        // Every request brings an id of its own, so that the prefix is never used.
+        var configuration = ClientConfiguration(name: gatewayClientName, eventIDPrefix: "gw")
+        configuration.token = token
+        configuration.surface = situation.surface
+        configuration.account = situation.account
+        configuration.traits = situation.traits
+        configuration.keepsRows = false
+        configuration.backoff.shortest = Milliseconds(20)
+        configuration.backoff.longest = Milliseconds(100)
+        return configuration
+    }
+
+    /// Connections of callers, streams aside.
+    var connectionCount: Int { pool.withLock { $0.entries.count } }
+
+    // MARK: Asking
+
+    /// Asks by the gateway's own token.
+    func askForSelf(_ command: Command, timeout: TimeAmount = DaemonLink.patience) async throws(Problem) -> Answer {
+        try await Self.ask(own, command, timeout)
+    }
+
+    /// Asks for a caller.
+    ///
+    /// - Parameter token: The caller's; `nil` for none.
+    /// - Throws: The daemon's refusal, or that there is no answer.
+    func ask(_ command: Command, token: String?, _ situation: Situation = Situation()) async throws(Problem) -> Answer {
+        guard situation.isDefault else {
+            let client = makeClient(token, situation)
+            defer { client.close() }
+            return try await Self.ask(client, command, Self.patience)
+        }
+        let name = token ?? ""
+        let client = try borrow(name)
+        do throws(Problem) {
+            let answer = try await Self.ask(client, command, Self.patience)
+            giveBack(name, client)
+            return answer
+        } catch {
+            // A refused client is over, and the next request of that token begins anew.
+            giveBack(name, client, isOver: error.retry == "auth" || error.status == 502)
+            throw error
+        }
+    }
+
+    /// Asks several things for a caller, in order; each has its own answer or refusal.
+    func ask(all commands: [Command], token: String?) async -> [Result<Answer, Problem>] {
+        let client: AsyncClient
+        do throws(Problem) {
+            client = try borrow(token ?? "")
+        } catch {
+            return commands.map { _ in .failure(error) }
+        }
+        let answers = await client.request(all: commands, timeout: Self.patience)
+        giveBack(token ?? "", client)
+        return answers.map { answer in
+            switch answer {
+            case .success(let answer):
+                if let refusal = answer.refusal { .failure(Problem(refusal)) } else { .success(answer) }
+            case .failure(let failure): .failure(Problem(failure, acts: true))
+            }
+        }
+    }
+
+    /// A client of a connection of its own, which the caller closes.
+    func makeClient(_ token: String?, _ situation: Situation) -> AsyncClient {
+        let client = AsyncClient(
+            to: connector, configuration: Self.configuration(token, situation), failsFast: !isKnown,
+            on: group.next(), onReady: { [weak self] in self?.heard($0) })
+        client.start()
+        return client
+    }
+
+    /// Asks on a connection of the caller's own.
+    func ask(_ command: Command, on client: AsyncClient) async throws(Problem) -> Answer {
+        try await Self.ask(client, command, Self.patience)
+    }
+
+    private static func ask(_ client: AsyncClient, _ command: Command, _ timeout: TimeAmount) async throws(Problem)
+        -> Answer
+    {
+        do throws(RequestFailure) {
+            let answer = try await client.request(command, timeout: timeout)
+            if let refusal = answer.refusal { throw Self.refused(refusal) }
+            return answer
+        } catch {
+            throw Problem(error, acts: command.acts)
+        }
+    }
+
+    private static func refused(_ line: ServerLine) -> RequestFailure { .refused("", line) }
+
+    private func borrow(_ name: String) throws(Problem) -> AsyncClient {
+        let result: Result<(AsyncClient, AsyncClient?), Problem> = pool.withLock { pool in
+            if pool.isClosed {
+                return .failure(Problem("shutting_down", "the gateway goes down; ask again in a moment"))
+            }
+            if var entry = pool.entries[name] {
+                entry.requestCount += 1
+                entry.lastUsed = .now()
+                pool.entries[name] = entry
+                return .success((entry.client, nil))
+            }
+            var closed: AsyncClient?
+            if pool.entries.count >= Self.connectionLimit {
+                let idle = pool.entries.filter { $0.value.requestCount == 0 }.min {
+                    $0.value.lastUsed < $1.value.lastUsed
+                }
+                guard let idle else {
+                    return .failure(
+                        Problem("limit_conns", "\(Self.connectionLimit) callers are being served; ask again later"))
+                }
+                closed = pool.entries.removeValue(forKey: idle.key)?.client
+            }
+            let client = makeClient(name.isEmpty ? nil : name, Situation())
+            pool.entries[name] = Entry(client: client, requestCount: 1)
+            return .success((client, closed))
+        }
+        let (client, closed) = try result.get()
+        closed?.close()
+        return client
+    }
+
+    private func giveBack(_ name: String, _ client: AsyncClient, isOver: Bool = false) {
+        let closed: AsyncClient? = pool.withLock { pool in
+            guard var entry = pool.entries[name], entry.client === client else { return nil }
+            entry.requestCount -= 1
+            entry.lastUsed = .now()
+            pool.entries[name] = isOver ? nil : entry
+            return isOver ? client : nil
+        }
+        closed?.close()
+    }
+
+    /// Closes what nothing was asked on for long; to be called every few seconds.
+    func sweep() {
+        let closed: [AsyncClient] = pool.withLock { pool in
+            let limit = NIODeadline.now() - Self.idleSpan
+            let idle = pool.entries.filter { $0.value.requestCount == 0 && $0.value.lastUsed < limit }
+            for name in idle.keys { pool.entries[name] = nil }
+            return idle.values.map(\.client)
+        }
+        for client in closed { client.close() }
+    }
+
+    func close() {
+        let closed: [AsyncClient] = pool.withLock { pool in
+            pool.isClosed = true
+            defer { pool.entries = [:] }
+            return pool.entries.values.map(\.client)
+        }
+        for client in closed { client.close() }
+        own.close()
+    }
+}
+
+extension Command {
+    /// Whether it changes something, so that it is not known what became of it when no answer comes.
+    var acts: Bool {
+        switch self {
+        case .event, .set, .press, .dismiss, .seen, .serve, .done, .fail, .report: true
+        case .hello, .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .history, .stats, .traits,
+            .open,
+            .refused:
+            false
+        }
+    }
+}
+
+extension Problem {
+    /// - Parameter acts: Whether the request changes something.
+    init(_ failure: RequestFailure, acts: Bool) {
+        switch failure {
+        case .unreachable(let reason):
+            self.init(
+                "daemon_unreachable", "the daemon cannot be reached (\(reason)); nothing was sent, ask again later")
+        case .outcomeUnknown(let eid) where acts:
+            var details = JSONObject()
+            if let eid { details["eid"] = .string(eid) }
+            self.init(
+                "outcome_unknown",
+                "the daemon did not answer in time; repeat the request with Idempotency-Key: \(eid ?? "the same")",
+                details: details)
+        case .outcomeUnknown:
+            self.init("daemon_unreachable", "the daemon does not answer; ask again later")
+        case .refused(_, let line?) where line.verb == "ERR": self.init(line)
+        case .refused(let reason, _): self.init("version_unsupported", "the daemon cannot be spoken with: \(reason)")
+        case .closed: self.init("shutting_down", "the gateway goes down; ask again in a moment")
+        }
+    }
+}

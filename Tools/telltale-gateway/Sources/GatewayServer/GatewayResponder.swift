@@ -1,0 +1,228 @@
+internal import CoreMetrics
+internal import Gateway
+internal import HTTPTypes
+internal import Hummingbird
+internal import Logging
+internal import Metrics
+internal import NIOCore
+internal import Synchronization
+internal import TelltaleModel
+
+/// Answers every request of the public listener.
+struct GatewayResponder: HTTPResponder {
+    typealias Context = GatewayContext
+
+    let gateway: GatewayState
+
+    func respond(to request: Request, context: GatewayContext) async throws -> Response {
+        let start = NIODeadline.now()
+        let requestID = Self.requestID(request.headers[.requestID])
+        var route = "-"
+        var code: String?
+        var response: Response
+        do throws(Problem) {
+            response = try await answer(request, context, requestID, &route)
+        } catch {
+            code = error.code
+            response = .problem(error)
+            if error.status >= 500 {
+                gateway.log.debug("refused", metadata: ["code": "\(error.code)", "why": "\(error.title)"])
+            }
+        }
+        if request.method == .head { response = response.createHeadResponse() }
+        response.headers[.requestID] = requestID
+        response.headers[.contentTypeOptions] = "nosniff"
+        if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
+        allow(request.headers[.origin], &response)
+        record(request, response, route: route, code: code, requestID, since: start)
+        return response
+    }
+
+    /// The client's own where it is 1 to 64 visible ASCII bytes, else 16 hexadecimal digits.
+    static func requestID(_ field: String?) -> String {
+        if let field, (1...64).contains(field.utf8.count), field.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) {
+            return field
+        }
+        return UUIDv7.hex(.random(in: .min ... .max))
+    }
+
+    private func answer(
+        _ request: Request, _ context: GatewayContext, _ requestID: String, _ route: inout String
+    ) async throws(Problem) -> Response {
+        let target = request.head.path ?? ""
+        let cut = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let path = cut.first ?? ""
+        let match = try RouteMatch.find(path)
+        if let match { route = match.route.rawValue }
+        var caller = Caller(
+            request: request, context: context, path: path, query: try Query(cut.count > 1 ? cut[1] : nil),
+            requestID: requestID)
+        try authorize(&caller, match?.route)
+        try gateway.origins.check(
+            host: request.head.authority, origin: request.headers[.origin],
+            isExempt: caller.hasBearer || match?.route == .hook, isHostChecked: gateway.link.isOpen)
+        if caller.isByCookie, ![.get, .head, .options].contains(request.method) {
+            try gateway.origins.checkCookie(
+                fetchSite: caller.field(.fetchSite), host: request.head.authority, origin: request.headers[.origin])
+        }
+        guard let match else {
+            throw Problem("not_found", "there is no \(path.prefix(200)); /openapi.json tells what there is")
+        }
+        if request.method == .options { return try preflight(caller, match.route) }
+        guard match.route.methods.contains(request.method.rawValue) else {
+            var problem = Problem("method", "\(match.route.rawValue) takes \(match.route.allowed)")
+            problem.headers = [("Allow", match.route.allowed)]
+            throw problem
+        }
+        return try await handle(match, caller)
+    }
+
+    private func handle(_ match: RouteMatch, _ caller: Caller) async throws(Problem) -> Response {
+        let values = match.parameters
+        switch match.route {
+        case .event, .oneLine: return try await postEvent(values, caller)
+        case .cloudEvents: return try await postCloudEvents(caller)
+        case .hook: return try await deliver(to: values[0], caller)
+        case .entities: return try await listEntities(caller)
+        case .entity: return try await getEntity(values, caller)
+        case .history: return try await getHistory(values, caller)
+        case .open: return try await openEntity(values, caller)
+        case .value: return try await setValue(values, caller)
+        case .press: return try await pressButton(values, caller)
+        case .dismiss: return try await dismiss(values, caller)
+        case .seen: return try await see(values, caller)
+        case .kinds: return try await listKinds(caller)
+        case .kind: return try await getKind(values[0], caller)
+        case .stats: return try await getStats(caller)
+        case .stream: return try await openStream(caller)
+        case .session: return try await session(caller)
+        case .openAPI: return .json(gateway.openAPI)
+        case .errors: return .text(ErrorPage.html, type: "text/html; charset=utf-8")
+        case .deliveries: return try await listDeliveries(caller)
+        }
+    }
+
+    // MARK: Who asks
+
+    private func authorize(_ caller: inout Caller, _ route: Route?) throws(Problem) {
+        let fields = caller.request.headers[values: .authorization]
+        var tokens: [String] = []
+        for field in fields {
+            let parts = field.split(separator: " ", maxSplits: 1)
+            guard parts.count == 2, parts[0].lowercased() == "bearer" else {
+                if gateway.link.isOpen { continue }
+                throw Problem("auth_failed", "Authorization is to be Bearer TOKEN")
+            }
+            tokens.append(String(parts[1]).trimmed)
+            caller.hasBearer = true
+        }
+        if let cookie = gateway.sessions.token(caller.field(.cookie)) {
+            tokens.append(cookie)
+            caller.isByCookie = true
+        }
+        if route == .stream, let token = try caller.query["access_token"] { tokens.append(token) }
+        guard tokens.count < 2 else {
+            throw Problem("bad_request", "the request brings two authorizations; send one")
+        }
+        caller.token = tokens.first
+        guard caller.token.map({ $0.utf8.count <= 8_192 }) ?? true else {
+            throw Problem("auth_failed", "the token is longer than 8192 bytes")
+        }
+    }
+
+    // MARK: Other origins
+
+    private func preflight(_ caller: Caller, _ route: Route) throws(Problem) -> Response {
+        if route == .cloudEvents || route == .hook, let origin = caller.field(.webHookOrigin) {
+            return .empty(
+                200,
+                [
+                    HTTPField(name: .webHookAllowedOrigin, value: origin),
+                    HTTPField(name: .webHookAllowedRate, value: "*"), HTTPField(name: .allow, value: route.allowed),
+                ])
+        }
+        var response = Response.empty(204, [HTTPField(name: .allow, value: route.allowed)])
+        if let origin = caller.field(.origin), gateway.origins.allows(origin: origin) {
+            response.headers[.accessControlAllowMethods] = route.allowed
+            response.headers[.accessControlAllowHeaders] =
+                "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Prefer, X-Request-Id"
+            response.headers[.accessControlMaxAge] = "600"
+        }
+        return response
+    }
+
+    private func allow(_ origin: String?, _ response: inout Response) {
+        guard !gateway.origins.origins.isEmpty else { return }
+        response.headers[.vary] = "Origin"
+        guard let origin, gateway.origins.allows(origin: origin) else { return }
+        response.headers[.accessControlAllowOrigin] = origin
+        response.headers[.accessControlExposeHeaders] =
+            "ETag, Idempotent-Replayed, Last-Event-ID, Preference-Applied, Retry-After, X-Request-Id"
+    }
+
+    // MARK: Figures
+
+    private func record(
+        _ request: Request, _ response: Response, route: String, code: String?, _ requestID: String,
+        since start: NIODeadline
+    ) {
+        let nanoseconds = (NIODeadline.now() - start).nanoseconds
+        let status = response.status.code
+        let method = Self.methods.contains(request.method.rawValue) ? request.method.rawValue : "other"
+        gateway.figures.request(route: route, method: method, status: status, nanoseconds: nanoseconds)
+        guard gateway.log.logLevel <= .info else { return }
+        var metadata: Logger.Metadata = [
+            "request_id": "\(requestID)", "route": "\(route)", "method": "\(method)", "status": "\(status)",
+            "ms": "\(Double(nanoseconds / 10_000) / 100)",
+        ]
+        if let code { metadata["code"] = "\(code)" }
+        gateway.log.info("request", metadata: metadata)
+    }
+
+    private static let methods: Set<String> = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"]
+}
+
+/// Counters of requests, found by their labels once.
+final class RequestFigures: Sendable {
+    private struct ID: Hashable {
+        var route: String
+        var method: String
+        var status: Int
+    }
+
+    private struct Known {
+        var counters: [ID: Counter] = [:]
+        var timers: [String: Metrics.Timer] = [:]
+    }
+
+    private let known = Mutex(Known())
+
+    func request(route: String, method: String, status: Int, nanoseconds: Int64) {
+        let id = ID(route: route, method: method, status: status)
+        let (counter, timer) = known.withLock { known in
+            let counter =
+                known.counters[id]
+                ?? Counter(
+                    label: "telltale_gateway_http_requests_total",
+                    dimensions: [("route", route), ("method", method), ("code", String(status))])
+            known.counters[id] = counter
+            let timer =
+                known.timers[route]
+                ?? Metrics.Timer(
+                    label: "telltale_gateway_http_request_duration_seconds", dimensions: [("route", route)])
+            known.timers[route] = timer
+            return (counter, timer)
+        }
+        counter.increment()
+        timer.recordNanoseconds(nanoseconds)
+    }
+}
+
+extension String {
+    var trimmed: String {
+        var text = self[...]
+        while text.hasPrefix(" ") { text = text.dropFirst() }
+        while text.hasSuffix(" ") { text = text.dropLast() }
+        return String(text)
+    }
+}

@@ -1,0 +1,171 @@
+public import Gateway
+internal import Hummingbird
+internal import HummingbirdCore
+internal import HummingbirdHTTP2
+public import Logging
+internal import NIOCore
+internal import NIOPosix
+internal import NIOSSL
+public import ServiceLifecycle
+internal import Synchronization
+internal import TelltaleNIOClient
+internal import UnixSignals
+
+/// The whole gateway: both listeners and what stands behind them.
+public struct GatewayServer: Service {
+    private let settings: Settings
+    private let log: Logger
+    private let registry: MetricsRegistry
+    private let state: GatewayState
+    private let certificates: CertificateReloader?
+
+    /// Reads everything that the settings name.
+    ///
+    /// - Throws: ``StartFault`` with all faults.
+    public init(_ settings: Settings, registry: MetricsRegistry, log: Logger, openAPI: [UInt8]) throws {
+        self.settings = settings
+        self.log = log
+        self.registry = registry
+        var faults: [String] = []
+        let hooks = Self.attempt(&faults, "--hooks") { try HookTable(folder: settings.hooks) }
+        let sessions = Self.attempt(&faults, "--state") {
+            try Sessions(folder: settings.state, isTLS: settings.listen.isTLS)
+        }
+        let token = Self.attempt(&faults, "--token-file") { try settings.tokenFile.flatMap { try readToken($0) } }
+        let connector = Self.attempt(&faults, "--connect") {
+            guard let address = DaemonAddress(settings.connect) else {
+                throw StartFault(lines: ["takes unix:PATH, HOST:PORT or tls://HOST:PORT, not \"\(settings.connect)\""])
+            }
+            return try DaemonConnector(to: address, trustRoots: settings.connectTrustRoots)
+        }
+        var certificates: CertificateReloader?
+        if settings.listen.isTLS, let certificate = settings.certificate, let key = settings.privateKey {
+            certificates = Self.attempt(&faults, "--tls-cert") { try CertificateReloader(certificate, key) }
+        }
+        guard faults.isEmpty, let hooks, let sessions, let connector, let token else { throw StartFault(lines: faults) }
+        self.certificates = certificates
+        state = GatewayState(
+            link: DaemonLink(connector, group: MultiThreadedEventLoopGroup.singleton, ownToken: token),
+            origins: OriginPolicy(hosts: settings.hosts, origins: settings.origins, isTLS: settings.listen.isTLS),
+            log: log, openAPI: openAPI, sessions: sessions, hooks: hooks)
+        state.certificateExpiry = certificates?.expiry
+    }
+
+    public struct StartFault: Error {
+        public var lines: [String]
+    }
+
+    private static func attempt<Value>(_ faults: inout [String], _ place: String, _ body: () throws -> Value) -> Value?
+    {
+        do {
+            return try body()
+        } catch let fault as StartFault {
+            faults += fault.lines.map { "\(place): \($0)" }
+        } catch let fault as HookTable.Faults {
+            faults += fault.lines.map { "\(place): \($0)" }
+        } catch {
+            faults.append("\(place): \(error)")
+        }
+        return nil
+    }
+
+    // MARK: Running
+
+    /// Serves until it is asked to stop.
+    ///
+    /// - Parameter onReady: Is given the line that says where it serves.
+    public func run(onReady: @escaping @Sendable (String) -> Void) async throws {
+        let ready = ReadyLine(daemon: settings.connect, onReady)
+        let services = try await services(ready)
+        state.link.start()
+        let group = ServiceGroup(
+            configuration: .init(
+                services: services.map { .init(service: $0, successTerminationBehavior: .ignore) }
+                    + [.init(service: self, successTerminationBehavior: .ignore)],
+                gracefulShutdownSignals: [.sigterm, .sigint], logger: log))
+        try await group.run()
+        state.link.close()
+    }
+
+    private func services(_ ready: ReadyLine) async throws -> [any Service] {
+        var quiet = log
+        quiet.logLevel = max(log.logLevel, .warning)
+        let http = HTTP1Channel.Configuration(
+            idleTimeout: .seconds(60),
+            httpDecoderConfiguration: .init(
+                maxHeaderFieldSize: 16_384, maxHeaderListSize: 65_536, maxHeaderFieldCount: 100))
+        var server = HTTPServerBuilder.http1(configuration: http)
+        if let certificates {
+            var tls = TLSConfiguration.makeServerConfiguration(
+                certificateChain: certificates.chain, privateKey: certificates.privateKey)
+            tls.minimumTLSVersion = .tlsv12
+            tls.sslContextCallback = certificates.callback
+            server = try .http2Upgrade(
+                tlsConfiguration: tls, configuration: .init(idleTimeout: .seconds(60), streamConfiguration: http))
+        }
+        let application = Application(
+            responder: GatewayResponder(gateway: state), server: server,
+            configuration: .init(
+                address: .hostname(settings.listen.host, port: settings.listen.port), serverName: nil, backlog: 1_024),
+            onServerRunning: { ready.serving("http", $0.localAddress) }, logger: quiet)
+        let operations = Application(
+            responder: OpsResponder(gateway: state, registry: registry, figures: StatsCache()),
+            server: .http1(configuration: http),
+            configuration: .init(address: .hostname(settings.ops.host, port: settings.ops.port), serverName: nil),
+            onServerRunning: { ready.serving("ops", $0.localAddress) }, logger: quiet)
+        return [application, operations]
+    }
+
+    /// Looks after what is not a request: idle connections, and the end.
+    public func run() async throws {
+        await withGracefulShutdownHandler {
+            await cancelWhenGracefulShutdown {
+                while !Task.isCancelled {
+                    try? await Task.sleep(for: .seconds(5))
+                    state.link.sweep()
+                }
+            }
+        } onGracefulShutdown: {
+            log.notice("shutting down")
+            state.streams.endAll()
+        }
+    }
+
+    /// Hooks and certificates again: all good, or the old ones stay.
+    public func reload() {
+        do {
+            let fresh = try certificates?.read()
+            try state.hooks.reload(settings.hooks)
+            if let certificates, let fresh { certificates.use(fresh) }
+            state.certificateExpiry = certificates?.expiry
+            log.notice("read again", metadata: ["hooks": "\(state.hooks.names.count)"])
+        } catch let faults as HookTable.Faults {
+            for line in faults.lines { log.error("not read again", metadata: ["why": "\(line)"]) }
+        } catch {
+            log.error("not read again", metadata: ["why": "\(error)"])
+        }
+    }
+}
+
+/// Says where the gateway serves, once all listeners do.
+final class ReadyLine: Sendable {
+    private let addresses = Mutex<[String: String]>([:])
+    private let daemon: String
+    private let onReady: @Sendable (String) -> Void
+
+    init(daemon: String, _ onReady: @escaping @Sendable (String) -> Void) {
+        self.daemon = daemon
+        self.onReady = onReady
+    }
+
+    func serving(_ name: String, _ address: SocketAddress?) {
+        let host = address?.ipAddress ?? "-"
+        let text = "\(host.contains(":") ? "[\(host)]" : host):\(address?.port ?? 0)"
+        let all = addresses.withLock { addresses in
+            addresses[name] = text
+            return addresses
+        }
+        guard let http = all["http"], let ops = all["ops"] else { return }
+        onReady("ready http=\(http) apns=none ops=\(ops) daemon=\(daemon)")
+    }
+}

@@ -1,0 +1,67 @@
+internal import Gateway
+internal import Logging
+internal import Synchronization
+internal import TelltaleModel
+
+/// What all requests share. Nothing of it is the daemon's state.
+final class GatewayState: Sendable {
+    let link: DaemonLink
+    let origins: OriginPolicy
+    let log: Logger
+    let openAPI: [UInt8]
+    let sessions: Sessions
+    let figures = RequestFigures()
+    let streams = StreamTable()
+    let hooks: HookTable
+    let owners = KindOwners()
+    private let expiry = Mutex<Int?>(nil)
+
+    /// When the certificate of the https listener ends, Unix time in seconds; `nil` where there is none.
+    var certificateExpiry: Int? {
+        get { expiry.withLock { $0 } }
+        set { expiry.withLock { $0 = newValue } }
+    }
+
+    init(
+        link: DaemonLink, origins: OriginPolicy, log: Logger, openAPI: [UInt8], sessions: Sessions, hooks: HookTable
+    ) {
+        self.link = link
+        self.origins = origins
+        self.log = log
+        self.openAPI = openAPI
+        self.sessions = sessions
+        self.hooks = hooks
+    }
+}
+
+/// The streams that are open.
+final class StreamTable: Sendable {
+    private struct State {
+        var bridges: [ObjectIdentifier: StreamBridge] = [:]
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+
+    var count: Int { state.withLock { $0.bridges.count } }
+
+    /// - Returns: Whether there may be more: `false` once the gateway goes down.
+    func insert(_ bridge: StreamBridge) -> Bool {
+        state.withLock { state in
+            guard !state.isClosed else { return false }
+            state.bridges[ObjectIdentifier(bridge)] = bridge
+            return true
+        }
+    }
+
+    func remove(_ bridge: StreamBridge) { state.withLock { $0.bridges[ObjectIdentifier(bridge)] = nil } }
+
+    /// Says `bye` to all of them; they come back at different moments.
+    func endAll() {
+        let bridges = state.withLock { state in
+            state.isClosed = true
+            return Array(state.bridges.values)
+        }
+        for bridge in bridges { bridge.end(code: "shutting_down", wait: .random(in: 500...3_000)) }
+    }
+}

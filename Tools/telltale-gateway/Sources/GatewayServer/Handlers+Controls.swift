@@ -1,0 +1,105 @@
+internal import Gateway
+internal import HTTPTypes
+internal import Hummingbird
+internal import TelltaleClient
+internal import TelltaleModel
+internal import TelltaleNIOClient
+internal import TelltaleWire
+
+extension GatewayResponder {
+    func setValue(_ values: [String], _ caller: Caller) async throws(Problem) -> Response {
+        var set = SetCommand(key: try EventRequest.key(values[0], values[1]), value: false)
+        let fields = caller.request.headers[values: .ifMatch]
+        guard fields.count < 2 else { throw Problem("bad_request", "If-Match stands twice; say it once") }
+        if let field = fields.first { set.seenRev = try EntityTag.rev(ifMatch: field) }
+        let (eid, isCallers) = try caller.eid()
+        set.eid = eid
+        let wait = try Preference.wait(caller.request.headers[values: .prefer])
+        let situation = try Situation(caller.query)
+        let body = try await caller.body()
+        set.value = try ControlRequest.value(body)
+        return try await operate(.set(set), set.key, caller, situation, wait, isReplayed: isCallers)
+    }
+
+    func pressButton(_ values: [String], _ caller: Caller) async throws(Problem) -> Response {
+        let key = try EventRequest.key(values[0], values[1])
+        let (eid, isCallers) = try caller.eid()
+        let wait = try Preference.wait(caller.request.headers[values: .prefer])
+        let situation = try Situation(caller.query)
+        _ = try await caller.body()
+        return try await operate(.press(key, eid: eid), key, caller, situation, wait, isReplayed: isCallers)
+    }
+
+    private func operate(
+        _ command: Command, _ key: Key, _ caller: Caller, _ situation: Situation, _ wait: Int64?, isReplayed: Bool
+    ) async throws(Problem) -> Response {
+        guard let wait, wait > 0 else {
+            let line = try await gateway.link.ask(command, token: caller.token, situation).reply.line
+            return Self.begun(line, isReplayed: isReplayed)
+        }
+        // Its own connection, which follows the control before it is tapped: no end is missed.
+        let client = gateway.link.makeClient(caller.token, situation)
+        defer { client.close() }
+        var follow = SubscribeCommand(pattern: .key(key))
+        follow.view = .full
+        let rows = client.follow(follow)
+        _ = try await gateway.link.ask(.ping, on: client)
+        let line = try await gateway.link.ask(command, on: client).reply.line
+        guard let operation = line["op"], line["verdict"] != Verdict.noop.rawValue else {
+            return Self.begun(line, isReplayed: isReplayed)
+        }
+        guard let end = await Self.end(of: operation, in: rows, within: .seconds(wait)) else {
+            return Self.begun(line, isReplayed: isReplayed)
+        }
+        var response = Self.acted(end.json, line, isReplayed: isReplayed)
+        response.headers[.eTag] = EntityTag.strong(end.rev)
+        response.headers[.preferenceApplied] = "wait=\(wait)"
+        return response
+    }
+
+    /// 202 for what is under way, 200 for what is so already, or was begun before.
+    private static func begun(_ line: ServerLine, isReplayed: Bool) -> Response {
+        acted(Answers.attributes(line), line, status: line["verdict"] == nil ? 202 : 200, isReplayed: isReplayed)
+    }
+
+    private static func end(
+        of operation: String, in rows: FollowedSequence, within span: Duration
+    ) async -> OperationEnd? {
+        await withTaskGroup(of: OperationEnd?.self) { group in
+            group.addTask {
+                for await followed in rows {
+                    switch followed.event {
+                    case .snapshot(let row), .update(let row):
+                        if let end = OperationEnd(of: operation, in: row.body, rev: row.rev) { return end }
+                    case .deletion, .milestone, .alert, .live, .reset, .refused: break
+                    }
+                }
+                return nil
+            }
+            group.addTask {
+                try? await Task.sleep(for: span)
+                return nil
+            }
+            let first = await group.next() ?? nil
+            group.cancelAll()
+            return first
+        }
+    }
+
+    func dismiss(_ values: [String], _ caller: Caller) async throws(Problem) -> Response {
+        let key = try EventRequest.key(values[0], values[1])
+        _ = try await caller.body()
+        let line = try await gateway.link.ask(.dismiss(key), token: caller.token, try Situation(caller.query)).reply
+            .line
+        return .json(Answers.attributes(line))
+    }
+
+    func see(_ values: [String], _ caller: Caller) async throws(Problem) -> Response {
+        let key = try EventRequest.key(values[0], values[1])
+        let situation = try Situation(caller.query)
+        let body = try await caller.body()
+        let rev = try ControlRequest.seenRev(body)
+        let line = try await gateway.link.ask(.seen(key, rev: rev), token: caller.token, situation).reply.line
+        return .json(Answers.attributes(line))
+    }
+}

@@ -1,0 +1,129 @@
+internal import Gateway
+internal import HTTPTypes
+internal import Hummingbird
+internal import TelltaleClient
+internal import TelltaleModel
+internal import TelltaleNIOClient
+internal import TelltaleWire
+
+extension GatewayResponder {
+    func postEvent(_ values: [String], _ caller: Caller) async throws(Problem) -> Response {
+        try caller.checkEventType()
+        let (eid, isCallers) = try caller.eid()
+        let body = try await caller.body()
+        let event = try EventRequest.make(
+            kind: values[0], id: values[1], type: values[2], query: caller.query, body: body, eid: eid)
+        let line = try await gateway.link.ask(.event(event), token: caller.token).reply.line
+        return Self.acted(Answers.event(event.key, line), line, isReplayed: isCallers)
+    }
+
+    /// The answer to what acted, with the tag of the entity and whether it was a repeat.
+    static func acted(_ body: [UInt8], _ line: ServerLine, status: Int = 200, isReplayed: Bool) -> Response {
+        var response = Response.json(body, status: status)
+        if let rev = line.integer("rev") { response.headers[.eTag] = EntityTag.strong(rev) }
+        if isReplayed, line["verdict"] == Verdict.duplicate.rawValue { response.headers[.idempotentReplayed] = "true" }
+        return response
+    }
+
+    func listEntities(_ caller: Caller) async throws(Problem) -> Response {
+        let text = try caller.query["pattern"] ?? "*"
+        guard let pattern = Pattern(text) else {
+            throw Problem("bad_pattern", "\"\(text.prefix(140))\" is no pattern: kind/id, kind/* or *")
+        }
+        let situation = try Situation(caller.query)
+        let view = try caller.query.view() ?? (situation.surface == nil ? .full : nil)
+        let answer = try await gateway.link.ask(.list(pattern, view: view), token: caller.token, situation)
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.name("entities")
+        writer.beginArray()
+        for item in answer.items { Answers.row(item, to: &writer) }
+        writer.endArray()
+        writer.member("count", answer.items.count)
+        writer.endObject()
+        return .json(writer.bytes)
+    }
+
+    func getEntity(_ values: [String], _ caller: Caller) async throws(Problem) -> Response {
+        let key = try EventRequest.key(values[0], values[1])
+        let situation = try Situation(caller.query)
+        let view = try caller.query.view()
+        let line = try await gateway.link.ask(.get(key, view: view), token: caller.token, situation).reply.line
+        var writer = JSONWriter()
+        Answers.row(line, to: &writer)
+        let body = writer.bytes
+        let isFull = view == .full || (view == nil && situation.surface == nil)
+        let rev = line.integer("rev") ?? 0
+        let tag = isFull ? EntityTag.strong(rev) : EntityTag.weak(rev, body: body)
+        let fields = [HTTPField(name: .eTag, value: tag)]
+        if let field = caller.field(.ifNoneMatch), EntityTag.matches(field, tag) { return .empty(304, fields) }
+        return .json(body, fields)
+    }
+
+    func getHistory(_ values: [String], _ caller: Caller) async throws(Problem) -> Response {
+        let key = try EventRequest.key(values[0], values[1])
+        let (json, lines) = ("application/json", "application/x-ndjson")
+        guard let type = Acceptance.choose(caller.request.headers[values: .accept], of: [json, lines]) else {
+            throw Problem("not_acceptable", "a history is \(json) or \(lines)")
+        }
+        let answer = try await gateway.link.ask(.history(key), token: caller.token, try Situation(caller.query))
+        if type == lines {
+            var bytes: [UInt8] = []
+            for item in answer.items {
+                var writer = JSONWriter()
+                Answers.history(item, to: &writer)
+                bytes += writer.bytes
+                bytes.append(0x0A)
+            }
+            return .json(bytes, type: lines)
+        }
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("key", key.text)
+        writer.name("events")
+        writer.beginArray()
+        for item in answer.items { Answers.history(item, to: &writer) }
+        writer.endArray()
+        writer.member("count", answer.items.count)
+        writer.endObject()
+        return .json(writer.bytes)
+    }
+
+    func openEntity(_ values: [String], _ caller: Caller) async throws(Problem) -> Response {
+        let key = try EventRequest.key(values[0], values[1])
+        let line = try await gateway.link.ask(.open(key), token: caller.token, try Situation(caller.query)).reply.line
+        return .json(JSON.object(line.tail ?? JSONObject()).text)
+    }
+
+    func listKinds(_ caller: Caller) async throws(Problem) -> Response {
+        let answer = try await gateway.link.ask(.kinds, token: caller.token, try Situation(caller.query))
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.name("kinds")
+        writer.beginArray()
+        for item in answer.items {
+            writer.beginObject()
+            Answers.append(item, to: &writer)
+            for member in item.tail ?? JSONObject() { writer.member(named: member.name, member.value) }
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.member("count", answer.items.count)
+        writer.endObject()
+        return .json(writer.bytes)
+    }
+
+    func getKind(_ name: String, _ caller: Caller) async throws(Problem) -> Response {
+        guard Key.isSegment(name.utf8) else { throw Problem("bad_key", "\"\(name.prefix(70))\" is no kind's name") }
+        let answer = try await gateway.link.ask(.kinds, token: caller.token, try Situation(caller.query))
+        guard let line = answer.items.first(where: { $0["name"] == name }) else {
+            throw Problem("unknown_kind", "there is no kind \"\(name)\"")
+        }
+        return .json(JSON.object(line.tail ?? JSONObject()).text)
+    }
+
+    func getStats(_ caller: Caller) async throws(Problem) -> Response {
+        let line = try await gateway.link.ask(.stats, token: caller.token, try Situation(caller.query)).reply.line
+        return .json(JSON.object(line.tail ?? JSONObject()).text)
+    }
+}

@@ -1,0 +1,147 @@
+internal import Gateway
+internal import Hummingbird
+internal import Logging
+internal import Metrics
+internal import TelltaleClient
+internal import TelltaleModel
+internal import TelltaleNIOClient
+internal import TelltaleWire
+
+extension GatewayResponder {
+    /// Answers for senders that give a hook up after some failures: what is verified is taken, whatever becomes of it.
+    func deliver(to name: String, _ caller: Caller) async throws(Problem) -> Response {
+        guard let loaded = gateway.hooks.find(name) else {
+            throw Problem("unknown_hook", "there is no hook \"\(name.prefix(70))\"")
+        }
+        let body = try await caller.body(upTo: EventRequest.deliveryByteLimit)
+        var headers: [String: String] = [:]
+        for field in caller.request.headers {
+            let name = field.name.canonicalName
+            headers[name] = headers[name].map { "\($0),\(field.value)" } ?? field.value
+        }
+        let delivery = Delivery(headers: headers, body: body)
+        var record = HookTable.Record(
+            at: SystemClock.now, hook: name, topic: "", result: "", status: 200, requestID: caller.requestID)
+        if loaded.hook.isPing(delivery) { return finish(&record, "unmatched", Self.none) }
+        do throws(Problem) {
+            try loaded.hook.verify(delivery, secrets: loaded.secrets, now: SystemClock.now)
+        } catch {
+            record.status = error.status
+            record.code = error.code
+            _ = finish(&record, "bad_signature", [])
+            throw error
+        }
+        return try await post(delivery, loaded.hook, &record)
+    }
+
+    private static let none = Array("{\"events\":[]}".utf8)
+
+    private func post(
+        _ delivery: Delivery, _ hook: Hook, _ record: inout HookTable.Record
+    ) async throws(Problem) -> Response {
+        do throws(Problem) {
+            switch try hook.outcome(of: delivery) {
+            case .unmatched(let topic):
+                record.topic = topic
+                return finish(&record, "unmatched", Self.none)
+            case .event(let event, let topic, _):
+                record.topic = topic
+                record.key = event.key.text
+                record.type = event.type
+                let answer = try await gateway.link.askForSelf(.event(event))
+                record.verdict = answer.reply.line["verdict"]
+                return finish(&record, "posted", Self.taken(event, answer.reply.line))
+            }
+        } catch {
+            record.code = error.code
+            record.title = error.title
+            if error.retry == "later" || error.retry == "now" {
+                record.status = 503
+                _ = finish(&record, "later", [])
+                var problem = error
+                problem.status = 503
+                problem.retry = "later"
+                throw problem
+            }
+            return finish(&record, "refused", Self.refused(error))
+        }
+    }
+
+    private static func taken(_ event: EventCommand, _ line: ServerLine) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.name("events")
+        writer.beginArray()
+        writer.beginObject()
+        writer.member("key", event.key.text)
+        writer.member("type", event.type)
+        Answers.append(line, to: &writer)
+        writer.endObject()
+        writer.endArray()
+        writer.endObject()
+        return writer.bytes
+    }
+
+    private static func refused(_ problem: Problem) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.name("events")
+        writer.beginArray()
+        writer.beginObject()
+        writer.member("code", problem.code)
+        writer.member("title", problem.title)
+        writer.endObject()
+        writer.endArray()
+        writer.endObject()
+        return writer.bytes
+    }
+
+    private func finish(_ record: inout HookTable.Record, _ result: String, _ body: [UInt8]) -> Response {
+        record.result = result
+        gateway.hooks.remember(record)
+        Counter(
+            label: "telltale_gateway_webhook_deliveries_total", dimensions: [("hook", record.hook), ("result", result)]
+        ).increment()
+        if result != "posted", result != "unmatched" {
+            gateway.log.warning(
+                "webhook delivery",
+                metadata: [
+                    "hook": "\(record.hook)", "result": "\(result)", "code": "\(record.code ?? "-")",
+                    "request_id": "\(record.requestID)", "topic": "\(record.topic)",
+                ])
+        }
+        return .json(body)
+    }
+
+    /// The last deliveries. A daemon with tokens decides who may see them: whoever may see its figures.
+    func listDeliveries(_ caller: Caller) async throws(Problem) -> Response {
+        if !gateway.link.isOpen { _ = try await gateway.link.ask(.stats, token: caller.token) }
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.name("hooks")
+        writer.beginArray()
+        for name in gateway.hooks.names { writer.value(name) }
+        writer.endArray()
+        writer.name("deliveries")
+        writer.beginArray()
+        for record in gateway.hooks.history {
+            writer.beginObject()
+            writer.member("at", record.at.milliseconds)
+            writer.member("hook", record.hook)
+            writer.member("topic", record.topic)
+            writer.member("result", record.result)
+            writer.member("status", record.status)
+            writer.member("request_id", record.requestID)
+            for (name, value) in [
+                ("key", record.key), ("type", record.type), ("verdict", record.verdict), ("code", record.code),
+                ("title", record.title),
+            ] {
+                if let value { writer.member(named: name, .string(value)) }
+            }
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.endObject()
+        return .json(writer.bytes)
+    }
+}

@@ -1,0 +1,89 @@
+internal import Gateway
+internal import Hummingbird
+internal import Metrics
+internal import NIOCore
+internal import Synchronization
+internal import TelltaleClient
+internal import TelltaleModel
+internal import TelltaleNIOClient
+internal import TelltaleWire
+
+/// `/metrics`, `/healthz` and `/readyz`, on a listener of their own, for the machine's operators.
+struct OpsResponder: HTTPResponder {
+    typealias Context = GatewayContext
+
+    let gateway: GatewayState
+    let registry: MetricsRegistry
+    let figures: StatsCache
+
+    func respond(to request: Request, context: GatewayContext) async throws -> Response {
+        let path = (request.head.path ?? "").split(separator: "?", maxSplits: 1).first ?? ""
+        guard ["/metrics", "/healthz", "/readyz"].contains(path) else {
+            return .problem(Problem("not_found", "there are /metrics, /healthz and /readyz"))
+        }
+        guard request.method == .get || request.method == .head else {
+            var problem = Problem("method", "\(path) takes GET, HEAD")
+            problem.headers = [("Allow", "GET, HEAD")]
+            return .problem(problem)
+        }
+        var response: Response
+        switch path {
+        case "/healthz": response = .text("ok\n")
+        case "/readyz": response = await readiness()
+        default: response = await metrics(request)
+        }
+        response.headers[.cacheControl] = "no-store"
+        return request.method == .head ? response.createHeadResponse() : response
+    }
+
+    private func readiness() async -> Response {
+        var writer = JSONWriter()
+        writer.beginObject()
+        var status = 200
+        do throws(Problem) {
+            _ = try await gateway.link.askForSelf(.ping, timeout: .seconds(1))
+            writer.member("ready", true)
+            writer.member("auth", gateway.link.isOpen ? "none" : "token")
+        } catch {
+            status = 503
+            writer.member("ready", false)
+            writer.member("why", error.code)
+            writer.member("title", error.title)
+        }
+        writer.endObject()
+        return .json(writer.bytes, status: status)
+    }
+
+    private func metrics(_ request: Request) async -> Response {
+        let accepted = request.headers[values: .accept].joined(separator: ",")
+        let format: MetricFamily.Format = accepted.contains("application/openmetrics-text") ? .openMetrics : .text
+        let streams = gateway.streams.count
+        Meter(label: "telltale_gateway_streams").set(streams)
+        Meter(label: "telltale_gateway_daemon_connections").set(streams + gateway.link.connectionCount + 1)
+        let (stats, version) = await figures.current(gateway.link)
+        var families = DaemonFigures.families(stats, version: version) + registry.families()
+        if let expiry = gateway.certificateExpiry {
+            families.append(
+                MetricFamily(
+                    "telltale_tls_certificate_expiry_timestamp_seconds", .gauge,
+                    "When the certificate of a listener is no longer good, Unix time.",
+                    [MetricFamily.Sample(labels: [("listener", "http")], value: Double(expiry))]))
+        }
+        return .text(MetricFamily.render(families, format), type: format.contentType)
+    }
+}
+
+/// The daemon's figures: one request a scrape, and at most one a second.
+actor StatsCache {
+    private var stats: JSON?
+    private var asked: NIODeadline?
+
+    func current(_ link: DaemonLink) async -> (stats: JSON?, version: String?) {
+        if asked.map({ NIODeadline.now() - $0 < .seconds(1) }) != true {
+            asked = .now()
+            let answer = try? await link.askForSelf(.stats, timeout: .seconds(2))
+            stats = answer?.reply.line.tail.map { .object($0) }
+        }
+        return (stats, link.version)
+    }
+}

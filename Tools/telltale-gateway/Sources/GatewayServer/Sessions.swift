@@ -1,0 +1,97 @@
+internal import Crypto
+internal import FoundationEssentials
+internal import Gateway
+internal import HTTPTypes
+internal import Hummingbird
+internal import TelltaleModel
+internal import TelltaleWire
+
+/// Browsers' sessions: the cookie is the caller's token, sealed, so that the gateway keeps nothing of them.
+struct Sessions: Sendable {
+    let isTLS: Bool
+    private let key: SymmetricKey
+
+    /// - Parameter folder: Keeps the key across restarts; `nil` = sessions end with this process.
+    /// - Throws: When the folder or the key in it cannot be used.
+    init(folder: String?, isTLS: Bool) throws {
+        self.isTLS = isTLS
+        guard let folder else {
+            key = SymmetricKey(size: .bits256)
+            return
+        }
+        let files = FileManager.default
+        try files.createDirectory(
+            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let path = folder + "/session.key"
+        if let data = files.contents(atPath: path) {
+            guard data.count == 32 else { throw StateFault(description: "\(path) is to hold 32 bytes; remove it") }
+            key = SymmetricKey(data: data)
+            return
+        }
+        key = SymmetricKey(size: .bits256)
+        let data = key.withUnsafeBytes { Data(unsafe $0) }
+        guard files.createFile(atPath: path, contents: data, attributes: [.posixPermissions: 0o600]) else {
+            throw StateFault(description: "\(path) cannot be written")
+        }
+    }
+
+    struct StateFault: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// `__Host-` binds the cookie to this host and TLS.
+    private var name: String { isTLS ? "__Host-telltale" : "telltale" }
+
+    private var attributes: String { "; HttpOnly; SameSite=Strict; Path=/" + (isTLS ? "; Secure" : "") }
+
+    func cookie(_ token: String) -> String? {
+        guard let sealed = try? AES.GCM.seal(Data(token.utf8), using: key).combined else { return nil }
+        return "\(name)=\(Self.encode(sealed))\(attributes)"
+    }
+
+    var clearing: String { "\(name)=; Max-Age=0\(attributes)" }
+
+    /// The token of a `Cookie` field; `nil` where there is none, or none that this gateway sealed.
+    func token(_ field: String?) -> String? {
+        for pair in (field ?? "").split(separator: ";") {
+            let parts = pair.split(separator: "=", maxSplits: 1)
+            guard parts.count == 2, String(parts[0]).trimmed == name, let data = Self.decode(parts[1]),
+                let box = try? AES.GCM.SealedBox(combined: data), let opened = try? AES.GCM.open(box, using: key)
+            else { continue }
+            return String(validating: opened, as: UTF8.self)
+        }
+        return nil
+    }
+
+    private static func encode(_ data: Data) -> String {
+        data.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    }
+
+    private static func decode(_ text: Substring) -> Data? {
+        var text = String(text).trimmed.replacing("-", with: "+").replacing("_", with: "/")
+        while text.utf8.count % 4 != 0, text.utf8.count < 16_384 { text += "=" }
+        return Data(base64Encoded: text)
+    }
+}
+
+extension GatewayResponder {
+    private static func token(in body: [UInt8]) throws(Problem) -> String? {
+        try EventRequest.object(body.span)["token"]?.string
+    }
+
+    func session(_ caller: Caller) async throws(Problem) -> Response {
+        if caller.request.method == .delete {
+            return .empty(204, [HTTPField(name: .setCookie, value: gateway.sessions.clearing)])
+        }
+        let body = try await caller.body(upTo: 16_384)
+        let token = try Self.token(in: body) ?? caller.token
+        guard let token, !token.isEmpty, token.utf8.count <= 8_192 else {
+            throw Problem("auth_required", "send {\"token\":\"…\"}, or Authorization: Bearer")
+        }
+        _ = try await gateway.link.ask(.ping, token: token)
+        guard let cookie = gateway.sessions.cookie(token) else {
+            throw Problem("internal", "the token cannot be sealed")
+        }
+        return .empty(204, [HTTPField(name: .setCookie, value: cookie)])
+    }
+}

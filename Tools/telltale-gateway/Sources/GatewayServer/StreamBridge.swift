@@ -1,0 +1,273 @@
+internal import Gateway
+internal import Metrics
+internal import NIOCore
+internal import NIOHTTPTypes
+internal import TelltaleNIOClient
+
+/// One stream: a connection to the daemon of its own on one side, the reader's channel on the other, on one event loop.
+///
+/// The daemon's connection is read when the reader's channel can take more, and only then: a reader that stops makes the
+/// daemon fold. A connection that is lost is made again and resumed, and the reader notices nothing.
+final class StreamBridge: @unchecked Sendable {
+    private let reader: any Channel
+    private let link: DaemonLink
+    private let token: String?
+    private let format: StreamEncoder.Format
+    private let onEnd: @Sendable (StreamBridge) -> Void
+    private var session: StreamSession
+    private var daemon: (any Channel)?
+    /// Whether the daemon's channel reads by itself, as long as there is room: asking for each read costs two system calls.
+    private var isReading = false
+    /// The head of the answer is written, and the body may follow.
+    private var isAttached = false
+    private var isOver = false
+    private var hasOpened = false
+    private var deadline = NIODeadline.now() + DaemonLink.patience
+    private var attempts = 0
+    private var lastSent = NIODeadline.now()
+    private var lastRefusal: Problem?
+    private var readerHandler: ReaderHandler?
+    private var pinging: RepeatedTask?
+    private let opening: EventLoopPromise<Problem?>
+    private let ending: EventLoopPromise<Void>
+
+    private static let readByteLimit = 65_536
+
+    init(
+        _ request: StreamRequest, token: String?, format: StreamEncoder.Format, to reader: any Channel,
+        _ link: DaemonLink,
+        onEnd: @escaping @Sendable (StreamBridge) -> Void
+    ) {
+        self.reader = reader
+        self.link = link
+        self.token = token
+        self.format = format
+        self.onEnd = onEnd
+        session = StreamSession(request, token: token, format: format)
+        opening = reader.eventLoop.makePromise()
+        ending = reader.eventLoop.makePromise()
+    }
+
+    // MARK: For the answer
+
+    /// Connects and subscribes.
+    ///
+    /// - Throws: The refusal, when the daemon does not take the stream.
+    func open() async throws(Problem) {
+        reader.eventLoop.execute { [self] in
+            reader.closeFuture.assumeIsolated().whenComplete { [self] _ in finish() }
+            // What the kernel keeps of a reader that stops is memory, and rows that are old by the time they are read. A
+            // stream of HTTP/2 is no socket, and has a window of its own.
+            if reader is any SocketOptionProvider {
+                _ = reader.setOption(.socketOption(.so_sndbuf), value: SocketOptionValue(Self.readByteLimit))
+            }
+            connect()
+        }
+        let problem: Problem?
+        do {
+            problem = try await opening.futureResult.get()
+        } catch {
+            problem = Problem("internal", "the stream could not be opened")
+        }
+        if let problem { throw problem }
+    }
+
+    /// Writes the body, until the stream ends. The head has been written.
+    func run() async {
+        reader.eventLoop.execute { [self] in
+            guard !isOver else { return }
+            isAttached = true
+            let handler = ReaderHandler { [self] in readMore() }
+            readerHandler = handler
+            try? reader.pipeline.syncOperations.addHandler(handler, position: .first)
+            pinging = reader.eventLoop.scheduleRepeatedTask(
+                initialDelay: .seconds(5), delay: .seconds(5)
+            ) { [weak self] _ in
+                // Its MARKs have been answered; while rows flow, or wait for the reader, there are none.
+                guard let self, NIODeadline.now() - lastSent > .seconds(19) else { return }
+                session.ping()
+                passOn()
+            }
+            passOn()
+            readMore()
+        }
+        try? await ending.futureResult.get()
+    }
+
+    /// Tells the reader that it ends, and ends it.
+    func end(code: String, wait: Int) {
+        reader.eventLoop.execute { [self] in
+            session.end(code: code, wait: wait)
+            passOn()
+            finish()
+        }
+    }
+
+    /// Ends one that was never opened.
+    func discard() {
+        reader.eventLoop.execute { [self] in finish() }
+    }
+
+    // MARK: The daemon's side
+
+    private func connect() {
+        guard !isOver else { return }
+        attempts += 1
+        let connected = link.connector.connect(
+            on: reader.eventLoop, receiveBufferSize: Int32(Self.readByteLimit)
+        ) { [self] channel in
+            try channel.pipeline.syncOperations.addHandler(DaemonHandler(bridge: self))
+        }
+        connected.assumeIsolated().whenComplete { [self] result in
+            switch result {
+            case .success(let channel):
+                guard !isOver, channel.isActive else {
+                    channel.close(promise: nil)
+                    return isOver ? () : again("the daemon closed the connection")
+                }
+                daemon = channel
+                isReading = false
+                readMore()
+            case .failure(let error): again("\(error)")
+            }
+        }
+    }
+
+    private func again(_ reason: String) {
+        let isInVain = !link.isKnown && !hasOpened
+        guard !isInVain, NIODeadline.now() < deadline else {
+            if hasOpened {
+                session.end(code: "daemon_unreachable", wait: 5_000)
+                passOn()
+            } else {
+                opening.succeed(
+                    lastRefusal
+                        ?? Problem("daemon_unreachable", "the daemon cannot be reached (\(reason)); ask again later"))
+            }
+            return finish()
+        }
+        let wait = min(500, 25 << min(attempts, 5)) + Int.random(in: 0...25)
+        reader.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(Int64(wait))) { [self] in connect() }
+    }
+
+    fileprivate func received(_ buffer: ByteBuffer) {
+        buffer.withUnsafeReadableBytes { bytes in
+            session.receive(unsafe Span<UInt8>(_unsafeBytes: bytes))
+        }
+        passOn(flushes: false)
+    }
+
+    fileprivate func readCompleted() {
+        if isAttached { reader.flush() }
+        readMore()
+    }
+
+    fileprivate func becameInactive(_ channel: any Channel) {
+        guard daemon === channel else { return }
+        daemon = nil
+        guard !isOver else { return }
+        if hasOpened {
+            Counter(label: "telltale_gateway_daemon_reconnects_total").increment()
+            deadline = NIODeadline.now() + DaemonLink.patience
+            attempts = 0
+            session = StreamSession(session.request, token: token, format: format, continuing: session.encoder)
+        } else {
+            session = StreamSession(session.request, token: token, format: format)
+        }
+        again("the daemon closed the connection")
+    }
+
+    /// Reads on, or stops: an answer that has not begun takes nothing, nor does a reader whose channel is full.
+    private func readMore() {
+        guard let daemon, !isOver else { return }
+        let isWanted = !hasOpened || (isAttached && reader.isWritable)
+        guard isWanted != isReading else { return }
+        isReading = isWanted
+        try? daemon.syncOptions?.setOption(.autoRead, value: isWanted)
+    }
+
+    // MARK: Both
+
+    private func passOn(flushes: Bool = true) {
+        let output = session.takeOutput()
+        if !output.isEmpty {
+            lastSent = .now()
+            daemon?.writeAndFlush(ByteBuffer(bytes: output), promise: nil)
+        }
+        for outcome in session.takeOutcomes() {
+            switch outcome {
+            case .opened:
+                hasOpened = true
+                opening.succeed(nil)
+            case .refused(let problem):
+                // No room for the moment is as good as no daemon: a browser would not come back after a 503.
+                if problem.retry == "later", NIODeadline.now() < deadline {
+                    lastRefusal = problem
+                    daemon?.close(promise: nil)
+                } else {
+                    opening.succeed(problem)
+                    finish()
+                }
+            case .ended:
+                writeEvents(flushes: true)
+                finish()
+            }
+        }
+        writeEvents(flushes: flushes)
+    }
+
+    private func writeEvents(flushes: Bool) {
+        guard isAttached, !isOver else { return }
+        let events = session.takeEvents()
+        for (index, count) in session.takeCounts() { StreamFigures.counters[index].increment(by: count) }
+        guard !events.isEmpty else { return }
+        reader.write(HTTPResponsePart.body(ByteBuffer(bytes: events)), promise: nil)
+        if flushes { reader.flush() }
+    }
+
+    private func finish() {
+        guard !isOver else { return }
+        isOver = true
+        pinging?.cancel()
+        daemon?.close(promise: nil)
+        if let readerHandler, reader.isActive {
+            reader.pipeline.syncOperations.removeHandler(readerHandler, promise: nil)
+        }
+        readerHandler = nil
+        opening.succeed(Problem("shutting_down", "the reader has gone"))
+        ending.succeed()
+        onEnd(self)
+    }
+}
+
+/// Counters of the streams, made once.
+enum StreamFigures {
+    static let counters = StreamEncoder.eventNames.map {
+        Counter(label: "telltale_gateway_stream_events_total", dimensions: [("event", $0)])
+    }
+}
+
+private final class DaemonHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    private let bridge: StreamBridge
+
+    init(bridge: StreamBridge) { self.bridge = bridge }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) { bridge.received(unwrapInboundIn(data)) }
+    func channelReadComplete(context: ChannelHandlerContext) { bridge.readCompleted() }
+    func channelInactive(context: ChannelHandlerContext) { bridge.becameInactive(context.channel) }
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+}
+
+/// Tells when the reader's channel can take more.
+private final class ReaderHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = NIOAny
+    private let onWritable: () -> Void
+
+    init(_ onWritable: @escaping () -> Void) { self.onWritable = onWritable }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable { onWritable() }
+        context.fireChannelWritabilityChanged()
+    }
+}

@@ -1,0 +1,11 @@
+internal import Glibc
+internal import TelltaleModel
+
+/// The time as people mean it.
+enum SystemClock {
+    static var now: Timestamp {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(milliseconds: Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+}

@@ -1,0 +1,65 @@
+public import NIOCore
+internal import NIOPosix
+internal import NIOSSL
+
+/// Opens connections to one daemon: plain, or with TLS that verifies the daemon's certificate.
+public struct DaemonConnector: Sendable {
+    public let address: DaemonAddress
+    private let tls: NIOSSLContext?
+    /// How long a connection may take, TLS not included.
+    public var connectTimeout = TimeAmount.seconds(5)
+
+    /// - Parameter trustRoots: A PEM file with the certificates to trust instead of the system's; for `tls://` alone.
+    /// - Throws: When the file cannot be read, or holds no certificate.
+    public init(to address: DaemonAddress, trustRoots: String? = nil) throws {
+        self.address = address
+        if case .tls = address {
+            var configuration = TLSConfiguration.makeClientConfiguration()
+            if let trustRoots { configuration.trustRoots = .file(trustRoots) }
+            tls = try NIOSSLContext(configuration: configuration)
+        } else {
+            tls = nil
+        }
+    }
+
+    /// Connects on `eventLoop`. Nothing is read of the connection before its owner asks (`autoRead` is off).
+    ///
+    /// - Parameters:
+    ///   - receiveBufferSize: Bytes that the kernel may hold unread, so that the daemon soon notices a reader that
+    ///     stops; `nil` = the kernel's own choice, some MiB.
+    ///   - initializer: Adds the handlers; runs on `eventLoop`.
+    public func connect(
+        on eventLoop: any EventLoop, receiveBufferSize: Int32? = nil,
+        initializer: @escaping @Sendable (any Channel) throws -> Void
+    ) -> EventLoopFuture<any Channel> {
+        let tls = tls
+        let serverName: String? =
+            if case .tls(let host, _) = address { Self.isIPAddress(host) ? nil : host } else { nil }
+        var bootstrap = ClientBootstrap(group: eventLoop)
+            .connectTimeout(connectTimeout)
+            .channelOption(ChannelOptions.autoRead, value: false)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    if let tls {
+                        let handler = try NIOSSLClientHandler(context: tls, serverHostname: serverName)
+                        try channel.pipeline.syncOperations.addHandler(handler)
+                    }
+                    try initializer(channel)
+                }
+            }
+        if let receiveBufferSize {
+            bootstrap = bootstrap.channelOption(
+                ChannelOptions.socketOption(.so_rcvbuf), value: SocketOptionValue(receiveBufferSize))
+        }
+        switch address {
+        case .unix(let path): return bootstrap.connect(unixDomainSocketPath: path)
+        case .tcp(let host, let port), .tls(let host, let port):
+            return bootstrap.channelOption(ChannelOptions.tcpOption(.tcp_nodelay), value: 1)
+                .connect(host: host, port: port)
+        }
+    }
+
+    private static func isIPAddress(_ host: String) -> Bool {
+        (try? SocketAddress(ipAddress: host, port: 0)) != nil
+    }
+}

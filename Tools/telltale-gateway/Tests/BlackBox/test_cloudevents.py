@@ -1,0 +1,85 @@
+"""CloudEvents 1.0, made by their own library."""
+
+import json
+
+import pytest
+from cloudevents.v1.http import CloudEvent, to_binary, to_structured
+
+BATCH = {"Content-Type": "application/cloudevents-batch+json"}
+
+
+def made(data=None, **more):
+    attributes = {"id": "ce-1", "source": "/till/7", "type": "com.example.coffee.start", "subject": "coffee-order/ce"}
+    return CloudEvent(attributes | more, data)
+
+
+@pytest.mark.parametrize("encode, subject", [(to_structured, "coffee-order/structured"), (to_binary, "coffee-order/binary")])
+def test_events_of_the_library_are_taken(gateway, encode, subject):
+    event = made({"attributes": {"item": "Flat white", "shop": "Högi"}}, subject=subject, id=subject,
+                 time="2026-11-21T10:30:00.5+02:00", sequence="7", telltalefor="alice", unknown="x")
+    headers, body = encode(event)
+    answer = gateway.post("/v1/events", body, headers)
+    assert answer.json["key"] == subject and answer.json["verdict"] == "applied"
+    told = gateway.get(f"/v1/entities/{subject}/history").json["events"][0]
+    assert (told["type"], told["src"], told["eid"], told["ver"], told["at"]) == (
+        "start", "/till/7", subject, 7, 1795249800500)
+    again = gateway.post("/v1/events", body, headers)
+    assert again.json["verdict"] == "duplicate" and again.headers["idempotent-replayed"] == "true"
+    headers, body = encode(made({"attributes": {"item": "Other"}}, subject=subject, id=subject))
+    assert gateway.post("/v1/events", body, headers).code == "dup_mismatch"
+
+
+def test_without_data(gateway):
+    headers, body = to_binary(made(None, subject="errand/bare", type="start", id="bare"))
+    assert gateway.post("/v1/events", body, headers).json["verdict"] == "applied"
+
+
+@pytest.mark.parametrize("change, status, code", [
+    ({"specversion": "0.3"}, 400, "bad_request"), ({"id": None}, 400, "bad_request"), ({"source": ""}, 400, "bad_request"),
+    ({"type": None}, 400, "bad_request"), ({"subject": None}, 400, "bad_key"), ({"subject": "a"}, 400, "bad_key"),
+    ({"time": "yesterday"}, 400, "bad_request"), ({"data_base64": "AA=="}, 415, "media_type"),
+    ({"data": "text"}, 415, "media_type"), ({"source": "a b"}, 400, "bad_attr"), ({"type": "a b"}, 400, "bad_attr"),
+    ({"subject": "nope/1"}, 404, "unknown_kind"), ({"x": [1]}, 400, "bad_request"),
+])
+def test_faulty_events(gateway, change, status, code):
+    event = {"specversion": "1.0", "id": "f-1", "source": "/f", "type": "start", "subject": "errand/f"} | change
+    event = {name: value for name, value in event.items() if value is not None}
+    answer = gateway.post("/v1/events", event, {"Content-Type": "application/cloudevents+json"})
+    assert (answer.status, answer.code) == (status, code), answer.text
+
+
+def test_a_batch_is_tried_in_order_and_may_be_repeated(gateway):
+    def event(number, **more):
+        return {"specversion": "1.0", "id": f"b-{number}", "source": "/batch", "type": "start",
+                "subject": f"errand/b-{number}"} | more
+
+    good = [event(number) for number in range(300)]
+    answer = gateway.post("/v1/events", good, BATCH)
+    assert answer.status == 200 and len(answer.json) == 300
+    assert answer.json[7] == {"id": "b-7", "status": 200, "key": "errand/b-7", "verdict": "applied",
+                              "rev": answer.json[7]["rev"], "state": "open"}
+    revs = [entry["rev"] for entry in answer.json]
+    assert revs == sorted(revs)
+    again = gateway.post("/v1/events", good, BATCH)
+    assert {entry["verdict"] for entry in again.json} == {"duplicate"}
+    mixed = [event(1000), event(1001, subject="nope/1"), event(1002, subject=None), event(1003)]
+    answer = gateway.post("/v1/events", json.dumps(mixed), BATCH)
+    assert answer.status == 422
+    assert [entry.get("verdict", entry.get("code")) for entry in answer.json] == [
+        "applied", "unknown_kind", "bad_key", "applied"]
+    assert gateway.post("/v1/events", "{}", BATCH).code == "bad_json"
+    assert gateway.post("/v1/events", [event(1)] * 1_001, BATCH).code == "too_large"
+    assert gateway.post("/v1/events", [], BATCH).json == []
+
+
+def test_a_batch_without_a_daemon_may_come_later(world):
+    event = {"specversion": "1.0", "id": "1", "source": "/b", "type": "start", "subject": "errand/1"}
+    answer = world.gateway().post("/v1/events", [event], BATCH)
+    assert answer.status == 503 and answer.json[0]["code"] == "daemon_unreachable"
+
+
+def test_the_webhook_handshake(gateway):
+    answer = gateway.ask("OPTIONS", "/v1/events", headers={"WebHook-Request-Origin": "eventemitter.example.com"})
+    assert answer.status == 200
+    assert answer.headers["webhook-allowed-origin"] == "eventemitter.example.com"
+    assert answer.headers["webhook-allowed-rate"] == "*" and answer.headers["allow"] == "POST, OPTIONS"

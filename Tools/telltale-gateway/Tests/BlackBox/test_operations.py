@@ -1,0 +1,128 @@
+"""Options, figures, health and logs."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from support import GATEWAY, REPOSITORY, Stream
+
+
+def run(*arguments, extra=None):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("TELLTALE")}
+    return subprocess.run([GATEWAY, *arguments], capture_output=True, text=True, env=environment | (extra or {}), timeout=30)
+
+
+def test_every_fault_of_the_configuration_is_told_at_once(world):
+    file = world.file("gateway.json", '{"listen":"https://127.0.0.1:0","lissten":"x","log-level":7,"cors":[1]}')
+    done = run("--check", "--config", file, "--ops-listen", "nowhere", "--connect", "somewhere",
+               extra={"TELLTALE_GATEWAY_LOG_FORMAT": "xml", "TELLTALE_GATEWAY_NOPE": "1"})
+    assert done.returncode == 78 and not done.stdout
+    for part in ["lissten", "log-level", "cors", "--ops-listen", "--connect", "LOG_FORMAT", "TELLTALE_GATEWAY_NOPE",
+                 "--tls-cert"]:
+        assert part in done.stderr, part
+    assert run("--check").returncode == 0
+    assert run("--check", "--config", "/nowhere").returncode == 78
+
+
+def test_flags_go_before_the_environment_and_that_before_the_file(world):
+    file = world.file("gateway.json", '{"log-format":"xml","log-level":"nope","host":["a"]}')
+    done = run("--check", "--config", file, "--log-format", "json", extra={"TELLTALE_GATEWAY_LOG_LEVEL": "debug"})
+    assert done.returncode == 0, done.stderr
+
+
+def test_figures(world):
+    world.daemon()
+    gateway = world.gateway()
+    gateway.post("/errand/1/start")
+    gateway.get("/v1/entities/nope/1")
+    stream = Stream(gateway, "sub=errand/*")
+    stream.until("live")
+    answer = gateway.get("/metrics", port=gateway.ops)
+    assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    figures = gateway.metrics()
+    assert figures["telltale_up"] == "1" and figures["telltale_entities"] == "4"
+    assert figures['telltale_verdicts_total{verdict="applied"}'] != "0"
+    assert figures['telltale_gateway_http_requests_total{route="/{kind}/{id}/{type}",method="POST",code="200"}'] == "1"
+    assert figures['telltale_gateway_http_requests_total{route="/v1/entities/{kind}/{id}",method="GET",code="404"}'] == "1"
+    assert figures['telltale_gateway_stream_events_total{event="row"}'] == "1"
+    assert figures["telltale_gateway_streams"] == "1"
+    assert int(figures["telltale_journal_sync_seconds_count"]) > 0
+    assert not any("errand" in name for name in figures)
+    stream.close()
+    open_metrics = gateway.get("/metrics", headers={"Accept": "application/openmetrics-text"}, port=gateway.ops)
+    assert open_metrics.headers["content-type"].startswith("application/openmetrics-text")
+    assert open_metrics.text.endswith("# EOF\n") and "# TYPE telltale_requests counter" in open_metrics.text
+    for path in ["/metrics", "/healthz", "/readyz"]:
+        assert gateway.get(path).status == 404
+        assert gateway.ask("POST", path, port=gateway.ops).status == 405
+
+
+def test_promtool_is_content(world):
+    promtool = shutil.which("promtool")
+    if not promtool:
+        pytest.skip("promtool is not installed (Debian's prometheus)")
+    world.daemon()
+    gateway = world.gateway()
+    gateway.post("/errand/1/start")
+    text = gateway.get("/metrics", port=gateway.ops).text
+    done = subprocess.run([promtool, "check", "metrics"], input=text, capture_output=True, text=True)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    rules = REPOSITORY / "Tools/telltale-gateway/alerts.yml"
+    done = subprocess.run([promtool, "check", "rules", str(rules)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_alerts_and_dashboard_ask_for_metrics_that_there_are(world):
+    world.daemon()
+    gateway = world.gateway()
+    gateway.post("/errand/1/start")
+    names = set(re.findall(r"^# TYPE (\w+)", gateway.get("/metrics", port=gateway.ops).text, re.MULTILINE))
+    # Those that come with tokens, TLS, hooks or a lost connection.
+    names |= {"telltale_auth_failures_total", "telltale_tls_certificate_expiry_timestamp_seconds",
+              "telltale_gateway_webhook_deliveries_total", "telltale_gateway_daemon_reconnects_total",
+              "telltale_gateway_stream_events_total"}
+    folder = REPOSITORY / "Tools/telltale-gateway"
+    for file in ["alerts.yml", "dashboard.json"]:
+        text = (folder / file).read_text()
+        asked = {re.sub(r"_(bucket|sum|count)$", "", name) for name in re.findall(r"\btelltale_\w+", text)}
+        assert asked and asked <= names, asked - names
+    json.loads((folder / "dashboard.json").read_text())
+
+
+def test_secrets_are_in_no_log(world):
+    world.daemon()
+    gateway = world.gateway("--log-level", "trace")
+    Stream(gateway, "sub=errand/*&access_token=hunter2-query").close()
+    gateway.get("/v1/stats", headers={"Authorization": "Bearer hunter2-header"})
+    gateway.post("/errand/1/start", {"content-state": {"note": "hunter2-body"}})
+    gateway.get("/v1/stats", headers={"X-Request-Id": "last"})
+    deadline = 100_000
+    while '"request_id":"last"' not in gateway.log():
+        deadline -= 1
+        assert deadline
+    assert "hunter2" not in gateway.log()
+
+
+def test_tls_and_http2(world):
+    for step in [["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "key.pem",
+                  "-out", "cert.pem", "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]]:
+        subprocess.run(["openssl", *step], cwd=world.folder, check=True, capture_output=True)
+    world.daemon()
+    gateway = world.gateway("--tls-cert", f"{world.folder}/cert.pem", "--tls-key", f"{world.folder}/key.pem",
+                            listen="https://127.0.0.1:0")
+
+    def curl(*arguments):
+        url = f"https://localhost:{gateway.port}"
+        command = ["curl", "-s", "--cacert", f"{world.folder}/cert.pem", "--resolve", f"localhost:{gateway.port}:127.0.0.1"]
+        return subprocess.run(command + [part.replace("URL", url) for part in arguments],
+                              capture_output=True, text=True, timeout=30).stdout
+
+    for version, name in [("--http1.1", "1.1"), ("--http2", "2")]:
+        assert curl(version, "-w", " %{http_version}", "-d", "{}", f"URL/errand/v{name}/start").endswith(f" {name}")
+    told = curl("--http2", "-N", "--max-time", "2", "URL/v1/stream?sub=errand/*")
+    assert told.count("event: row") == 2 and "event: live" in told
+    assert int(gateway.metrics()['telltale_tls_certificate_expiry_timestamp_seconds{listener="http"}']) > 1_700_000_000

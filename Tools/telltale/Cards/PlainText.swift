@@ -1,0 +1,31 @@
+internal import TelltaleModel
+
+extension String {
+    /// The same for a terminal whose locale has no UTF-8: lines and marks are drawn with ASCII, other characters of other
+    /// people's texts are question marks, one for each.
+    public var inASCII: String {
+        guard utf8.contains(where: { $0 >= 0x80 }) else { return self }
+        return String(map { $0.isASCII ? $0 : Self.marks[$0] ?? "?" })
+    }
+
+    private static let marks: [Character: Character] = [
+        "─": "-", "│": "|", "├": "|", "└": "`", "┌": "+", "┐": "+", "┘": "+", "┤": "|", "╭": "+", "╮": "+", "╯": "+",
+        "╰": "+",
+        "━": "=", "▶": ">", "■": "#", "∥": "=", "★": "*", "→": ">", "“": "\"", "”": "\"", "…": "~", "·": "-", "•": "*",
+        "—": "-",
+        "–": "-", "’": "'", "█": "#", "░": ".", "▓": "#", "▒": ":", "●": "*", "○": "o", "✓": "v", "✗": "x", "×": "x",
+        "◆": "*",
+    ]
+}
+
+/// Whether a locale's characters are UTF-8, by the variables that name it, the strongest first.
+///
+/// Without any of them the locale counts as UTF-8: a container has none, and its terminal usually has UTF-8.
+public func localeHasUTF8(_ environment: (String) -> String?) -> Bool {
+    for name in ["LC_ALL", "LC_CTYPE", "LANG"] {
+        guard let value = environment(name), !value.isEmpty else { continue }
+        let text = value.lowercased()
+        return text.contains("utf-8") || text.contains("utf8")
+    }
+    return true
+}

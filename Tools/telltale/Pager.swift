@@ -1,0 +1,18 @@
+import Glibc
+
+/// Shows output that is longer than the terminal in the pager that `PAGER` names.
+enum Pager {
+    /// - Parameter lines: Made harmless.
+    /// - Returns: Whether there was a pager; without one nothing was written.
+    static func show(_ lines: [String]) -> Bool {
+        let program = Output.environment("PAGER") ?? "less"
+        guard !program.isEmpty else { return false }
+        // As git does: one screen is not held, and the lines stay when the pager ends.
+        unsafe setenv("LESS", "FRX", 0)
+        guard let pipe = unsafe popen(program, "w") else { return false }
+        for line in lines where unsafe fputs(line + "\n", pipe) < 0 { break }
+        let status = unsafe pclose(pipe)
+        // 127 is the shell's word for a program that is not there.
+        return status >= 0 && (status >> 8) & 0xFF != 127
+    }
+}
