@@ -26,7 +26,7 @@ struct SubscriptionRegistry: ~Copyable {
     /// Keys that are given up in one batch.
     private static let keysFreedAtOnce = 2_048
 
-    init(limits: Limits) {
+    init(limits: Limits = Limits()) {
         self.limits = limits
     }
 
