@@ -47,6 +47,14 @@ public struct AudienceIndex: Sendable {
         if shared[kind]?.isEmpty == true { shared[kind] = nil }
     }
 
+    /// How many keys ``visible(to:kind:)`` gives.
+    ///
+    /// - Complexity: O(kinds).
+    public func visibleCount(to account: Int32?, kind: Int32?) -> Int {
+        let sharedCount = kind.map { shared[$0]?.count ?? 0 } ?? shared.values.reduce(0) { $0 + $1.count }
+        return sharedCount + (account.flatMap { personal[$0]?.count } ?? 0)
+    }
+
     /// The keys that the devices of `account` may show, in the order of their indices.
     ///
     /// - Parameters:

@@ -43,6 +43,19 @@ public struct ChangeOrder: Sendable {
         return index < next.count && next[index] != Self.absent
     }
 
+    /// Whether more than `limit` of the newest keys satisfy `isWanted`, one after another.
+    ///
+    /// - Complexity: O(`limit`).
+    public func hasMore(than limit: Int, where isWanted: (EntityIndex) -> Bool) -> Bool {
+        var count = 0
+        var current = newest
+        while current != Self.none, count <= limit, isWanted(EntityIndex(current)) {
+            count += 1
+            current = previous[Int(current)]
+        }
+        return count > limit
+    }
+
     /// The longest run of newest keys that all satisfy `isWanted`, oldest first. Stops at the first key from the end
     /// that does not.
     public func suffix(while isWanted: (EntityIndex) -> Bool) -> [EntityIndex] {

@@ -58,6 +58,8 @@ public struct DirtyQueue: Sendable {
     private var alerts = AnnouncementLane()
     /// The memory of the waiting announcements and of the names of missed ones, in bytes.
     private var tellingByteCount = 0
+    /// The memory of the waiting announcements, in bytes.
+    public private(set) var announcementByteCount = 0
 
     private static let liveMarker: Int32 = -1
     /// The approximate memory of one key in the order and in the table, in bytes.
@@ -180,6 +182,18 @@ public struct DirtyQueue: Sendable {
         }
     }
 
+    /// Drops the oldest announcement that waits; its row names it in its `missed` list, an alert as `ALERT rev=N`.
+    ///
+    /// - Returns: `false` if none waits.
+    public mutating func foldOldestAnnouncement() -> Bool {
+        let (milestone, alert) = (milestones.oldest, alerts.oldest)
+        guard let oldest = milestone.map({ $0.rev <= (alert?.rev ?? .max) ? $0 : alert ?? $0 }) ?? alert else {
+            return false
+        }
+        drop(rev: oldest.rev, of: oldest.raw, isMilestone: milestone.map { $0 == oldest } ?? false, namesAlert: true)
+        return true
+    }
+
     /// Removes and returns the item that is sent next.
     public mutating func popFirst() -> Item? {
         if !fresh.isEmpty {
@@ -194,6 +208,18 @@ public struct DirtyQueue: Sendable {
             return .row(EntityIndex(raw), entry)
         }
         return nil
+    }
+
+    /// Takes the row of `entity` out of its turn; `nil` if it does not wait.
+    ///
+    /// Only for a queue of which nothing is taken by ``popFirst()``: the place in the order stays.
+    public mutating func remove(_ entity: EntityIndex) -> Entry? {
+        guard count > 0 else { return nil }
+        tabulate()
+        guard let entry = entries.removeValue(forKey: entity.rawValue) else { return nil }
+        forget(entry.announcements, of: entity.rawValue)
+        for state in entry.missed { tellingByteCount -= state.byteCount }
+        return entry
     }
 
     private var firstReleased: HeldKeys.Place? { held.isEmpty ? nil : held[0].firstReleased }
@@ -255,23 +281,30 @@ public struct DirtyQueue: Sendable {
         fresh = []
     }
 
-    private mutating func drop(rev: Int64, of raw: Int32, isMilestone: Bool) {
+    private mutating func drop(rev: Int64, of raw: Int32, isMilestone: Bool, namesAlert: Bool = false) {
         let position = entries[raw]?.announcements.firstIndex { $0.rev == rev && $0.isMilestone == isMilestone }
         guard let position, let dropped = entries[raw]?.announcements.remove(at: position) else { return }
         forget([dropped], of: raw)
-        guard case .milestone(_, let state, _) = dropped else { return }
+        let name: String
+        switch dropped {
+        case .milestone(_, let state, _): name = state
+        // No state has a blank in its name.
+        case .alert(let rev, _) where namesAlert: name = "ALERT rev=\(rev)"
+        case .alert: return
+        }
         // The list is bounded, so that a stalled reader is not owed a line of megabytes. `skip` counts all that it
         // missed.
         if entries[raw]?.missed.count == Self.announcementLimit, let oldest = entries[raw]?.missed.removeFirst() {
             tellingByteCount -= oldest.byteCount
         }
-        entries[raw]?.missed.append(state)
-        tellingByteCount += state.byteCount
+        entries[raw]?.missed.append(name)
+        tellingByteCount += name.byteCount
     }
 
     private mutating func count(_ announcements: [Announcement], of raw: Int32) {
         for announcement in announcements {
             tellingByteCount += announcement.byteCount
+            announcementByteCount += announcement.byteCount
             if announcement.isMilestone {
                 milestones.insert(raw, rev: announcement.rev)
             } else {
@@ -283,6 +316,7 @@ public struct DirtyQueue: Sendable {
     private mutating func forget(_ announcements: [Announcement], of raw: Int32) {
         for announcement in announcements {
             tellingByteCount -= announcement.byteCount
+            announcementByteCount -= announcement.byteCount
             if announcement.isMilestone {
                 milestones.remove(raw, rev: announcement.rev)
             } else {
@@ -304,24 +338,5 @@ extension Announcement {
         case .milestone(_, let state, _): MemoryLayout<Self>.stride + state.utf8.count
         case .alert(_, let json): MemoryLayout<Self>.stride + json.count
         }
-    }
-}
-
-extension DirtyQueue.Entry {
-    /// Makes an entry for commits of the key itself, without announcements.
-    public init(commit: Int64, foldedCount: Int64) {
-        self.init(firstCommit: commit, foldedCount: foldedCount, cause: foldedCount > 0 ? .slow : nil)
-    }
-
-    fileprivate mutating func fold() {
-        // A row of a snapshot stands for a state, not for a commit.
-        guard !isSnapshot else { return }
-        // An entry that was made for changed surroundings stands for no commit yet; this is its first.
-        guard hasOwnCommit else {
-            hasOwnCommit = true
-            return
-        }
-        foldedCount += 1
-        cause = cause ?? .slow
     }
 }

@@ -19,7 +19,7 @@ public struct Hub: ~Copyable {
     var store: EntityStore
     var commit = GroupCommit()
     var sessions: SessionTable
-    var subscriptions = SubscriptionRegistry()
+    var subscriptions: SubscriptionRegistry
     var renderer: RowRenderer
     var providers = ProviderRegistry()
     public var statistics = Statistics()
@@ -31,6 +31,7 @@ public struct Hub: ~Copyable {
         self.configuration = configuration
         store = EntityStore(epoch: epoch)
         sessions = SessionTable(limits: configuration.limits)
+        subscriptions = SubscriptionRegistry(limits: configuration.limits)
         renderer = RowRenderer(settings: configuration.surfaces)
     }
 
@@ -67,6 +68,7 @@ public struct Hub: ~Copyable {
 
     private mutating func beginBatch(limit: Int, batchLimit: Int, at now: HubTime) {
         answerPostponed(at: now)
+        subscriptions.freeRetired(&store)
         commit.begin(limit: limit, requestLimit: batchLimit)
         store.beginBatch(expecting: commit.lastRecordCount, at: now)
         originate()
@@ -219,7 +221,7 @@ public struct Hub: ~Copyable {
         guard commit.isIdle, let session = sessions[id] else { return Output(disposition: .keep, sharedRange: 0..<0) }
         var writer = renderer.takeWriter()
         var writing = RowWriting(
-            now: now.monotonic, commit: commit.durableSequence, limit: configuration.limits.bytesPerFlush)
+            now: now.monotonic, commit: commit.durableSequence, limits: configuration.limits)
         var isDone = writeReplies(of: session, limit: writing.limit, to: &writer)
         // A reply that waits behind a history tells a key as it was: no newer row may come before it.
         if isDone, session.outbox.count <= 1 {
@@ -242,6 +244,10 @@ public struct Hub: ~Copyable {
     /// Writes the sign of life that a session is owed, with every cursor that advanced.
     private mutating func writeMark(to session: Session, at now: HubTime, to writer: inout LineWriter) {
         guard session.owesMark, !session.isClosing else { return }
+        if session.inputEnded {
+            // Behind the replies that are due; without a subscription they are the last of it.
+            guard session.inFlightCount == 0, !session.subscriptions.isEmpty else { return }
+        }
         session.owesMark = false
         let (now, start) = (max(store.time, now.time), writer.count)
         for index in session.subscriptions {

@@ -29,6 +29,18 @@ public struct Limits: Hashable, Sendable {
     public var stuckReader = Milliseconds.seconds(30)
     /// Bytes rendered for one session in one turn; the rest stays dirty keys.
     public var bytesPerFlush = 262_144
+    /// A subscription to more keys than this is owed a position in the table of keys, and not each of them.
+    public var keysFilledAtOnce = 1_024
+    /// Keys that are looked at for one session in one turn, where nothing is written for most of them.
+    public var keysPerLook = 4_096
+    /// Milestones and alerts that wait for one connection, in bytes of memory.
+    public var announcementBytes = 1_048_576
+    /// Names of sources of event ids (`src=`), whose ids are remembered.
+    public var sources = 100_000
+    /// Accounts that activities are for.
+    public var accounts = 1_000_000
+    /// Keys that exist or that a subscription follows; with so many, no subscription names another.
+    public var keys = 4_000_000
 
     public init() {}
 }

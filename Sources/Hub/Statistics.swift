@@ -14,6 +14,22 @@ public struct Statistics: Sendable {
     public var verdicts = [Int](repeating: 0, count: Verdict.allCases.count)
     public var storageFullBatches = 0
 
+    /// What connections and subscriptions took up at a moment.
+    struct Footprint: Sendable {
+        /// As many connections and subscriptions are counted in no time.
+        static let quickCount = 1_024
+
+        let time: MonotonicTime
+        var dirtyKeyCount = 0
+        var sessionByteCount = 0
+
+        init(time: MonotonicTime) {
+            self.time = time
+        }
+    }
+
+    var footprint: Footprint?
+
     /// Commits that were synced, and how long that took.
     public private(set) var syncCount = 0
     public private(set) var syncMicroseconds = 0

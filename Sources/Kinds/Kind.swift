@@ -205,6 +205,8 @@ public struct ButtonKind: Hashable, Sendable {
     public var tint: String?
     public var timeout = Milliseconds.seconds(30)
     public var cooldown = Milliseconds.zero
+    /// Whether a press may be performed more than once: the next provider is asked for it when the acting one leaves.
+    public var isRepeatable = false
     public var requiresAuthentication = false
     public var privacySensitive = false
     public var raises: Raises?

@@ -6,7 +6,7 @@ extension KindReader {
         "symbol", "actionHint", "tint", "timeout", "requiresAuthentication", "privacySensitive", "instances",
     ]
     static let toggleNames = controlNames + ["value", "settle", "restore", "optimisticEverywhere"]
-    static let buttonNames = controlNames + ["cooldown", "raises"]
+    static let buttonNames = controlNames + ["cooldown", "repeatable", "raises"]
 
     mutating func toggle(_ object: JSONObject) -> ToggleKind {
         var toggle = ToggleKind()
@@ -31,6 +31,7 @@ extension KindReader {
         button.tint = text(object, "tint", at: "")
         button.timeout = duration(object, "timeout", at: "") ?? button.timeout
         button.cooldown = duration(object, "cooldown", at: "", canBeZero: true) ?? button.cooldown
+        button.isRepeatable = bool(object, "repeatable", at: "") ?? false
         button.requiresAuthentication = bool(object, "requiresAuthentication", at: "") ?? false
         button.privacySensitive = bool(object, "privacySensitive", at: "") ?? false
         button.instances = instances(object)

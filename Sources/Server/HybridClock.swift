@@ -18,6 +18,23 @@ public struct HybridClock: Sendable {
     /// How far it may be put back for time to wait until it comes here again. Beyond that, time goes on without it.
     public static let patience = Milliseconds.seconds(1)
 
+    /// How far the clock may be ahead of the newest record at a start to be believed at once. Beyond that it must say so
+    /// for ``trustedSpan``, as when it is set ahead by much: what is decided under a wrong clock stays.
+    public static let trustedAbsence = Milliseconds.days(7)
+
+    /// The clock of a process that starts.
+    ///
+    /// - Parameters:
+    ///   - wall: What the machine's clock says.
+    ///   - lastRecord: The time of the newest record; ``Timestamp/distantPast`` where there is none.
+    ///   - monotonic: As of ``init(_:monotonic:)``.
+    public init(wall: Timestamp, lastRecord: Timestamp, monotonic: Int64) {
+        self.init(max(wall, lastRecord), monotonic: monotonic)
+        guard lastRecord > .distantPast, wall - lastRecord > Self.trustedAbsence else { return }
+        time = lastRecord
+        aheadSince = Timestamp(milliseconds: monotonic)
+    }
+
     /// - Parameters:
     ///   - time: Now, or the time of the newest record where that is later.
     ///   - monotonic: Milliseconds on a clock that never jumps, and goes on while the machine sleeps.

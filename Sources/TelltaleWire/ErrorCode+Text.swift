@@ -22,6 +22,9 @@ extension ErrorCode {
         case .limitActivities: "a person has as many live activities as may be, of this app or in all"
         case .limitSubscriptions: "this connection has as many subscriptions as may be"
         case .limitConnections: "the server has as many connections as may be"
+        case .limitSources: "the server remembers event ids of as many sources as may be"
+        case .limitAccounts: "there are activities for as many accounts as may be"
+        case .limitKeys: "as many keys exist or are followed as may be"
         case .authenticationRequired:
             "say who you are first; or the device is locked, and the control wants it unlocked"
         case .authenticationFailed: "who you say you are could not be confirmed"

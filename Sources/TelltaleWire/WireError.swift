@@ -20,6 +20,9 @@ public enum ErrorCode: String, CaseIterable, Hashable, Sendable {
     case limitActivities = "limit_activities"
     case limitSubscriptions = "limit_subs"
     case limitConnections = "limit_conns"
+    case limitSources = "limit_sources"
+    case limitAccounts = "limit_accounts"
+    case limitKeys = "limit_keys"
     case authenticationRequired = "auth_required"
     case authenticationFailed = "auth_failed"
     case forbidden
@@ -39,7 +42,8 @@ public enum ErrorCode: String, CaseIterable, Hashable, Sendable {
         case .badLine, .lineTooLong, .badUTF8, .storageFailed, .versionUnsupported: true
         case .badJSON, .badAttribute, .badKey, .badPattern, .badCursor, .unknownVerb, .unknownKind, .unknownKey,
             .unknownSubscription, .tooLarge, .duplicateMismatch, .machineError, .limitActivities,
-            .limitSubscriptions, .limitConnections, .authenticationRequired, .authenticationFailed, .forbidden,
+            .limitSubscriptions, .limitConnections, .limitSources, .limitAccounts, .limitKeys, .authenticationRequired,
+            .authenticationFailed, .forbidden,
             .staleRev, .unavailable, .cooling, .badAction, .storageFull, .shuttingDown, .internal:
             false
         }
@@ -52,7 +56,8 @@ public enum ErrorCode: String, CaseIterable, Hashable, Sendable {
             .unknownVerb, .unknownKind, .unknownKey, .unknownSubscription, .tooLarge, .duplicateMismatch,
             .machineError, .forbidden, .badAction, .versionUnsupported, .limitSubscriptions:
             .no
-        case .limitActivities, .limitConnections, .unavailable, .cooling, .storageFull, .storageFailed,
+        case .limitActivities, .limitConnections, .limitSources, .limitAccounts, .limitKeys, .unavailable, .cooling,
+            .storageFull, .storageFailed,
             .shuttingDown, .internal:
             .later
         case .authenticationRequired, .authenticationFailed: .auth

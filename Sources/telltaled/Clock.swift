@@ -14,9 +14,10 @@ final class Clock {
     ///   - lastRecord: The hub's time after a recovery; the kinds' clock goes on from there when it is ahead.
     ///   - lastWall: The same on the real clock.
     init(speed: Double, lastRecord: Timestamp, lastWall: Timestamp) {
-        let wall = max(Timestamp(milliseconds: EventLoop.wallClockMilliseconds()), lastWall)
+        let clock = Timestamp(milliseconds: EventLoop.wallClockMilliseconds())
         let monotonic = EventLoop.sleeplessMilliseconds()
-        hybrid = HybridClock(wall, monotonic: monotonic)
+        hybrid = HybridClock(wall: clock, lastRecord: lastWall, monotonic: monotonic)
+        let wall = hybrid.reading(wall: clock, monotonic: monotonic)
         scaled = speed == 1 ? nil : ScaledClock(max(wall, lastRecord), monotonic: monotonic, speed: speed)
     }
 

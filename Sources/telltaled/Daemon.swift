@@ -26,6 +26,8 @@ final class Daemon {
     private var flushTimer: PreciseTimerHandle?
     private var stallTimer: TimerHandle?
     private var signals: [SignalHandle] = []
+    /// Connections that there was no room for since the log told so, and when it tells again.
+    private var refusals = (count: 0, nextReport: MonotonicTime.distantPast)
     private var outgoing = Outgoing()
     private var complaints = DiskComplaints()
     /// The next flush shows a commit, for ``FailPoint``.
@@ -69,12 +71,25 @@ final class Daemon {
     func listen() throws(UVError) {
         for endpoint in configuration.endpoints {
             var options = Listener.Options()
-            options.farewell = { [unowned self] in server.refusedConnection() }
+            options.farewell = { [unowned self] in refuseConnection() }
             listeners.append(
                 try Listener(at: endpoint, on: loop, options: options) { [unowned self] connection in
                     accept(connection)
                 })
         }
+    }
+
+    /// There is no room for a connection. The log says so once a second at the most, with how many it was by then.
+    private func refuseConnection() -> [UInt8] {
+        let now = clock.now.monotonic
+        refusals.count += 1
+        if now >= refusals.nextReport {
+            logger.warning(
+                "no room for more connections: limit_conns; raise the limit of open files (ulimit -n)",
+                metadata: ["refused": "\(refusals.count)"])
+            refusals = (0, now + Milliseconds.seconds(1))
+        }
+        return server.refusedConnection()
     }
 
     /// Where it really listens.

@@ -30,6 +30,7 @@ struct FarewellTests {
         house.turn()
         #expect(house.lines(of: asking).last == "OK count=1")
         #expect(asking.isFinished)
+        #expect(house.lines(of: screen).map { $0.hasPrefix("MARK ") } == [true])
         house.send("EVT coffee-order/1 type=confirm", from: shop)
         #expect(house.lines(of: screen).count == 1 && !screen.isFinished)
         // One that says goodbye behind a history waits for that too.

@@ -14,6 +14,7 @@ struct ButtonInterleavingTests {
         let key = try #require(Key("log-coffee/desk"))
         var now = Timestamp(milliseconds: 0)
         var open: OperationID?
+        var asked: Set<OperationID> = []
         var results: Set<String> = []
         var quietUntil = Timestamp(milliseconds: 0)
 
@@ -32,6 +33,7 @@ struct ButtonInterleavingTests {
                 switch step {
                 case .perform(let performance):
                     #expect(performance.operation == open && performance.provider == button.provider)
+                    #expect(asked.insert(performance.operation).inserted, "asked for twice")
                 case .ended(let end):
                     #expect(end.operation == open, "ends what is over")
                     open = nil
@@ -55,8 +57,8 @@ struct ButtonInterleavingTests {
             case 0..<40: take(.pressed(operation: OperationID(number), isLocked: false), number: number)
             case 40..<60: take(.done(operation, by: provider), number: number)
             case 60..<70: take(.failed(operation, nil, by: provider), number: number)
-            case 70..<85: take(.providerChanged(to: Int64(random.below(4))), number: number)
-            case 85..<90: take(.providerChanged(to: nil), number: number)
+            case 70..<85: take(.providerChanged(to: Int64(random.below(4)), asksAgain: false), number: number)
+            case 85..<90: take(.providerChanged(to: nil, asksAgain: false), number: number)
             case 90..<95: take(.restarted, number: number)
             default: take(.reported, number: number)
             }

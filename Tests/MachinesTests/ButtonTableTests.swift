@@ -54,6 +54,7 @@ struct ButtonScript: ControlScript {
     mutating func set(_ setting: String) -> Bool {
         switch setting {
         case "requiresAuthentication": kind.requiresAuthentication = true
+        case "repeatable": kind.isRepeatable = true
         case "cooldown": kind.cooldown = .seconds(5)
         case "raises":
             kind.raises = ButtonKind.Raises(

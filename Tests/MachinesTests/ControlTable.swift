@@ -13,7 +13,11 @@ protocol ControlEvent {
 }
 
 extension ToggleEvent: ControlEvent {}
-extension ButtonEvent: ControlEvent {}
+extension ButtonEvent: ControlEvent {
+    static func providerChanged(to provider: ConnectionNumber?) -> Self {
+        .providerChanged(to: provider, asksAgain: false)
+    }
+}
 
 /// A control machine that the journal stores.
 protocol ControlMachine: Equatable {

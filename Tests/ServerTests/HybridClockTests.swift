@@ -39,6 +39,40 @@ struct HybridClockTests {
         }
     }
 
+    /// A start: how far the clock is ahead of the newest record, and what is told then, half a minute and a minute later.
+    private static let starts: [(name: String, ahead: Int64, told: [Int64])] = [
+        ("a start after a night is believed", 43_200_000, [43_200_000, 43_200_000, 43_200_000]),
+        ("a start half a century ahead waits to be believed", 50 * year, [0, 0, 50 * year]),
+        ("a start behind the newest record goes on from there", -year, [0, 0, 0]),
+    ]
+
+    @Test(arguments: starts.map(\.name))
+    func start(name: String) throws {
+        let start = try #require(Self.starts.first { $0.name == name })
+        let last = Timestamp(milliseconds: Self.start)
+        var clock = HybridClock(wall: last + Milliseconds(start.ahead), lastRecord: last, monotonic: 500)
+        for (elapsed, told) in zip([0, 30_000, 60_000] as [Int64], start.told) {
+            let reading = clock.reading(
+                wall: last + Milliseconds(start.ahead + elapsed), monotonic: 500 + elapsed)
+            #expect(reading.milliseconds - Self.start - elapsed == told)
+        }
+    }
+
+    @Test func `a wrong clock at a start that is set right within a minute leaves no trace`() {
+        let last = Timestamp(milliseconds: Self.start)
+        var clock = HybridClock(wall: last + Milliseconds(50 * Self.year), lastRecord: last, monotonic: 0)
+        _ = clock.reading(wall: last + Milliseconds(50 * Self.year), monotonic: 0)
+        #expect(clock.reading(wall: last + Milliseconds(10_000), monotonic: 10_000) == last + Milliseconds(10_000))
+        let later = last + Milliseconds(600_000)
+        #expect(clock.reading(wall: later, monotonic: 600_000) == later)
+    }
+
+    @Test func `a history without records believes its first start`() {
+        let now = Timestamp(milliseconds: Self.start)
+        var clock = HybridClock(wall: now, lastRecord: .distantPast, monotonic: 0)
+        #expect(clock.reading(wall: now, monotonic: 0) == now)
+    }
+
     @Test func `numbers at their ends are no trap`() {
         var steady = HybridClock(.distantPast, monotonic: .min)
         _ = steady.reading(wall: .distantFuture, monotonic: .max)

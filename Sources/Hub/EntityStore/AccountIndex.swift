@@ -13,6 +13,8 @@ struct AccountIndex: Sendable {
     /// How many accounts have a number.
     var count: Int { numbers.count }
 
+    func knows(_ account: String) -> Bool { numbers.known(account) != nil }
+
     func isListed(_ entity: EntityIndex) -> Bool { audience.contains(entity) }
 
     /// Lists a key that is not listed.
@@ -36,6 +38,11 @@ struct AccountIndex: Sendable {
     /// - Parameter kind: Of the keys that are for every account, only those of this kind; `nil` = of every kind.
     func visible(to account: String, kind: Int32?) -> [EntityIndex] {
         audience.visible(to: numbers.known(account), kind: kind)
+    }
+
+    /// How many keys ``visible(to:kind:)`` gives.
+    func visibleCount(to account: String, kind: Int32?) -> Int {
+        audience.visibleCount(to: numbers.known(account), kind: kind)
     }
 
     /// Counts one live activity of each of `names` more.

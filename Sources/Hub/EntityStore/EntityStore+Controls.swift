@@ -198,7 +198,7 @@ extension ToggleEvent {
         case .done(_, let operation, let value, let connection): self = .done(operation, value: value, by: connection)
         case .failed(_, let operation, let failure, let connection):
             self = .failed(operation, failure, by: connection)
-        case .providerChanged(_, let provider): self = .providerChanged(to: provider)
+        case .providerChanged(_, let provider, _): self = .providerChanged(to: provider)
         case .restarted: self = .restarted
         case .kindChanged: self = .kindChanged
         case .deadline: self = .deadlineReached
@@ -216,7 +216,8 @@ extension ButtonEvent {
         case .done(_, let operation, _, let connection): self = .done(operation, by: connection)
         case .failed(_, let operation, let failure, let connection):
             self = .failed(operation, failure, by: connection)
-        case .providerChanged(_, let provider): self = .providerChanged(to: provider)
+        case .providerChanged(_, let provider, let asksAgain):
+            self = .providerChanged(to: provider, asksAgain: asksAgain)
         case .raiseRefused(_, let operation, let failure): self = .raiseRefused(operation, failure)
         case .restarted: self = .restarted
         case .kindChanged: self = .kindChanged

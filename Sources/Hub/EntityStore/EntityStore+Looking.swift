@@ -60,6 +60,26 @@ extension EntityStore {
         }
     }
 
+    /// How many keys ``visible(to:followedBy:)`` looks at.
+    func candidateCount(for account: String?, followedBy selector: PatternIndex.Selector) -> Int {
+        switch (selector, account) {
+        case (.key, _): 1
+        case (.all, let account?): accounts.visibleCount(to: account, kind: nil)
+        case (.kind(let kind), let account?): accounts.visibleCount(to: account, kind: kind)
+        case (.all, nil), (.kind, nil): entities.indexCount
+        }
+    }
+
+    /// Whether a commit after `sequence` changed the key, as far as that is remembered.
+    func hasChanged(_ entity: EntityIndex, after sequence: Int64) -> Bool {
+        entities[entity].rev > sequence && changeOrder.contains(entity)
+    }
+
+    /// Whether commits after `sequence` changed more than `limit` keys.
+    func hasChanged(moreThan limit: Int, after sequence: Int64) -> Bool {
+        changeOrder.hasMore(than: limit) { entities[$0].rev > sequence }
+    }
+
     /// The keys that a selector follows and a commit after `sequence` changed, oldest first.
     ///
     /// - Complexity: O(1) for one key, else O(what changed): ten thousand screens of one key each come back at once.

@@ -39,14 +39,18 @@ struct EventIDs: Sendable {
             index.insert(number, hash: hash) { [log] in log[$0].eid == item.eid }
         }
 
-        mutating func forgetOldest() {
-            guard let (number, item) = log.popFirst() else { return }
+        /// - Returns: Whether there was one.
+        mutating func forgetOldest() -> Bool {
+            guard let (number, item) = log.popFirst() else { return false }
             index.remove(UInt32(truncatingIfNeeded: number), hash: HashIndex.hash(of: item.eid))
+            return true
         }
 
-        mutating func removeNewest() {
-            guard let (number, item) = log.popLast() else { return }
+        /// - Returns: Whether there was one.
+        mutating func removeNewest() -> Bool {
+            guard let (number, item) = log.popLast() else { return false }
             index.remove(UInt32(truncatingIfNeeded: number), hash: HashIndex.hash(of: item.eid))
+            return true
         }
 
         mutating func reserveCapacity(_ capacity: Int) { index.reserveCapacity(capacity) }
@@ -68,6 +72,8 @@ struct EventIDs: Sendable {
     private var oldest = Heap<Oldest>()
     private var grown: [Int] = []
     private var free: [Int] = []
+    /// How many ids are remembered, of all sources together.
+    private(set) var count = 0
 
     private func number(of name: String) -> Int? {
         if latest < sources.count, sources[latest].name == name { return latest }
@@ -107,6 +113,7 @@ struct EventIDs: Sendable {
         let number = intern(source)
         latest = number
         sources[number].append(.init(eid: eid, wall: wall, entry: entry), hash: hash)
+        count += 1
         if !sources[number].hasGrown {
             sources[number].hasGrown = true
             grown.append(number)
@@ -124,13 +131,13 @@ struct EventIDs: Sendable {
     mutating func forget(at wall: Timestamp, ageLimit: Milliseconds, countLimit: Int) {
         for number in grown {
             sources[number].hasGrown = false
-            while sources[number].log.count > countLimit { sources[number].forgetOldest() }
+            while sources[number].log.count > countLimit { forgetOldest(of: number) }
         }
         grown.removeAll(keepingCapacity: true)
         while let next = oldest.min, wall - next.wall > ageLimit {
             oldest.removeMin()
             let number = next.source
-            while let item = sources[number].log.first, wall - item.wall > ageLimit { sources[number].forgetOldest() }
+            while let item = sources[number].log.first, wall - item.wall > ageLimit { forgetOldest(of: number) }
             if let item = sources[number].log.first {
                 oldest.insert(Oldest(wall: item.wall, source: number))
             } else {
@@ -143,17 +150,22 @@ struct EventIDs: Sendable {
     }
 
     /// Takes back the newest insertion into a source, of a batch that was not written.
-    mutating func removeNewest(of source: Int) { sources[source].removeNewest() }
+    mutating func removeNewest(of source: Int) { if sources[source].removeNewest() { count -= 1 } }
+
+    private mutating func forgetOldest(of source: Int) { if sources[source].forgetOldest() { count -= 1 } }
 
     /// Of each source that has ids, in no order: the others are not there after a recovery.
     ///
     /// Later changes here do not touch it, and cost no more for it: what finds an id is not in it.
     var past: [Past] { sources.lazy.filter { !$0.log.isEmpty }.map { Past(source: $0.name, log: $0.log) } }
 
+    /// How many sources have ids.
+    var sourceCount: Int { numbers.count }
+
+    func knows(_ source: String) -> Bool { number(of: source) != nil }
+
     /// Makes room for what a snapshot holds.
     mutating func reserve(_ count: Int, source: String) {
         sources[intern(source)].reserveCapacity(min(max(0, count), EntityTable.reserveLimit))
     }
-
-    var count: Int { sources.reduce(0) { $0 + $1.log.count } }
 }

@@ -21,8 +21,11 @@ enum JournalEntry: Sendable {
     case reported(Key, value: Bool?, observedAt: Timestamp?, by: ConnectionNumber)
     case done(Key, OperationID, value: Bool?, by: ConnectionNumber)
     case failed(Key, OperationID, ProviderFailure?, by: ConnectionNumber)
-    /// Another connection acts for this control now, or nobody.
-    case providerChanged(Key, to: ConnectionNumber?)
+    /// Another connection acts for this control now, or none.
+    ///
+    /// `asksAgain`: a release decided it that asked the next provider for a press in progress. Its records replay by its
+    /// rule.
+    case providerChanged(Key, to: ConnectionNumber?, asksAgain: Bool = false)
     /// The event that a button raised was not taken, so that nothing came of the press.
     case raiseRefused(Key, OperationID, ProviderFailure)
     /// The daemon was started again: no connection of before is there any more.
@@ -43,7 +46,7 @@ enum JournalEntry: Sendable {
         case .event(let event, _): event.command.key
         case .dismissed(let key, _), .seen(let key, _, _), .deadline(let key, _), .pruned(let key), .created(let key),
             .tapped(let key, _, _, _, _, _), .reported(let key, _, _, _), .done(let key, _, _, _),
-            .failed(let key, _, _, _), .providerChanged(let key, _), .raiseRefused(let key, _, _),
+            .failed(let key, _, _, _), .providerChanged(let key, _, _), .raiseRefused(let key, _, _),
             .restarted(let key), .kindChanged(let key):
             key
         }
@@ -149,16 +152,14 @@ extension RecordBody {
             let (key, operation) = (try reader.readKey(), OperationID(try reader.readInt64()))
             let failure = ProviderFailure(code: try reader.readOptionalText(), message: try reader.readOptionalText())
             entry = .failed(key, operation, failure, by: try reader.readInt64())
-        case 13:
-            entry = .providerChanged(
-                try reader.readKey(),
-                to: try reader.readOptional { (reader) throws(BinaryError) in try reader.readInt64() })
+        case 13: entry = .providerChanged(try reader.readKey(), to: try reader.readProvider(), asksAgain: true)
         case 14: entry = .restarted(try reader.readKey())
         case 15: entry = .kindChanged(try reader.readKey())
         case 16:
             entry = .raiseRefused(
                 try reader.readKey(), OperationID(try reader.readInt64()),
                 ProviderFailure(code: try reader.readOptionalText(), message: try reader.readOptionalText()))
+        case 17: entry = .providerChanged(try reader.readKey(), to: try reader.readProvider())
         default: throw reader.failure("unknown entry")
         }
         guard reader.isAtEnd else { throw reader.failure("more than a record") }
@@ -222,8 +223,8 @@ extension BinaryWriter {
             write(failure?.code) { $0.write($1) }
             write(failure?.message) { $0.write($1) }
             write(connection)
-        case .providerChanged(let key, let connection):
-            write(UInt8(13))
+        case .providerChanged(let key, let connection, let asksAgain):
+            write(UInt8(asksAgain ? 13 : 17))
             write(key.text)
             write(connection) { $0.write($1) }
         case .restarted(let key):
@@ -254,6 +255,10 @@ extension BinaryReader {
 
     mutating func readOptionalText() throws(BinaryError) -> String? {
         try readOptional { (reader) throws(BinaryError) in try reader.readString() }
+    }
+
+    mutating func readProvider() throws(BinaryError) -> ConnectionNumber? {
+        try readOptional { (reader) throws(BinaryError) in try reader.readInt64() }
     }
 
     mutating func readKey() throws(BinaryError) -> Key {

@@ -236,6 +236,6 @@ extension Subscription {
     /// It has been told less than the newest commit, so its first row comes with a cursor like that of all others.
     func sharesWrites(at commit: Int64) -> Bool {
         isLive && !fresh.isEmpty && toldCursor < commit && !isSituated && !needsProjection
-            && terms.account == nil && terms.placement == nil && terms.rateInterval == nil
+            && backlog?.scan == nil && terms.account == nil && terms.placement == nil && terms.rateInterval == nil
     }
 }

@@ -180,7 +180,8 @@ extension RowRenderer {
         _ index: SubscriptionIndex, of session: Session, _ subscriptions: inout SubscriptionRegistry,
         _ store: inout EntityStore
     ) {
-        subscriptions.change(index) { $0.needsProjection = false }
+        let redrawsControls = subscriptions.change(index) { $0.takeProjection() } == true
+        if subscriptions.projectsByScan(index, redrawsControls: redrawsControls, store) { return }
         guard let subscription = subscriptions[index], case .surface(let surface) = subscription.terms.view else {
             return
         }
@@ -211,6 +212,12 @@ extension RowRenderer {
         for raw in before.keys.sorted() where shown[raw] == nil {
             guard case .activity = store[EntityIndex(raw)].state else { continue }
             subscriptions.oweSurroundings(of: EntityIndex(raw), to: index, since: commit, &store)
+        }
+        guard redrawsControls else { return }
+        for raw in before.keys.sorted() {
+            let entity = EntityIndex(raw)
+            guard store.isControl(entity) || shows(controlsIn: entity) else { continue }
+            subscriptions.oweSurroundings(of: entity, to: index, since: commit, &store)
         }
     }
 }

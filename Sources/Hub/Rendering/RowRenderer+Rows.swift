@@ -20,11 +20,21 @@ struct RowWriting: ~Copyable {
     var slowCount = 0
     var rateCount = 0
     var resumeCount = 0
+    /// Keys that may still be looked at, where nothing is written for most of them.
+    private var looksLeft: Int
 
-    init(now: MonotonicTime, commit: Int64, limit: Int) {
+    init(now: MonotonicTime, commit: Int64, limits: Limits) {
         self.now = now
         self.commit = commit
-        self.limit = limit
+        limit = limits.bytesPerFlush
+        looksLeft = limits.keysPerLook
+    }
+
+    /// Takes the looks at `count` keys from those that are left; `false` where none is left.
+    mutating func takeLooks(_ count: Int) -> Bool {
+        guard looksLeft > 0 else { return false }
+        looksLeft -= max(1, count)
+        return true
     }
 
     fileprivate mutating func count(_ cause: DirtyQueue.Cause?) {
@@ -148,11 +158,30 @@ extension RowRenderer {
         of index: SubscriptionIndex, of session: Session, _ writing: inout RowWriting,
         _ subscriptions: inout SubscriptionRegistry, _ store: inout EntityStore, to writer: inout LineWriter
     ) -> Bool {
+        let byteCount = subscriptions[index]?.backlog?.announcementByteCount ?? 0
+        let isDone = writeWaiting(of: index, of: session, &writing, &subscriptions, &store, to: &writer)
+        session.announcementByteCount +=
+            (subscriptions[index]?.backlog?.announcementByteCount ?? 0) - byteCount
+        return isDone
+    }
+
+    private mutating func writeWaiting(
+        of index: SubscriptionIndex, of session: Session, _ writing: inout RowWriting,
+        _ subscriptions: inout SubscriptionRegistry, _ store: inout EntityStore, to writer: inout LineWriter
+    ) -> Bool {
         let wasLive = subscriptions[index]?.isLive == true
         subscriptions[index]?.backlog?.queue.release(at: writing.now.milliseconds)
-        if subscriptions[index]?.needsProjection == true { project(index, of: session, &subscriptions, &store) }
+        if subscriptions.projectsNow(index) {
+            guard writing.takeLooks(subscriptions.projectionCost(of: index, store)) else { return false }
+            project(index, of: session, &subscriptions, &store)
+        }
         // Writing takes from it and never replaces it.
         guard let backlog = subscriptions.change(index, { $0.openBacklog() }) ?? nil else { return true }
+        if backlog.scan != nil {
+            guard writeScan(of: index, of: session, in: backlog, &writing, &subscriptions, &store, to: &writer),
+                !subscriptions.projectsNow(index)
+            else { return false }
+        }
         let holds = subscriptions[index]?.holdsWhatWaits == true
         while !backlog.queue.isEmpty {
             guard writer.count < writing.limit else { return false }
@@ -174,7 +203,7 @@ extension RowRenderer {
         return true
     }
 
-    private func writeLive(
+    func writeLive(
         _ index: SubscriptionIndex, _ commit: Int64, _ subscriptions: inout SubscriptionRegistry,
         _ store: borrowing EntityStore, to writer: inout LineWriter
     ) {
@@ -188,7 +217,7 @@ extension RowRenderer {
     }
 
     /// Holds a row back whose key has used up its rate.
-    private func holdBack(
+    func holdBack(
         _ entity: EntityIndex, _ entry: DirtyQueue.Entry, of index: SubscriptionIndex, in backlog: Backlog,
         _ writing: inout RowWriting, _ subscriptions: borrowing SubscriptionRegistry
     ) -> Bool {
@@ -204,7 +233,7 @@ extension RowRenderer {
     }
 
     /// Writes one key's announcements and its row, deletion, or nothing where the subscriber never had it.
-    private mutating func write(
+    mutating func write(
         _ entity: EntityIndex, _ entry: DirtyQueue.Entry, of index: SubscriptionIndex, of session: Session,
         _ writing: inout RowWriting, _ subscriptions: inout SubscriptionRegistry, _ store: borrowing EntityStore,
         to writer: inout LineWriter

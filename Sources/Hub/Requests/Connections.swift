@@ -33,10 +33,18 @@ extension Hub {
         if let session = sessions[id] { sessions.received(bytes, from: session, at: now.monotonic) }
     }
 
+    /// The pause between two signs of life to a client that has shut its side.
+    private static let halfClosedHeartbeat = Milliseconds.seconds(5)
+
     /// The client has shut its side. That is no disconnect: what is due is still sent.
     public mutating func inputEnded(_ id: SessionID) {
         guard let session = sessions[id] else { return }
         session.inputEnded = true
+        // A client that is gone is noticed by a write that fails, and by nothing else: it cannot speak any more.
+        session.heartbeat = min(session.heartbeat, Self.halfClosedHeartbeat)
+        session.owesLife = false
+        session.owesMark = true
+        sessions.watch(session, at: session.lastSent + session.heartbeat)
         retireProvider(session)
         sessions.makeReady(session)
     }
@@ -112,7 +120,7 @@ extension Hub {
         if sessions.hasWork { return true }
         // A batch that could not be written is not tried again at once.
         guard now.monotonic >= commit.retryTime else { return false }
-        return commit.hasOwnWork || providers.hasUnaligned || store.isDeadlineDue(at: now)
+        return commit.hasOwnWork || providers.hasUnaligned || subscriptions.hasRetired || store.isDeadlineDue(at: now)
     }
 
     /// After a full disk: nothing but a request makes the hub try again before this moment of the monotonic clock, lest it

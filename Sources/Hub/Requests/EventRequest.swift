@@ -15,6 +15,7 @@ extension Hub {
                 return hub.answerKnown(posted, eid: eid, known, source: source, to: &writer)
             }
             do throws(WireError) {
+                try hub.checkRoom(for: posted, from: source)
                 let result = try hub.record(posted, from: source)
                 writer.ok(
                     id: posted.requestID, verdict: result.verdict, rev: result.rev, state: result.state,
@@ -22,6 +23,25 @@ extension Hub {
             } catch {
                 hub.refuse(posted.requestID, error, to: &writer)
             }
+        }
+    }
+
+    /// Names that clients make up are remembered for days, so there is an end to them. It holds for what is posted alone:
+    /// what is recorded is taken, whatever the limit was then.
+    private func checkRoom(for posted: PostedEvent, from source: String) throws(WireError) {
+        let limits = configuration.limits
+        if posted.command.eid != nil, store.eventIDs.sourceCount >= limits.sources, !store.eventIDs.knows(source) {
+            throw WireError(
+                .limitSources,
+                "event ids of \(limits.sources) sources are remembered, and \(source) is another; post with the src= of a known one, or without eid="
+            )
+        }
+        guard store.accounts.count >= limits.accounts else { return }
+        for account in posted.command.accounts where !store.accounts.knows(account) {
+            throw WireError(
+                .limitAccounts,
+                "there are activities for \(limits.accounts) accounts, and \(account) is another; end and dismiss some first"
+            )
         }
     }
 

@@ -53,7 +53,7 @@ enum HistoryLine {
             type = "failed"
             tail.member("op", operation.description)
             if let message = failure?.message { tail.member("message", message) }
-        case .providerChanged(_, let provider): type = provider == nil ? "provider-left" : "provider-came"
+        case .providerChanged(_, let provider, _): type = provider == nil ? "provider-left" : "provider-came"
         case .raiseRefused(_, let operation, let failure):
             type = "raise-refused"
             tail.member("op", operation.description)

@@ -10,8 +10,6 @@ internal import TelltaleWire
 // PING, HELP, GET, LIST, OPEN, KINDS, HISTORY, STATS: requests that change nothing. They are carried out after the commit
 // of those before them.
 extension Hub {
-    /// Keys that a list looks at before others have their turn.
-    private static let keysPerLook = 4_096
     /// Bytes of replies that leave together, a fraction of what leaves in one write.
     private static let replyPieceLength = 16_384
 
@@ -48,9 +46,12 @@ extension Hub {
         switch command {
         // To follow all of them, and to give each up again.
         case .subscribe(let subscribe):
-            if case .key = subscribe.pattern { 2 } else { 2 * store.entities.indexCount }
-        case .stats: sessions.slotCount
-        case .help, .kinds: 16
+            if case .key = subscribe.pattern {
+                2
+            } else {
+                2 * min(configuration.limits.keysFilledAtOnce, store.entities.indexCount)
+            }
+        case .help, .kinds, .stats: 16
         case _: 1
         }
     }
@@ -74,7 +75,7 @@ extension Hub {
             session.outbox.append(.list(request, pattern, view ?? session.defaultView, next: 0, count: 0))
         case .kinds: listKinds(request, to: &writer)
         case .history(let key): session.outbox.append(.history(HistoryCursor(of: key, request)))
-        case .stats: tellStatistics(request, to: &writer)
+        case .stats: tellStatistics(request, at: now, to: &writer)
         case .refused(let error):
             refuse(request.id, error, to: &writer)
             if error.code.isFatal { session.isClosing = true }
@@ -128,7 +129,7 @@ extension Hub {
     ) -> (next: Int32?, count: Int) {
         var count = count
         var position = next
-        let end = Int(next) + Self.keysPerLook
+        let end = Int(next) + configuration.limits.keysPerLook
         while Int(position) < store.entities.indexCount {
             guard writer.count < limit, position < end else { return (position, count) }
             let entity = EntityIndex(position)

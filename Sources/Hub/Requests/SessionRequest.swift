@@ -21,7 +21,7 @@ extension Hub {
     private static let capabilities = ["rate"]
 
     /// The shortest and the longest heartbeat that a client may ask for.
-    private static let heartbeats = Milliseconds(100)...Milliseconds.hours(1)
+    private static let heartbeats = Milliseconds(100)...Milliseconds.minutes(5)
 
     mutating func decideHello(_ hello: Hello, _ request: Request, from session: Session, at now: HubTime) {
         let traits = session.traits
@@ -68,12 +68,32 @@ extension Hub {
     }
 
     private mutating func reproject(_ session: Session, locked: Bool) {
-        subscriptions.reproject(
-            session, locked: locked, before: commit.durableSequence + 1, &store, renderer)
+        subscriptions.reproject(session, locked: locked)
         sessions.makeReady(session)
     }
 
-    func tellStatistics(_ request: Request, to writer: inout LineWriter) {
+    /// What connections and subscriptions take up. It is counted anew once a second at the most, where counting takes
+    /// time: `STATS` may be asked for as fast as lines come.
+    private mutating func footprint(at now: MonotonicTime) -> Statistics.Footprint {
+        let isQuick = subscriptions.count + sessions.openCount <= Statistics.Footprint.quickCount
+        if !isQuick, let last = statistics.footprint, now < last.time + Milliseconds.seconds(1) { return last }
+        var footprint = Statistics.Footprint(time: now)
+        subscriptions.forEach { subscription in
+            footprint.sessionByteCount += MemoryLayout<Subscription>.stride
+            footprint.dirtyKeyCount += subscription.waitingCount
+            guard let backlog = subscription.backlog else { return }
+            footprint.sessionByteCount +=
+                Backlog.byteCount + backlog.queue.byteCount + backlog.shown.byteCount
+                + (backlog.scan?.ahead.byteCount ?? 0)
+        }
+        sessions.forEach { session in
+            footprint.sessionByteCount += Session.byteCount + session.outboxByteCount + session.unread.count
+        }
+        statistics.footprint = footprint
+        return footprint
+    }
+
+    mutating func tellStatistics(_ request: Request, at now: HubTime, to writer: inout LineWriter) {
         var body = JSONWriter()
         body.beginObject()
         body.member("connections", sessions.openCount)
@@ -105,18 +125,9 @@ extension Hub {
         body.member("stuckReadersCut", sessions.stuckReaderCount)
         body.member("storageFull", statistics.storageFullBatches)
         body.member("eventIDs", store.eventIDs.count)
-        var (dirtyCount, sessionBytes) = (0, 0)
-        subscriptions.forEach { subscription in
-            sessionBytes += MemoryLayout<Subscription>.stride
-            dirtyCount += subscription.waitingCount
-            guard let backlog = subscription.backlog else { return }
-            sessionBytes += Backlog.byteCount + backlog.queue.byteCount + 64 * backlog.shown.count
-        }
-        sessions.forEach { session in
-            sessionBytes += Session.byteCount + session.outboxByteCount + session.unread.count
-        }
-        body.member("dirtyKeys", dirtyCount)
-        body.member("sessionBytes", sessionBytes)
+        let footprint = footprint(at: now.monotonic)
+        body.member("dirtyKeys", footprint.dirtyKeyCount)
+        body.member("sessionBytes", footprint.sessionByteCount)
         body.name("sync")
         body.beginObject()
         body.member("count", statistics.syncCount)

@@ -60,6 +60,13 @@ extension Hub {
             throw WireError(
                 .limitSubscriptions, "this connection has used up the numbers of its subscriptions; open another")
         }
+        if case .key(let key) = command.pattern, store.index(of: key) == nil,
+            store.entities.count >= configuration.limits.keys
+        {
+            throw WireError(
+                .limitKeys,
+                "\(store.entities.count) keys exist or are followed, and no more may be; try again when some are gone")
+        }
         if let place = command.placement, ControlPlacement(rawValue: place) == nil {
             let places = ControlPlacement.allCases.map(\.rawValue).joined(separator: ", ")
             throw WireError(.badAttribute, "placement=\(place) is no place of a control; there are \(places)")
@@ -74,7 +81,9 @@ extension Hub {
             return writer.error(
                 WireError(.unknownSubscription, "this connection has no subscription \(number)"), id: request.id)
         }
-        subscriptions.remove(session.subscriptions.remove(at: position), &store)
+        let index = session.subscriptions.remove(at: position)
+        session.announcementByteCount -= subscriptions[index]?.backlog?.announcementByteCount ?? 0
+        subscriptions.remove(index, &store)
         writer.ok(id: request.id, ignored: request.ignored)
     }
 

@@ -81,6 +81,8 @@ final class Session {
     /// Some of what it asked waits for the next turn's share of reading: nothing more of it is decided before.
     var isPostponed = false
     var surface: Surface?
+    /// Milestones and alerts that wait for it, in bytes.
+    var announcementByteCount = 0
     /// How many subscriptions it ever had: their numbers are not used again.
     var subscriptionCount: Int32 = 0
 

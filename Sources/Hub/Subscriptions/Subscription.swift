@@ -60,6 +60,7 @@ struct Subscription {
         static let live = Self(rawValue: 1 << 0)
         static let situated = Self(rawValue: 1 << 1)
         static let unprojected = Self(rawValue: 1 << 2)
+        static let undrawn = Self(rawValue: 1 << 3)
     }
 
     let terms: SubscriptionTerms
@@ -103,6 +104,21 @@ struct Subscription {
     var needsProjection: Bool {
         get { flags.contains(.unprojected) }
         set { flags.set(.unprojected, newValue) }
+    }
+
+    /// The device was locked or unlocked: it shows more or less of its controls now. Due with the projection.
+    var needsControlsRedrawn: Bool {
+        get { flags.contains(.undrawn) }
+        set { flags.set(.undrawn, newValue) }
+    }
+
+    /// The projection is done now.
+    ///
+    /// - Returns: Whether controls are to be drawn anew.
+    mutating func takeProjection() -> Bool {
+        needsProjection = false
+        defer { needsControlsRedrawn = false }
+        return needsControlsRedrawn
     }
 
     /// The one key that it follows; `nil` where it follows many.
@@ -154,7 +170,7 @@ struct Subscription {
         switch debt {
         case .nothing, .drained: 0
         case .change: 1
-        case .backlog(let backlog): backlog.queue.count
+        case .backlog(let backlog): backlog.queue.count + (backlog.scan?.remainingCount ?? 0)
         }
     }
 
@@ -189,7 +205,9 @@ struct Subscription {
         switch debt {
         case .nothing, .drained: break
         case .change: if let key { body(key) }
-        case .backlog(let backlog): for entity in backlog.queue.waiting { body(entity) }
+        case .backlog(let backlog):
+            for entity in backlog.queue.waiting { body(entity) }
+            if let scan = backlog.scan { for entity in scan.ahead.waiting { body(entity) } }
         }
     }
 
@@ -247,7 +265,8 @@ struct Subscription {
 
     /// Everything that waited has been sent, but for what a rate holds back.
     mutating func noteDrained() {
-        guard case .backlog(let backlog) = debt, backlog.queue.isEmpty, backlog.queue.count == 0 else { return }
+        guard case .backlog(let backlog) = debt, backlog.scan == nil, backlog.queue.isEmpty, backlog.queue.count == 0
+        else { return }
         debt = key != nil && backlog.isEmpty ? .nothing : .drained(backlog)
     }
 
@@ -256,6 +275,9 @@ struct Subscription {
         needsProjection = terms.competes
         needBacklog().queue.markLive()
     }
+
+    /// All that waits now is what a walk over the table tells.
+    mutating func begin(_ scan: TableScan) { needBacklog().scan = scan }
 
     /// Gives back the memory of what is over at `time`.
     mutating func trim(at time: MonotonicTime) {
@@ -281,7 +303,7 @@ struct Subscription {
 
     /// All that it holds, by key.
     var allShown: [Int32: Placement] {
-        guard let key else { return backlog?.shown ?? [:] }
+        guard let key else { return backlog?.shown.all ?? [:] }
         return shownOfKey.map { [key.rawValue: $0] } ?? [:]
     }
 
@@ -292,29 +314,5 @@ struct Subscription {
 extension OptionSet where Element == Self {
     fileprivate mutating func set(_ element: Self, _ isOn: Bool) {
         if isOn { insert(element) } else { remove(element) }
-    }
-}
-
-/// The debts of a subscription beside the mere row of one key, and the memory of the keys that it follows
-/// when these are many. An object, so that looking at a part of it touches nothing else; one subscription holds it.
-final class Backlog {
-    /// About what one takes in memory, without what waits.
-    static let byteCount = 96
-
-    var queue = DirtyQueue()
-    /// The placement that the subscriber holds of each key; not used where it follows one.
-    var shown: [Int32: Placement] = [:]
-    /// Of a competing one: where each activity stands now.
-    var placements: [Int32: Placement] = [:]
-    /// When the last row of a key left, for `rate=`.
-    var lastSent: [Int32: MonotonicTime] = [:]
-
-    var isEmpty: Bool { queue.count == 0 && queue.isEmpty && shown.isEmpty && placements.isEmpty && lastSent.isEmpty }
-
-    fileprivate func trim(at time: MonotonicTime, rateInterval: Milliseconds?) {
-        queue.trim()
-        if shown.isEmpty { shown = [:] }
-        if placements.isEmpty { placements = [:] }
-        if let rateInterval, !lastSent.isEmpty { lastSent = lastSent.filter { time < $0.value + rateInterval } }
     }
 }

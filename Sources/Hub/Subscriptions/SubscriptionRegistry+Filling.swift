@@ -7,6 +7,10 @@ extension SubscriptionRegistry {
     /// Owes a new subscription everything that it follows.
     mutating func fillSnapshot(_ index: SubscriptionIndex, _ store: inout EntityStore) {
         guard let subscription = self[index] else { return }
+        if isFilledByScan(subscription, store) {
+            change(index) { $0.begin(TableScan(.snapshot, end: store.entities.indexCount)) }
+            return
+        }
         let nextCommit = store.sequence + 1
         for entity in store.visible(to: subscription.terms.account, followedBy: subscription.selector) {
             enqueue(entity, in: index, &store) { $0.markSnapshot(entity, firstCommit: nextCommit) }
@@ -20,6 +24,15 @@ extension SubscriptionRegistry {
         _ renderer: inout RowRenderer
     ) {
         guard let subscription = self[index] else { return }
+        if isFilledByScan(subscription, store),
+            subscription.terms.tracksRows || store.hasChanged(moreThan: limits.keysFilledAtOnce, after: sequence)
+        {
+            change(index) { subscription in
+                subscription.toldCursor = sequence
+                subscription.begin(TableScan(.resume(after: sequence), end: store.entities.indexCount))
+            }
+            return
+        }
         let account = subscription.terms.account
         for entity in store.changed(after: sequence, followedBy: subscription.selector)
         where mayHaveKnown(entity, account: account, at: sequence, store) {
@@ -39,9 +52,46 @@ extension SubscriptionRegistry {
         }
     }
 
+    /// Whether a subscription follows so many keys that it is owed a walk over the table, and not each key.
+    ///
+    /// One whose activities compete is projected as a whole.
+    private func isFilledByScan(_ subscription: Subscription, _ store: borrowing EntityStore) -> Bool {
+        subscription.key == nil && !subscription.terms.competes
+            && store.candidateCount(for: subscription.terms.account, followedBy: subscription.selector)
+                > limits.keysFilledAtOnce
+    }
+
+    /// Whether the projection of a subscription is due, and not put off until `LIVE`.
+    func projectsNow(_ index: SubscriptionIndex) -> Bool {
+        guard let subscription = self[index], subscription.needsProjection else { return false }
+        return subscription.backlog?.scan?.endsInLive != true
+    }
+
+    /// How many keys a projection looks at.
+    func projectionCost(of index: SubscriptionIndex, _ store: borrowing EntityStore) -> Int {
+        guard let subscription = self[index], subscription.key == nil, !isFilledByScan(subscription, store) else {
+            return 1
+        }
+        return store.candidateCount(for: subscription.terms.account, followedBy: subscription.selector)
+    }
+
+    /// Lets a walk over the table project a subscription to many keys, from the beginning if one is under way.
+    ///
+    /// - Returns: `false` where it is projected at once.
+    mutating func projectsByScan(
+        _ index: SubscriptionIndex, redrawsControls: Bool, _ store: borrowing EntityStore
+    ) -> Bool {
+        guard let subscription = self[index], isFilledByScan(subscription, store) else { return false }
+        var redrawsControls = redrawsControls
+        if case .projection(true)? = subscription.backlog?.scan?.purpose { redrawsControls = true }
+        let end = store.entities.indexCount
+        change(index) { $0.begin(TableScan(.projection(controls: redrawsControls), end: end)) }
+        return true
+    }
+
     /// Whether `account` could see what stood behind the key at `sequence`, or can now. What is other accounts' is not
     /// even told to be gone.
-    private func mayHaveKnown(
+    func mayHaveKnown(
         _ entity: EntityIndex, account: String?, at sequence: Int64, _ store: borrowing EntityStore
     ) -> Bool {
         guard let account, !store.isAddressed(entity, to: account) else { return true }
@@ -83,29 +133,19 @@ extension SubscriptionRegistry {
         }
     }
 
-    /// Lets every surface view of a session be projected anew: its situation changed.
+    /// Lets every surface view of a session be projected anew, when it is written next: its situation changed.
     ///
-    /// - Parameters:
-    ///   - locked: The device was locked or unlocked: it shows more or less of its controls now.
-    ///   - commit: The one behind the newest durable record.
-    mutating func reproject(
-        _ session: Session, locked: Bool, before commit: Int64, _ store: inout EntityStore,
-        _ renderer: borrowing RowRenderer
-    ) {
+    /// - Parameter locked: The device was locked or unlocked: it shows more or less of its controls now.
+    mutating func reproject(_ session: Session, locked: Bool) {
         for index in session.subscriptions {
-            guard let subscription = self[index], case .surface = subscription.terms.view else { continue }
             change(index) { subscription in
+                guard case .surface = subscription.terms.view else { return }
                 subscription.needsProjection = true
+                if locked { subscription.needsControlsRedrawn = true }
                 guard !subscription.terms.competes, !subscription.isSituated else { return }
                 // The first row that looks different brings a cursor that says so.
                 subscription.isSituated = true
                 subscription.toldCursor = 0
-            }
-            guard locked else { continue }
-            for raw in subscription.allShown.keys.sorted() {
-                let entity = EntityIndex(raw)
-                guard store.isControl(entity) || renderer.shows(controlsIn: entity) else { continue }
-                oweSurroundings(of: entity, to: index, since: commit, &store)
             }
         }
     }

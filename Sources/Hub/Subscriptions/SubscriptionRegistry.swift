@@ -19,6 +19,16 @@ struct SubscriptionRegistry: ~Copyable {
     private var lastTerms: SubscriptionTerms?
     /// Reused by every walk over a key's followers.
     private var followerBuffer: [SubscriptionIndex] = []
+    /// Of subscriptions that are gone: what waited for them is given up little by little.
+    private var retired: [Backlog] = []
+    let limits: Limits
+
+    /// Keys that are given up in one batch.
+    private static let keysFreedAtOnce = 2_048
+
+    init(limits: Limits = Limits()) {
+        self.limits = limits
+    }
 
     var count: Int { table.count }
     func forEach(_ body: (Subscription) -> Void) { table.forEach(body) }
@@ -59,7 +69,23 @@ struct SubscriptionRegistry: ~Copyable {
         case .kind(let number): store.releaseKind(number)
         case .key(let entity): store.release(entity)
         }
-        if subscription.holdsWhatWaits { subscription.forEachWaiting { store.release($0) } }
+        guard subscription.holdsWhatWaits, let backlog = subscription.backlog else { return }
+        // The first part at once: most have no more.
+        if backlog.releaseWaiting(limit: Self.keysFreedAtOnce / 32, &store) == Self.keysFreedAtOnce / 32 {
+            retired.append(backlog)
+        }
+    }
+
+    var hasRetired: Bool { !retired.isEmpty }
+
+    /// Gives up a part of what waited for subscriptions that are gone.
+    mutating func freeRetired(_ store: inout EntityStore) {
+        var left = Self.keysFreedAtOnce
+        while left > 0, let backlog = retired.last {
+            let count = backlog.releaseWaiting(limit: left, &store)
+            if count < left { retired.removeLast() }
+            left -= max(1, count)
+        }
     }
 
     func hasSeveralFollowers(of entity: EntityIndex, kind: Int32) -> Bool {
@@ -216,6 +242,10 @@ struct SubscriptionRegistry: ~Copyable {
         // By what the change made of it, and not what the whole batch did.
         let sees = change.isAnnounced ? change.isTold(to: terms.account) : change.isVisible(to: terms.account)
         let owes = table.change(index) { subscription in
+            if let holds = subscription.backlog?.markAhead(change, isSeen: sees) {
+                if holds { store.retain(entity) }
+                return true
+            }
             guard sees || subscription.knows(entity) else { return false }
             let isNew = subscription.needBacklog().queue.mark(entity, commit: change.commit)
             if isNew, subscription.holdsWhatWaits { store.retain(entity) }
@@ -236,14 +266,18 @@ struct SubscriptionRegistry: ~Copyable {
         _ change: Change, to index: SubscriptionIndex, _ store: borrowing EntityStore,
         _ renderer: borrowing RowRenderer, _ sessions: borrowing SessionTable
     ) {
-        guard let subscription = table[index], let backlog = subscription.backlog else { return }
-        for milestone in change.milestones { backlog.queue.announce(milestone, before: change.entity) }
-        if let alert = change.alert, case .surface = subscription.terms.view,
+        guard let subscription = table[index], let backlog = subscription.backlog,
             let session = sessions[slot: subscription.session]
-        {
+        else { return }
+        let byteCount = backlog.announcementByteCount
+        for milestone in change.milestones { backlog.announce(milestone, before: change.entity) }
+        if let alert = change.alert, case .surface = subscription.terms.view {
             let json = renderer.alertBody(alert, of: change.entity, for: subscription, of: session, store) ?? []
-            backlog.queue.announce(.alert(rev: change.commit, json: json), before: change.entity)
+            backlog.announce(.alert(rev: change.commit, json: json), before: change.entity)
         }
+        let others = session.announcementByteCount - byteCount
+        while others + backlog.announcementByteCount > limits.announcementBytes, backlog.foldOldestAnnouncement() {}
+        session.announcementByteCount = others + backlog.announcementByteCount
     }
 }
 

@@ -50,8 +50,18 @@ public struct Button: Hashable, Sendable {
             guard isAvailable(kind: kind) else { throw .unavailable }
             guard !(isLocked && kind.requiresAuthentication) else { throw .locked }
             return try pressed(operation, key: key, kind: kind, at: time)
-        case .providerChanged(let provider):
-            return providerChanged(to: provider, kind: kind)
+        case .providerChanged(let provider, let asksAgain):
+            guard provider != self.provider else { return ControlOutcome(.noop) }
+            var outcome = replaceProvider(with: provider, kind: kind)
+            guard let flight else { return outcome }
+            if asksAgain || kind.isRepeatable {
+                self.flight?.provider = provider
+                perform(outcome: &outcome)
+            } else {
+                endUnknown(flight.operation, key: key, kind: kind, at: time, outcome: &outcome)
+                coolingUntil = kind.cooldown > .zero ? time + kind.cooldown : nil
+            }
+            return outcome
         case .reported:
             return ControlOutcome(.noop)
         case .done(let operation, let connection):
@@ -81,12 +91,9 @@ public struct Button: Hashable, Sendable {
             end(operation, .reverted(.failed), failure: failure, key: key, kind: kind, at: time, outcome: &outcome)
             return outcome
         case .restarted:
-            var outcome = providerChanged(to: nil, kind: kind)
+            var outcome = provider == nil ? ControlOutcome(.noop) : replaceProvider(with: nil, kind: kind)
             guard let flight else { return outcome }
-            // The provider may have acted before the restart, and acting twice may do harm, so a press is never sent
-            // again.
-            outcome.verdict = .applied
-            end(flight.operation, .reverted(.unavailable), key: key, kind: kind, at: time, outcome: &outcome)
+            endUnknown(flight.operation, key: key, kind: kind, at: time, outcome: &outcome)
             return outcome
         case .kindChanged:
             var outcome = ControlOutcome(.applied)
@@ -118,17 +125,20 @@ public struct Button: Hashable, Sendable {
         return outcome
     }
 
-    private mutating func providerChanged(to provider: ConnectionNumber?, kind: ButtonKind) -> ControlOutcome {
-        guard provider != self.provider else { return ControlOutcome(.noop) }
+    private mutating func replaceProvider(with provider: ConnectionNumber?, kind: ButtonKind) -> ControlOutcome {
         var outcome = ControlOutcome(.applied)
         let wasAvailable = isAvailable(kind: kind)
         self.provider = provider
         if isAvailable(kind: kind) != wasAvailable { outcome.effects = .publish }
-        if flight != nil {
-            flight?.provider = provider
-            perform(outcome: &outcome)
-        }
         return outcome
+    }
+
+    /// The provider is gone and may have acted. Acting twice may do harm, so the press is not sent to another one.
+    private mutating func endUnknown(
+        _ operation: OperationID, key: Key, kind: ButtonKind, at time: Timestamp, outcome: inout ControlOutcome
+    ) {
+        outcome.verdict = .applied
+        end(operation, .reverted(.unavailable), key: key, kind: kind, at: time, outcome: &outcome)
     }
 
     private func perform(outcome: inout ControlOutcome) {

@@ -3,7 +3,10 @@ public enum ButtonEvent: Hashable, Sendable {
     /// A person pressed it (`PRESS`). `operation` is the id of the operation that this press begins.
     case pressed(operation: OperationID, isLocked: Bool)
     /// The acting connection of the kind changed; `nil` if there is none (see ``ProviderRoster``).
-    case providerChanged(to: ConnectionNumber?)
+    ///
+    /// `asksAgain` is the rule of the releases before a press was performed at most once: the new provider is asked for
+    /// the operation in progress, whatever its kind says. Only a replay of their records sets it.
+    case providerChanged(to: ConnectionNumber?, asksAgain: Bool = false)
     /// A provider announced itself (`REPORT` without a value).
     case reported
     /// `DONE op=`.

@@ -104,6 +104,9 @@ final class LampProvider: ConnectedClient {
 
     private func act(_ line: ServerLine) {
         guard let operation = line["op"], let key = line["key"], !world.isCalm || link != nil else { return }
+        if line["action"] == "press", !world.ledger.askedForPress(operation) {
+            world.violated("P6", "\(name) is asked for the press \(operation) of \(key) again")
+        }
         let isLying = !world.isCalm && random.chance(world.climate.lies)
         var answer = "DONE op=\(operation)"
         var delay = random.pick(10...1_500)

@@ -20,6 +20,8 @@ final class ObservationLog {
     private(set) var audiences: [String: [String]] = [:]
     /// Operations that a provider has reported as done.
     var doneOperations: Set<String> = []
+    /// Operations of buttons that a provider was asked for: each is asked for once.
+    private var pressesAsked: Set<String> = []
     /// Controls that a provider has reported.
     var reportedKeys: Set<String> = []
     var rows = 0
@@ -51,6 +53,11 @@ final class ObservationLog {
             audiences[id] = word.dropFirst(4).split(separator: ",").map(String.init)
         }
     }
+
+    /// A provider is asked for a press.
+    ///
+    /// - Returns: `false` if one was asked for it before.
+    func askedForPress(_ operation: String) -> Bool { pressesAsked.insert(operation).inserted }
 
     func heard(_ bytes: [UInt8], client: Int, at time: Int64) {
         hash.combine(UInt64(truncatingIfNeeded: time) &* 31 &+ UInt64(client))

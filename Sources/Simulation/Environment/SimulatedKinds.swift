@@ -50,6 +50,7 @@ enum SimulatedKinds {
         .milestoneUnmarked: (#""riding":{"milestone":true,"#, #""riding":{"#),
         .timeoutForgotten: (#""timeout":"10s""#, #""timeout":"2h""#),
         .cooldownForgotten: (#""cooldown":"3s","#, ""),
+        .pressRepeated: (#""cooldown":"3s","#, #""cooldown":"3s","repeatable":true,"#),
     ]
 
     /// The simulation's kinds that a setting uses, and the setting's own.

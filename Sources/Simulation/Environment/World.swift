@@ -57,6 +57,8 @@ final class World: Environment {
         configuration.decisions.retention = .seconds(Int64(climate.retention))
         configuration.limits.heartbeat = .seconds(5)
         configuration.limits.requestsInFlight = climate.requestsInFlight
+        // In every third world nearly every snapshot, resume and projection is a walk over the table, in small steps.
+        if climate.seed % 3 == 1 { (configuration.limits.keysFilledAtOnce, configuration.limits.keysPerLook) = (2, 3) }
         configuration.decisions.clockSpeed = Double(setting.clockSpeed)
         records = HistoryChecker(world: self)
         daemon = SimulatedDaemon(

@@ -12,6 +12,7 @@ public enum SeededBug: String, CaseIterable, Sendable {
     case neighbourWritten, decidesAfterFailure, stopSkipsSnapshot
     // Bugs of decisions.
     case timerNotCancelled, staleForgotten, lingerForgotten, milestoneUnmarked, timeoutForgotten, cooldownForgotten
+    case pressRepeated
     // Bugs of output.
     case deletionDropped, rowDropped, rowRepeated, milestoneDropped, replyDropped, repliesSwapped, liveDropped
     case bodyChanged, revTooHigh, cursorAhead, cursorBehind, duplicateAppliedAgain, snapshotRowDropped, verdictWrong
@@ -49,6 +50,7 @@ public enum SeededBug: String, CaseIterable, Sendable {
         case .milestoneUnmarked: "a milestone is not announced"
         case .timeoutForgotten: "an operation waits for hours"
         case .cooldownForgotten: "a button that is cooling down is pressed"
+        case .pressRepeated: "a press is asked for again when its provider leaves"
         case .alertConflated: "an alert is folded into a later row"
         case .alertRepeated: "an alert is told again"
         case .cursorIsRev: "a row's own rev is given as the cursor"

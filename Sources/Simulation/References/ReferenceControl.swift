@@ -146,8 +146,10 @@ struct ReferenceButton: CustomStringConvertible {
     private mutating func apply(_ record: HistoryRecord) -> String? {
         switch record.type {
         case "created", "kind-changed", "reported": break
-        case "provider-came": isServed = true
-        case "provider-left": isServed = false
+        case "provider-came", "provider-left":
+            isServed = record.type == "provider-came"
+            // The provider that was asked may have rung it, and it is not rung twice.
+            if flight != nil { (flight, coolingUntil) = (nil, record.heard + Self.cooldown) }
         case "restarted":
             isServed = false
             if flight != nil { (flight, coolingUntil) = (nil, nil) }

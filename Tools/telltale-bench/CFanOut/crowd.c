@@ -45,6 +45,48 @@ static void say(int fd, const char *text) {
     (void)!send(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+// What one greedy connection says again and again, and how much of it makes one send.
+struct greed {
+    char text[65536];
+    unsigned subscriptions;
+};
+
+static void write_greed(struct greed *greed, int kind) {
+    size_t length = 0;
+    for (int i = 0; i < 256; i++) {
+        char line[64] = "STATS\n";
+        if (kind == FANOUT_SUBSCRIBES)
+            snprintf(line, sizeof line, "SUB *\nUNSUB sub=%u\n", ++greed->subscriptions);
+        else if (kind == FANOUT_FLIPS)
+            strcpy(line, "TRAIT locked=yes\nTRAIT locked=no\n");
+        length += (size_t)snprintf(greed->text + length, sizeof greed->text - length, "%s", line);
+    }
+}
+
+// One connection that asks for as much as it may, and reads all of it but for FANOUT_OWES.
+static void be_greedy(int fd, int kind) {
+    static struct greed greed;
+    static char input[1 << 20];
+    char opening[256 * 32] = "";
+    if (kind == FANOUT_OWES) for (int i = 0; i < 256; i++) strcat(opening, "SUB *\n");
+    if (kind == FANOUT_FLIPS) for (int i = 0; i < 50; i++) strcat(opening, "SUB * view=watch\n");
+    say(fd, opening);
+    size_t sent = 0, length = 0;
+    while (!is_over) {
+        struct timespec tick = {0, 1000000};
+        nanosleep(&tick, NULL);
+        if (kind == FANOUT_OWES) continue;
+        while (recv(fd, input, sizeof input, MSG_DONTWAIT) > 0) {}
+        if (sent == length) {
+            write_greed(&greed, kind);
+            sent = 0;
+            length = strlen(greed.text);
+        }
+        ssize_t count = send(fd, greed.text + sent, length - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (count > 0) sent += (size_t)count;
+    }
+}
+
 int fanout_crowd(uint16_t port, int kind, int count, double rate) {
     struct sockaddr_in address = {
         .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -59,7 +101,7 @@ int fanout_crowd(uint16_t port, int kind, int count, double rate) {
     int *fds = calloc(count, sizeof(int));
     int open_count = 0;
     for (int i = 0; i < count; i++) {
-        fds[i] = kind == FANOUT_CONNECTS ? -1 : make_connection(&address, follows ? 4096 : 0);
+        fds[i] = kind == FANOUT_CONNECTS ? -1 : make_connection(&address, follows || kind == FANOUT_OWES ? 4096 : 0);
         if (fds[i] < 0) continue;
         open_count++;
         if (follows) say(fds[i], "SUB *\n");
@@ -70,6 +112,8 @@ int fanout_crowd(uint16_t port, int kind, int count, double rate) {
     fflush(stdout);
     // From here on it only gets processor time that the measuring process leaves.
     setpriority(PRIO_PROCESS, 0, 19);
+
+    if (kind >= FANOUT_OWES && fds[0] >= 0) be_greedy(fds[0], kind);
 
     static char lines[64 * 9 + 1];
     for (int i = 0; i < 64; i++) strcat(lines, "LEVITATE\n");

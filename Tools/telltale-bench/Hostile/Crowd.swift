@@ -16,6 +16,14 @@ enum Crowd: String, CaseIterable, ExpressibleByArgument {
     case nonsense
     /// Connect and never say a whole line.
     case silent
+    /// One connection follows everything 256 times, and reads nothing.
+    case owes
+    /// One connection follows everything and gives it up, as fast as it is answered.
+    case subscribes
+    /// One connection follows everything 50 times as a watch, and is locked and unlocked as fast as it is answered.
+    case flips
+    /// One connection asks for the server's figures as fast as it is answered.
+    case asks
 
     var kind: CInt {
         let kind =
@@ -26,6 +34,10 @@ enum Crowd: String, CaseIterable, ExpressibleByArgument {
             case .connects: FANOUT_CONNECTS
             case .nonsense: FANOUT_SENDS_NONSENSE
             case .silent: FANOUT_IS_SILENT
+            case .owes: FANOUT_OWES
+            case .subscribes: FANOUT_SUBSCRIBES
+            case .flips: FANOUT_FLIPS
+            case .asks: FANOUT_ASKS
             }
         return CInt(kind)
     }
@@ -33,8 +45,16 @@ enum Crowd: String, CaseIterable, ExpressibleByArgument {
     /// Whether the daemon may cut them because they take no byte.
     var mayBeCut: Bool {
         switch self {
-        case .slow, .trickle, .stuck: true
-        case .connects, .nonsense, .silent: false
+        case .slow, .trickle, .stuck, .owes: true
+        case .connects, .nonsense, .silent, .subscribes, .flips, .asks: false
+        }
+    }
+
+    /// One connection that asks for as much as it may. It may not cost others more than 20 ms, and the daemon 32 MiB.
+    var isGreedy: Bool {
+        switch self {
+        case .owes, .subscribes, .flips, .asks: true
+        case .slow, .trickle, .stuck, .connects, .nonsense, .silent: false
         }
     }
 
@@ -43,7 +63,7 @@ enum Crowd: String, CaseIterable, ExpressibleByArgument {
         switch self {
         case .slow, .trickle: 100
         case .stuck: 10
-        case .connects: 1
+        case .connects, .owes, .subscribes, .flips, .asks: 1
         case .nonsense: 8
         case .silent: 1_000
         }
@@ -52,7 +72,7 @@ enum Crowd: String, CaseIterable, ExpressibleByArgument {
     /// Connects, or lines, a second.
     var rate: Double {
         switch self {
-        case .slow, .trickle, .stuck, .silent: 0
+        case .slow, .trickle, .stuck, .silent, .owes, .subscribes, .flips, .asks: 0
         case .connects: 500
         case .nonsense: 20_000
         }
@@ -66,6 +86,10 @@ enum Crowd: String, CaseIterable, ExpressibleByArgument {
         case .connects: "\(Int(rate)) connects a second, broken off"
         case .nonsense: "\(Int(rate)) senseless lines a second"
         case .silent: "\(count) that connect and say nothing"
+        case .owes: "one that follows everything 256 times and reads nothing"
+        case .subscribes: "one that follows everything and gives it up, without a pause"
+        case .flips: "one that follows everything 50 times and is locked and unlocked without a pause"
+        case .asks: "one that asks for the figures without a pause"
         }
     }
 }

@@ -94,6 +94,11 @@ enum {
     FANOUT_CONNECTS,
     FANOUT_SENDS_NONSENSE,
     FANOUT_IS_SILENT,
+    // One connection that asks for as much as it may.
+    FANOUT_OWES,
+    FANOUT_SUBSCRIBES,
+    FANOUT_FLIPS,
+    FANOUT_ASKS,
 };
 int fanout_crowd(uint16_t port, int kind, int count, double rate);
 

@@ -1,0 +1,98 @@
+internal import FanOut
+internal import Machines
+internal import Surfaces
+internal import TelltaleModel
+internal import TelltaleWire
+
+// The rows of a subscription that a walk over the table tells.
+extension RowRenderer {
+    /// Goes on with the walk of a subscription as far as the write has room, and a turn has time.
+    ///
+    /// - Returns: Whether the walk is over, and `LIVE` has been written where it follows.
+    mutating func writeScan(
+        of index: SubscriptionIndex, of session: Session, in backlog: Backlog, _ writing: inout RowWriting,
+        _ subscriptions: inout SubscriptionRegistry, _ store: inout EntityStore, to writer: inout LineWriter
+    ) -> Bool {
+        while let scan = backlog.scan, !scan.isOver {
+            guard writer.count < writing.limit, writing.takeLooks(1) else { return false }
+            let entity = EntityIndex(scan.position)
+            backlog.scan?.position += 1
+            let ahead = backlog.scan?.ahead.remove(entity)
+            guard let entry = entry(of: entity, ahead, scan, index, session, subscriptions, store) else {
+                if case .resume = scan.purpose {
+                    assumeShown(entity, by: index, of: session, &subscriptions, store)
+                }
+                continue
+            }
+            let isHeldBack = holdBack(entity, entry, of: index, in: backlog, &writing, subscriptions)
+            if isHeldBack {
+                // A key that changed ahead is held already.
+                if ahead == nil { store.retain(entity) }
+            } else {
+                write(entity, entry, of: index, of: session, &writing, &subscriptions, store, to: &writer)
+                if ahead != nil { store.release(entity) }
+            }
+        }
+        guard let scan = backlog.scan else { return true }
+        backlog.scan = nil
+        if scan.endsInLive { writeLive(index, writing.commit, &subscriptions, store, to: &writer) }
+        return true
+    }
+
+    /// What the walk tells of a key; `nil` = nothing.
+    private func entry(
+        of entity: EntityIndex, _ ahead: DirtyQueue.Entry?, _ scan: TableScan, _ index: SubscriptionIndex,
+        _ session: Session, _ subscriptions: borrowing SubscriptionRegistry, _ store: borrowing EntityStore
+    ) -> DirtyQueue.Entry? {
+        guard let subscription = subscriptions[index], store[entity].key != nil,
+            subscription.selector.follows(entity, kind: store[entity].kindName)
+        else { return ahead }
+        let account = subscription.terms.account
+        let isSeen = store.isListed(entity) && store.isVisible(entity, to: account)
+        switch scan.purpose {
+        case .snapshot:
+            return ahead ?? (isSeen ? DirtyQueue.Entry(snapshotSince: store.sequence + 1) : nil)
+        case .resume(let sequence):
+            if let ahead { return ahead.resuming }
+            let hasChanged =
+                store.hasChanged(entity, after: sequence)
+                && subscriptions.mayHaveKnown(entity, account: account, at: sequence, store)
+            let looksNew =
+                isSeen
+                && (subscription.isSituated || showsControl(in: entity, changedAfter: sequence, subscription, store))
+            return hasChanged || looksNew ? DirtyQueue.Entry(resumeSince: sequence + 1) : nil
+        case .projection(let controls):
+            // Its row comes anyway, and as it looks then.
+            guard !subscription.isWaiting(for: entity) else { return nil }
+            let before = subscription.shown(entity)
+            let after = form(of: entity, for: subscription, of: session, store)?.placement
+            let isControlled = before != nil && (store.isControl(entity) || shows(controlsIn: entity))
+            guard before != after || (controls && isControlled) else { return nil }
+            return DirtyQueue.Entry(surroundingsSince: store.sequence + 1)
+        }
+    }
+
+    private func showsControl(
+        in entity: EntityIndex, changedAfter sequence: Int64, _ subscription: Subscription,
+        _ store: borrowing EntityStore
+    ) -> Bool {
+        guard case .surface = subscription.terms.view else { return false }
+        return store.controlKeys(in: entity).contains { text in
+            guard let key = Key(text), let control = store.index(of: key) else { return false }
+            return store.hasChanged(control, after: sequence)
+        }
+    }
+
+    /// Notes what a subscriber has kept that is not sent again on its resume, so that its end will be told.
+    private mutating func assumeShown(
+        _ entity: EntityIndex, by index: SubscriptionIndex, of session: Session,
+        _ subscriptions: inout SubscriptionRegistry, _ store: borrowing EntityStore
+    ) {
+        guard let subscription = subscriptions[index], subscription.terms.tracksRows, !subscription.isSituated,
+            store[entity].key != nil, subscription.selector.follows(entity, kind: store[entity].kindName),
+            let placement = form(of: entity, for: subscription, of: session, store)?.placement
+        else { return }
+        subscriptions.change(index) { $0.show(entity, placement) }
+        noteControls(in: entity, store)
+    }
+}

@@ -1,0 +1,86 @@
+internal import FanOut
+internal import Surfaces
+internal import TelltaleModel
+
+/// The debts of a subscription beside the mere row of one key, and the memory of the keys that it follows
+/// when these are many. An object, so that looking at a part of it touches nothing else; one subscription holds it.
+final class Backlog {
+    /// About what one takes in memory, without what waits.
+    static let byteCount = 96
+
+    var queue = DirtyQueue()
+    /// The snapshot, the resume or the projection that is under way.
+    var scan: TableScan?
+    /// The placement that the subscriber holds of each key; not used where it follows one.
+    var shown = PlacementMap()
+    /// Of a competing one: where each activity stands now.
+    var placements: [Int32: Placement] = [:]
+    /// When the last row of a key left, for `rate=`.
+    var lastSent: [Int32: MonotonicTime] = [:]
+
+    var isEmpty: Bool {
+        scan == nil && queue.count == 0 && queue.isEmpty && shown.isEmpty && placements.isEmpty && lastSent.isEmpty
+    }
+
+    /// What waits for a subscription that is gone: gives up the hold on about `limit` keys.
+    ///
+    /// - Returns: How many were given up; fewer than `limit` when nothing is left.
+    func releaseWaiting(limit: Int, _ store: inout EntityStore) -> Int {
+        var count = 0
+        if let scan {
+            for entity in scan.ahead.waiting { store.release(entity) }
+            count += scan.ahead.count
+            self.scan = nil
+        }
+        while count < limit {
+            if queue.isEmpty, let release = queue.nextRelease { queue.release(at: release) }
+            guard let item = queue.popFirst() else { break }
+            if case .row(let entity, _) = item { store.release(entity) }
+            count += 1
+        }
+        return count
+    }
+
+    /// Lets a line go out before the row of a key that waits.
+    func announce(_ announcement: Announcement, before entity: EntityIndex) {
+        if scan?.covers(entity) == true {
+            scan?.ahead.announce(announcement, before: entity)
+        } else {
+            queue.announce(announcement, before: entity)
+        }
+    }
+
+    /// Milestones and alerts that wait, in bytes.
+    var announcementByteCount: Int { queue.announcementByteCount + (scan?.ahead.announcementByteCount ?? 0) }
+
+    /// Folds the oldest milestone or alert that waits into the row of its key, which names it.
+    ///
+    /// - Returns: Whether there was one.
+    func foldOldestAnnouncement() -> Bool {
+        if queue.foldOldestAnnouncement() { return true }
+        return scan?.ahead.foldOldestAnnouncement() ?? false
+    }
+
+    /// Notes a change of a key that the walk under way has yet to reach.
+    ///
+    /// - Returns: Whether the key waits from now on, and is to be held; `nil` where no walk will reach it.
+    func markAhead(_ change: Change, isSeen: Bool) -> Bool? {
+        guard let scan, scan.covers(change.entity) else { return nil }
+        switch scan.purpose {
+        case .snapshot:
+            // The walk tells its state.
+            guard isSeen, change.isAnnounced else { return false }
+            return self.scan?.ahead.markSnapshot(change.entity, firstCommit: change.commit)
+        case .resume:
+            guard isSeen else { return false }
+            return self.scan?.ahead.mark(change.entity, commit: change.commit)
+        case .projection: return nil
+        }
+    }
+
+    func trim(at time: MonotonicTime, rateInterval: Milliseconds?) {
+        queue.trim()
+        if placements.isEmpty { placements = [:] }
+        if let rateInterval, !lastSent.isEmpty { lastSent = lastSent.filter { time < $0.value + rateInterval } }
+    }
+}

@@ -1,0 +1,121 @@
+import TelltaleModel
+import Testing
+
+@testable import Hub
+
+/// What clients can make the hub remember has an end, and they are told when they come to it.
+struct BoundTests {
+    private func house(_ change: (inout Limits) -> Void) throws -> HubHarness {
+        var configuration = HubConfiguration()
+        change(&configuration.limits)
+        return try HubHarness(configuration: configuration)
+    }
+
+    // MARK: Milestones and alerts that wait
+
+    @Test func `alerts that wait for a connection have a bound in bytes, and rows name the folded ones`() throws {
+        let house = try house { $0.announcementBytes = 20_000 }
+        let (screen, shop) = (house.connect(), house.connect())
+        house.send("EVT coffee-order/1 type=start", from: shop)
+        for _ in 0..<8 { house.send("SUB coffee-order/* view=phone", from: screen) }
+        house.hub.becameBlocked(screen.id, at: house.now)
+        let text = String(repeating: "x", count: 1_000)
+        for number in 0..<30 {
+            house.send(
+                #"EVT coffee-order/1 type=update {"content-state":{"n":\#(number)},"alert":{"title":"\#(text)"}}"#,
+                from: shop)
+            let session = try #require(house.hub.sessions[screen.id])
+            #expect(session.announcementByteCount <= 20_000)
+        }
+        house.hub.becameWritable(screen.id)
+        house.turn()
+        let lines = house.lines(of: screen)
+        #expect(!lines.contains { $0.hasPrefix("ERR") })
+        let row = try #require(lines.last { $0.hasPrefix("UPD ") })
+        #expect(row.contains("ALERT rev="))
+        #expect(house.hub.sessions[screen.id]?.announcementByteCount == 0)
+    }
+
+    @Test func `a subscription that ends takes its alerts out of the count`() throws {
+        let house = try house { $0.announcementBytes = 20_000 }
+        let (screen, shop) = (house.connect(), house.connect())
+        house.send("EVT coffee-order/1 type=start", from: shop)
+        house.send("SUB coffee-order/* view=phone", from: screen)
+        house.hub.becameBlocked(screen.id, at: house.now)
+        house.send(#"EVT coffee-order/1 type=update {"alert":{"title":"a"}}"#, from: shop)
+        #expect((house.hub.sessions[screen.id]?.announcementByteCount ?? 0) > 0)
+        house.send("UNSUB sub=1", from: screen)
+        #expect(house.hub.sessions[screen.id]?.announcementByteCount == 0)
+    }
+
+    // MARK: A client that has shut its side
+
+    @Test func `it is written to at once and every five seconds, and not cut for its silence`() throws {
+        let house = try HubHarness()
+        let screen = house.connect()
+        house.send("HELLO hb=100000", from: screen)
+        house.send("SUB *", from: screen)
+        house.hub.inputEnded(screen.id)
+        house.turn()
+        #expect(house.lines(of: screen).map { $0.hasPrefix("MARK ") } == [true])
+        house.advance(by: Milliseconds(4_999))
+        #expect(house.lines(of: screen).isEmpty)
+        house.advance(by: Milliseconds(1))
+        #expect(house.lines(of: screen).map { $0.hasPrefix("MARK ") } == [true])
+        for _ in 0..<100 { house.advance(by: .seconds(5)) }
+        #expect(house.lines(of: screen).count == 100 && !screen.isFinished)
+    }
+
+    @Test func `without a subscription it ends with its last reply, and no sign of life comes before it`() throws {
+        let house = try HubHarness()
+        let client = house.connect()
+        house.post("PING", from: client)
+        house.hub.inputEnded(client.id)
+        house.turn()
+        #expect(house.lines(of: client) == ["PONG"])
+        #expect(client.isFinished)
+    }
+
+    @Test func `the heartbeats that it may ask for have a cap`() throws {
+        let house = try HubHarness()
+        let reply = house.send("HELLO hb=3600000", from: house.connect()).last
+        #expect(reply.flatMap { HubHarness.attribute("hb", of: $0) } == "300000")
+    }
+
+    // MARK: Names
+
+    @Test func `sources of event ids have a limit, and known ones go on`() throws {
+        let house = try house { $0.sources = 2 }
+        let shop = house.connect()
+        func post(_ words: String) -> String {
+            house.send("EVT coffee-order/1 type=start \(words)", from: shop).last ?? ""
+        }
+        for source in ["a", "b"] { #expect(post("src=\(source) eid=1").hasPrefix("OK")) }
+        #expect(post("src=c eid=1").hasPrefix("ERR code=limit_sources retry=later"))
+        #expect(post("src=c").hasPrefix("OK") && post("src=a eid=2").hasPrefix("OK"))
+        // Another limit is no other past.
+        _ = try house.recovered()
+    }
+
+    @Test func `accounts have a limit, and those that have activities go on`() throws {
+        let house = try house { $0.accounts = 2 }
+        let shop = house.connect()
+        func start(_ key: Int, _ accounts: String) -> String {
+            house.send("EVT coffee-order/\(key) type=start for=\(accounts)", from: shop).last ?? ""
+        }
+        #expect(start(1, "ana,bo").hasPrefix("OK"))
+        #expect(start(2, "ana,cleo").hasPrefix("ERR code=limit_accounts retry=later"))
+        #expect(start(3, "bo").hasPrefix("OK"))
+        #expect(house.send("EVT coffee-order/4 type=start", from: shop).last?.hasPrefix("OK") == true)
+    }
+
+    @Test func `keys that subscriptions name have a limit, and go with them`() throws {
+        let house = try house { $0.keys = 2 }
+        let screen = house.connect()
+        for number in 1...2 { #expect(house.send("SUB coffee-order/\(number)", from: screen)[0].hasPrefix("OK")) }
+        #expect(house.send("SUB coffee-order/3", from: screen)[0].hasPrefix("ERR code=limit_keys retry=later"))
+        #expect(house.send("SUB coffee-order/1", from: screen)[0].hasPrefix("OK"))
+        house.send("UNSUB sub=2", from: screen)
+        #expect(house.send("SUB coffee-order/3", from: screen)[0].hasPrefix("OK"))
+    }
+}
