@@ -21,11 +21,13 @@ extension ErrorCode {
         case .machineError: "the machine ran in circles or broke a limit; nothing changed"
         case .limitActivities: "a person has as many live activities as may be, of this app or in all"
         case .limitSubscriptions: "this connection has as many subscriptions as may be"
-        case .limitConnections: "the server has as many connections as may be"
+        case .limitConnections: "the server, or this principal, has as many connections as may be"
+        case .limitRate: "this principal has sent more requests than its rate allows; `wait` tells the pause in ms"
         case .authenticationRequired:
             "say who you are first; or the device is locked, and the control wants it unlocked"
-        case .authenticationFailed: "who you say you are could not be confirmed"
-        case .forbidden: "this connection may not do that: it has no account, or does not serve the kind"
+        case .authenticationFailed: "the token is unknown, wrong, expired or revoked"
+        case .forbidden:
+            "this connection may not do that: it has no account, does not serve the kind, or has no scope for it (`need`)"
         case .staleRev: "the control has changed since the `if=` that was seen"
         case .unavailable: "nobody serves this control now"
         case .cooling: "the button was pressed a moment ago"

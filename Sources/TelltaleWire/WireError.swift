@@ -20,6 +20,7 @@ public enum ErrorCode: String, CaseIterable, Hashable, Sendable {
     case limitActivities = "limit_activities"
     case limitSubscriptions = "limit_subs"
     case limitConnections = "limit_conns"
+    case limitRate = "limit_rate"
     case authenticationRequired = "auth_required"
     case authenticationFailed = "auth_failed"
     case forbidden
@@ -39,7 +40,8 @@ public enum ErrorCode: String, CaseIterable, Hashable, Sendable {
         case .badLine, .lineTooLong, .badUTF8, .storageFailed, .versionUnsupported: true
         case .badJSON, .badAttribute, .badKey, .badPattern, .badCursor, .unknownVerb, .unknownKind, .unknownKey,
             .unknownSubscription, .tooLarge, .duplicateMismatch, .machineError, .limitActivities,
-            .limitSubscriptions, .limitConnections, .authenticationRequired, .authenticationFailed, .forbidden,
+            .limitSubscriptions, .limitConnections, .limitRate, .authenticationRequired, .authenticationFailed,
+            .forbidden,
             .staleRev, .unavailable, .cooling, .badAction, .storageFull, .shuttingDown, .internal:
             false
         }
@@ -52,7 +54,7 @@ public enum ErrorCode: String, CaseIterable, Hashable, Sendable {
             .unknownVerb, .unknownKind, .unknownKey, .unknownSubscription, .tooLarge, .duplicateMismatch,
             .machineError, .forbidden, .badAction, .versionUnsupported, .limitSubscriptions:
             .no
-        case .limitActivities, .limitConnections, .unavailable, .cooling, .storageFull, .storageFailed,
+        case .limitActivities, .limitConnections, .limitRate, .unavailable, .cooling, .storageFull, .storageFailed,
             .shuttingDown, .internal:
             .later
         case .authenticationRequired, .authenticationFailed: .auth
@@ -72,6 +74,11 @@ public struct WireError: Error, Hashable, Sendable {
     public var message: String
     /// Further members of the tail, besides `msg`.
     public var details: JSONObject
+    /// Whether this refusal ends the connection although its code does not always.
+    public var endsConnection = false
+
+    /// Whether the server closes the connection after this line.
+    public var isFatal: Bool { code.isFatal || endsConnection }
 
     public init(_ code: ErrorCode, _ message: String, details: JSONObject = JSONObject()) {
         self.code = code

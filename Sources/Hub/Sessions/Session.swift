@@ -80,6 +80,8 @@ final class Session {
     var hasSaidBye = false
     /// Some of what it asked waits for the next turn's share of reading: nothing more of it is decided before.
     var isPostponed = false
+    /// It has said no good `HELLO` on a server with tokens, so few of its requests may wait.
+    var isRestricted = false
     var surface: Surface?
     /// How many subscriptions it ever had: their numbers are not used again.
     var subscriptionCount: Int32 = 0
