@@ -33,6 +33,8 @@ struct GroupCommit: ~Copyable {
     private var pendingSettings: DecisionSettings?
     private var pendingKinds: [Kind]?
     private var pendingEntries: [JournalEntry] = []
+    /// The principal whose request is being decided; `nil` = the hub itself, or a server without tokens.
+    private var author: String?
     /// Memory for records; `nil` while one is written.
     private var spareWriter: BinaryWriter?
 
@@ -93,6 +95,9 @@ struct GroupCommit: ~Copyable {
         batch = Batch(expecting: lastRecordCount, limit: limit, requestLimit: requestLimit)
     }
 
+    /// What is appended from now on is of this principal; `nil` = of the hub.
+    mutating func setAuthor(_ author: String?) { self.author = author }
+
     mutating func countRequest() { batch.requestCount += 1 }
     mutating func hold(_ session: SessionID) { batch.held.append(session) }
     mutating func appendSession(_ session: SessionID) { batch.sessions.append(session) }
@@ -109,7 +114,7 @@ struct GroupCommit: ~Copyable {
         entity: consuming String, previous: Int64, _ writeEntry: (inout BinaryWriter) -> Void
     ) {
         var writer = spareWriter.take() ?? BinaryWriter()
-        let body = RecordBody.encode(result, wall: wall, &writer, writeEntry)
+        let body = RecordBody.encode(result, wall: wall, by: author, &writer, writeEntry)
         spareWriter = consume writer
         batch.append(JournalRecord(sequence: sequence, time: time, entity: entity, previous: previous, body: body))
         for performance in result.performances { batch.append(performance) }
