@@ -31,7 +31,7 @@ def run(connection, waiting, events, refused):
         if not waiting:
             return refused
         line = lines.readline()
-        if not line:
+        if not line.endswith("\n"):  # Also when the connection broke within a line.
             raise ConnectionError("the server closed the connection")
         verb, attributes, tail = reply(line.rstrip("\n"))
         if verb in ("OK", "ERR"):

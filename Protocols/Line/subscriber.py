@@ -25,9 +25,9 @@ def follow(connection):
     """Reads until the connection ends; returns how long to wait before the next one, in seconds."""
     global rows, cursor
     snapshot = {} if cursor is None else None  # What a full snapshot has brought so far.
-    resume = f" from={cursor}" if cursor else ""
-    connection.sendall(f"SUB {pattern} view={view}{resume}\n".encode())
-    for line in connection.makefile("r", encoding="utf-8", newline="\n"):
+    connection.sendall(f"SUB {pattern} view={view}{f' from={cursor}' if cursor else ''}\n".encode())
+    lines = connection.makefile("r", encoding="utf-8", newline="\n")
+    while (line := lines.readline()).endswith("\n"):  # The end may cut a line.
         verb, attributes, row = parts(line.rstrip("\n"))
         key, rev = attributes.get("key"), attributes.get("rev")
         cursor = attributes.get("cur", cursor)

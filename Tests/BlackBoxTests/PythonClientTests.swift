@@ -93,7 +93,7 @@ struct PythonClientTests {
                 let parts = line.split(separator: " ")
                 if parts.first == "+" { seen.insert(String(parts[1])) }
             }
-            #expect(seen.count == count)
+            #expect(seen.count == count, "\(subscriber.standardError)")
         }
     }
 

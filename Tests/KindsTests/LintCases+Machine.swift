@@ -5,6 +5,13 @@ import Testing
 /// Faults that the engine finds, and faults of a machine or a view as a whole.
 let machineCases: [LintCase] = [
     LintCase(
+        name: "a title that is no template",
+        patch: #"{"machine":{"states":{"placed":{"title":"At {{content.shelf"}}}}"#,
+        path: "machine.states.placed.title", says: "is broken"),
+    LintCase(
+        name: "a title that reads itself", patch: #"{"machine":{"states":{"placed":{"title":"{{state.title}}!"}}}}"#,
+        path: "machine.states.placed.title", says: "cannot read {{state.title}}"),
+    LintCase(
         name: "path too long",
         patch: """
             {"machine":{"states":{"placed":{"on":{"x":"\(key("a"))"}},"\(key("a"))":{"initial":"\(key("b"))","states":{

@@ -148,11 +148,4 @@ let machineSchemaCases: [LintCase] = [
     LintCase(
         name: "parallel without regions", patch: #"{"machine":{"states":{"placed":{"type":"parallel"}}}}"#,
         path: "\(machinePath).placed", says: "regions"),
-    LintCase(
-        name: "a title that is no template",
-        patch: #"{"machine":{"states":{"placed":{"title":"At {{content.shelf"}}}}"#,
-        path: "machine.states.placed.title", says: "is broken"),
-    LintCase(
-        name: "a title that reads itself", patch: #"{"machine":{"states":{"placed":{"title":"{{state.title}}!"}}}}"#,
-        path: "machine.states.placed.title", says: "cannot read {{state.title}}"),
 ]

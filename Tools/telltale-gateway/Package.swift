@@ -57,7 +57,7 @@ let package = Package(
         .target(
             name: "TelltaleNIOClient", dependencies: [client, nioCore, nioPosix, nioSSL, logging],
             swiftSettings: settings),
-        // What needs no socket: options, routes, problems, events, webhooks, figures.
+        // Everything that needs no socket: options, routes, problems, events, webhooks, figures.
         .target(
             name: "Gateway", dependencies: [client, kinds, crypto, logging, metrics, httpTypes],
             swiftSettings: settings),

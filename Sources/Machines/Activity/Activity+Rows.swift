@@ -59,7 +59,7 @@ extension Activity {
         }
     }
 
-    /// Those around a state, the root first.
+    /// The states around a state, the root first.
     private func ancestors(of state: StateIndex) -> [StateIndex] {
         var ancestors: [StateIndex] = []
         var next = kind.statechart.states[state.rawValue].parent

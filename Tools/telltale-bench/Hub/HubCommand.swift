@@ -62,7 +62,7 @@ struct HubCommand: ParsableCommand {
         var report = JSONObject()
         var faults: [String] = []
         for load in loads {
-            // What a turn without followers costs is the events' part.
+            // The cost of a turn without followers is the events' part.
             let alone = try measure(load, isFollowed: false)
             let followed = try measure(load, isFollowed: true)
             let rows = Double(max(1, followed.deliveries))

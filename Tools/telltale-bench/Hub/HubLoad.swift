@@ -88,7 +88,7 @@ final class HubLoad {
         }
     }
 
-    /// What the daemon does at the end of a turn, but for the journal and the sockets.
+    /// The daemon's turn, but for the journal and the sockets.
     func turn() {
         time = Timestamp(milliseconds: time.milliseconds + 1)
         server.turn(at: now)

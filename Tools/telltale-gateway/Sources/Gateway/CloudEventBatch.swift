@@ -1,6 +1,6 @@
 public import TelltaleModel
 
-/// What became of each event of a batch.
+/// The outcome of each event of a batch.
 public struct CloudEventBatch: ~Copyable {
     /// The most events of a batch.
     public static let eventLimit = 1_000

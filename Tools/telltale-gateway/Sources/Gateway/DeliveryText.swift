@@ -2,7 +2,7 @@ internal import Kinds
 internal import TelltaleModel
 internal import TelltaleStatechart
 
-/// What templates and guards of a hook read: a delivery's body and its header fields, by their names in lower case.
+/// The input of a hook's templates and guards: a delivery's body and its header fields, by their names in lower case.
 public struct DeliveryValues: Sendable {
     var context: TemplateContext
     var values: MachineValues
@@ -119,7 +119,7 @@ private enum DeliveryRoot: String, CaseIterable {
         self = root
     }
 
-    /// What the kinds' templates and guards call it.
+    /// Its name in the kinds' templates and guards.
     var kinds: String {
         switch self {
         case .body: "content"

@@ -2,7 +2,7 @@ internal import Synchronization
 public import TelltaleModel
 public import TelltaleWire
 
-/// What a request posts: path, query and body, as the daemon's `EVT` takes them.
+/// The event that a request posts: path, query and body, as the daemon's `EVT` takes them.
 public enum EventRequest {
     /// The longest body of a request, in bytes, hooks aside: a line of the daemon holds it with its attributes.
     public static let bodyByteLimit = 64_000

@@ -38,7 +38,7 @@ public struct Hook: Sendable {
             && text.dropFirst("webhook_id=".count).utf8.allSatisfy { (0x30...0x39).contains($0) }
     }
 
-    /// What a delivery becomes.
+    /// The event that a delivery becomes.
     public enum Outcome: Sendable {
         /// No rule is for it.
         case unmatched(topic: String)
@@ -46,7 +46,7 @@ public struct Hook: Sendable {
         case event(EventCommand, topic: String, rule: Int)
     }
 
-    /// What becomes of a delivery whose signature is good.
+    /// The fate of a delivery whose signature is good.
     ///
     /// - Throws: `bad_json`, `bad_key` or `bad_attr`, for a delivery of which nothing can be made.
     public func outcome(of delivery: Delivery) throws(Problem) -> Outcome {

@@ -86,7 +86,7 @@ public struct HookReader {
             if let reference = secret.string.flatMap({ SecretReference($0) }) {
                 verification.secrets.append(reference)
             } else {
-                // What stands there may be the secret itself, which is told to nobody.
+                // The value may be the secret itself, which no message repeats.
                 fault(
                     "verify.secrets.\(index)",
                     "is to be credential:NAME, file:PATH or env:NAME, never the secret itself")

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// Counters, gauges and histograms of this process, kept for Prometheus.
 ///
-/// What swift-metrics calls a timer or an aggregating recorder is a histogram; a timer's values are told in seconds.
+/// A timer or an aggregating recorder of swift-metrics is a histogram; a timer's values are told in seconds.
 public final class MetricsRegistry: MetricsFactory, Sendable {
     struct SeriesID: Hashable, Sendable {
         var label: String
@@ -28,7 +28,7 @@ public final class MetricsRegistry: MetricsFactory, Sendable {
     }
 
     private let series = Mutex<[SeriesID: any Series]>([:])
-    /// What each metric means, by its label.
+    /// The meaning of each metric, by its label.
     let descriptions: [String: String]
     /// Upper bounds of a histogram's buckets, in seconds.
     static let bounds: [Double] = [

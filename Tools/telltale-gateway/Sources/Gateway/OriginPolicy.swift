@@ -33,7 +33,7 @@ public struct OriginPolicy: Sendable {
             "pages of \(origin.prefix(100)) may not ask; start the gateway with --cors ORIGIN to let them")
     }
 
-    /// What a cookie may do: browsers send it unasked, so that the page that asks is to be known as one of the gateway's own.
+    /// The rights of a cookie: browsers send it unasked, so that the page that asks is to be known as one of the gateway's own.
     ///
     /// - Parameter fetchSite: `Sec-Fetch-Site`.
     /// - Throws: `cross_origin`.

@@ -8,7 +8,7 @@ public struct Problem: Error, Hashable, Sendable {
     public var code: String
     /// For people: what, where, and what to do.
     public var title: String
-    /// What a program is to do: `no now later auth resync`.
+    /// The next step of a program: `no now later auth resync`.
     public var retry: String
     /// Further members of the body.
     public var details: JSONObject

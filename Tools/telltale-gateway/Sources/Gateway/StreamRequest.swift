@@ -1,7 +1,7 @@
 public import TelltaleModel
 public import TelltaleWire
 
-/// What `GET /v1/stream` follows.
+/// The subscriptions of `GET /v1/stream`.
 public struct StreamRequest: Sendable {
     public struct Selection: Hashable, Sendable {
         public var pattern: Pattern
@@ -18,7 +18,7 @@ public struct StreamRequest: Sendable {
     public var cursors: [Cursor?]
     /// The position that was asked for cannot be read: everything is told anew, with a `reset` of this reason.
     public var isMalformed = false
-    /// What the answer's `Last-Event-ID` says.
+    /// The value of the answer's `Last-Event-ID`.
     public var resumedFrom: String
 
     static let selectionLimit = 16

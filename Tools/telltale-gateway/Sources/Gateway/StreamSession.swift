@@ -10,7 +10,7 @@ public struct StreamSession: ~Copyable {
         case over
     }
 
-    /// What became of the stream, once something did.
+    /// The outcome of the stream; `nil` before.
     public enum Outcome: Sendable {
         /// The daemon took every subscription: the answer may begin.
         case opened
@@ -59,7 +59,7 @@ public struct StreamSession: ~Copyable {
         return output
     }
 
-    /// What the reader is to be sent; nothing before ``Outcome/opened``.
+    /// The bytes that the reader is to be sent; nothing before ``Outcome/opened``.
     public mutating func takeEvents() -> [UInt8] {
         if case .replies = phase, !hasOpened { return [] }
         if phase == .greeting { return [] }

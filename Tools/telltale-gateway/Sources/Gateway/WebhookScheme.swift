@@ -22,7 +22,7 @@ enum WebhookScheme: String, CaseIterable, Sendable {
     static let tolerance: Int64 = 300
 }
 
-/// What `verify` of a hook file says.
+/// The meaning of `verify` in a hook file.
 struct Verification: Sendable {
     enum Encoding: String, CaseIterable, Sendable {
         case hex, base64

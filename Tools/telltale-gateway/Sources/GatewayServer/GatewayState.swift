@@ -3,7 +3,7 @@ internal import Logging
 internal import Synchronization
 internal import TelltaleModel
 
-/// What all requests share. Nothing of it is the daemon's state.
+/// The state that all requests share. Nothing of it is the daemon's state.
 final class GatewayState: Sendable {
     let link: DaemonLink
     let origins: OriginPolicy

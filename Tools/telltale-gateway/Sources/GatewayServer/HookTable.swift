@@ -10,7 +10,7 @@ final class HookTable: Sendable {
         var secrets: [[UInt8]]
     }
 
-    /// What became of one delivery; neither its body nor its signature.
+    /// The outcome of one delivery; neither its body nor its signature.
     struct Record: Sendable {
         var at: Timestamp
         var hook: String

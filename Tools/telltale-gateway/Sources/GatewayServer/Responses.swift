@@ -48,7 +48,7 @@ extension Response {
     }
 }
 
-/// What the daemon answers, as JSON: the attributes of an `OK`.
+/// The daemon's answer, as JSON: the attributes of an `OK`.
 enum Answers {
     /// `{"key":…,"verdict":…,"rev":…,"state":…}`.
     static func event(_ key: Key, _ line: ServerLine) -> [UInt8] {

@@ -56,7 +56,7 @@ final class StreamBridge: @unchecked Sendable {
     func open() async throws(Problem) {
         reader.eventLoop.execute { [self] in
             reader.closeFuture.assumeIsolated().whenComplete { [self] _ in finish() }
-            // What the kernel keeps of a reader that stops is memory, and rows that are old by the time they are read. A
+            // The kernel's buffer of a reader that stops is memory, and holds rows that are old by the time they are read. A
             // stream of HTTP/2 is no socket, and has a window of its own.
             if reader is any SocketOptionProvider {
                 _ = reader.setOption(.socketOption(.so_sndbuf), value: SocketOptionValue(Self.readByteLimit))

@@ -43,7 +43,7 @@ public final class AsyncClient: Sendable {
         core.eventLoop.execute { [core] in core.close() }
     }
 
-    /// What the daemon said first on this connection, or the last one; `nil` before.
+    /// The daemon's greeting on this connection, or the last one; `nil` before.
     public func greeting() async -> ServerGreeting? {
         let core = core
         return try? await core.eventLoop.submit { core.proto.greeting }.get()

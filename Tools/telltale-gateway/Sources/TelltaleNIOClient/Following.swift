@@ -8,7 +8,7 @@ public struct Followed: Sendable {
     public var cursor: String?
 }
 
-/// What a subscription tells, for as long as it is iterated. Ends when the daemon refuses the subscription, after the event
+/// The changes of a subscription, for as long as it is iterated. Ends when the daemon refuses the subscription, after the event
 /// that says so, and when the client is closed. For one consumer.
 ///
 /// At most some dozen events wait for a consumer that is busy; beyond, the client reads no further, and the daemon folds.

@@ -156,7 +156,7 @@ struct Serve: AsyncParsableCommand {
     nonisolated(unsafe) private static var shutdownSources: [any DispatchSourceSignal] = []
 }
 
-/// What each metric of the gateway means.
+/// The meaning of each metric of the gateway.
 let metricDescriptions = [
     "telltale_gateway_http_requests_total": "Requests, by route, method and status.",
     "telltale_gateway_http_request_duration_seconds":

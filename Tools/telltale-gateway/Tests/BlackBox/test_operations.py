@@ -81,7 +81,7 @@ def test_alerts_and_dashboard_ask_for_metrics_that_there_are(world):
     gateway = world.gateway()
     gateway.post("/errand/1/start")
     names = set(re.findall(r"^# TYPE (\w+)", gateway.get("/metrics", port=gateway.ops).text, re.MULTILINE))
-    # Those that come with tokens, TLS, hooks or a lost connection.
+    # Metrics that come with tokens, TLS, hooks or a lost connection.
     names |= {"telltale_auth_failures_total", "telltale_tls_certificate_expiry_timestamp_seconds",
               "telltale_gateway_webhook_deliveries_total", "telltale_gateway_daemon_reconnects_total",
               "telltale_gateway_stream_events_total"}

@@ -124,7 +124,7 @@ def test_a_reader_that_stops_is_told_the_newest_state_alone(gateway, daemon):
     reading.join()
     count, skipped = newest(stream, total)
     assert skipped > 0 and count < total, "the daemon was to fold"
-    # What stood between: two kernels' buffers and one of the gateway, not all of the 1.8 MB.
+    # The buffers between: two kernels' buffers and one of the gateway, not all of the 1.8 MB.
     assert count * 3_000 < 1_200_000
     line.close()
     stream.close()

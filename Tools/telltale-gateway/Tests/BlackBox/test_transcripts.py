@@ -13,7 +13,7 @@ import pytest
 from conftest import World
 from support import Line, REPOSITORY, attributes
 
-# What belongs to the line alone: its grammar, its limits, its greeting, its cursors, its restarts and its clock.
+# Transcripts that belong to the line alone: its grammar, its limits, its greeting, its cursors, its restarts and its clock.
 TRANSCRIPTS = ["02-events", "03-machine", "07-look", "08-people", "09-refusals", "14-timers", "15-dates", "16-dismiss",
                "18-controls", "22-whose", "23-lengths", "29-hidden", "30-button-raises", "31-operations"]
 PROVIDER = {"SERVE", "REPORT", "DONE", "FAIL"}
@@ -119,7 +119,7 @@ def run(lines, daemon, shadow, gateway):
         seat = seats[number]
         now = int(time.time() * 1000)
         sent, told = substitute(line, names, now), substitute(line, shadow_names, now)
-        # What HTTP cannot say: a name that stands for nothing yet, an id, an attribute that stands twice.
+        # Requests that HTTP cannot say: a name that stands for nothing yet, an id, an attribute that stands twice.
         named = re.findall(r" (\w+)=", sent.partition(" {")[0])
         if re.search(r"<[^<>{}]+[:>*]", sent.partition(" {")[0]) or len(named) != len(set(named)):
             continue

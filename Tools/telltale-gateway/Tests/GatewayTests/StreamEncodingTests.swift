@@ -2,7 +2,7 @@ import Gateway
 import TelltaleModel
 import Testing
 
-/// What a stream makes of the daemon's lines, wherever the network cuts them.
+/// The stream of the daemon's lines, wherever the network cuts them.
 struct StreamEncodingTests {
     static let conversation = """
         TELLTALE 1 epoch=6f3a91c2d0e4b577 seq=41877 now=1763719200123 hb=20000 max_line=65536 auth=none server=0.1.0
