@@ -22,6 +22,7 @@ public struct Hub: ~Copyable {
     var subscriptions: SubscriptionRegistry
     var renderer: RowRenderer
     var providers = ProviderRegistry()
+    var access = AccessPolicy()
     public var statistics = Statistics()
 
     /// A hub with no past.
@@ -80,10 +81,15 @@ public struct Hub: ~Copyable {
         // A timer that is due by now comes before an event of now.
         fireDeadlines()
         if !commit.hasRoomForDeadlines, let key = request.key { fireDeadlines(of: key) }
+        if access.isEnforced {
+            guard isAllowed(request, from: session, at: now) else { return }
+            commit.author = access.principal(of: session.id)?.name
+        }
         switch request {
         case .event(let event): decideEvent(event, from: session, at: now)
         case .other(let request): decide(request, from: session, at: now)
         }
+        commit.author = nil
     }
 
     private mutating func decide(_ request: Request, from session: Session, at now: HubTime) {
@@ -151,7 +157,7 @@ public struct Hub: ~Copyable {
             guard let session = sessions[id] else { continue }
             session.staged.refuseCommitted(error)
             answer(session, at: now)
-            if error.code.isFatal { session.isClosing = true }
+            if error.isFatal { session.isClosing = true }
         }
     }
 

@@ -40,6 +40,10 @@ extension Server {
     /// Lets kinds take effect with the next commit: at the start, and on a reload.
     public mutating func adopt(_ kinds: [Kind]) throws(KindRefusal) { try hub.adopt(kinds) }
 
+    /// The principals and their rights are these from now on: at the start, before anybody is served, and on a change.
+    /// Without it no connection needs a token.
+    public mutating func principalsLoaded(_ directory: PrincipalDirectory) { hub.principalsLoaded(directory) }
+
     /// The lineage of this history.
     public var epoch: UInt64 { hub.epoch }
     /// How many activities and controls there are, dismissed ones that can still be asked for included.

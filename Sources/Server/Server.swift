@@ -129,7 +129,7 @@ public struct Server: ~Copyable {
         decision.hasRecords = decision.hasRecords || !part.isEmpty
         if hub.isDeciding { return .append(part, isLast: false) }
         decision.requestCount = hub.batchRequestCount
-        let faults = hub.takeMachineFaults()
+        let faults = hub.takeMachineFaults() + hub.takeAccessNotices()
         if !faults.isEmpty { actions.append(.report(faults)) }
         if decision.hasRecords { return .append(part, isLast: true) }
         // A batch without records is shown at once.

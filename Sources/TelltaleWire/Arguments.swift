@@ -57,7 +57,16 @@ struct Arguments {
             }
             hello.heartbeat = Int(heartbeat)
         }
+        hello.token = try token(line)
         return hello
+    }
+
+    private func token(_ line: Span<UInt8>) throws(WireError) -> String? {
+        let token = text(.token, line)
+        guard let json = tail?["token"] else { return token }
+        guard token == nil else { throw .attribute(verb, "the token stands twice; say it once") }
+        guard let text = json.string else { throw .wrongType(at: "token", expected: "a text") }
+        return text
     }
 
     private func event(_ line: Span<UInt8>) throws(WireError) -> EventCommand {

@@ -226,8 +226,22 @@ extension Span<UInt8> {
         return index
     }
 
-    /// The received text in quotes, cut to the length that a message can hold.
+    /// Where a token begins: an error must not repeat it. `tt_`, 8 of `a-z2-7`, `_`.
+    private func tokenStart(in range: Range<Int>) -> Int? {
+        var start = range.lowerBound
+        while start + 12 <= range.upperBound {
+            let isToken =
+                self[start] == UInt8(ascii: "t") && self[start + 1] == UInt8(ascii: "t")
+                && self[start + 2] == UInt8(ascii: "_") && self[start + 11] == UInt8(ascii: "_")
+            if isToken { return start }
+            start += 1
+        }
+        return nil
+    }
+
+    /// The received text in quotes, without a token, and cut to the length that a message can hold.
     func quoted(_ range: Range<Int>) -> String {
+        if let secret = tokenStart(in: range) { return "\"\(text(range.lowerBound..<secret))…\"" }
         guard range.count > quoteLengthLimit else { return "\"\(text(range))\"" }
         // A cut inside a character would leave a replacement character.
         var end = range.lowerBound + quoteLengthLimit

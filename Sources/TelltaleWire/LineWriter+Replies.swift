@@ -30,6 +30,10 @@ public struct Greeting: Hashable, Sendable {
 public enum ByeCode: String, CaseIterable, Hashable, Sendable {
     /// The server is shutting down or restarting. The client reconnects after a random wait.
     case drain = "shutting_down"
+    /// The token of this connection has expired.
+    case expired = "auth_expired"
+    /// The token of this connection was revoked, or its principal lost a right.
+    case revoked = "auth_revoked"
 }
 
 extension LineWriter {
@@ -96,7 +100,7 @@ extension LineWriter {
         if let id { attribute("id", id) }
         attribute("code", error.code.rawValue)
         attribute("retry", error.code.retry.rawValue)
-        if error.code.isFatal { append(" fatal=1") }
+        if error.isFatal { append(" fatal=1") }
         append(" {\"msg\":")
         JSON.string(error.message).append(to: &buffer)
         for detail in error.details where detail.name != "msg" {

@@ -15,7 +15,10 @@ extension VerbDescription {
                 .optional(.device, "DEVICE", "a device of the catalogue; the OK then has canvas=WxH"),
                 .optional(.caps, "A,B", "capabilities wanted; the OK names those granted"),
                 .optional(.hb, "MS", "heartbeats: MARK after so long a silence, the end after twice yours"),
+                .optional(.token, "TOKEN", "proves who it is, on a server with auth=token"),
             ],
+            tail: #"[{"token":"TOKEN"}]"#,
+            details: ["A token longer than a value stands in the JSON."],
             example: "HELLO client=head-unit/2.1 surface=carplay account=alice")
     ]
 

@@ -107,7 +107,7 @@ extension VerbDescription.Positional {
 /// Every attribute of some request, except the names of `TRAIT`.
 enum AttributeName: String, CaseIterable, Sendable {
     case id, type, src, eid, at, ver, view, from, rate, placement, sub, rev, value, op, code, client, surface, account,
-        device, caps, hb
+        device, caps, hb, token
     case accounts = "for"
     case seenRev = "if"
 
@@ -139,6 +139,7 @@ enum AttributeName: String, CaseIterable, Sendable {
         case .hb: 20
         case .accounts: 21
         case .seenRev: 22
+        case .token: 23
         }
     }
 }

@@ -23,6 +23,7 @@ public enum ErrorCode: String, CaseIterable, Hashable, Sendable {
     case limitSources = "limit_sources"
     case limitAccounts = "limit_accounts"
     case limitKeys = "limit_keys"
+    case limitRate = "limit_rate"
     case authenticationRequired = "auth_required"
     case authenticationFailed = "auth_failed"
     case forbidden
@@ -42,7 +43,8 @@ public enum ErrorCode: String, CaseIterable, Hashable, Sendable {
         case .badLine, .lineTooLong, .badUTF8, .storageFailed, .versionUnsupported: true
         case .badJSON, .badAttribute, .badKey, .badPattern, .badCursor, .unknownVerb, .unknownKind, .unknownKey,
             .unknownSubscription, .tooLarge, .duplicateMismatch, .machineError, .limitActivities,
-            .limitSubscriptions, .limitConnections, .limitSources, .limitAccounts, .limitKeys, .authenticationRequired,
+            .limitSubscriptions, .limitConnections, .limitSources, .limitAccounts, .limitKeys, .limitRate,
+            .authenticationRequired,
             .authenticationFailed, .forbidden,
             .staleRev, .unavailable, .cooling, .badAction, .storageFull, .shuttingDown, .internal:
             false
@@ -56,7 +58,8 @@ public enum ErrorCode: String, CaseIterable, Hashable, Sendable {
             .unknownVerb, .unknownKind, .unknownKey, .unknownSubscription, .tooLarge, .duplicateMismatch,
             .machineError, .forbidden, .badAction, .versionUnsupported, .limitSubscriptions:
             .no
-        case .limitActivities, .limitConnections, .limitSources, .limitAccounts, .limitKeys, .unavailable, .cooling,
+        case .limitActivities, .limitConnections, .limitSources, .limitAccounts, .limitKeys, .limitRate,
+            .unavailable, .cooling,
             .storageFull, .storageFailed,
             .shuttingDown, .internal:
             .later
@@ -77,6 +80,11 @@ public struct WireError: Error, Hashable, Sendable {
     public var message: String
     /// Further members of the tail, besides `msg`.
     public var details: JSONObject
+    /// Whether this refusal ends the connection although its code does not always.
+    public var endsConnection = false
+
+    /// Whether the server closes the connection after this line.
+    public var isFatal: Bool { code.isFatal || endsConnection }
 
     public init(_ code: ErrorCode, _ message: String, details: JSONObject = JSONObject()) {
         self.code = code

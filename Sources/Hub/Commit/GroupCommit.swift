@@ -33,6 +33,8 @@ struct GroupCommit: ~Copyable {
     private var pendingSettings: DecisionSettings?
     private var pendingKinds: [Kind]?
     private var pendingEntries: [JournalEntry] = []
+    /// The principal whose request is being decided; `nil` = the hub itself, or a server without tokens.
+    var author: String?
     /// Memory for records; `nil` while one is written.
     private var spareWriter: BinaryWriter?
 
@@ -109,7 +111,7 @@ struct GroupCommit: ~Copyable {
         entity: consuming String, previous: Int64, _ writeEntry: (inout BinaryWriter) -> Void
     ) {
         var writer = spareWriter.take() ?? BinaryWriter()
-        let body = RecordBody.encode(result, wall: wall, &writer, writeEntry)
+        let body = RecordBody.encode(result, wall: wall, by: author, &writer, writeEntry)
         spareWriter = consume writer
         batch.append(JournalRecord(sequence: sequence, time: time, entity: entity, previous: previous, body: body))
         for performance in result.performances { batch.append(performance) }

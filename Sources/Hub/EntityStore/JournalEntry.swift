@@ -58,6 +58,8 @@ struct RecordBody: Sendable {
     var entry: JournalEntry
     /// Real wall time: event ids and retention age by it.
     var wall: Timestamp
+    /// The principal whose request it was; `nil` = the server's own, or that of a server without tokens.
+    var author: String?
     var verdict: Verdict
     /// The key's rev after it.
     var rev: Int64
@@ -90,31 +92,39 @@ struct StateName: Sendable, CustomStringConvertible {
 }
 
 extension RecordBody {
+    /// A record without an author: as of the first release.
     private static let version: UInt8 = 1
+    /// A record whose author stands before the entry.
+    private static let authoredVersion: UInt8 = 2
 
     /// The bytes that ``init(decoding:)`` reads, of what is at hand: to be put together into one, all of it would be
     /// copied.
     ///
     /// - Parameters:
+    ///   - author: The principal whose request it was.
     ///   - writer: Memory to write in; it is empty before and after.
     ///   - writeEntry: Writes what was decided on.
     static func encode(
-        _ result: borrowing DecisionResult, wall: Timestamp, _ writer: inout BinaryWriter,
+        _ result: borrowing DecisionResult, wall: Timestamp, by author: String?, _ writer: inout BinaryWriter,
         _ writeEntry: (inout BinaryWriter) -> Void
     ) -> [UInt8] {
-        writer.write(version)
+        writer.write(author == nil ? version : authoredVersion)
         writer.write(wall)
         writer.write(UInt8(truncatingIfNeeded: Verdict.allCases.firstIndex(of: result.verdict) ?? 0))
         writer.write(result.rev)
         result.description.encode(to: &writer)
         writer.write(result.stateHash)
+        if let author { writer.write(author) }
         writeEntry(&writer)
         return writer.take()
     }
 
     init(decoding bytes: [UInt8]) throws(BinaryError) {
         var reader = BinaryReader(bytes)
-        guard try reader.readByte() == Self.version else { throw reader.failure("a record of another version") }
+        let version = try reader.readByte()
+        guard version == Self.version || version == Self.authoredVersion else {
+            throw reader.failure("a record of another version")
+        }
         wall = try reader.readTimestamp()
         let verdictIndex = Int(try reader.readByte())
         guard Verdict.allCases.indices.contains(verdictIndex) else { throw reader.failure("unknown verdict") }
@@ -122,6 +132,7 @@ extension RecordBody {
         rev = try reader.readInt64()
         state = StateName(try reader.readString())
         stateHash = try reader.readUInt64()
+        author = version == Self.authoredVersion ? try reader.readString() : nil
         switch try reader.readByte() {
         case 1: entry = .settings(try reader.readJSON())
         case 2: entry = .kinds(try reader.readArray { (reader) throws(BinaryError) in try reader.readJSON() })

@@ -24,6 +24,11 @@ extension Hub {
     /// A connection was accepted; its greeting waits to be sent.
     public mutating func connected(at now: HubTime) -> SessionID {
         let session = sessions.opened(at: now.monotonic)
+        if access.isEnforced {
+            access.opened(session.id, at: now.monotonic)
+            session.isRestricted = true
+            session.decoder.lineLengthLimit = min(WireLimits.lineLengthBeforeHello, configuration.limits.lineLength)
+        }
         session.send(greeting(at: now))
         return session.id
     }
@@ -55,6 +60,7 @@ extension Hub {
         for index in session.subscriptions { subscriptions.remove(index, &store) }
         for kind in session.served { providers.leave(kind, id) }
         sessions.closed(session)
+        access.closed(id)
     }
 
     /// The socket took nothing of what it was given: nothing is rendered for it until ``becameWritable(_:)``.
@@ -108,6 +114,7 @@ extension Hub {
     public mutating func sessionDeadlineReached(at now: HubTime) {
         renderer.refresh(after: configuration.limits.heartbeat, at: now.monotonic)
         sessions.expire(at: now.monotonic, &subscriptions)
+        endForbiddenSessions(at: now)
     }
 
     /// Connections to be closed at once. The performer closes them and says ``disconnected(_:)``.
@@ -153,7 +160,11 @@ extension Hub {
     /// The same on the real clock.
     public var nextWallDeadline: Timestamp? { store.deadlines.nextOnWallClock }
     /// When ``sessionDeadlineReached(at:)`` has something to do, by the monotonic clock.
-    public var nextSessionDeadline: MonotonicTime? { sessions.nextDeadline }
+    public var nextSessionDeadline: MonotonicTime? {
+        // Nothing ends before the batch under way is settled.
+        guard commit.isIdle, let ending = access.nextDeadline else { return sessions.nextDeadline }
+        return sessions.nextDeadline.map { min($0, ending) } ?? ending
+    }
 
     /// How many activities and controls there are, dismissed ones that can still be asked for included.
     public var entityCount: Int { store.entities.count }

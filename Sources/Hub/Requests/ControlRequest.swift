@@ -52,7 +52,7 @@ extension Hub {
         from session: Session, to writer: inout LineWriter
     ) throws(WireError) {
         let entity = try control(key, for: action)
-        let sender = sessions.tapSender(session)
+        let sender = sessions.tapSender(session, of: access.principal(of: session.id)?.name)
         if let eid {
             switch store.taps.answer(to: TapLedger.Identity(sender: sender, eid: eid), on: key, action: action) {
             case .new: break

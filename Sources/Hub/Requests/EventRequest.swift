@@ -8,7 +8,8 @@ extension Hub {
     /// Decides an event, and stages its answer.
     mutating func decideEvent(_ posted: PostedEvent, from session: Session, at now: HubTime) {
         stageCommitted(posted.requestID, for: session) { hub, writer in
-            let source = posted.command.source ?? session.client ?? "-"
+            let source =
+                posted.command.source ?? hub.access.principal(of: session.id)?.name ?? session.client ?? "-"
             if let eid = posted.command.eid,
                 let known = hub.store.eventIDs.entry(source: source, eid: eid, hash: posted.eidHash)
             {

@@ -5,7 +5,7 @@ internal import TelltaleWire
 
 /// One journal record as `HISTORY` tells it.
 enum HistoryLine {
-    private static let ownMembers: Set = ["seq", "state", "src", "eid", "ver"]
+    private static let ownMembers: Set = ["seq", "state", "src", "eid", "ver", "by"]
 
     /// Writes nothing of a record that cannot be read.
     static func write(_ record: JournalRecord, key: Key, to writer: inout LineWriter) {
@@ -18,6 +18,7 @@ enum HistoryLine {
         // Phase and value of a toggle; journals have one word for each, and so `unknown` twice.
         let state = body.state.description
         tail.member("state", state == "unknown unknown" ? "unknown" : state)
+        if let author = body.author { tail.member("by", author) }
         switch body.entry {
         case .event(let posted, let source):
             let event = posted.command

@@ -78,7 +78,7 @@ extension Hub {
         case .stats: tellStatistics(request, at: now, to: &writer)
         case .refused(let error):
             refuse(request.id, error, to: &writer)
-            if error.code.isFatal { session.isClosing = true }
+            if error.isFatal { session.isClosing = true }
         // Decided before the commit; none of these is staged to be read.
         case .hello, .event, .traits, .dismiss, .seen, .set, .press, .serve, .done, .fail, .report: break
         }
@@ -252,9 +252,8 @@ extension Hub {
     /// The journal has given what was asked for, newest first, or could not.
     public mutating func historyRead(_ records: Result<[JournalRecord], JournalError>, for request: HistoryRequest) {
         // Replies leave in order: the one that waits is the first.
-        guard let session = sessions[request.session], case .history(var cursor)? = session.outbox.popFirst() else {
-            return
-        }
+        guard let session = sessions[request.session], case .history(var cursor)? = session.outbox.first else { return }
+        session.outbox.removeFirst()
         switch records {
         case .failure(let error):
             var writer = LineWriter()

@@ -12,6 +12,7 @@ extension Hub {
             heartbeat: Int(configuration.limits.heartbeat.count), server: configuration.serverVersion)
         greeting.speed = store.settings.clockSpeed
         greeting.lineLengthLimit = configuration.limits.lineLength
+        if access.isEnforced { greeting.authentication = "token" }
         var writer = LineWriter()
         writer.greeting(greeting)
         return writer.bytes
@@ -24,9 +25,14 @@ extension Hub {
     private static let heartbeats = Milliseconds(100)...Milliseconds.minutes(5)
 
     mutating func decideHello(_ hello: Hello, _ request: Request, from session: Session, at now: HubTime) {
+        var admission: AccessPolicy.Admission?
+        if access.isEnforced {
+            admission = admit(hello, request, from: session, at: now)
+            if admission == nil { return }
+        }
         let traits = session.traits
         session.client = hello.client ?? session.client
-        session.account = hello.account ?? session.account
+        session.account = admission.map(\.account) ?? hello.account ?? session.account
         session.surface = hello.surface ?? session.surface
         if let heartbeat = hello.heartbeat {
             session.heartbeat = min(
@@ -43,7 +49,13 @@ extension Hub {
             session.traits.hasIsland = device.hasIsland
             writer.attribute("canvas", device.canvas)
         }
-        writer.ignored(request.ignored)
+        if let admission {
+            writer.attribute("principal", admission.principal)
+            if let account = admission.account { writer.attribute("account", account) }
+            if let until = admission.until { writer.attribute("until", until) }
+        }
+        // A token means nothing to a server that asks for none.
+        writer.ignored(request.ignored + (admission == nil && hello.token != nil ? ["token"] : []))
         writer.end()
         stage(for: session) { $0.append(writer.bytes) }
         if session.traits != traits { reproject(session, locked: false) }
@@ -123,6 +135,7 @@ extension Hub {
         body.member("guardErrors", store.faults.guardErrorCount)
         body.member("machineErrors", store.faults.refusedStepCount)
         body.member("stuckReadersCut", sessions.stuckReaderCount)
+        if access.isEnforced { body.member("authFailures", access.failureCount) }
         body.member("storageFull", statistics.storageFullBatches)
         body.member("eventIDs", store.eventIDs.count)
         let footprint = footprint(at: now.monotonic)

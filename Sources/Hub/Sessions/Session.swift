@@ -80,6 +80,8 @@ final class Session {
     var hasSaidBye = false
     /// Some of what it asked waits for the next turn's share of reading: nothing more of it is decided before.
     var isPostponed = false
+    /// It has said no good `HELLO` on a server with tokens, so few of its requests may wait.
+    var isRestricted = false
     var surface: Surface?
     /// Milestones and alerts that wait for it, in bytes.
     var announcementByteCount = 0

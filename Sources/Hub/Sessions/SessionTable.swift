@@ -93,7 +93,7 @@ struct SessionTable: ~Copyable {
 
     private mutating func read(_ bytes: Span<UInt8>, of session: Session) {
         let count = session.inbox.count
-        let limit = limits.requestsInFlight - session.inFlightCount + count
+        let limit = requestLimit(of: session) - session.inFlightCount + count
         guard count < limit else { return session.unread.append(copying: bytes) }
         do throws(WireError) {
             let taken = try session.decoder.decodeSome(bytes) { line in
@@ -112,18 +112,25 @@ struct SessionTable: ~Copyable {
     /// Goes on with what waits as it came, now that some replies have left.
     mutating func readOn(_ session: Session) {
         guard !session.unread.isEmpty, !session.isClosing, !session.hasSaidBye,
-            session.inFlightCount < limits.requestsInFlight
+            session.inFlightCount < requestLimit(of: session)
         else { return }
         var bytes: [UInt8] = []
         swap(&bytes, &session.unread)
         read(bytes.span, of: session)
     }
 
+    /// Requests of a connection without a credential that may wait: what they hold must not add up to much.
+    private static let restrictedRequestLimit = 4
+
+    private func requestLimit(of session: Session) -> Int {
+        session.isRestricted ? min(Self.restrictedRequestLimit, limits.requestsInFlight) : limits.requestsInFlight
+    }
+
     /// Whether the performer should read more from this connection: `false` while too many requests wait for their
     /// replies.
     func wantsInput(_ id: SessionID) -> Bool {
         guard let session = self[id] else { return false }
-        return session.unread.isEmpty && session.inFlightCount < limits.requestsInFlight
+        return session.unread.isEmpty && session.inFlightCount < requestLimit(of: session)
             && session.outboxByteCount < limits.requestBytesInFlight
     }
 
@@ -138,8 +145,9 @@ struct SessionTable: ~Copyable {
     mutating func began(after sequence: Int64) { firstSequence = sequence }
 
     /// Among whose taps an eid counts. Numbers of connections are used again after a restart, and ids of taps are not.
-    func tapSender(_ session: Session) -> String {
+    func tapSender(_ session: Session, of principal: String?) -> String {
         if let account = session.account { return "account:\(account)" }
+        if let principal { return "principal:\(principal)" }
         if let client = session.client { return "client:\(client)" }
         return "connection:\(firstSequence).\(session.id.number)"
     }
@@ -302,7 +310,7 @@ struct SessionTable: ~Copyable {
     }
 
     /// Ends a session at once, without a word: its peer takes none, or gives no sign of life.
-    private mutating func cut(_ session: Session) { ended.append(session.id) }
+    mutating func cut(_ session: Session) { ended.append(session.id) }
 
     /// Sessions that were cut. The performer closes their connections.
     mutating func takeEnded() -> [SessionID] {

@@ -1,0 +1,281 @@
+internal import HeapModule
+internal import TelltaleModel
+internal import TelltaleWire
+
+/// Decides who may do what: which principal each connection speaks for, what that principal may do, and how much.
+///
+/// Without principals (``isEnforced`` is `false`) every connection may do everything, and nothing here is asked.
+///
+/// Invariants:
+/// - A connection without a credential may say `HELLO`, `PING`, `HELP` and `BYE`, for 10 s, and has three attempts.
+/// - A request is allowed as a whole or refused as a whole; it is never narrowed.
+/// - A connection keeps its rights, or gets more, or ends: it never goes on with fewer.
+/// - The counts of one principal do not influence those of another.
+struct AccessPolicy: ~Copyable {
+    private let addressOnly = AddressOnly()
+    private var directory: PrincipalDirectory?
+    private var visitors: [SessionID: Visitor] = [:]
+    private var usage: [String: Usage] = [:]
+    private var deadlines = Heap<SessionDeadline>()
+    /// The directory has changed since the connections were last compared with it.
+    private var needsReview = false
+    private var notices: [String] = []
+    /// How many times a token was not accepted.
+    private(set) var failureCount = 0
+
+    private struct Visitor {
+        var credential: Credential?
+        var failureCount = 0
+        /// When the connection is looked at next; others of its entries mean nothing.
+        var deadline = MonotonicTime.distantFuture
+        /// It was told that it ends.
+        var isEnding = false
+    }
+
+    private struct Usage {
+        var connectionCount = 0
+        var bucket = RateBucket()
+    }
+
+    /// What a good `HELLO` gives a connection.
+    struct Admission {
+        var principal: String
+        /// `nil` = it sees every account's activities.
+        var account: String?
+        var until: Timestamp?
+    }
+
+    /// Why a connection ends.
+    enum Ending {
+        /// It has not said a good `HELLO` in time.
+        case unauthenticated
+        case expired
+        case revoked
+        /// It has not taken its last words.
+        case cut
+    }
+
+    /// How long a connection may be without a credential.
+    private static let patience = Milliseconds.seconds(10)
+    /// How long a connection that ends has to take its last words.
+    private static let farewell = Milliseconds.seconds(2)
+    private static let attemptLimit = 3
+    /// Notices between two calls of ``takeNotices()``; a flood of bad tokens must not flood the log.
+    private static let noticeLimit = 8
+
+    /// Whether connections need a token.
+    var isEnforced: Bool { directory != nil }
+
+    /// The principals are these from now on.
+    mutating func loaded(_ directory: PrincipalDirectory) {
+        self.directory = directory
+        needsReview = true
+    }
+
+    // MARK: Connections
+
+    mutating func opened(_ id: SessionID, at now: MonotonicTime) {
+        guard isEnforced else { return }
+        visitors[id] = Visitor()
+        watch(id, at: now + Self.patience)
+    }
+
+    mutating func closed(_ id: SessionID) {
+        guard let visitor = visitors.removeValue(forKey: id), let name = visitor.credential?.principal.name else {
+            return
+        }
+        usage[name]?.connectionCount -= 1
+        // A bucket that is not full must outlive the connection, or reconnecting would refill it.
+        if let left = usage[name], left.connectionCount == 0, left.bucket.isUnused { usage[name] = nil }
+    }
+
+    /// The principal that a connection speaks for.
+    func principal(of id: SessionID) -> Principal? { visitors[id]?.credential?.principal }
+
+    // MARK: HELLO
+
+    /// Decides on a `HELLO`.
+    ///
+    /// - Parameter account: The connection's account so far.
+    /// - Throws: `auth_required`, `auth_failed`, `forbidden` or `limit_conns`; the connection keeps what it had.
+    mutating func admit(
+        _ hello: Hello, from id: SessionID, account: String?, at now: HubTime
+    ) throws(WireError) -> Admission {
+        guard let directory, let visitor = visitors[id] else { throw .authenticationRequired }
+        let credential: Credential
+        if let token = hello.token {
+            do throws(PrincipalDirectory.Refusal) {
+                credential = try directory.credential(of: token, at: now.wall)
+            } catch {
+                throw failed(error, of: id)
+            }
+        } else {
+            guard let own = visitor.credential else { throw .authenticationRequired }
+            credential = own
+        }
+        let principal = credential.principal
+        if let own = visitor.credential, own.principal.name != principal.name {
+            throw WireError(
+                .forbidden, "this connection speaks for \(own.principal.name); open another one for another principal")
+        }
+        if let account = hello.account, !principal.may(use: account) {
+            throw WireError(.forbidden, "\(principal.name) has no account \(account)")
+        }
+        if visitor.credential == nil { try take(principal) }
+        visitors[id]?.credential = credential
+        watchExpiry(of: id, at: now)
+        return Admission(
+            principal: principal.name, account: hello.account ?? account ?? principal.defaultAccount,
+            until: credential.expires)
+    }
+
+    private mutating func failed(_ refusal: PrincipalDirectory.Refusal, of id: SessionID) -> WireError {
+        failureCount += 1
+        visitors[id]?.failureCount += 1
+        if notices.count < Self.noticeLimit { notices.append(Self.notice(of: refusal, from: id)) }
+        var error = WireError(.authenticationFailed, "this token is not accepted; ask for a new one")
+        error.endsConnection = (visitors[id]?.failureCount ?? 0) >= Self.attemptLimit
+        return error
+    }
+
+    private static func notice(of refusal: PrincipalDirectory.Refusal, from id: SessionID) -> String {
+        let what =
+            switch refusal {
+            case .malformed: "not a token"
+            case .unknown(let id): "token \(id) is not known"
+            case .wrongSecret(let id): "token \(id) has another secret"
+            case .expired(let id): "token \(id) has expired"
+            }
+        return "authentication failed on connection c\(id.number): \(what)"
+    }
+
+    private mutating func take(_ principal: Principal) throws(WireError) {
+        let count = usage[principal.name]?.connectionCount ?? 0
+        if let limit = principal.connections, count >= limit {
+            var error = WireError(
+                .limitConnections, "\(principal.name) has \(count) connections already; close one, or try again later")
+            error.endsConnection = true
+            throw error
+        }
+        usage[principal.name, default: Usage()].connectionCount += 1
+    }
+
+    // MARK: Requests
+
+    /// Decides on a request other than `HELLO`.
+    ///
+    /// - Returns: Why it is refused; `nil` = it is allowed.
+    mutating func refusal(of need: AccessNeed, from id: SessionID, at now: MonotonicTime) -> WireError? {
+        guard let principal = visitors[id]?.credential?.principal else {
+            return need == .nothing || need == .farewell ? nil : .authenticationRequired
+        }
+        guard need != .farewell else { return nil }
+        if let rate = principal.rate,
+            let wait = usage[principal.name, default: Usage()].bucket.take(rate: rate, at: now)
+        {
+            var details = JSONObject()
+            details["wait"] = .integer(wait.count)
+            return WireError(
+                .limitRate, "\(principal.name) may ask \(rate) times a second; wait", details: details)
+        }
+        return need.refusal(for: principal)
+    }
+
+    // MARK: Ends
+
+    /// When ``nextEnding(at:)`` has something to tell; `nil` = not by itself.
+    var nextDeadline: MonotonicTime? { needsReview ? .distantPast : deadlines.min?.time }
+
+    /// Compares every connection with the newest principals.
+    ///
+    /// - Returns: The connections that end, in the order of their numbers.
+    mutating func review(at now: HubTime) -> [SessionID] {
+        guard needsReview, let directory else { return [] }
+        needsReview = false
+        var revoked: [SessionID] = []
+        for (id, visitor) in visitors {
+            guard let credential = visitor.credential, !visitor.isEnding else { continue }
+            if let renewed = directory.renewed(credential), renewed.principal.includes(credential.principal) {
+                visitors[id]?.credential = renewed
+                watchExpiry(of: id, at: now)
+            } else {
+                revoked.append(id)
+            }
+        }
+        return revoked.sorted { $0.number < $1.number }
+    }
+
+    /// The next connection that ends because its time is over.
+    mutating func nextEnding(at now: HubTime) -> (SessionID, Ending)? {
+        while let next = deadlines.min, next.time <= now.monotonic {
+            _ = deadlines.popMin()
+            guard let visitor = visitors[next.session], visitor.deadline == next.time else { continue }
+            visitors[next.session]?.deadline = .distantFuture
+            if visitor.isEnding { return (next.session, .cut) }
+            guard let credential = visitor.credential else { return (next.session, .unauthenticated) }
+            if let expires = credential.expires, expires <= now.wall { return (next.session, .expired) }
+            // The real clock was set back.
+            watchExpiry(of: next.session, at: now)
+        }
+        return nil
+    }
+
+    /// A connection is told its last words.
+    mutating func ending(_ id: SessionID, at now: MonotonicTime) {
+        visitors[id]?.isEnding = true
+        watch(id, at: now + Self.farewell)
+    }
+
+    /// What a log is to say since the last call.
+    mutating func takeNotices() -> [String] {
+        guard !notices.isEmpty else { return [] }
+        defer { notices = [] }
+        return notices
+    }
+
+    private mutating func watchExpiry(of id: SessionID, at now: HubTime) {
+        let expires = visitors[id]?.credential?.expires
+        watch(
+            id,
+            at: expires.map { now.monotonic + max(Milliseconds(1), min($0 - now.wall, Self.longestWatch)) }
+                ?? .distantFuture)
+    }
+
+    /// The real clock may be set forward, so an expiry is looked at again and again.
+    private static let longestWatch = Milliseconds.seconds(1)
+
+    private mutating func watch(_ id: SessionID, at time: MonotonicTime) {
+        visitors[id]?.deadline = time
+        if time < .distantFuture { deadlines.insert(SessionDeadline(time: time, session: id)) }
+    }
+}
+
+/// How many requests a principal may still make: a bucket that fills by its rate, and holds twice as much.
+struct RateBucket {
+    /// Requests that were taken and have not been given back by time, in nanoseconds of the rate.
+    private var emptyUntil = MonotonicTime.distantPast
+
+    var isUnused: Bool { emptyUntil == .distantPast }
+
+    /// Takes one request out.
+    ///
+    /// - Returns: `nil` where it was there; else how long until there is one.
+    mutating func take(rate: Int, at now: MonotonicTime) -> Milliseconds? {
+        let interval = Duration.seconds(1) / max(1, rate)
+        let capacity = Duration.seconds(2)
+        let start = max(emptyUntil, now)
+        let used = start - now
+        guard used + interval <= capacity else {
+            let wait = used + interval - capacity
+            return max(Milliseconds(1), Milliseconds(Int64((wait / .milliseconds(1)).rounded(.up))))
+        }
+        emptyUntil = start + interval
+        return nil
+    }
+}
+
+extension WireError {
+    static var authenticationRequired: WireError {
+        WireError(.authenticationRequired, "this server wants a token; say HELLO client=NAME token=TOKEN first")
+    }
+}

@@ -1,0 +1,195 @@
+public import TelltaleModel
+
+/// A program, a device or a service that has rights of its own.
+public struct Principal: Hashable, Sendable {
+    /// The accounts for which a principal may ask and act.
+    public enum Accounts: Hashable, Sendable {
+        /// No account.
+        case none
+        /// This account, always.
+        case one(String)
+        /// Any account; every account's activities if it names none.
+        case any
+    }
+
+    public var name: String
+    public var scopes: Set<Scope>
+    public var accounts: Accounts
+    /// The `src=` that it may use besides its own name: texts, or prefixes that end in `*`.
+    public var sources: [String] = []
+    /// The most requests a second over all its connections, with a burst of twice as many; `nil` = unlimited.
+    public var rate: Int?
+    /// The most connections at a time; `nil` = unlimited.
+    public var connections: Int?
+
+    public init(name: String, scopes: Set<Scope>, accounts: Accounts = .none) {
+        self.name = name
+        self.scopes = scopes
+        self.accounts = accounts
+    }
+
+    /// The longest ``name``, in bytes.
+    public static let nameLengthLimit = 128
+
+    /// Whether `text` is 1 to 128 of `A-Z a-z 0-9 . _ ~ : @ / -`: it is a value on the line, and a source of events.
+    public static func isName(_ text: String) -> Bool {
+        (1...nameLengthLimit).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    true
+                case _: "._~:@/-".utf8.contains(byte)
+                }
+            }
+    }
+
+    private var isAdministrator: Bool { scopes.contains(.admin) }
+
+    func has(_ scope: Scope) -> Bool { scopes.contains { $0.covers(scope) } }
+
+    /// Whether it has the right to act for a provider of some kind.
+    var mayServe: Bool { scopes.contains { if case .serve = $0 { true } else { $0 == .admin } } }
+
+    func may(use account: String) -> Bool {
+        switch accounts {
+        case .none: isAdministrator
+        case .one(let own): own == account || isAdministrator
+        case .any: true
+        }
+    }
+
+    func may(postAs source: String) -> Bool {
+        if source == name || isAdministrator { return true }
+        return sources.contains { pattern in
+            guard pattern.utf8.last == UInt8(ascii: "*") else { return pattern == source }
+            return source.utf8.starts(with: pattern.utf8.dropLast())
+        }
+    }
+
+    /// The account of a connection that names none.
+    var defaultAccount: String? { if case .one(let account) = accounts { account } else { nil } }
+
+    /// Whether it may do everything that `other` may.
+    func includes(_ other: Principal) -> Bool { scopes.isSuperset(of: other.scopes) && accounts == other.accounts }
+}
+
+/// The proof that a connection speaks for a principal.
+struct Credential: Hashable, Sendable {
+    var principal: Principal
+    var tokenID: String
+    /// On the real clock; `nil` = it does not expire.
+    var expires: Timestamp?
+}
+
+/// Every principal with its tokens, as the performer has read them. A token itself is never kept: only its digest is.
+public struct PrincipalDirectory: Sendable {
+    /// What is known of one token.
+    public struct Token: Hashable, Sendable {
+        /// 8 of `a-z2-7`, public: logs and revocations name it.
+        public var id: String
+        /// Of the whole text of the token.
+        public var digest: [UInt8]
+        public var expires: Timestamp?
+
+        public init(id: String, digest: [UInt8], expires: Timestamp? = nil) {
+            self.id = id
+            self.digest = digest
+            self.expires = expires
+        }
+    }
+
+    private var principals: [Principal] = []
+    private var tokens: [String: (token: Token, principal: Int)] = [:]
+    private let digest: @Sendable (String) -> [UInt8]
+
+    /// - Parameter digest: Gives the digest of a token's text: a pure function.
+    public init(digest: @escaping @Sendable (String) -> [UInt8]) {
+        self.digest = digest
+    }
+
+    /// Adds a principal.
+    ///
+    /// - Precondition: No token has the id of another one.
+    public mutating func insert(_ principal: Principal, tokens: [Token]) {
+        for token in tokens {
+            precondition(self.tokens[token.id] == nil, "two tokens have the id \(token.id)")
+            self.tokens[token.id] = (token, principals.count)
+        }
+        principals.append(principal)
+    }
+
+    public var principalCount: Int { principals.count }
+
+    /// Why a token is not accepted. A client is told the same for all of them; a log is told which.
+    enum Refusal: Error, Hashable {
+        case malformed
+        case unknown(id: String)
+        case wrongSecret(id: String)
+        case expired(id: String)
+    }
+
+    /// The credential that a token stands for.
+    func credential(of text: String, at wall: Timestamp) throws(Refusal) -> Credential {
+        // Computed before the look-up, so that the time of an answer does not depend on whether the id exists.
+        let given = digest(text)
+        guard let id = TokenText.id(of: text) else { throw .malformed }
+        guard let (token, principal) = tokens[id] else { throw .unknown(id: id) }
+        guard Self.isSame(given, token.digest) else { throw .wrongSecret(id: id) }
+        if let expires = token.expires, expires <= wall { throw .expired(id: id) }
+        return Credential(principal: principals[principal], tokenID: id, expires: token.expires)
+    }
+
+    /// The credential of a connection under this directory; `nil` = it was revoked.
+    func renewed(_ credential: Credential) -> Credential? {
+        guard let (token, principal) = tokens[credential.tokenID],
+            principals[principal].name == credential.principal.name
+        else { return nil }
+        return Credential(principal: principals[principal], tokenID: token.id, expires: token.expires)
+    }
+
+    /// Compares in a time that does not depend on where the first difference is.
+    private static func isSame(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+        guard left.count == right.count else { return false }
+        var difference: UInt8 = 0
+        for index in left.indices { difference |= left[index] ^ right[index] }
+        return difference == 0
+    }
+}
+
+/// The form of a token: `tt_ID_SECRET`.
+public enum TokenText {
+    /// In bytes.
+    public static let idLength = 8
+    /// In bytes: 256 random bits in base64url.
+    public static let secretLength = 43
+
+    /// The public part of a token; `nil` for what is not of this form.
+    public static func id(of text: String) -> String? {
+        let bytes = Array(text.utf8)
+        let secretStart = 3 + idLength + 1
+        guard bytes.count == secretStart + secretLength, bytes.starts(with: "tt_".utf8),
+            bytes[secretStart - 1] == UInt8(ascii: "_"), bytes[secretStart...].allSatisfy(isSecretByte)
+        else { return nil }
+        let id = bytes[3..<3 + idLength]
+        return id.allSatisfy(isIDByte) ? String(decoding: id, as: UTF8.self) : nil
+    }
+
+    /// Whether `text` is 8 of `a-z2-7`.
+    public static func isID(_ text: String) -> Bool {
+        text.utf8.count == idLength && text.utf8.allSatisfy(isIDByte)
+    }
+
+    private static func isIDByte(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || (UInt8(ascii: "2")...UInt8(ascii: "7")).contains(byte)
+    }
+
+    private static func isSecretByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+            true
+        case _: false
+        }
+    }
+}

@@ -1,0 +1,91 @@
+internal import FanOut
+internal import TelltaleModel
+internal import TelltaleWire
+
+// Who may do what: what stands between a request and its decision on a server with tokens.
+extension Hub {
+    /// The principals are these from now on; before the first time, no connection needs a token.
+    ///
+    /// A connection whose token is not among them any more, or whose principal has lost a right, ends with the next turn.
+    public mutating func principalsLoaded(_ directory: PrincipalDirectory) { access.loaded(directory) }
+
+    /// Failures of authentication since the last call, for a log. They name tokens by their public ids.
+    public mutating func takeAccessNotices() -> [String] { access.takeNotices() }
+
+    /// Whether a request may be decided. Otherwise its refusal is staged.
+    mutating func isAllowed(_ request: WaitingRequest, from session: Session, at now: HubTime) -> Bool {
+        let need: AccessNeed
+        let requestID: String?
+        switch request {
+        case .event(let event):
+            need = AccessNeed(event.command)
+            requestID = event.requestID
+        case .other(let request):
+            // It decides about itself.
+            if case .hello = request.command { return true }
+            need = AccessNeed(request.command)
+            requestID = request.id
+        }
+        guard let error = access.refusal(of: need, from: session.id, at: now.monotonic) else { return true }
+        stageRefusal(error, requestID, of: session)
+        return false
+    }
+
+    /// Stages what a refused request is answered with; where it ends the connection, nothing behind it is decided.
+    private mutating func stageRefusal(_ error: WireError, _ requestID: String?, of session: Session) {
+        if error.isFatal { session.hasSaidBye = true }
+        stage(for: session) { $0.append(read: Request(id: requestID, command: .refused(error))) }
+    }
+
+    /// Decides whether a `HELLO` is accepted.
+    ///
+    /// - Returns: What the connection is from now on; `nil` = it was refused, and its answer is staged.
+    mutating func admit(
+        _ hello: Hello, _ request: Request, from session: Session, at now: HubTime
+    ) -> AccessPolicy.Admission? {
+        do throws(WireError) {
+            let admission = try access.admit(hello, from: session.id, account: session.account, at: now)
+            session.isRestricted = false
+            session.decoder.lineLengthLimit = configuration.limits.lineLength
+            return admission
+        } catch {
+            stageRefusal(error, request.id, of: session)
+            return nil
+        }
+    }
+
+    // MARK: Ends
+
+    /// Ends the connections whose tokens were revoked or have expired, and those that have said no good `HELLO` in time.
+    mutating func endForbiddenSessions(at now: HubTime) {
+        // What a batch under way answers is due before the last words.
+        guard access.isEnforced, commit.isIdle else { return }
+        for id in access.review(at: now) { end(id, .revoked, at: now) }
+        while let (id, ending) = access.nextEnding(at: now) { end(id, ending, at: now) }
+    }
+
+    private mutating func end(_ id: SessionID, _ ending: AccessPolicy.Ending, at now: HubTime) {
+        guard let session = sessions[id] else { return }
+        access.ending(id, at: now.monotonic)
+        guard ending != .cut else { return sessions.cut(session) }
+        // It is shown nothing more: neither rows, nor what it asked for and has not been told.
+        for index in session.subscriptions { subscriptions.remove(index, &store) }
+        session.subscriptions = []
+        for kind in session.served { providers.leave(kind, id) }
+        session.served = []
+        session.outbox.removeAll { if case .bytes = $0 { false } else { true } }
+        var writer = LineWriter()
+        switch ending {
+        case .unauthenticated:
+            var error = WireError.authenticationRequired
+            error.endsConnection = true
+            writer.error(error)
+        case .expired: writer.bye(.expired)
+        case .revoked: writer.bye(.revoked)
+        case .cut: break
+        }
+        session.send(writer.bytes)
+        session.isClosing = true
+        sessions.makeReady(session)
+    }
+}
