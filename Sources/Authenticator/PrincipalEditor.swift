@@ -1,0 +1,215 @@
+internal import Glibc
+internal import Hub
+public import TelltaleModel
+
+/// Edits a file of principals: the whole file is replaced at once, and keeps its mode and its owner.
+public struct PrincipalEditor {
+    private let path: String
+
+    /// What cannot be done, for people.
+    public struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
+        public let description: String
+    }
+
+    /// What a new token is for.
+    public struct Grant {
+        public var name: String
+        /// Empty for a principal that exists.
+        public var scopes: [String] = []
+        public var account: String?
+        public var sources: [String] = []
+        public var rate: Int?
+        public var connections: Int?
+        public var expires: Timestamp?
+
+        public init(name: String) {
+            self.name = name
+        }
+    }
+
+    public init(_ path: String) {
+        // A link stays one, and what it names is edited.
+        self.path = Self.resolved(path) ?? path
+    }
+
+    private static func resolved(_ path: String) -> String? {
+        guard let resolved = unsafe realpath(path, nil) else { return nil }
+        defer { unsafe free(resolved) }
+        return unsafe String(cString: resolved)
+    }
+
+    // MARK: Edits
+
+    /// Adds a token, and its principal where there is none of the name. Makes the file where it is missing.
+    ///
+    /// - Returns: The token, which is nowhere else.
+    public func add(_ grant: Grant) throws(Failure) -> String {
+        try edit { (principals: inout [JSON]) throws(Failure) -> String in
+            var used: Set<String> = []
+            for principal in principals {
+                for token in principal["tokens"]?.array ?? [] { if let id = token["id"]?.string { used.insert(id) } }
+            }
+            var id = Self.random(TokenText.idLength, of: "abcdefghijklmnopqrstuvwxyz234567")
+            while used.contains(id) { id = Self.random(TokenText.idLength, of: "abcdefghijklmnopqrstuvwxyz234567") }
+            let text = "tt_\(id)_" + Self.secret()
+            var token = JSONObject()
+            token["id"] = .string(id)
+            token["sha256"] = .string(Digest.hexadecimal(Digest.sha256(text)))
+            if let expires = grant.expires { token["expires"] = .string(UTCDate.text(expires)) }
+            if let index = principals.firstIndex(where: { $0["name"]?.string == grant.name }) {
+                try Self.append(.object(token), to: &principals[index], grant)
+            } else {
+                principals.append(.object(Self.principal(grant, .object(token))))
+            }
+            return text
+        }
+    }
+
+    private static func append(_ token: JSON, to principal: inout JSON, _ grant: Grant) throws(Failure) {
+        guard case .object(var object) = principal else { return }
+        let scopes = Set((object["scopes"]?.array ?? []).compactMap(\.string))
+        let differs =
+            (!grant.scopes.isEmpty && Set(grant.scopes) != scopes)
+            || (grant.account != nil && grant.account != object["account"]?.string) || !grant.sources.isEmpty
+            || grant.rate != nil || grant.connections != nil
+        guard !differs else {
+            throw Failure(
+                description:
+                    "\(grant.name) is there with other rights; add the token with its name alone, or edit the file")
+        }
+        object["tokens"] = .array((object["tokens"]?.array ?? []) + [token])
+        principal = .object(object)
+    }
+
+    private static func principal(_ grant: Grant, _ token: JSON) -> JSONObject {
+        var object = JSONObject()
+        object["name"] = .string(grant.name)
+        object["scopes"] = .array(grant.scopes.map { .string($0) })
+        if let account = grant.account { object["account"] = .string(account) }
+        if !grant.sources.isEmpty { object["sources"] = .array(grant.sources.map { .string($0) }) }
+        if let rate = grant.rate { object["rate"] = .integer(Int64(rate)) }
+        if let connections = grant.connections { object["connections"] = .integer(Int64(connections)) }
+        object["tokens"] = .array([token])
+        return object
+    }
+
+    /// Removes the token of an id, or every token of a principal.
+    ///
+    /// - Returns: The ids of what was removed.
+    public func revoke(_ idOrName: String) throws(Failure) -> [String] {
+        try edit { (principals: inout [JSON]) throws(Failure) -> [String] in
+            var removed: [String] = []
+            for index in principals.indices {
+                guard case .object(var object) = principals[index], let tokens = object["tokens"]?.array else {
+                    continue
+                }
+                let isNamed = object["name"]?.string == idOrName
+                let kept = tokens.filter { !isNamed && $0["id"]?.string != idOrName }
+                guard kept.count < tokens.count else { continue }
+                removed += tokens.filter { !kept.contains($0) }.compactMap { $0["id"]?.string }
+                object["tokens"] = .array(kept)
+                principals[index] = .object(object)
+            }
+            guard !removed.isEmpty else {
+                throw Failure(description: "\(path): no token and no principal with a token is named \(idOrName)")
+            }
+            return removed
+        }
+    }
+
+    /// The principals as the file has them. They hold no secret.
+    public func principals() throws(Failure) -> [JSON] {
+        guard let json = try content() else { throw Failure(description: "\(path): there is no such file") }
+        return json["principals"]?.array ?? []
+    }
+
+    // MARK: The file
+
+    private func content() throws(Failure) -> JSON? {
+        guard unsafe access(path, F_OK) == 0 || errno != ENOENT else { return nil }
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw failure("\(path): cannot be read", errno) }
+        defer { close(descriptor) }
+        guard let bytes = FileBytes.read(descriptor) else { throw failure("\(path): cannot be read", errno) }
+        do throws(JSONError) {
+            return try JSONParser().parse(bytes.span)
+        } catch {
+            throw Failure(description: "\(path): \(error)")
+        }
+    }
+
+    private func edit<Value>(_ body: (inout [JSON]) throws(Failure) -> Value) throws(Failure) -> Value {
+        let folder = path.contains("/") ? String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]) : "."
+        let lock = unsafe open(folder.isEmpty ? "/" : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard lock >= 0 else { throw failure("\(folder): cannot be opened", errno) }
+        defer { close(lock) }
+        // Two edits at a time would lose one of them.
+        guard flock(lock, LOCK_EX) == 0 else { throw failure("\(folder): cannot be locked", errno) }
+        let old = try content()
+        var object = old?.object ?? JSONObject()
+        if object["version"] == nil { object["version"] = 1 }
+        var principals = object["principals"]?.array ?? []
+        let value = try body(&principals)
+        object["principals"] = .array(principals)
+        do throws(PrincipalFaults) {
+            _ = try PrincipalReader.read(.object(object))
+        } catch {
+            throw Failure(description: error.faults.map { "\(path): \($0)" }.joined(separator: "\n"))
+        }
+        try replace(with: Self.text(of: object))
+        _ = fsync(lock)
+        return value
+    }
+
+    private func replace(with bytes: [UInt8]) throws(Failure) {
+        let temporary = "\(path).\(Self.random(8, of: "abcdefghijklmnopqrstuvwxyz"))"
+        let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw failure("\(temporary): cannot be made", errno) }
+        defer { close(descriptor) }
+        var status = stat()
+        if unsafe stat(path, &status) == 0 {
+            // The owner first: changing it may clear bits of the mode. Without the right to do so it is ours.
+            _ = fchown(descriptor, status.st_uid, status.st_gid)
+            _ = fchmod(descriptor, status.st_mode & 0o7777)
+        }
+        guard FileBytes.write(bytes, to: descriptor), fsync(descriptor) == 0, unsafe rename(temporary, path) == 0 else {
+            let code = errno
+            _ = unsafe unlink(temporary)
+            throw failure("\(path): cannot be written", code)
+        }
+    }
+
+    /// A principal a line, so that a person can read it and a difference is a line.
+    private static func text(of object: JSONObject) -> [UInt8] {
+        var lines: [String] = []
+        for member in object {
+            let name = JSON.string(member.name).description
+            guard member.name == "principals", let principals = member.value.array, !principals.isEmpty else {
+                lines.append("  \(name): \(member.value)")
+                continue
+            }
+            let texts = principals.map { "    \($0)" }
+            lines.append("  \(name): [\n" + texts.joined(separator: ",\n") + "\n  ]")
+        }
+        return Array(("{\n" + lines.joined(separator: ",\n") + "\n}\n").utf8)
+    }
+
+    private func failure(_ what: String, _ code: CInt) -> Failure {
+        Failure(description: "\(what): \(unsafe String(cString: strerror(code)))")
+    }
+
+    // MARK: Randomness
+
+    /// From the system's generator, which is one for secrets.
+    private static func random(_ count: Int, of alphabet: String) -> String {
+        let letters = Array(alphabet.utf8)
+        return String(decoding: (0..<count).map { _ in letters[Int.random(in: letters.indices)] }, as: UTF8.self)
+    }
+
+    /// 256 random bits: 42 digits of 6 bits, and one of 4 bits.
+    private static func secret() -> String {
+        let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+        let last = random(1, of: "AEIMQUYcgkosw048")
+        return random(TokenText.secretLength - 1, of: alphabet) + last
+    }
+}
