@@ -10,11 +10,17 @@ internal import Glibc
     private var completion: Completion?
     private var addresses: [SocketAddress] = []
     private var current: Connection?
+    private let tls: TLSContext?
 
-    /// - Parameter completion: Called once, in a later turn, unless the attempt is cancelled before. After a success it
-    ///   must call ``Connection/start(_:)`` within the call. The attempt has no timeout: the caller sets a timer and
-    ///   cancels.
-    public init(to endpoint: Endpoint, on loop: EventLoop, completion: @escaping Completion) throws(UVError) {
+    /// - Parameters:
+    ///   - tls: Encrypts the connection, and checks that the certificate is that of the endpoint's host.
+    ///   - completion: Called once, in a later turn, unless the attempt is cancelled before. After a success it
+    ///     must call ``Connection/start(_:)`` within the call. The attempt has no timeout: the caller sets a timer and
+    ///     cancels.
+    public init(
+        to endpoint: Endpoint, on loop: EventLoop, tls: TLSContext? = nil, completion: @escaping Completion
+    ) throws(UVError) {
+        self.tls = tls
         self.loop = loop
         self.endpoint = endpoint
         self.completion = completion
@@ -94,7 +100,8 @@ internal import Glibc
         guard let connection = current else { return }
         if status >= 0 {
             connection.tuneTCP()
-            return finish(.success(connection))
+            guard let tls, case .tcp(let host, _) = endpoint else { return finish(.success(connection)) }
+            return beginHandshake(on: connection, tls, host)
         }
         connection.close()
         current = nil
@@ -106,6 +113,40 @@ internal import Glibc
         } catch {
             finish(.failure(error))
         }
+    }
+
+    // MARK: TLS
+
+    private func beginHandshake(on connection: Connection, _ context: TLSContext, _ host: String) {
+        connection.tls = context.session(expecting: host)
+        connection.onHandshakeBytes = { [weak self] bytes in
+            guard let self, current != nil else { return }
+            guard let tls = connection.tls, !bytes.isEmpty, tls.feed(bytes) else {
+                return giveUpHandshake("the server ended the handshake; does it speak TLS on this port?")
+            }
+            takeHandshakeStep(connection)
+        }
+        connection.resumeReading()
+        takeHandshakeStep(connection)
+    }
+
+    private func takeHandshakeStep(_ connection: Connection) {
+        guard let tls = connection.tls else { return giveUpHandshake("there is no memory for TLS") }
+        let result = tls.handshake()
+        connection.sendWaitingCiphertext()
+        switch result {
+        case .needsMore: break
+        case .failed(let reason): giveUpHandshake(reason)
+        case .finished:
+            connection.onHandshakeBytes = nil
+            finish(.success(connection))
+            connection.deliverPlaintext()
+        }
+    }
+
+    private func giveUpHandshake(_ reason: String) {
+        current?.close()
+        finish(.failure(UVError(.protocolError, attempting: "\(attempt) with TLS, because \(reason)")))
     }
 
     // MARK: Names

@@ -6,9 +6,16 @@ extension Connection {
     ///
     /// - Precondition: No write is outstanding. A second one would be a bug of the caller and would grow without bound.
     public func write(_ bytes: Span<UInt8>) -> WriteOutcome {
-        guard let stream = unsafe stream, !isWriteShut else { return .closed }
+        guard isOpen, !isWriteShut else { return .closed }
         precondition(pendingWrite == nil, "one outstanding write a connection")
         guard !bytes.isEmpty else { return .written }
+        if let tls { return writeEncrypted(bytes, tls) }
+        return send(bytes)
+    }
+
+    /// Sends bytes as they are.
+    func send(_ bytes: Span<UInt8>) -> WriteOutcome {
+        guard let stream = unsafe stream else { return .closed }
         let written = sendAtOnce(bytes)
         guard written >= 0 || written == UV_EAGAIN.rawValue else {
             fail(CInt(clamping: written), attempting: "write to a connection")
@@ -31,7 +38,7 @@ extension Connection {
     private func sendAtOnce(_ bytes: Span<UInt8>) -> Int {
         while true {
             let taken = unsafe bytes.withUnsafeBufferPointer { bytes in
-                unsafe send(descriptor, bytes.baseAddress, bytes.count, CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL))
+                unsafe Glibc.send(descriptor, bytes.baseAddress, bytes.count, CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL))
             }
             if taken >= 0 { return taken }
             switch errno {
@@ -46,6 +53,7 @@ extension Connection {
     /// Shuts the writing side after the outstanding write: the peer reads the end of the stream and may still send.
     public func shutdownWrite() {
         guard let stream = unsafe stream, !isWriteShut else { return }
+        if let tls { sendEndOfTLS(tls) }
         isWriteShut = true
         let request = UnsafeMutablePointer<uv_shutdown_t>.allocate(capacity: 1)
         let status = unsafe uv_shutdown(request, stream) { request, _ in unsafe request?.deallocate() }
@@ -87,7 +95,8 @@ extension Connection {
             sentByteCount += UInt64(write.byteCount)
             guard isOpen else { return }
             fitSendBuffer()
-            isWritableAgain()
+            sendWaitingCiphertext()
+            if isOpen, pendingWrite == nil { isWritableAgain() }
         }
         guard status >= 0 else {
             fail(status, attempting: "write to a connection")

@@ -69,6 +69,12 @@ public final class ConnectionHandlers {
     /// The outstanding write; `nil` while writable.
     var pendingWrite: PendingWrite?
     private var linger: TimerHandle?
+    /// Encryption; `nil` on a plain connection.
+    var tls: TLSSession?
+    /// Who has the connection until its handshake is finished.
+    var handshakes: TLSHandshakes?
+    /// The same of a client: takes ciphertext, or its end.
+    var onHandshakeBytes: ((Span<UInt8>) -> Void)?
     /// A reference to itself that keeps an open connection alive.
     private var selfReference: Connection?
     // Whether the peer has shut its writing side. The one-byte members stand together to keep the object small.
@@ -158,6 +164,8 @@ public final class ConnectionHandlers {
         guard let handle = handle.take() else { return }
         unsafe stream = nil
         linger = nil
+        handshakes = nil
+        onHandshakeBytes = nil
         // The handlers are released with the handle, together with everything that they hold.
         handle.close { [self] in
             let handlers = handlers
@@ -196,7 +204,9 @@ public final class ConnectionHandlers {
     }
 
     private func hasRead(_ count: Int) {
-        if count > 0 {
+        if tls != nil || handshakes != nil, count > 0 || count == Int(UV_EOF.rawValue) {
+            hasReadCiphertext(count)
+        } else if count > 0 {
             receivedByteCount += UInt64(count)
             guard linger == nil, let handlers else { return }
             // A local copy of the pointer, because the optimiser crashes on a span of a property that is reached
@@ -206,17 +216,46 @@ public final class ConnectionHandlers {
                 unsafe handlers.onData(self, bytes.span)
             }
         } else if count == Int(UV_EOF.rawValue) {
-            isReading = false
-            hasEnded = true
-            if linger == nil {
-                handlers?.onEnd(self)
-            } else if pendingWrite == nil {
-                close()
-            }
+            endReading()
         } else if count < 0 {
             fail(CInt(truncatingIfNeeded: count), attempting: "read from a connection")
         }
         // Zero is libuv's EAGAIN: no bytes were available.
+    }
+
+    /// The peer sends no more.
+    func endReading() {
+        guard !hasEnded else { return }
+        pauseReading()
+        hasEnded = true
+        if linger == nil {
+            handlers?.onEnd(self)
+        } else if pendingWrite == nil {
+            close()
+        }
+    }
+
+    var isLingering: Bool { linger != nil }
+
+    func deliver(_ bytes: Span<UInt8>) { handlers?.onData(self, bytes) }
+
+    private func hasReadCiphertext(_ count: Int) {
+        receivedByteCount += UInt64(max(0, count))
+        let buffer = unsafe UnsafeBufferPointer(rebasing: loop.readBuffer[..<max(0, count)])
+        unsafe buffer.withMemoryRebound(to: UInt8.self) { bytes in
+            if let handshakes {
+                unsafe handshakes.received(bytes.span, on: self)
+            } else if let onHandshakeBytes {
+                unsafe onHandshakeBytes(bytes.span)
+            } else if count <= 0 || linger != nil {
+                // An end without a word: whole lines have been delivered, and a cut line is dropped.
+                if count <= 0 { endReading() }
+            } else if let tls, unsafe tls.feed(bytes.span) {
+                deliverPlaintext()
+            } else {
+                close()
+            }
+        }
     }
 }
 

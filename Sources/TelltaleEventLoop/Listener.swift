@@ -11,6 +11,9 @@ internal import Glibc
         public var reservedDescriptorCount = 64
         /// The last bytes for a connection that cannot be accepted: a line of the caller's protocol.
         public var farewell: () -> [UInt8] = { [] }
+        /// The certificate of new connections; `nil` = they are plain. A connection is given to its owner when its
+        /// handshake is finished.
+        public var tls: (() -> TLSContext)?
         /// The mode of a Unix socket's file.
         public var socketFileMode: UInt16 = 0o600
 
@@ -27,6 +30,7 @@ internal import Glibc
     private let options: Options
     private let descriptorCeiling: CInt
     private let onConnection: (Connection) -> Void
+    private var handshakes: TLSHandshakes?
     /// A reserved descriptor, which is closed to accept and refuse one connection when the process has no other left.
     private var spareDescriptor: CInt
 
@@ -53,6 +57,9 @@ internal import Glibc
             self.endpoint = endpoint
         }
         spareDescriptor = Self.openSpareDescriptor()
+        if let tls = options.tls {
+            handshakes = try TLSHandshakes(on: loop, context: tls, onFinished: onConnection)
+        }
         handle.setOwner(self)
         // For TCP, libuv reports a port in use only here.
         let status = unsafe uv_listen(stream, CInt(clamping: options.backlog)) { raw, status in
@@ -62,6 +69,7 @@ internal import Glibc
     }
 
     deinit {
+        handshakes?.endAll()
         if spareDescriptor >= 0 { Glibc.close(spareDescriptor) }
     }
 
@@ -95,10 +103,11 @@ internal import Glibc
             // A new descriptor has the lowest free number, so the number bounds how many are in use.
             guard connection.descriptor < descriptorCeiling else {
                 refusedCount += 1
-                _ = connection.write(options.farewell())
+                // Without a handshake there is no way to say why.
+                if handshakes == nil { _ = connection.write(options.farewell()) }
                 return connection.close()
             }
-            onConnection(connection)
+            if let handshakes { handshakes.begin(connection) } else { onConnection(connection) }
         } catch {
             // Only memory can be short here, and then there is no remedy.
         }

@@ -20,6 +20,7 @@ public struct UVError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let invalidArgument = Code(rawValue: UV_EINVAL.rawValue)
         public static let nameTooLong = Code(rawValue: UV_ENAMETOOLONG.rawValue)
         public static let noSuchFile = Code(rawValue: UV_ENOENT.rawValue)
+        public static let protocolError = Code(rawValue: UV_EPROTO.rawValue)
         public static let tooManyOpenFiles = Code(rawValue: UV_EMFILE.rawValue)
     }
 

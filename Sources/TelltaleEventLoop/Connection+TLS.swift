@@ -1,0 +1,164 @@
+internal import CTelltaleLibuv
+internal import Glibc
+
+// What is different on a connection with TLS: what comes is decrypted, and what goes is encrypted.
+extension Connection {
+    /// Delivers what the ciphertext holds that has arrived.
+    func deliverPlaintext() {
+        guard let tls else { return }
+        // Its ciphertext was copied, so the loop's buffer is free.
+        let buffer = unsafe UnsafeMutableRawBufferPointer(loop.readBuffer).bindMemory(to: UInt8.self)
+        while isOpen, !hasEnded, !isLingering {
+            switch unsafe tls.read(into: buffer) {
+            case .bytes(let count):
+                let bytes = unsafe UnsafeBufferPointer(rebasing: buffer[..<count])
+                unsafe deliver(bytes.span)
+            case .none: return sendWaitingCiphertext()
+            case .ended: endReading()
+            case .failed: fail(UV_EPROTO.rawValue, attempting: "decrypt what a connection received")
+            }
+        }
+    }
+
+    /// Sends what TLS has to say by itself: handshakes, tickets, alerts. While a write is outstanding it waits for that.
+    func sendWaitingCiphertext() {
+        guard let tls, isOpen, pendingWrite == nil, !isWriteShut, tls.hasOutput else { return }
+        _ = send(tls.takeOutput().span)
+    }
+
+    /// Encrypts and sends.
+    func writeEncrypted(_ bytes: Span<UInt8>, _ tls: TLSSession) -> WriteOutcome {
+        guard tls.write(bytes) else {
+            fail(UV_EPROTO.rawValue, attempting: "encrypt for a connection")
+            return .closed
+        }
+        return send(tls.takeOutput().span)
+    }
+
+    /// Says the end of this side behind the outstanding write.
+    func sendEndOfTLS(_ tls: TLSSession) {
+        guard let stream = unsafe stream else { return }
+        tls.shutdown()
+        let bytes = tls.takeOutput()
+        guard !bytes.isEmpty else { return }
+        if pendingWrite == nil {
+            _ = send(bytes.span)
+        } else {
+            // libuv writes in order, and what fails here fails for the outstanding write too.
+            _ = unsafe PendingWrite(bytes.span).submit(to: stream) { _ in }
+        }
+    }
+}
+
+/// The handshakes of a listener, a few steps in a turn: a storm of them does not hold up the connections that are there.
+///
+/// A connection costs no memory of TLS before its first bytes.
+@safe final class TLSHandshakes {
+    private let loop: EventLoop
+    private let context: () -> TLSContext
+    private let onFinished: (Connection) -> Void
+    private var waiting: [ObjectIdentifier: Waiting] = [:]
+    private var queue: [Connection] = []
+    private var queueStart = 0
+    private var idle: IdleHandle?
+    private var timer: TimerHandle?
+
+    private struct Waiting {
+        let connection: Connection
+        let deadline: Int64
+        var receivedByteCount = 0
+        var isQueued = false
+    }
+
+    /// About a millisecond.
+    private static let stepsPerTurn = 4
+    private static let patienceMilliseconds: Int64 = 10_000
+    /// A handshake of a client without a certificate takes some hundred bytes.
+    private static let byteLimit = 65_536
+
+    /// - Parameter context: That of new connections.
+    init(
+        on loop: EventLoop, context: @escaping () -> TLSContext, onFinished: @escaping (Connection) -> Void
+    ) throws(UVError) {
+        self.loop = loop
+        self.context = context
+        self.onFinished = onFinished
+        idle = try IdleHandle(on: loop) { [weak self] _ in self?.takeSteps() }
+        timer = try TimerHandle(on: loop) { [weak self] _ in self?.closeLate() }
+        timer?.scheduleRepeating(everyMilliseconds: 1_000)
+    }
+
+    /// A connection was accepted.
+    func begin(_ connection: Connection) {
+        waiting[ObjectIdentifier(connection)] = Waiting(
+            connection: connection, deadline: loop.monotonicMilliseconds + Self.patienceMilliseconds)
+        connection.handshakes = self
+        connection.resumeReading()
+    }
+
+    /// - Parameter bytes: Empty = the peer has ended its side.
+    func received(_ bytes: Span<UInt8>, on connection: Connection) {
+        let id = ObjectIdentifier(connection)
+        guard var entry = waiting[id] else { return }
+        entry.receivedByteCount += bytes.count
+        if connection.tls == nil { connection.tls = context().session(expecting: nil) }
+        guard !bytes.isEmpty, entry.receivedByteCount <= Self.byteLimit, let tls = connection.tls,
+            tls.feed(bytes)
+        else { return end(connection) }
+        if !entry.isQueued {
+            entry.isQueued = true
+            queue.append(connection)
+            idle?.start()
+        }
+        waiting[id] = entry
+    }
+
+    private func takeSteps() {
+        for _ in 0..<Self.stepsPerTurn {
+            guard queueStart < queue.count else { break }
+            let connection = queue[queueStart]
+            queueStart += 1
+            step(connection)
+        }
+        guard queueStart == queue.count else { return }
+        queue = []
+        queueStart = 0
+        idle?.stop()
+    }
+
+    private func step(_ connection: Connection) {
+        let id = ObjectIdentifier(connection)
+        waiting[id]?.isQueued = false
+        guard waiting[id] != nil, let tls = connection.tls, connection.isOpen else { return end(connection) }
+        let result = tls.handshake()
+        connection.sendWaitingCiphertext()
+        switch result {
+        case .needsMore: break
+        case .failed: end(connection)
+        case .finished:
+            waiting[id] = nil
+            connection.handshakes = nil
+            onFinished(connection)
+            connection.deliverPlaintext()
+        }
+    }
+
+    private func end(_ connection: Connection) {
+        waiting[ObjectIdentifier(connection)] = nil
+        connection.handshakes = nil
+        connection.close()
+    }
+
+    private func closeLate() {
+        let now = loop.monotonicMilliseconds
+        for entry in waiting.values where entry.deadline <= now || !entry.connection.isOpen { end(entry.connection) }
+    }
+
+    /// Ends those that are not finished: nothing is listening any more.
+    func endAll() {
+        for entry in waiting.values { end(entry.connection) }
+        idle?.stop()
+        idle = nil
+        timer = nil
+    }
+}
