@@ -103,8 +103,13 @@ let package = Package(
         module("Journal", ["TelltaleModel"]),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         module("JournalSQLite", ["TelltaleModel", "Journal", "CSQLite"]),
+        // libcrypto: digests of tokens.
+        .target(name: "CTelltaleCrypto", linkerSettings: [.linkedLibrary("crypto")]),
+        module("Authenticator", ["TelltaleModel", "Hub", "CTelltaleCrypto"]),
         .systemLibrary(name: "CTelltaleLibuv", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
-        module("TelltaleEventLoop", ["CTelltaleLibuv"]),
+        // OpenSSL, without IO.
+        .target(name: "CTelltaleTLS", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
+        module("TelltaleEventLoop", ["CTelltaleLibuv", "CTelltaleTLS"]),
         module("TelltaleClient", ["TelltaleModel", "TelltaleWire", "TelltaleEventLoop", collections]),
         // An event costs many small allocations that die together with their batch: glibc's malloc takes a fifth more of
         // the whole for that (telltale-bench ingest, side by side).
@@ -114,7 +119,7 @@ let package = Package(
             dependencies: [
                 "TelltaleModel", "Kinds", "Machines", "Surfaces", "TelltaleWire", "Hub", "Server", "Journal",
                 "JournalSQLite",
-                "TelltaleEventLoop",
+                "TelltaleEventLoop", "Authenticator",
                 "CJemalloc", argumentParser, logging,
             ],
             swiftSettings: hotSettings,
@@ -141,7 +146,7 @@ let package = Package(
             [
                 "TelltaleModel", "TelltaleStatechart", "Kinds", "Machines", "Surfaces", "TelltaleWire",
                 "TelltaleClient", "TelltaleEventLoop", "Journal",
-                "JournalSQLite", "Hub", "Cards", "ToolSupport", argumentParser,
+                "JournalSQLite", "Hub", "Authenticator", "Cards", "ToolSupport", argumentParser,
             ], exclude: ["Cards"]),
         tool(
             "telltale-sim",
@@ -181,6 +186,7 @@ let package = Package(
         tests("Journal", ["TelltaleModel", "Journal"]),
         .target(name: "CFaultVFS", dependencies: ["CSQLite"], path: "Tests/CFaultVFS"),
         tests("JournalSQLite", ["TelltaleModel", "Journal", "JournalSQLite", "CFaultVFS"]),
+        tests("Authenticator", ["TelltaleModel", "Hub", "Authenticator"]),
         tests("EventLoop", ["TelltaleEventLoop"]),
         tests("Client", ["TelltaleModel", "TelltaleWire", "TelltaleEventLoop", "TelltaleClient"]),
         tests("Cards", ["TelltaleModel", "Cards"]),

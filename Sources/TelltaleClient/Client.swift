@@ -15,6 +15,8 @@ public final class Client {
     private var random: any RandomNumberGenerator
     private let onEvent: OnEvent
 
+    private let tls: ClientTLS?
+    private var tlsContext: TLSContext?
     private var attempt: ConnectAttempt?
     private var connection: Connection?
     private var timer: TimerHandle?
@@ -35,6 +37,7 @@ public final class Client {
         self.endpoint = endpoint
         self.loop = loop
         core = ClientProtocol(configuration)
+        tls = configuration.tls
         self.random = random
         self.onEvent = onEvent
         timer = try TimerHandle(on: loop) { [weak self] _ in
@@ -138,8 +141,14 @@ public final class Client {
 
     private func connect() {
         core.connecting(at: now)
+        do throws(TLSContext.Failure) {
+            // Made once: reconnecting must not read the authorities again.
+            if let tls, tlsContext == nil { tlsContext = try TLSContext(authorities: tls.authorities) }
+        } catch {
+            return lost("cannot connect to \(endpoint) with TLS: \(error)")
+        }
         do throws(UVError) {
-            attempt = try ConnectAttempt(to: endpoint, on: loop) { [weak self] result in
+            attempt = try ConnectAttempt(to: endpoint, on: loop, tls: tlsContext) { [weak self] result in
                 guard let self else { return }
                 attempt = nil
                 switch result {

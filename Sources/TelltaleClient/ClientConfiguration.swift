@@ -11,6 +11,8 @@ public struct ClientConfiguration: Sendable {
     public var device: String?
     /// Proves the client's identity to a server whose greeting asks for it; never sent to one that does not.
     public var token: String?
+    /// Encrypts the connection, and checks the server's certificate; `nil` for a plain connection.
+    public var tls: ClientTLS?
     public var capabilities: [String] = []
     /// The traits of this device, which are sent again after each reconnect.
     public var traits: [Attribute] = []
@@ -34,6 +36,16 @@ public struct ClientConfiguration: Sendable {
     public init(name: String, eventIDPrefix: String) {
         self.name = name
         self.eventIDPrefix = eventIDPrefix
+    }
+}
+
+/// Whom a client trusts to name a server.
+public struct ClientTLS: Hashable, Sendable {
+    /// The path of a PEM file of authorities; `nil` for those of the system.
+    public var authorities: String?
+
+    public init(authorities: String? = nil) {
+        self.authorities = authorities
     }
 }
 

@@ -17,7 +17,14 @@ struct Configuration: Sendable {
     var kinds = ""
     /// Empty = the Unix socket alone.
     var listeners: [Endpoint] = [.tcp(host: "127.0.0.1", port: 7878)]
+    /// The listeners of encrypted connections.
+    var tlsListeners: [Endpoint] = []
+    /// PEM files of the chain and its key.
+    var tlsCertificate: String?
+    var tlsKey: String?
     var socket: String?
+    /// The file of principals; `nil` = no connection needs a token.
+    var auth: String?
     var sync = Sync.full
     /// Milliseconds between two flushes while busy; 0 = flush at once.
     var pace = 1
@@ -46,18 +53,23 @@ struct Configuration: Sendable {
             listeners = []
             return nil
         }
-        var endpoints: [Endpoint] = []
+        var (plain, encrypted): ([Endpoint], [Endpoint]) = ([], [])
         for value in values {
-            guard let endpoint = Endpoint(value), case .tcp = endpoint else {
-                return "takes HOST:PORT such as 127.0.0.1:7878, or none, not \"\(value)\""
+            let scheme = ["plain://", "tls://"].first { value.hasPrefix($0) } ?? ""
+            guard let endpoint = Endpoint(String(value.dropFirst(scheme.count))), case .tcp = endpoint else {
+                return "takes HOST:PORT such as 127.0.0.1:7878, tls://HOST:PORT, or none, not \"\(value)\""
             }
-            guard endpoint.isLocal else {
+            guard endpoint.isLocal || (auth != nil && !scheme.isEmpty) else {
+                if auth != nil {
+                    return
+                        "may be an address of this machine alone (127.0.0.1, ::1, localhost), not \"\(value)\"; write tls://\(value), or plain://\(value) where something else encrypts in front of it"
+                }
                 return
                     "may be an address of this machine alone (127.0.0.1, ::1, localhost) until there is authentication, not \"\(value)\"; put a tunnel in front for others"
             }
-            endpoints.append(endpoint)
+            if scheme == "tls://" { encrypted.append(endpoint) } else { plain.append(endpoint) }
         }
-        listeners = endpoints
+        (listeners, tlsListeners) = (plain, encrypted)
         return nil
     }
 
@@ -116,7 +128,8 @@ struct ConfigurationSources {
         }
         let known = Set(
             Setting.all.map(\.variable) + [
-                "TELLTALE_CONFIG", "TELLTALE_CONNECT", "TELLTALE_FAILPOINT", "TELLTALE_JOURNAL",
+                "TELLTALE_CONFIG", "TELLTALE_CONNECT", "TELLTALE_TOKEN", "TELLTALE_TOKEN_FILE",
+                "TELLTALE_CA", "TELLTALE_FAILPOINT", "TELLTALE_JOURNAL",
                 "TELLTALE_SNAPSHOT_RECORDS", "TELLTALE_PART_RECORDS", "TELLTALE_LOG_BYTES",
             ])
         for variable in environment.keys.sorted() where variable.hasPrefix("TELLTALE_") && !known.contains(variable) {
@@ -139,7 +152,13 @@ struct ConfigurationSources {
         }
         if configuration.data.isEmpty { faults.append("--data: name the folder that keeps the journal") }
         if configuration.kinds.isEmpty { faults.append("--kinds: name the folder that holds the kind files") }
-        if configuration.endpoints.isEmpty { faults.append("--listen none: needs a --socket PATH to listen on") }
+        let hasCertificate = configuration.tlsCertificate != nil && configuration.tlsKey != nil
+        if !configuration.tlsListeners.isEmpty, !hasCertificate {
+            faults.append("--listen tls://: needs --tls-cert and --tls-key, PEM files")
+        }
+        if configuration.endpoints.isEmpty, configuration.tlsListeners.isEmpty {
+            faults.append("--listen none: needs a --socket PATH to listen on")
+        }
         guard faults.isEmpty else { throw ConfigurationFaults(faults: faults) }
         return configuration
     }

@@ -15,10 +15,13 @@ final class Daemon {
     private var server: Server
     private let clock: Clock
     private let configuration: Configuration
+    private var principals: Principals?
+    private var certificate: Certificate?
     private let logger: Logger
     private let journal: JournalWriter
     private let mailbox: Mailbox<Message>
     private var listeners: [Listener] = []
+    private var tlsListeners: [Listener] = []
     private var connections = ConnectionTable()
     private var blocked: Set<SessionID> = []
     private var turnHandle: PrepareHandle?
@@ -46,19 +49,22 @@ final class Daemon {
     /// - Parameter exit: Is told the exit status, once, when everything is done.
     init(
         loop: EventLoop, server: consuming Server, journal: sending any Journal, clock: Clock,
-        configuration: Configuration,
-        logger: Logger, exit: @escaping (Int32) -> Void
+        configuration: Configuration, principals: Principals?, certificate: Certificate?, logger: Logger,
+        exit: @escaping (Int32) -> Void
     ) throws(UVError) {
         self.loop = loop
         self.server = server
         self.clock = clock
         self.configuration = configuration
+        self.principals = principals
+        self.certificate = certificate
         self.logger = logger
         self.exit = exit
         let box = Box()
         mailbox = try Mailbox(on: loop) { messages in for message in messages { box.daemon?.take(message) } }
         let sender = mailbox.sender
         self.journal = JournalWriter(journal) { error in _ = sender.post(.failed(error)) }
+        if let principals { self.server.principalsLoaded(principals.first) }
         box.daemon = self
     }
 
@@ -69,14 +75,16 @@ final class Daemon {
     // MARK: Start
 
     func listen() throws(UVError) {
-        for endpoint in configuration.endpoints {
-            var options = Listener.Options()
-            options.farewell = { [unowned self] in refuseConnection() }
-            listeners.append(
-                try Listener(at: endpoint, on: loop, options: options) { [unowned self] connection in
-                    accept(connection)
-                })
-        }
+        var options = Listener.Options()
+        options.farewell = { [unowned self] in refuseConnection() }
+        for endpoint in configuration.endpoints { listeners.append(try listen(at: endpoint, options)) }
+        guard let first = certificate?.context else { return }
+        options.tls = { [unowned self] in certificate?.context ?? first }
+        for endpoint in configuration.tlsListeners { tlsListeners.append(try listen(at: endpoint, options)) }
+    }
+
+    private func listen(at endpoint: Endpoint, _ options: Listener.Options) throws(UVError) -> Listener {
+        try Listener(at: endpoint, on: loop, options: options) { [unowned self] connection in accept(connection) }
     }
 
     /// There is no room for a connection. The log says so once a second at the most, with how many it was by then.
@@ -94,12 +102,21 @@ final class Daemon {
 
     /// Where it really listens.
     var endpoints: [Endpoint] { listeners.map(\.endpoint) }
+    var tlsEndpoints: [Endpoint] { tlsListeners.map(\.endpoint) }
+
+    private func stopListening() {
+        listeners = []
+        tlsListeners = []
+    }
 
     func start() throws(UVError) {
         // They wake the loop; the turn does the rest.
         timer = try TimerHandle(on: loop) { _ in }
         flushTimer = try PreciseTimerHandle(on: loop) {}
-        stallTimer = try TimerHandle(on: loop) { [unowned self] _ in tellProgress() }
+        stallTimer = try TimerHandle(on: loop) { [unowned self] _ in
+            tellProgress()
+            reloadPrincipals(isAsked: false)
+        }
         stallTimer?.scheduleRepeating(everyMilliseconds: 1_000)
         turnHandle = try PrepareHandle(on: loop) { [unowned self] in
             server.turn(at: clock.now)
@@ -114,7 +131,7 @@ final class Daemon {
 
     /// Ends one that could not start, and waits for its journal: it has been left in order, and keeps its epoch.
     func giveUp() {
-        listeners = []
+        stopListening()
         server.startFailed()
         perform()
         _ = loop.run()
@@ -198,7 +215,13 @@ final class Daemon {
         server.stopRequested(at: clock.now)
     }
 
+    private func reloadPrincipals(isAsked: Bool) {
+        if let directory = principals?.reread(isAsked: isAsked, logger) { server.principalsLoaded(directory) }
+    }
+
     private func reload() {
+        reloadPrincipals(isAsked: true)
+        certificate?.reload(logger)
         do {
             let (kinds, diagnostics) = try KindFolder(path: configuration.kinds).load()
             for diagnostic in diagnostics { log(diagnostic) }
@@ -235,7 +258,7 @@ final class Daemon {
         case .pauseReading: for connection in connections.all { connection.pauseReading() }
         case .close(let id): connections[id]?.close()
         case .closeConnections: for connection in connections.all { connection.close() }
-        case .stopListening: listeners = []
+        case .stopListening: stopListening()
         case .readHistory(let request): readHistory(request)
         case .writeSnapshot(let pruning): writeSnapshot(pruning)
         case .closeJournal: closeJournal()
@@ -314,7 +337,7 @@ final class Daemon {
     private func leave(_ status: Int32) {
         turnHandle = nil
         signals = []
-        listeners = []
+        stopListening()
         exit(status)
         loop.stop()
     }

@@ -27,9 +27,19 @@ extension Setting {
         Setting(name: "kinds") {
             $0.kinds = $1[0]; return nil
         },
+        // Before the listeners: what they may be depends on it.
+        Setting(name: "auth") {
+            $0.auth = $1[0]; return nil
+        },
         Setting(name: "listen", isRepeatable: true) { $0.setListeners($1) },
         Setting(name: "socket") {
             $0.socket = $1[0]; return nil
+        },
+        Setting(name: "tls-cert") {
+            $0.tlsCertificate = $1[0]; return nil
+        },
+        Setting(name: "tls-key") {
+            $0.tlsKey = $1[0]; return nil
         },
         Setting(name: "sync") { configuration, values in
             guard let mode = Configuration.Sync(rawValue: values[0]) else { return "takes full, normal or off" }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Authenticator
 import FoundationEssentials
 import Glibc
 import Hub
@@ -24,7 +25,7 @@ struct Telltaled: ParsableCommand {
             Every option is also an environment variable (--clock-speed is TELLTALE_CLOCK_SPEED) and a key of the \
             configuration file (JSON, "clock-speed"): defaults < file < environment < flags.
 
-            SIGTERM ends it in order, SIGHUP reads the kinds again.
+            SIGTERM ends it in order, SIGHUP reads the kinds, the file of --auth and certificates again.
 
               telltaled --data /var/lib/telltale --kinds Protocols/Kinds/examples
               nc 127.0.0.1 7878
@@ -37,11 +38,20 @@ struct Telltaled: ParsableCommand {
     var kinds: String?
     @Option(
         help: ArgumentHelp(
-            "An address of this machine, or none. May be repeated. Port 0 is any free one. (default: 127.0.0.1:7878)",
+            "An address, tls://HOST:PORT, or none. May be repeated. Port 0 is any free one. (default: 127.0.0.1:7878)",
             valueName: "HOST:PORT"))
     var listen: [String] = []
     @Option(help: ArgumentHelp("A Unix socket to listen on too.", valueName: "PATH"))
     var socket: String?
+    @Option(
+        help: ArgumentHelp(
+            "The file of principals and their tokens (telltale token add makes one); without it no token is needed.",
+            valueName: "FILE"))
+    var auth: String?
+    @Option(help: ArgumentHelp("The certificate chain of tls:// listeners, PEM.", valueName: "FILE"))
+    var tlsCert: String?
+    @Option(help: ArgumentHelp("The key of the certificate, PEM.", valueName: "FILE"))
+    var tlsKey: String?
     @Option(
         help: ArgumentHelp(
             "How sure a commit is: full survives a power cut, normal a crash of the daemon, off neither. (default: full)",
@@ -202,6 +212,8 @@ struct Telltaled: ParsableCommand {
 
     private static func serve(_ configuration: Configuration, logger: Logger) throws -> Int32 {
         let kinds = try loadKinds(of: configuration, logger: logger)
+        let principals = try loadPrincipals(configuration)
+        let certificate = try loadCertificate(configuration)
         do {
             let startedAt = ContinuousClock.now
             let journal = try openJournal(configuration, logger: logger)
@@ -230,7 +242,8 @@ struct Telltaled: ParsableCommand {
             let loop = try EventLoop()
             var status: Int32 = 0
             let daemon = try Daemon(
-                loop: loop, server: server, journal: journal, clock: clock, configuration: configuration, logger: logger
+                loop: loop, server: server, journal: journal, clock: clock, configuration: configuration,
+                principals: principals, certificate: certificate, logger: logger
             ) { status = $0 }
             do {
                 try daemon.listen()
@@ -239,7 +252,7 @@ struct Telltaled: ParsableCommand {
                 daemon.giveUp()
                 throw error
             }
-            announce(daemon.endpoints, epoch: epoch, entities: entities, recovered: recovered)
+            announce(daemon.endpoints, daemon.tlsEndpoints, epoch: epoch, entities: entities, recovered: recovered)
             _ = loop.run()
             return status
         } catch let error as ExitCode {
@@ -262,6 +275,25 @@ struct Telltaled: ParsableCommand {
             if isLast { return records }
         }
         return nil
+    }
+
+    private static func loadPrincipals(_ configuration: Configuration) throws -> Principals? {
+        guard let path = configuration.auth else { return nil }
+        do throws(PrincipalFaults) {
+            return try Principals(path)
+        } catch {
+            for fault in error.faults { complain("--auth \(fault)") }
+            throw ExitCode(78)
+        }
+    }
+
+    private static func loadCertificate(_ configuration: Configuration) throws -> Certificate? {
+        do throws(TLSContext.Failure) {
+            return try Certificate(configuration)
+        } catch {
+            complain("\(error)")
+            throw ExitCode(78)
+        }
     }
 
     /// - Returns: Whether there was room; without, what is there is served, and the records come again later.
@@ -297,10 +329,13 @@ struct Telltaled: ParsableCommand {
     }
 
     /// The one line on standard output: from now on it serves.
-    private static func announce(_ endpoints: [Endpoint], epoch: UInt64, entities: Int, recovered: Duration) {
+    private static func announce(
+        _ endpoints: [Endpoint], _ tlsEndpoints: [Endpoint], epoch: UInt64, entities: Int, recovered: Duration
+    ) {
         var line = "ready"
         let tcp = endpoints.compactMap { if case .tcp = $0 { $0.description } else { nil } }
         if !tcp.isEmpty { line += " tcp=" + tcp.joined(separator: ",") }
+        if !tlsEndpoints.isEmpty { line += " tls=" + tlsEndpoints.map(\.description).joined(separator: ",") }
         for case .unix(let path) in endpoints { line += " unix=\(path)" }
         let digits = String(epoch, radix: 16)
         line += " epoch=" + String(repeating: "0", count: 16 - digits.count) + digits

@@ -7,27 +7,60 @@ extension Endpoint: ExpressibleByArgument {
     public init?(argument: String) { self.init(argument) }
 }
 
+/// An address, and whether the connection to it is encrypted.
+public struct DaemonPlace: ExpressibleByArgument, Sendable {
+    public let endpoint: Endpoint
+    public let isEncrypted: Bool
+
+    /// `HOST:PORT`, `tls://HOST:PORT` or `unix:PATH`.
+    public init?(argument: String) {
+        isEncrypted = argument.hasPrefix("tls://")
+        guard let endpoint = Endpoint(isEncrypted ? String(argument.dropFirst("tls://".count)) : argument) else {
+            return nil
+        }
+        self.endpoint = endpoint
+    }
+
+    fileprivate init(_ endpoint: Endpoint) {
+        self.endpoint = endpoint
+        isEncrypted = false
+    }
+}
+
 /// The daemon that a command talks to: `--connect`, else the environment's `TELLTALE_CONNECT`, else 127.0.0.1:7878.
 public struct DaemonAddress: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The daemon. Default: TELLTALE_CONNECT, else 127.0.0.1:7878.", valueName: "host:port|unix:path"))
-    public var connect: Endpoint?
+            "The daemon. Default: TELLTALE_CONNECT, else 127.0.0.1:7878.", valueName: "host:port|tls://host:port|unix:path"))
+    public var connect: DaemonPlace?
 
     public init() {}
 
-    public func validate() throws { _ = try endpoint }
+    public func validate() throws { _ = try place }
 
     /// - Throws: A `ValidationError` when the environment holds no address.
-    public var endpoint: Endpoint {
+    public var place: DaemonPlace {
         get throws {
             if let connect { return connect }
             let variable = ProcessInfo.processInfo.environment["TELLTALE_CONNECT"] ?? ""
-            guard !variable.isEmpty else { return .tcp(host: "127.0.0.1", port: 7878) }
-            guard let endpoint = Endpoint(variable) else {
-                throw ValidationError("TELLTALE_CONNECT is to be HOST:PORT or unix:PATH, not '\(variable)'.")
+            guard !variable.isEmpty else { return DaemonPlace(.tcp(host: "127.0.0.1", port: 7878)) }
+            guard let place = DaemonPlace(argument: variable) else {
+                throw ValidationError("TELLTALE_CONNECT is to be HOST:PORT, tls://HOST:PORT or unix:PATH, not '\(variable)'.")
             }
-            return endpoint
+            return place
+        }
+    }
+
+    /// The address for a command that speaks no TLS.
+    ///
+    /// - Throws: A `ValidationError` when the environment holds no address, or the connection is to be encrypted.
+    public var endpoint: Endpoint {
+        get throws {
+            let place = try place
+            guard !place.isEncrypted else {
+                throw ValidationError("This command speaks no TLS; give it a plain address of this machine.")
+            }
+            return place.endpoint
         }
     }
 }

@@ -1,5 +1,6 @@
 public import ArgumentParser
 import Cards
+import Foundation
 import Glibc
 import TelltaleClient
 import TelltaleEventLoop
@@ -10,16 +11,46 @@ import ToolSupport
 /// The daemon of a command, and the questions that one request answers.
 struct DaemonOptions: ParsableArguments {
     @OptionGroup var address: DaemonAddress
+    @Option(
+        help: ArgumentHelp(
+            "A file that holds the token for a daemon with --auth. Default: TELLTALE_TOKEN_FILE; else the token is TELLTALE_TOKEN.",
+            valueName: "file"))
+    var tokenFile: String?
+    @Option(
+        help: ArgumentHelp(
+            "A PEM file of the authorities that are trusted for tls://. Default: TELLTALE_CA, else those of the system.",
+            valueName: "file"))
+    var ca: String?
 
-    var endpoint: Endpoint { get throws { try address.endpoint } }
+    var endpoint: Endpoint { get throws { try address.place.endpoint } }
 
-    static func configuration(account: String? = nil) -> ClientConfiguration {
+    func configuration(account: String? = nil) throws -> ClientConfiguration {
         // Another run of this program is another sender of events, so its ids must differ.
         let run = String(UInt64.random(in: .min ... .max), radix: 36)
         // The server remembers event ids under this name, so it stays as it is whatever the release.
         var configuration = ClientConfiguration(name: "telltale/0.1", eventIDPrefix: "cli-\(run)")
         configuration.account = account
+        configuration.token = try token()
+        if try address.place.isEncrypted {
+            let authorities = ca ?? Output.environment("TELLTALE_CA") ?? ""
+            configuration.tls = ClientTLS(authorities: authorities.isEmpty ? nil : authorities)
+        }
         return configuration
+    }
+
+    /// The token: never an argument, which every user of the machine could read.
+    private func token() throws -> String? {
+        let file = tokenFile ?? Output.environment("TELLTALE_TOKEN_FILE")
+        guard let file, !file.isEmpty else {
+            let token = Output.environment("TELLTALE_TOKEN") ?? ""
+            return token.isEmpty ? nil : token
+        }
+        guard let text = try? String(contentsOfFile: file, encoding: .utf8) else {
+            complain("telltale: --token-file \(file): the file cannot be read".harmless)
+            throw ExitCode.failure
+        }
+        let token = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        return token.isEmpty ? nil : token
     }
 
     /// Sends one request. A refusal and a missing daemon are reported on standard error, and end the program.
@@ -36,10 +67,9 @@ struct DaemonOptions: ParsableArguments {
     func answer(
         to command: Command, account: String?, onItem: (ServerLine) -> Void = { _ in }
     ) throws -> (line: ServerLine, greeting: ServerGreeting?) {
-        let endpoint = try endpoint
+        let (endpoint, configuration) = (try endpoint, try configuration(account: account))
         do throws(ClientFailure) {
-            let client = try BlockingClient(
-                to: endpoint, configuration: Self.configuration(account: account), timeout: .seconds(20))
+            let client = try BlockingClient(to: endpoint, configuration: configuration, timeout: .seconds(20))
             var items: [ServerLine] = []
             let reply = try client.request(command) { items.append($0) }
             guard reply.isOK else { throw ClientFailure.refused(Self.describe(reply.line)) }

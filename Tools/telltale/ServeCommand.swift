@@ -39,7 +39,10 @@ struct ServeCommand: ParsableCommand {
     }
 
     func run() throws {
-        try Provider(endpoint: try daemon.endpoint, kind: kind, command: exec, reports: try reports()).run()
+        try Provider(
+            endpoint: try daemon.endpoint, configuration: try daemon.configuration(), kind: kind, command: exec,
+            reports: try reports()
+        ).run()
     }
 
     private func reports() throws -> [(key: Key, value: Bool?)] {
@@ -63,6 +66,7 @@ struct ServeCommand: ParsableCommand {
 /// The client of `telltale serve`.
 private final class Provider {
     private let endpoint: Endpoint
+    private let configuration: ClientConfiguration
     private let kind: String
     private let command: String
     private let reports: [(key: Key, value: Bool?)]
@@ -99,8 +103,12 @@ private final class Provider {
         var error = LastLine()
     }
 
-    init(endpoint: Endpoint, kind: String, command: String, reports: [(key: Key, value: Bool?)]) throws(UVError) {
+    init(
+        endpoint: Endpoint, configuration: ClientConfiguration, kind: String, command: String,
+        reports: [(key: Key, value: Bool?)]
+    ) throws(UVError) {
         self.endpoint = endpoint
+        self.configuration = configuration
         self.kind = kind
         self.command = command
         self.reports = reports
@@ -108,7 +116,7 @@ private final class Provider {
     }
 
     func run() throws {
-        let client = try Client(to: endpoint, configuration: DaemonOptions.configuration(), on: loop) {
+        let client = try Client(to: endpoint, configuration: configuration, on: loop) {
             [unowned self] client, event in handle(event, client)
         }
         self.client = client

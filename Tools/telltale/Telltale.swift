@@ -36,7 +36,9 @@ struct Telltale: ParsableCommand {
                 ]),
             CommandGroup(
                 name: "Look after",
-                subcommands: [KindsCommand.self, SurfacesCommand.self, JournalCommand.self]),
+                subcommands: [
+                    KindsCommand.self, SurfacesCommand.self, JournalCommand.self, TokenCommand.self, PingCommand.self,
+                ]),
         ])
 
     static func main() {

@@ -43,7 +43,7 @@ struct WatchCommand: ParsableCommand {
     }
 
     func run() throws {
-        var configuration = DaemonOptions.configuration(account: who.account)
+        var configuration = try daemon.configuration(account: who.account)
         if case .surface(let surface) = view { configuration.surface = surface }
         configuration.traits = try traits()
         var subscribe = SubscribeCommand(pattern: pattern)

@@ -9,6 +9,8 @@ final class TranscriptRunner {
     }
 
     private let transcript: Transcript
+    /// Holds the folder of the file of principals.
+    private let principals: TemporaryFolder
     /// Holds the folder, which goes with it.
     private let firstDaemon: DaemonProcess
     private var daemon: DaemonProcess
@@ -20,8 +22,22 @@ final class TranscriptRunner {
 
     init(_ transcript: Transcript) throws {
         self.transcript = transcript
-        firstDaemon = try DaemonProcess(transcript.options)
+        let folder = try TemporaryFolder()
+        principals = folder
+        firstDaemon = try DaemonProcess(try Self.options(of: transcript, in: folder))
         daemon = firstDaemon
+    }
+
+    /// The options, with a file of principals that its owner alone can read: git keeps no such modes.
+    private static func options(of transcript: Transcript, in folder: TemporaryFolder) throws -> [String] {
+        guard let place = transcript.options.firstIndex(of: "--auth") else { return transcript.options }
+        var options = transcript.options
+        let copy = folder.url.appending(path: options[place + 1])
+        try FileManager.default.copyItem(
+            at: repository.appending(path: "Protocols/Line/\(options[place + 1])"), to: copy)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: copy.path)
+        options[place + 1] = copy.path
+        return options
     }
 
     func run() throws {

@@ -1,0 +1,35 @@
+import Logging
+import TelltaleEventLoop
+
+/// The certificate of the encrypted listeners.
+struct Certificate {
+    private let certificate: String
+    private let key: String
+    private(set) var context: TLSContext
+
+    /// `nil` where no certificate is configured.
+    init?(_ configuration: Configuration) throws(TLSContext.Failure) {
+        guard let certificate = configuration.tlsCertificate, let key = configuration.tlsKey else { return nil }
+        self.certificate = certificate
+        self.key = key
+        context = try Self.load(certificate, key)
+    }
+
+    private static func load(_ certificate: String, _ key: String) throws(TLSContext.Failure) -> TLSContext {
+        do throws(TLSContext.Failure) {
+            return try TLSContext(certificate: certificate, key: key)
+        } catch {
+            throw TLSContext.Failure(description: "--tls-cert \(certificate) --tls-key \(key): \(error)")
+        }
+    }
+
+    /// Reads the files again, for new connections. With a fault the old ones stay in force.
+    mutating func reload(_ logger: Logger) {
+        do throws(TLSContext.Failure) {
+            context = try Self.load(certificate, key)
+            logger.info("certificate reloaded")
+        } catch {
+            logger.error("the certificate was not reloaded; the old one stays in force: \(error)")
+        }
+    }
+}

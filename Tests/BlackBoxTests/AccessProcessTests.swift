@@ -1,0 +1,126 @@
+import Foundation
+import Glibc
+import TelltaleWire
+import TestSupport
+import Testing
+
+/// Principals and tokens: the real daemon, the real `telltale token`.
+@Suite(.serialized)
+struct AccessProcessTests {
+    /// A folder with a file of principals, which `telltale token` edits.
+    private struct Access {
+        let folder: TemporaryFolder
+        var file: String { folder.path("principals.json") }
+
+        init() throws { folder = try TemporaryFolder() }
+
+        func token(_ arguments: String...) throws -> (status: Int32?, lines: [String], error: String) {
+            let program = try RunningProgram(program("telltale"), ["token"] + arguments + ["--auth", file])
+            let lines = program.readToEnd()
+            return (program.waitForExit(), lines, program.standardError)
+        }
+
+        func add(_ arguments: String...) throws -> String {
+            let program = try RunningProgram(program("telltale"), ["token", "add"] + arguments + ["--auth", file])
+            let lines = program.readToEnd()
+            try #require(program.waitForExit() == 0, "\(program.standardError)")
+            return try #require(lines.first)
+        }
+
+        func daemon(_ more: String...) throws -> DaemonProcess { try DaemonProcess(["--auth", file] + more) }
+    }
+
+    @Test func `a token from the shell is good until it is revoked, and is nowhere but with its owner`() async throws {
+        try await onOwnThread {
+            let access = try Access()
+            let token = try access.add("pos-7", "--scope", "post:coffee-order/*", "--expires", "90d")
+            let secret = String(token.suffix(43))
+            let daemon = try access.daemon()
+            let peer = try Peer(port: daemon.port)
+            #expect(try peer.receive()["auth"] == "token")
+            #expect(try peer.ask("EVT coffee-order/1 type=start")["code"] == "auth_required")
+            #expect(try peer.ask("HELLO token=\(token.dropLast())")["code"] == "auth_failed")
+            let hello = try peer.ask("HELLO token=\(token)")
+            #expect(hello["principal"] == "pos-7" && hello["until"] != nil)
+            #expect(try peer.ask("EVT coffee-order/1 type=start")["verdict"] == "applied")
+
+            let listed = try access.token("list")
+            #expect(listed.lines.first?.hasPrefix(String(token.dropFirst(3).prefix(8)) + " pos-7 ") == true)
+            #expect(!listed.lines.joined().contains(secret))
+            #expect(try access.token("revoke", "pos-7").lines.count == 1)
+            #expect(peer.receive(until: "BYE code=auth_revoked", seconds: 3).last == "BYE code=auth_revoked")
+            #expect(peer.next(seconds: 3) == .end)
+            let again = try Peer(port: daemon.port)
+            _ = try again.receive()
+            #expect(try again.ask("HELLO token=\(token)")["code"] == "auth_failed")
+            daemon.send(SIGTERM)
+            #expect(daemon.waitForExit() == 0)
+            #expect(!daemon.standardError.contains(secret), "\(daemon.standardError)")
+            #expect(daemon.standardError.contains(String(token.dropFirst(3).prefix(8))))
+            #expect(try !String(contentsOfFile: access.file, encoding: .utf8).contains(secret))
+        }
+    }
+
+    @Test func `a file with a fault changes nothing, at SIGHUP or by itself`() async throws {
+        try await onOwnThread {
+            let access = try Access()
+            let token = try access.add("watch", "--scope", "stats")
+            let daemon = try access.daemon()
+            let peer = try Peer(port: daemon.port)
+            _ = try peer.receive()
+            #expect(try peer.ask("HELLO token=\(token)").verb == "OK")
+            try Data("{".utf8).write(to: URL(filePath: access.file))
+            daemon.send(SIGHUP)
+            // The log is read until the fault is there; nothing else tells of it.
+            let deadline = Date.now.addingTimeInterval(patience)
+            while !daemon.standardError.contains("principals.json: "), Date.now < deadline { usleep(10_000) }
+            #expect(try peer.ask("STATS").verb == "OK")
+            #expect(try Peer(port: daemon.port).receiveGreetingAndAsk("HELLO token=\(token)") == "OK")
+        }
+    }
+
+    @Test func `a wrong file, or one that others can read, is a configuration error`() async throws {
+        try await onOwnThread {
+            let access = try Access()
+            _ = try access.add("watch", "--scope", "stats")
+            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: access.file)
+            let arguments = [
+                "--data", access.folder.path("data"), "--kinds",
+                repository.appending(path: "Protocols/Kinds/examples").path,
+            ]
+            for (more, word) in [
+                (["--auth", access.file], "chmod o="), (["--auth", access.folder.path("none")], "cannot be read"),
+                (["--listen", "plain://0.0.0.0:0"], "until there is authentication"),
+            ] {
+                let program = try DaemonProcess.launch(arguments + more)
+                #expect(program.waitForExit() == 78)
+                #expect(program.standardError.contains(word), "\(program.standardError)")
+            }
+        }
+    }
+
+    @Test func `a Unix socket asks for a token too, and ping tells three cases apart`() async throws {
+        try await onOwnThread {
+            let access = try Access()
+            let token = try access.add("watch", "--scope", "stats")
+            let path = access.folder.path("s")
+            let daemon = try access.daemon("--socket", path)
+            func ping(_ place: String, _ environment: [String: String]) throws -> Int32? {
+                try RunningProgram(program("telltale"), ["ping", "--connect", place], environment: environment)
+                    .waitForExit()
+            }
+            #expect(try ping("unix:\(path)", [:]) == 1)
+            #expect(try ping("unix:\(path)", ["TELLTALE_TOKEN": token]) == 0)
+            try token.write(toFile: access.folder.path("token"), atomically: true, encoding: .utf8)
+            #expect(try ping("127.0.0.1:\(daemon.port)", ["TELLTALE_TOKEN_FILE": access.folder.path("token")]) == 0)
+            #expect(try ping("127.0.0.1:1", [:]) == 69)
+        }
+    }
+}
+
+extension Peer {
+    fileprivate func receiveGreetingAndAsk(_ line: String) throws -> String {
+        _ = try receive()
+        return try ask(line).verb
+    }
+}

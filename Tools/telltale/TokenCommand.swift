@@ -1,0 +1,147 @@
+import ArgumentParser
+import Authenticator
+import Cards
+import Foundation
+import TelltaleModel
+
+/// `telltale token`: edits the file of principals that telltaled reads with --auth.
+struct TokenCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "token", abstract: "The tokens of a daemon with --auth.",
+        discussion: """
+            The file holds digests of tokens, never a token. telltaled reads it again within 2 s of a change.
+
+              telltale token add pos-7 --scope 'post:coffee-order/*' --auth principals.json
+              telltale token add car-alice --scope 'read:*' --scope 'act:*' --account alice --auth principals.json
+              telltale token revoke k3v9q2ma --auth principals.json
+            """,
+        subcommands: [TokenAddCommand.self, TokenListCommand.self, TokenRevokeCommand.self])
+}
+
+/// The file that is edited.
+struct PrincipalFileOption: ParsableArguments {
+    @Option(help: ArgumentHelp("The file of principals.", valueName: "FILE")) var auth: String
+
+    var editor: PrincipalEditor { PrincipalEditor(auth) }
+
+    static func run<Value>(_ body: () throws(PrincipalEditor.Failure) -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch {
+            for line in error.description.split(separator: "\n") { StandardError.write("telltale: \(line)".harmless) }
+            throw ExitCode.failure
+        }
+    }
+}
+
+struct TokenAddCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add", abstract: "Adds a token, prints it, and forgets it.",
+        discussion: """
+            A principal that exists gets another token: add the new one, put it where it is used, then revoke the old one. \
+            The file is made where it is missing, readable by its owner alone.
+            """)
+
+    @Argument(help: "The principal: the program, device or service that the token is for.") var name: String
+    @Option(help: ArgumentHelp("post:P, read:P, act:P, serve:KIND, stats or admin. May be repeated.", valueName: "S"))
+    var scope: [String] = []
+    @Option(help: ArgumentHelp("The account of read: and act:, or * for any.", valueName: "A")) var account: String?
+    @Option(help: ArgumentHelp("A src= that it may use besides its name. May be repeated.", valueName: "S"))
+    var source: [String] = []
+    @Option(
+        help: ArgumentHelp("When the token ends: 12h, 90d, or a date such as 2027-11-24T00:00:00Z.", valueName: "T"))
+    var expires: String?
+    @Option(help: ArgumentHelp("The most requests a second.", valueName: "N")) var rate: Int?
+    @Option(help: ArgumentHelp("The most connections at a time.", valueName: "N")) var connections: Int?
+    @OptionGroup var output: JSONFlag
+    @OptionGroup var file: PrincipalFileOption
+
+    func validate() throws { _ = try expiry() }
+
+    func run() throws {
+        var grant = PrincipalEditor.Grant(name: name)
+        grant.scopes = scope
+        grant.account = account
+        grant.sources = source
+        grant.rate = rate
+        grant.connections = connections
+        grant.expires = try expiry()
+        let token = try PrincipalFileOption.run { () throws(PrincipalEditor.Failure) in try file.editor.add(grant) }
+        guard output.json else {
+            Output.line(token)
+            return StandardError.write("telltale: this is the only time that the token is shown".harmless)
+        }
+        var object = JSONObject()
+        object["name"] = .string(name)
+        object["id"] = .string(String(token.dropFirst(3).prefix(8)))
+        object["token"] = .string(token)
+        Output.json(.object(object))
+    }
+
+    private func expiry() throws -> Timestamp? {
+        guard let expires else { return nil }
+        if let date = UTCDate.timestamp(expires) { return date }
+        let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400]
+        guard let unit = expires.last.flatMap({ units[$0] }), let count = Int64(expires.dropLast()),
+            (1...1_000_000_000).contains(count), count * unit <= 3_000_000_000
+        else {
+            throw ValidationError(
+                "--expires is to be a span such as 12h or 90d, or a date such as 2027-11-24T00:00:00Z.")
+        }
+        return Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) + .seconds(count * unit)
+    }
+}
+
+struct TokenListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "The principals and the ids of their tokens.",
+        discussion: "A line a token: ID, principal, when it expires, scopes. No secret is shown, because none is kept.")
+
+    @OptionGroup var output: JSONFlag
+    @OptionGroup var file: PrincipalFileOption
+
+    func run() throws {
+        let principals = try PrincipalFileOption.run { () throws(PrincipalEditor.Failure) in
+            try file.editor.principals()
+        }
+        for principal in principals {
+            let tokens = principal["tokens"]?.array ?? []
+            if output.json {
+                var object = principal.object ?? JSONObject()
+                object["tokens"] = .array(tokens.map { Self.withoutDigest($0) })
+                Output.json(.object(object))
+                continue
+            }
+            let name = principal["name"]?.string ?? "?"
+            let scopes = (principal["scopes"]?.array ?? []).compactMap(\.string).joined(separator: " ")
+            let account = principal["account"]?.string.map { " account=\($0)" } ?? ""
+            if tokens.isEmpty { Output.line("-        \(name) - \(scopes)\(account)".harmless) }
+            for token in tokens {
+                let (id, expires) = (token["id"]?.string ?? "?", token["expires"]?.string ?? "never")
+                Output.line("\(id) \(name) \(expires) \(scopes)\(account)".harmless)
+            }
+        }
+    }
+
+    private static func withoutDigest(_ token: JSON) -> JSON {
+        var object = JSONObject()
+        for name in ["id", "expires"] { if let value = token[name] { object[name] = value } }
+        return .object(object)
+    }
+}
+
+struct TokenRevokeCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "revoke", abstract: "Removes a token, or every token of a principal.",
+        discussion: "Connections that use it end within 3 s.")
+
+    @Argument(help: "The id of a token, or the name of a principal.") var idOrName: String
+    @OptionGroup var file: PrincipalFileOption
+
+    func run() throws {
+        let removed = try PrincipalFileOption.run { () throws(PrincipalEditor.Failure) in
+            try file.editor.revoke(idOrName)
+        }
+        for id in removed { Output.line("revoked \(id)".harmless) }
+    }
+}
