@@ -83,13 +83,13 @@ public struct Hub: ~Copyable {
         if !commit.hasRoomForDeadlines, let key = request.key { fireDeadlines(of: key) }
         if access.isEnforced {
             guard isAllowed(request, from: session, at: now) else { return }
-            commit.author = access.principal(of: session.id)?.name
+            commit.setAuthor(access.principal(of: session.id)?.name)
         }
         switch request {
         case .event(let event): decideEvent(event, from: session, at: now)
         case .other(let request): decide(request, from: session, at: now)
         }
-        commit.author = nil
+        if access.isEnforced { commit.setAuthor(nil) }
     }
 
     private mutating func decide(_ request: Request, from session: Session, at now: HubTime) {

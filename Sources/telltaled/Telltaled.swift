@@ -1,5 +1,4 @@
 import ArgumentParser
-import Authenticator
 import FoundationEssentials
 import Glibc
 import Hub
@@ -277,25 +276,6 @@ struct Telltaled: ParsableCommand {
         return nil
     }
 
-    private static func loadPrincipals(_ configuration: Configuration) throws -> Principals? {
-        guard let path = configuration.auth else { return nil }
-        do throws(PrincipalFaults) {
-            return try Principals(path)
-        } catch {
-            for fault in error.faults { complain("--auth \(fault)") }
-            throw ExitCode(78)
-        }
-    }
-
-    private static func loadCertificate(_ configuration: Configuration) throws -> Certificate? {
-        do throws(TLSContext.Failure) {
-            return try Certificate(configuration)
-        } catch {
-            complain("\(error)")
-            throw ExitCode(78)
-        }
-    }
-
     /// - Returns: Whether there was room; without, what is there is served, and the records come again later.
     private static func append(
         _ records: [JournalRecord], to journal: any Journal, logger: Logger
@@ -358,7 +338,7 @@ struct Telltaled: ParsableCommand {
         }
     }
 
-    private static func complain(_ text: String) {
+    static func complain(_ text: String) {
         StandardStream.error.write("telltaled: \(text)\n".harmlessLines)
     }
 }

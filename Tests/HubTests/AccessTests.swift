@@ -307,6 +307,24 @@ struct AccessTests {
         let plainHash = plain.hub.stateHash
         #expect(try plain.recovered().stateHash == plainHash)
     }
+
+    @Test func `a record that a release without principals wrote says what it said`() throws {
+        // Written by that release: a start of coffee-order/7 by pos-7, for alice.
+        let digits =
+            "01fe95fffdc168000c0d61637469766520706c61636564d297aac2e7d7a0dbff01030e636f666665652d6f726465722f37057374617274"
+            + "0105706f732d370102653100000105616c69636507010a617474726962757465730701046974656d050a466c6174207768697465"
+        let body = stride(from: 0, to: digits.utf8.count, by: 2).map { offset in
+            UInt8(digits.dropFirst(offset).prefix(2), radix: 16) ?? 0
+        }
+        let record = JournalRecord(
+            sequence: 6, time: Timestamp(milliseconds: 1_795_562_661_247), entity: "coffee-order/7", previous: 0,
+            body: body)
+        #expect(
+            String(decoding: Hub.historyLine(of: record), as: UTF8.self)
+                == "HIST key=coffee-order/7 rev=6 at=1795562661247 heard=1795562661247 type=start verdict=applied "
+                + #"{"seq":6,"state":"active placed","src":"pos-7","eid":"e1","attributes":{"item":"Flat white"}}"#
+                + "\n")
+    }
 }
 
 struct ScopeTests {

@@ -4,6 +4,7 @@ import TelltaleClient
 import TelltaleEventLoop
 import TelltaleModel
 import TelltaleWire
+import ToolSupport
 
 /// `telltale ping`: whether a daemon is there and answers, for health checks.
 struct PingCommand: ParsableCommand {

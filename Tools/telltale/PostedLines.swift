@@ -15,11 +15,11 @@ struct PostedLines {
     private static let batchLimit = 512
 
     func run() throws {
-        let endpoint = try daemon.endpoint
+        let (endpoint, configuration) = (try daemon.endpoint, try daemon.configuration())
         var hasFailed = false
         do throws(ClientFailure) {
             let client = try BlockingClient(
-                to: endpoint, configuration: DaemonOptions.configuration(), timeout: .seconds(20))
+                to: endpoint, configuration: configuration, timeout: .seconds(20))
             var input = StandardInputLines()
             let parser = RequestParser()
             var number = 0

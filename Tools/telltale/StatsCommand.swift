@@ -18,10 +18,10 @@ struct StatsCommand: ParsableCommand {
     @OptionGroup var daemon: DaemonOptions
 
     func run() throws {
-        let endpoint = try daemon.endpoint
+        let (endpoint, configuration) = (try daemon.endpoint, try daemon.configuration())
         do throws(ClientFailure) {
             let client = try BlockingClient(
-                to: endpoint, configuration: DaemonOptions.configuration(), timeout: .seconds(20))
+                to: endpoint, configuration: configuration, timeout: .seconds(20))
             var last: JSONObject?
             repeat {
                 if last != nil { sleep(1) }

@@ -3,6 +3,7 @@ import Authenticator
 import Cards
 import Foundation
 import TelltaleModel
+import ToolSupport
 
 /// `telltale token`: edits the file of principals that telltaled reads with --auth.
 struct TokenCommand: ParsableCommand {
@@ -28,7 +29,7 @@ struct PrincipalFileOption: ParsableArguments {
         do {
             return try body()
         } catch {
-            for line in error.description.split(separator: "\n") { StandardError.write("telltale: \(line)".harmless) }
+            for line in error.description.split(separator: "\n") { complain("telltale: \(line)".harmless) }
             throw ExitCode.failure
         }
     }
@@ -69,7 +70,7 @@ struct TokenAddCommand: ParsableCommand {
         let token = try PrincipalFileOption.run { () throws(PrincipalEditor.Failure) in try file.editor.add(grant) }
         guard output.json else {
             Output.line(token)
-            return StandardError.write("telltale: this is the only time that the token is shown".harmless)
+            return complain("telltale: this is the only time that the token is shown".harmless)
         }
         var object = JSONObject()
         object["name"] = .string(name)

@@ -34,7 +34,7 @@ struct GroupCommit: ~Copyable {
     private var pendingKinds: [Kind]?
     private var pendingEntries: [JournalEntry] = []
     /// The principal whose request is being decided; `nil` = the hub itself, or a server without tokens.
-    var author: String?
+    private var author: String?
     /// Memory for records; `nil` while one is written.
     private var spareWriter: BinaryWriter?
 
@@ -94,6 +94,9 @@ struct GroupCommit: ~Copyable {
         phase = .deciding
         batch = Batch(expecting: lastRecordCount, limit: limit, requestLimit: requestLimit)
     }
+
+    /// What is appended from now on is of this principal; `nil` = of the hub.
+    mutating func setAuthor(_ author: String?) { self.author = author }
 
     mutating func countRequest() { batch.requestCount += 1 }
     mutating func hold(_ session: SessionID) { batch.held.append(session) }

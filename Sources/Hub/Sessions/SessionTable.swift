@@ -145,7 +145,7 @@ struct SessionTable: ~Copyable {
     mutating func began(after sequence: Int64) { firstSequence = sequence }
 
     /// Among whose taps an eid counts. Numbers of connections are used again after a restart, and ids of taps are not.
-    func tapSender(_ session: Session, of principal: String?) -> String {
+    func tapSender(_ session: Session, of principal: String? = nil) -> String {
         if let account = session.account { return "account:\(account)" }
         if let principal { return "principal:\(principal)" }
         if let client = session.client { return "client:\(client)" }
