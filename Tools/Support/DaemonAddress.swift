@@ -31,7 +31,8 @@ public struct DaemonPlace: ExpressibleByArgument, Sendable {
 public struct DaemonAddress: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The daemon. Default: TELLTALE_CONNECT, else 127.0.0.1:7878.", valueName: "host:port|tls://host:port|unix:path"))
+            "The daemon. Default: TELLTALE_CONNECT, else 127.0.0.1:7878.",
+            valueName: "host:port|tls://host:port|unix:path"))
     public var connect: DaemonPlace?
 
     public init() {}
@@ -45,7 +46,8 @@ public struct DaemonAddress: ParsableArguments {
             let variable = ProcessInfo.processInfo.environment["TELLTALE_CONNECT"] ?? ""
             guard !variable.isEmpty else { return DaemonPlace(.tcp(host: "127.0.0.1", port: 7878)) }
             guard let place = DaemonPlace(argument: variable) else {
-                throw ValidationError("TELLTALE_CONNECT is to be HOST:PORT, tls://HOST:PORT or unix:PATH, not '\(variable)'.")
+                throw ValidationError(
+                    "TELLTALE_CONNECT is to be HOST:PORT, tls://HOST:PORT or unix:PATH, not '\(variable)'.")
             }
             return place
         }
