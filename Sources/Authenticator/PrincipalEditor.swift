@@ -6,12 +6,12 @@ public import TelltaleModel
 public struct PrincipalEditor {
     private let path: String
 
-    /// What cannot be done, for people.
+    /// An edit that cannot be done, for people.
     public struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
         public let description: String
     }
 
-    /// What a new token is for.
+    /// The purpose of a new token.
     public struct Grant {
         public var name: String
         /// Empty for a principal that exists.

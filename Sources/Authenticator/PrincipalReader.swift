@@ -1,7 +1,7 @@
 public import Hub
 public import TelltaleModel
 
-/// What is wrong with a file of principals: every fault with its place. No text of a fault holds a secret.
+/// The faults of a file of principals, each with its place. No text of a fault holds a secret.
 public struct PrincipalFaults: Error, Hashable, Sendable {
     public let faults: [String]
 }
@@ -132,7 +132,7 @@ public struct PrincipalReader {
         return Int(number)
     }
 
-    /// What may stand as the value of an attribute.
+    /// Whether the text may stand as the value of an attribute.
     private static func isValue(_ text: String) -> Bool {
         (1...256).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }

@@ -1,7 +1,7 @@
 internal import CTelltaleLibuv
 internal import Glibc
 
-// What is different on a connection with TLS: what comes is decrypted, and what goes is encrypted.
+// A connection with TLS: received bytes are decrypted, sent bytes are encrypted.
 extension Connection {
     /// Delivers what the ciphertext holds that has arrived.
     func deliverPlaintext() {

@@ -71,7 +71,7 @@ public final class ConnectionHandlers {
     private var linger: TimerHandle?
     /// Encryption; `nil` on a plain connection.
     var tls: TLSSession?
-    /// Who has the connection until its handshake is finished.
+    /// The owner of the connection until its handshake is finished.
     var handshakes: TLSHandshakes?
     /// The same of a client: takes ciphertext, or its end.
     var onHandshakeBytes: ((Span<UInt8>) -> Void)?

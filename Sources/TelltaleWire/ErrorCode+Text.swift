@@ -21,10 +21,10 @@ extension ErrorCode {
         case .machineError: "the machine ran in circles or broke a limit; nothing changed"
         case .limitActivities: "a person has as many live activities as may be, of this app or in all"
         case .limitSubscriptions: "this connection has as many subscriptions as may be"
-        case .limitConnections: "the server, or this principal, has as many connections as may be"
         case .limitSources: "the server remembers event ids of as many sources as may be"
         case .limitAccounts: "there are activities for as many accounts as may be"
         case .limitKeys: "as many keys exist or are followed as may be"
+        case .limitConnections: "the server, or this principal, has as many connections as may be"
         case .limitRate: "this principal has sent more requests than its rate allows; `wait` tells the pause in ms"
         case .authenticationRequired:
             "say who you are first; or the device is locked, and the control wants it unlocked"

@@ -44,7 +44,8 @@ public enum ErrorCode: String, CaseIterable, Hashable, Sendable {
         case .badJSON, .badAttribute, .badKey, .badPattern, .badCursor, .unknownVerb, .unknownKind, .unknownKey,
             .unknownSubscription, .tooLarge, .duplicateMismatch, .machineError, .limitActivities,
             .limitSubscriptions, .limitConnections, .limitSources, .limitAccounts, .limitKeys, .limitRate,
-            .authenticationRequired, .authenticationFailed, .forbidden,
+            .authenticationRequired,
+            .authenticationFailed, .forbidden,
             .staleRev, .unavailable, .cooling, .badAction, .storageFull, .shuttingDown, .internal:
             false
         }
@@ -57,8 +58,9 @@ public enum ErrorCode: String, CaseIterable, Hashable, Sendable {
             .unknownVerb, .unknownKind, .unknownKey, .unknownSubscription, .tooLarge, .duplicateMismatch,
             .machineError, .forbidden, .badAction, .versionUnsupported, .limitSubscriptions:
             .no
-        case .limitActivities, .limitConnections, .limitSources, .limitAccounts, .limitKeys, .limitRate, .unavailable,
-            .cooling, .storageFull, .storageFailed,
+        case .limitActivities, .limitConnections, .limitSources, .limitAccounts, .limitKeys, .limitRate,
+            .unavailable, .cooling,
+            .storageFull, .storageFailed,
             .shuttingDown, .internal:
             .later
         case .authenticationRequired, .authenticationFailed: .auth

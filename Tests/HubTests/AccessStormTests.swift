@@ -11,7 +11,7 @@ struct AccessStormTests {
     private static let accounts = ["alice", "bob"]
     private static let reads = ["read:*", "read:coffee-order/*", "read:coffee-order/1"]
 
-    /// What one principal may, by rules of this test's own.
+    /// The rights of one principal, by rules of this test's own.
     private struct Rights {
         var token: String
         var read: String?

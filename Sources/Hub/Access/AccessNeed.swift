@@ -41,7 +41,7 @@ enum AccessNeed: Equatable {
         }
     }
 
-    /// What is wrong with a line is told to anybody where it ends the connection or concerns what anybody may say.
+    /// A faulty line is answered without a credential where it ends the connection or its verb needs none.
     private static func need(of error: WireError) -> AccessNeed {
         let isFree = ["HELLO", "PING", "HELP", "BYE"].contains { error.message.hasPrefix("\($0):") }
         return error.isFatal || error.code == .badJSON || isFree ? .nothing : .credential

@@ -37,7 +37,7 @@ struct AccessPolicy: ~Copyable {
         var bucket = RateBucket()
     }
 
-    /// What a good `HELLO` gives a connection.
+    /// The result of a good `HELLO`.
     struct Admission {
         var principal: String
         /// `nil` = it sees every account's activities.
@@ -226,7 +226,7 @@ struct AccessPolicy: ~Copyable {
         watch(id, at: now + Self.farewell)
     }
 
-    /// What a log is to say since the last call.
+    /// Lines for a log since the last call.
     mutating func takeNotices() -> [String] {
         guard !notices.isEmpty else { return [] }
         defer { notices = [] }

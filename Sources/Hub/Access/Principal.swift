@@ -84,7 +84,7 @@ struct Credential: Hashable, Sendable {
 
 /// Every principal with its tokens, as the performer has read them. A token itself is never kept: only its digest is.
 public struct PrincipalDirectory: Sendable {
-    /// What is known of one token.
+    /// The record of one token.
     public struct Token: Hashable, Sendable {
         /// 8 of `a-z2-7`, public: logs and revocations name it.
         public var id: String

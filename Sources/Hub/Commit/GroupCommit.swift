@@ -95,7 +95,7 @@ struct GroupCommit: ~Copyable {
         batch = Batch(expecting: lastRecordCount, limit: limit, requestLimit: requestLimit)
     }
 
-    /// What is appended from now on is of this principal; `nil` = of the hub.
+    /// Records that are appended from now on are of this principal; `nil` = of the hub.
     mutating func setAuthor(_ author: String?) { self.author = author }
 
     mutating func countRequest() { batch.requestCount += 1 }

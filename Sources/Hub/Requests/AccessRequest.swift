@@ -2,7 +2,7 @@ internal import FanOut
 internal import TelltaleModel
 internal import TelltaleWire
 
-// Who may do what: what stands between a request and its decision on a server with tokens.
+// Access: the step between a request and its decision on a server with tokens.
 extension Hub {
     /// The principals are these from now on; before the first time, no connection needs a token.
     ///
@@ -58,7 +58,7 @@ extension Hub {
 
     /// Ends the connections whose tokens were revoked or have expired, and those that have said no good `HELLO` in time.
     mutating func endForbiddenSessions(at now: HubTime) {
-        // What a batch under way answers is due before the last words.
+        // The answers of a batch under way are due before the last words.
         guard access.isEnforced, commit.isIdle else { return }
         for id in access.review(at: now) { end(id, .revoked, at: now) }
         while let (id, ending) = access.nextEnding(at: now) { end(id, ending, at: now) }
