@@ -157,5 +157,7 @@ public struct KindSet: Sendable {
 
 extension ActivityKind {
     /// Whether the machine names this event anywhere, or takes any event.
-    func handles(_ event: String) -> Bool { statechart.handles(event: event) }
+    ///
+    /// - Parameter event: The name after the renaming that `accept` says.
+    public func handles(_ event: String) -> Bool { statechart.handles(event: event) }
 }

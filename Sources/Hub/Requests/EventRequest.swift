@@ -19,7 +19,7 @@ extension Hub {
                 let result = try hub.record(posted, from: source)
                 writer.ok(
                     id: posted.requestID, verdict: result.verdict, rev: result.rev, state: result.state,
-                    isOldEnd: result.isOldEnd, ignored: posted.ignored)
+                    isOldEnd: result.isOldEnd, ignored: posted.ignored, hint: hub.hint(on: posted, result))
             } catch {
                 hub.refuse(posted.requestID, error, to: &writer)
             }
@@ -43,6 +43,14 @@ extension Hub {
                 "there are activities for \(limits.accounts) accounts, and \(account) is another; end and dismiss some first"
             )
         }
+    }
+
+    /// The probable mistake of an event's sender; `nil` where nothing speaks for one.
+    @inline(__always)
+    private func hint(on posted: PostedEvent, _ result: borrowing DecisionResult) -> String? {
+        // Nearly every event ends here.
+        guard result.verdict == .ignored || posted.command.happenedAt != nil else { return nil }
+        return store.hint(on: posted, result.verdict, at: result.entity)
     }
 
     /// An event whose id has taken effect acts no second time.
