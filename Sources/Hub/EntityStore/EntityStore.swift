@@ -36,6 +36,8 @@ struct EntityStore: ~Copyable {
     private(set) var eventIDs = EventIDs()
     private(set) var accounts = AccountIndex()
     private(set) var taps = TapLedger()
+    /// Which controls belong to which activities.
+    private(set) var attachments = Attachments()
     /// The control of each operation that a provider performs.
     private var pendingOperations: [Int64: Key] = [:]
     private(set) var changeOrder = ChangeOrder()
@@ -133,6 +135,7 @@ struct EntityStore: ~Copyable {
             hasSettings = hadSettings
         case .resumeFloor(let floor): resumeFloor = floor
         case .readdressed(let entity, let history): entities.audienceHistories[entity] = history
+        case .attached(let control, let attachment): restore(attachment, of: control)
         }
     }
 
@@ -234,6 +237,12 @@ struct EntityStore: ~Copyable {
             .append(AudienceHistory.Change(commit: commit, accounts: accounts))
     }
 
+    /// Makes a control an activity's, or frees it, and lists it for the accounts that may be shown it then.
+    mutating func setAttachment(_ attachment: Attachments.Attachment?, of control: EntityIndex) {
+        undo.append(.attached(control, attachments[control]))
+        restore(attachment, of: control)
+    }
+
     /// `entity` has just changed: a resume finds it by that.
     mutating func touch(_ entity: EntityIndex) { changeOrder.touch(entity) }
 
@@ -245,13 +254,13 @@ struct EntityStore: ~Copyable {
     mutating func list(_ entity: EntityIndex, isListed: Bool) {
         guard isListed else { return unlist(entity) }
         guard !accounts.isListed(entity) else { return }
-        accounts.list(entity, kind: entities[entity].kindName, accounts: activity(at: entity)?.accounts ?? [])
+        accounts.list(entity, kind: entities[entity].kindName, accounts: audience(of: entity))
     }
 
     /// Takes what stands at `entity` off that list, before something else is put there.
     mutating func unlist(_ entity: EntityIndex) {
         guard accounts.isListed(entity) else { return }
-        accounts.unlist(entity, kind: entities[entity].kindName, accounts: activity(at: entity)?.accounts ?? [])
+        accounts.unlist(entity, kind: entities[entity].kindName, accounts: audience(of: entity))
     }
 
     /// Counts what the activity at `entity` takes up of its accounts' room, once more or once less.
@@ -340,6 +349,13 @@ struct EntityStore: ~Copyable {
 
     mutating func restore(_ history: AudienceHistory?, of entity: EntityIndex) {
         entities.audienceHistories[entity] = history
+    }
+
+    /// Without a way back.
+    mutating func restore(_ attachment: Attachments.Attachment?, of control: EntityIndex) {
+        unlist(control)
+        attachments.set(attachment, of: control)
+        list(control)
     }
 
     mutating func restore(_ entry: EventIDs.Entry, source: String, eid: String, wall: Timestamp) {

@@ -13,4 +13,5 @@ enum Undo: Sendable {
     indirect case settings(DecisionSettings, hadSettings: Bool)
     case resumeFloor(Int64)
     indirect case readdressed(EntityIndex, AudienceHistory?)
+    indirect case attached(EntityIndex, Attachments.Attachment?)
 }

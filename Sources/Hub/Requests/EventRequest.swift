@@ -149,6 +149,7 @@ extension Hub {
     mutating func record(_ posted: PostedEvent, from source: String) throws(WireError) -> DecisionResult {
         var result = try store.apply(posted, from: source)
         append(&result, about: posted.command.key.text) { $0.write(posted, from: source) }
+        if result.controls != .none { follow(result, posted.command.key) }
         return result
     }
 
@@ -160,6 +161,7 @@ extension Hub {
         append(&result, about: entry.key?.text ?? "") { $0.write(entry) }
         if case .pruned = entry, let entity = result.entity { store.endChain(of: entity) }
         if !result.raised.isEmpty, let key = entry.key { for raised in result.raised { raise(raised, by: key) } }
+        if result.controls != .none, let key = entry.key { follow(result, key) }
         return result
     }
 

@@ -64,6 +64,10 @@ enum HistoryLine {
             if let message = failure.message { tail.member("message", message) }
         case .kindChanged: type = "kind-changed"
         case .created: type = "created"
+        case .attached(_, let activity):
+            type = "attached"
+            tail.member("activity", activity.text)
+        case .detached: type = "detached"
         case .restarted: type = "restarted"
         case .deadline(_, let due):
             type = "deadline"
