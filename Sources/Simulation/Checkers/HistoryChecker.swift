@@ -151,10 +151,19 @@ final class HistoryChecker {
     /// Only events that were sent are recorded, each once (P1, P6).
     private func checkID(_ record: HistoryRecord) -> (promise: String, what: String)? {
         guard let id = record.id else { return nil }
-        if !world.ledger.sent.contains(id) { return ("P1", "\(id) is recorded, and nobody sent it") }
+        if let operation = Self.operation(ofRaised: id) {
+            if !operations.contains(operation) { return ("P1", "\(id) is recorded, and no such press was taken") }
+        } else if !world.ledger.sent.contains(id) {
+            return ("P1", "\(id) is recorded, and nobody sent it")
+        }
         if let effect = effects[id] { return ("P6", "\(id) is recorded twice: rev \(effect.rev), then \(record.rev)") }
         effects[id] = Effect(verdict: record.verdict, rev: record.rev)
         return nil
+    }
+
+    /// The press that raised an event; `nil` where it was no button that sent it.
+    private static func operation(ofRaised id: String) -> String? {
+        id.hasPrefix("\(Hub.buttonSource)/") ? String(id.dropFirst(Hub.buttonSource.count + 1)) : nil
     }
 
     /// A daemon starts: no connection of before is there any more.
