@@ -66,7 +66,7 @@ extension EntityStore {
         update(entity) { place in
             place.restore(state, kind: kind, rev: rev, lastRecord: lastRecord, dismissedAt: dismissedAt)
         }
-        if let attachment { restore(attachment, of: entity) }
+        if let attachment { setAttachment(attachment, of: entity, undoably: false) }
     }
 
     private mutating func loadAttachment(_ reader: inout BinaryReader) throws(BinaryError) -> Attachments.Attachment {

@@ -36,7 +36,6 @@ struct EntityStore: ~Copyable {
     private(set) var eventIDs = EventIDs()
     private(set) var accounts = AccountIndex()
     private(set) var taps = TapLedger()
-    /// Which controls belong to which activities.
     private(set) var attachments = Attachments()
     /// The control of each operation that a provider performs.
     private var pendingOperations: [Int64: Key] = [:]
@@ -63,8 +62,7 @@ struct EntityStore: ~Copyable {
         isDeciding = true
         // An event with an id notes two ways back.
         undo.reserveCapacity(2 * count)
-        time = max(time, now.time)
-        wall = max(wall, now.wall)
+        setClocks(time: now.time, wall: now.wall)
     }
 
     /// The batch is durable.
@@ -130,12 +128,10 @@ struct EntityStore: ~Copyable {
         case .eventID(let source): eventIDs.removeNewest(of: source)
         case .tap(let identity): taps.forgetNewest(identity)
         case .kinds(let table): kinds = table
-        case .settings(let settings, let hadSettings):
-            self.settings = settings
-            hasSettings = hadSettings
+        case .settings(let settings, let hadSettings): (self.settings, hasSettings) = (settings, hadSettings)
         case .resumeFloor(let floor): resumeFloor = floor
         case .readdressed(let entity, let history): entities.audienceHistories[entity] = history
-        case .attached(let control, let attachment): restore(attachment, of: control)
+        case .attached(let control, let attachment): setAttachment(attachment, of: control, undoably: false)
         }
     }
 
@@ -177,8 +173,6 @@ struct EntityStore: ~Copyable {
     mutating func retainKind(_ name: String) -> Int32 { entities.kindNumbers.retain(name) }
     mutating func releaseKind(_ number: Int32) { entities.kindNumbers.release(number) }
 
-    // MARK: Ids
-
     mutating func insertEventID(_ posted: PostedEvent, eid: String, rev: Int64, source: String) {
         let number = eventIDs.insert(
             EventIDs.Entry(digest: posted.digest, rev: rev), source: source, eid: eid, hash: posted.eidHash, wall: wall)
@@ -197,8 +191,6 @@ struct EntityStore: ~Copyable {
         taps.forget(at: wall)
     }
 
-    // MARK: Operations
-
     /// The control whose provider performs `operation`; `nil` = nothing waits for it.
     func control(performing operation: OperationID) -> Key? { pendingOperations[operation.number] }
     mutating func began(_ operation: OperationID, on key: Key) { pendingOperations[operation.number] = key }
@@ -208,16 +200,12 @@ struct EntityStore: ~Copyable {
 
     /// Notes the state of a key before it changes.
     mutating func recordUndo(of entity: EntityIndex) {
-        undo.append(
-            .entity(
-                entity, entities[entity].state, kind: entities[entity].kind, rev: entities[entity].rev,
-                lastRecord: entities[entity].lastRecord, dismissedAt: entities[entity].dismissedAt))
+        undo.append(Undo(to: entities[entity], at: entity))
     }
 
     mutating func setSettings(_ settings: DecisionSettings) {
         undo.append(.settings(self.settings, hadSettings: hasSettings))
-        self.settings = settings
-        hasSettings = true
+        (self.settings, hasSettings) = (settings, true)
     }
 
     mutating func adoptKinds(_ kinds: [Kind]) {
@@ -238,9 +226,11 @@ struct EntityStore: ~Copyable {
     }
 
     /// Makes a control an activity's, or frees it, and lists it for the accounts that may be shown it then.
-    mutating func setAttachment(_ attachment: Attachments.Attachment?, of control: EntityIndex) {
-        undo.append(.attached(control, attachments[control]))
-        restore(attachment, of: control)
+    mutating func setAttachment(_ attachment: Attachments.Attachment?, of control: EntityIndex, undoably: Bool = true) {
+        if undoably { undo.append(.attached(control, attachments[control])) }
+        unlist(control)
+        attachments.set(attachment, of: control)
+        list(control)
     }
 
     /// `entity` has just changed: a resume finds it by that.
@@ -349,13 +339,6 @@ struct EntityStore: ~Copyable {
 
     mutating func restore(_ history: AudienceHistory?, of entity: EntityIndex) {
         entities.audienceHistories[entity] = history
-    }
-
-    /// Without a way back.
-    mutating func restore(_ attachment: Attachments.Attachment?, of control: EntityIndex) {
-        unlist(control)
-        attachments.set(attachment, of: control)
-        list(control)
     }
 
     mutating func restore(_ entry: EventIDs.Entry, source: String, eid: String, wall: Timestamp) {
