@@ -4,7 +4,7 @@ internal import Machines
 internal import TelltaleModel
 internal import TelltaleWire
 
-/// What a record about an activity means for the controls that belong to it. Each of them is told in a record of its own.
+/// The consequence of a record about an activity for the controls that belong to it. Each has a record of its own.
 enum ControlConsequence: Sendable {
     case none
     /// The activity begins, and its controls begin with it.

@@ -20,7 +20,7 @@ struct DecisionResult: Sendable {
     var performances: [(key: Key, ControlPerformance)] = []
     /// Events that a button sends to activities; they are decided next.
     var raised: [RaisedEvent] = []
-    /// What it means for the controls of an activity; they are decided next.
+    /// The consequence for the controls of an activity; they are decided next.
     var controls = ControlConsequence.none
     /// The change that followers see; `nil` when nothing changed for them.
     var change: Change?

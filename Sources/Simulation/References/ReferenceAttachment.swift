@@ -1,4 +1,4 @@
-/// What a control that belongs to an order must do: the kind `tip` of ``SimulatedKinds``, which is never pressed.
+/// The model of a control that belongs to an order: the kind `tip` of ``SimulatedKinds``, which is never pressed.
 struct ReferenceAttachment {
     let retention: Int64
     private(set) var isThere = false
