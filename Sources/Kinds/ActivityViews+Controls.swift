@@ -4,10 +4,32 @@ extension ActivityViews {
     }
 
     /// Whether any of the presentations has controls.
-    public var showsControls: Bool { templates.contains { $0.showsControls } }
+    public var showsControls: Bool { templates.contains { !$0.controlKeys.isEmpty } }
 
     /// The rendered keys of every control in every presentation, with duplicates.
     public func buttonKeys(in context: TemplateContext) -> [String] {
-        templates.flatMap { $0.buttonKeys(in: context) }
+        templates.flatMap { $0.controlKeys.map { $0.rendered(in: context) } }
     }
+
+    /// Whether any of the presentations has a control that belongs to the activity.
+    public var hasOwnControls: Bool { templates.contains { $0.controlKeys.contains { !$0.isLiteral } } }
+
+    /// The most controls that belong to one activity.
+    public static let ownControlLimit = 16
+
+    /// The rendered keys of the controls that belong to the activity: those whose templates have a placeholder. Each
+    /// stands once, in the order in which the presentations name them; at most ``ownControlLimit``.
+    public func ownControlKeys(in context: TemplateContext) -> [String] {
+        var keys: [String] = []
+        for template in templates.lazy.flatMap(\.controlKeys) where !template.isLiteral {
+            let key = template.rendered(in: context)
+            if !keys.contains(key), keys.count < Self.ownControlLimit { keys.append(key) }
+        }
+        return keys
+    }
+}
+
+extension Template {
+    /// Whether it has no placeholder.
+    var isLiteral: Bool { parts.allSatisfy(\.isLiteral) }
 }

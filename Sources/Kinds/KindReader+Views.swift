@@ -94,8 +94,8 @@ extension KindReader {
             case "progress":
                 if let progress = progress(member.value, at: place) { parts.append((member.name, .progress(progress))) }
             case "buttons":
-                let keys = (array(object, member.name, at: path, of: "controls' keys") ?? []).enumerated()
-                parts.append((member.name, .buttons(keys.compactMap { button($1, at: "\(place)[\($0)]") })))
+                let buttons = (array(object, member.name, at: path, of: "controls' keys and links") ?? []).enumerated()
+                parts.append((member.name, .buttons(buttons.compactMap { button($1, at: "\(place)[\($0)]") })))
             default:
                 let close = Spelling.nearest(to: member.name, among: Self.viewParts)
                 warn(
@@ -177,26 +177,6 @@ extension KindReader {
             return nil
         }
         return Template(literal: json.description)
-    }
-
-    private mutating func button(_ json: JSON, at path: String) -> Template? {
-        guard let text = json.string else {
-            wrongType(json, at: path, expected: "a control's key, as coffee-tip/{{id}}")
-            return nil
-        }
-        guard let template = template(text, at: path) else { return nil }
-        // A sample of rendered text: with it, the literal parts must form a valid key.
-        let sample = template.parts.map { part in
-            switch part {
-            case .literal(let text): text
-            case .value: "x"
-            }
-        }.joined()
-        guard Key(sample) != nil else {
-            error(path, "\(quoted(text)) is not a control's key", advice: "write KIND/ID, as coffee-tip/{{id}}")
-            return nil
-        }
-        return template
     }
 
     private mutating func filled(_ json: JSON, at path: String) -> FilledJSON? {

@@ -125,37 +125,11 @@ public struct KindSet: Sendable {
         default: return path
         }
     }
-
-    /// The warnings that depend on the other kinds of the folder.
-    private static func lintAcross(_ kind: Kind, file: String, all: [Kind], isWhole: Bool) -> [Diagnostic] {
-        guard case .button(let button) = kind.body, let raises = button.raises else { return [] }
-        guard let target = all.first(where: { $0.name == raises.kind }) else {
-            guard isWhole else { return [] }
-            return [
-                Diagnostic(
-                    .warning, file: file, path: "raises.kind",
-                    "no file here defines \(quoted(raises.kind)): no press will raise anything",
-                    advice: "add its file, or correct the name")
-            ]
-        }
-        guard case .activity(let activity) = target.body else {
-            return [
-                Diagnostic(
-                    .warning, file: file, path: "raises.kind", "\(quoted(raises.kind)) is not an activity",
-                    advice: "name a kind of type \"activity\"")
-            ]
-        }
-        let event = activity.accept[raises.event] ?? raises.event
-        guard !EventName.lifecycle.contains(event), !activity.handles(event) else { return [] }
-        return [
-            Diagnostic(
-                .warning, file: file, path: "raises.event", "\(quoted(raises.kind)) does not handle \(quoted(event))",
-                advice: "name an event of its machine")
-        ]
-    }
 }
 
 extension ActivityKind {
     /// Whether the machine names this event anywhere, or takes any event.
-    func handles(_ event: String) -> Bool { statechart.handles(event: event) }
+    ///
+    /// - Parameter event: The name after the renaming that `accept` says.
+    public func handles(_ event: String) -> Bool { statechart.handles(event: event) }
 }

@@ -74,7 +74,7 @@ public struct Template: Hashable, Sendable {
         return .string(rendered(in: context))
     }
 
-    private static func value(_ path: TemplatePath, _ filters: [TemplateFilter], in context: TemplateContext) -> JSON? {
+    static func value(_ path: TemplatePath, _ filters: [TemplateFilter], in context: TemplateContext) -> JSON? {
         filters.reduce(path.value(in: context)) { value, filter in filter.applied(to: value) }
     }
 

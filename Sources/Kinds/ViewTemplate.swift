@@ -8,8 +8,7 @@ public struct ViewTemplate: Sendable {
         /// An absolute date, in Unix milliseconds.
         case timer(Template)
         case progress(ProgressTemplate)
-        /// Keys of controls.
-        case buttons([Template])
+        case buttons([ButtonTemplate])
         /// A region of `expanded`, with parts of its own.
         case region(ViewTemplate)
         /// A part that Telltale does not know. It is passed through with its texts rendered.
@@ -41,13 +40,15 @@ public struct ViewTemplate: Sendable {
         write(to: &writer, context: context) { key, writer in writer.value(key) }
     }
 
-    /// As ``write(to:context:)``, but `button` writes each button: it is given the rendered key and must write exactly
-    /// one value.
+    /// As ``write(to:context:)``, but `button` writes each button that is a control: it is given the rendered key and must
+    /// write exactly one value.
     ///
-    /// - Parameter textLimit: The largest number of characters of a displayed text; a longer text is cut and ends in an
-    ///   ellipsis. `nil` for no limit.
+    /// - Parameters:
+    ///   - textLimit: The largest number of characters of a displayed text; a longer text is cut and ends in an
+    ///     ellipsis. `nil` for no limit.
+    ///   - isInteractive: Whether links at this place are active.
     public func write(
-        to writer: inout JSONWriter, context: TemplateContext, textLimit: Int? = nil,
+        to writer: inout JSONWriter, context: TemplateContext, textLimit: Int? = nil, isInteractive: Bool = true,
         button: (String, inout JSONWriter) -> Void
     ) {
         func cut(_ text: String) -> String {
@@ -74,14 +75,20 @@ public struct ViewTemplate: Sendable {
                 writer.member(named: name, .string(name == "symbol" || name == "tint" ? text : cut(text)))
             case .timer: if let date { writer.member(named: name, .integer(date.milliseconds)) }
             case .progress(let template): template.write(name: name, to: &writer, context: context)
-            case .buttons(let keys):
+            case .buttons(let buttons):
                 writer.name(of: name)
                 writer.beginArray()
-                for key in keys { button(key.rendered(in: context), &writer) }
+                for template in buttons {
+                    switch template {
+                    case .control(let key): button(key.rendered(in: context), &writer)
+                    case .link(let link): link.write(to: &writer, context: context, isInteractive: isInteractive)
+                    }
+                }
                 writer.endArray()
             case .region(let view):
                 writer.name(of: name)
-                view.write(to: &writer, context: context, textLimit: textLimit, button: button)
+                view.write(
+                    to: &writer, context: context, textLimit: textLimit, isInteractive: isInteractive, button: button)
             case .other(let json): writer.member(named: name, json.filled(in: context))
             }
         }
@@ -89,23 +96,12 @@ public struct ViewTemplate: Sendable {
         writer.endObject()
     }
 
-    /// Whether the view has a button, regions included.
-    public var showsControls: Bool {
-        parts.contains { member in
+    /// The keys of its controls, regions included, in the order in which they are written.
+    var controlKeys: [Template] {
+        parts.flatMap { member -> [Template] in
             switch member.part {
-            case .buttons(let keys): !keys.isEmpty
-            case .region(let view): view.showsControls
-            case .text, .timer, .progress, .other: false
-            }
-        }
-    }
-
-    /// The rendered keys of every button, regions included, in the order in which they are written.
-    public func buttonKeys(in context: TemplateContext) -> [String] {
-        parts.flatMap { member -> [String] in
-            switch member.part {
-            case .buttons(let keys): keys.map { $0.rendered(in: context) }
-            case .region(let view): view.buttonKeys(in: context)
+            case .buttons(let buttons): buttons.compactMap(\.controlKey)
+            case .region(let view): view.controlKeys
             case .text, .timer, .progress, .other: []
             }
         }

@@ -153,13 +153,12 @@ private struct Drawing {
         let isJoined = placement.options.contains(.joined)
         let limit = Catalogue.textLimit(presentation, on: surface, isJoined: isJoined)
         func write(_ view: ViewTemplate, to writer: inout JSONWriter) {
-            view.write(to: &writer, context: context, textLimit: limit) { key, writer in
+            view.write(to: &writer, context: context, textLimit: limit, isInteractive: isInteractive) { key, writer in
                 if control(key, isInteractive, &writer) { return }
-                // The control is unknown or was not requested. Its key and its interactivity are written as a
-                // placeholder.
+                // The control does not exist, and its room stays empty.
                 writer.beginObject()
                 writer.member("key", key)
-                writer.member("interactive", isInteractive)
+                writer.member("interactive", false)
                 writer.endObject()
             }
         }

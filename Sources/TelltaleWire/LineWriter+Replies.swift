@@ -78,8 +78,10 @@ extension LineWriter {
     ///   - rev: The key's `rev` after the event; `nil` if the key does not exist.
     ///   - state: The machine's state path after the event.
     ///   - isOldEnd: Whether an `end` older than the newest event was applied all the same.
+    ///   - hint: For people: the probable mistake of the sender.
     public mutating func ok(
-        id: String?, verdict: Verdict, rev: Int64?, state: String?, isOldEnd: Bool = false, ignored names: [String]
+        id: String?, verdict: Verdict, rev: Int64?, state: String?, isOldEnd: Bool = false, ignored names: [String],
+        hint: String? = nil
     ) {
         beginOK(id: id)
         // Written for every event, so it avoids the general attribute path.
@@ -92,6 +94,11 @@ extension LineWriter {
         if let state { attribute("state", state) }
         if isOldEnd { append(" old_end=1") }
         ignored(names)
+        if let hint {
+            var object = JSONObject()
+            object["msg"] = .string(hint)
+            tail(object)
+        }
         end()
     }
 

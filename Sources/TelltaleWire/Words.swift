@@ -8,13 +8,13 @@ struct Words {
     /// The offset of the JSON tail.
     private(set) var tail: Int?
     /// Attributes that the verb does not know, at most as many as a reply's `ignored=` can hold.
-    private(set) var ignored: [String] = []
+    var ignored: [String] { ignoredNames.names }
+    private var ignoredNames = IgnoredNames()
     /// The pairs of a `TRAIT`.
     private(set) var traits: [Attribute] = []
     /// The first fault. The words after it are still scanned, to find `id=`.
     private(set) var fault: WireError?
 
-    private var ignoredLength = 0
     /// The range of each attribute's value, by ``AttributeName/slot``; empty if the attribute is absent, because no
     /// value is empty.
     private var values = InlineArray<24, Range<UInt32>>(repeating: 0..<0)
@@ -90,15 +90,8 @@ struct Words {
             guard trait.takes(text) else { throw .value(verb, trait.rawValue, line.quoted(value), trait.values) }
             traits.append(Attribute(name: trait.rawValue, value: text))
         } else {
-            ignore(line.text(name))
+            ignoredNames.append(line.text(name))
         }
-    }
-
-    private mutating func ignore(_ name: String) {
-        // The length includes the comma. A full list ends the comparison, because a line may hold thousands of names.
-        guard ignoredLength + name.utf8.count + 1 <= WireLimits.valueLength, !ignored.contains(name) else { return }
-        ignoredLength += name.utf8.count + 1
-        ignored.append(name)
     }
 
     private mutating func takePositional(_ word: Range<Int>, of line: Span<UInt8>) throws(WireError) {

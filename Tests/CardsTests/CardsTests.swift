@@ -161,7 +161,8 @@ struct CardsTests {
               {"key":"store/main","control":"toggle","title":"Store","shown":false,"phase":"pending","wanted":true,
                "available":true,"interactive":true},
               {"key":"log-coffee/a","control":"button","title":"Log","phase":"idle","available":false,"interactive":true},
-              {"key":"coffee-tip/1042","interactive":true}]}}
+              {"key":"coffee-tip/1042","interactive":false},
+              {"link":"tel:030","title":"Call","interactive":false},{"interactive":false}]}}
             """#)
         let block = Screen.draw([card], view: .surface(.standby), at: Example.now, width: 44)
         #expect(
@@ -171,13 +172,14 @@ struct CardsTests {
                 ┃╭────────────────────────────────────────╮┃
                 ┃│ Hoegi                                  │┃
                 ┃│ [◉ 💡 Porch light] [◌ Store] [Log]     │┃
-                ┃│ [coffee-tip/1042]                      │┃
+                ┃│ [Call ↗]                               │┃
                 ┃╰────────────────────────────────────────╯┃
                 """))
         let line = try #require(block.text(color: true).first { $0.contains("Porch light") })
         #expect(line.contains("\u{1B}[36m[◉ 💡 Porch light]"))
         #expect(line.contains("\u{1B}[33m[◌ Store]"))
         #expect(line.contains("\u{1B}[2m[Log]"), "nobody would act on it")
+        #expect(block.text(color: true).contains { $0.contains("\u{1B}[2m[Call ↗]") })
     }
 
     @Test func `the full view shows the state itself`() throws {

@@ -125,11 +125,11 @@ struct EmbeddedControlTests {
                 HubHarness.attribute("cur", of: $0)
             })
         house.disconnect(phone)
-        house.send("REPORT log-coffee/2", from: lamp)
+        house.send("PRESS log-coffee/2", from: lamp)
         let again = house.connect()
         let resumed = house.send("SUB coffee-order/* view=phone from=\(cursor)", from: again)
         #expect(resumed.compactMap { HubHarness.attribute("key", of: $0) } == ["coffee-order/2"])
-        #expect(try controls(resumed.first { $0.hasPrefix("UPD") })[0]["control"] == "button")
+        #expect(try controls(resumed.first { $0.hasPrefix("UPD") })[0]["phase"] == "performing")
     }
 
     @Test func `a row that was kept across a restart comes again when its control changes`() throws {

@@ -68,6 +68,25 @@ struct KindSetTests {
         #expect(KindSet.load(files: [files[0]]).diagnostics == [])
     }
 
+    @Test func `a control that no kind is, and one that is an activity, are told with their places`() throws {
+        let views = try json(
+            #"""
+            {"lockScreen":{"title":"x","buttons":["tip/{{id}}","tap/{{id}}","{{content.kind}}/1",{"link":"tel:1","title":"x"}]},
+             "expanded":{"bottom":{"buttons":["order/{{id}}"]}}}
+            """#)
+        var members = goodKind["views"]?.object ?? JSONObject()
+        for member in views.object ?? JSONObject() { members[member.name] = member.value }
+        var kind = goodKind.object ?? JSONObject()
+        kind["views"] = .object(members)
+        let files = [file("a.json", .object(kind)), file("b.json", goodButton)]
+        let (set, diagnostics) = KindSet.load(files: files)
+        #expect(set != nil)
+        #expect(diagnostics.map(\.path) == ["views.expanded.bottom.buttons[0]", "views.lockScreen.buttons[1]"])
+        #expect(diagnostics.allSatisfy { $0.severity == .warning })
+        #expect(diagnostics.map { $0.message.contains("live activity") } == [true, false])
+        #expect(KindSet.load(files: [files[0]]).diagnostics.map(\.path) == ["views.expanded.bottom.buttons[0]"])
+    }
+
     @Test func `another text under the same version is a conflict with its place`() {
         guard let set = KindSet.load(files: [file("a.json", goodToggle)]).kinds else {
             Issue.record("the folder is refused")

@@ -75,6 +75,20 @@ let schemaCases: [LintCase] = [
         name: "button that is no key", patch: #"{"views":{"lockScreen":{"buttons":["tip"]}}}"#,
         path: "views.lockScreen.buttons[0]", says: "not a control's key"),
     LintCase(
+        name: "button that is a number", patch: #"{"views":{"lockScreen":{"buttons":[1]}}}"#,
+        path: "views.lockScreen.buttons[0]", says: "or a link"),
+    LintCase(
+        name: "link without an address", patch: #"{"views":{"lockScreen":{"buttons":[{"title":"Call"}]}}}"#,
+        path: "views.lockScreen.buttons[0].link", says: ""),
+    LintCase(
+        name: "link of no scheme",
+        patch: #"{"views":{"lockScreen":{"buttons":[{"link":"{{content.url}}","title":"Go"}]}}}"#,
+        path: "views.lockScreen.buttons[0].link", says: "scheme"),
+    LintCase(
+        name: "unknown member of a link",
+        patch: #"{"views":{"lockScreen":{"buttons":[{"link":"tel:1","titel":"Call","title":"x"}]}}}"#,
+        path: "views.lockScreen.buttons[0].titel", says: "not known"),
+    LintCase(
         name: "too many segments", patch: #"{"views":{"lockScreen":{"progress":{"segments":0}}}}"#,
         path: "views.lockScreen.progress.segments", says: "0 segments"),
     LintCase(

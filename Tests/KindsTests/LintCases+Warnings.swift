@@ -128,6 +128,9 @@ let warningCases: [LintCase] = [
         name: "buttons in the island", patch: #"{"views":{"minimal":{"buttons":["tip/{{id}}"]}}}"#, severity: .warning,
         path: "views.minimal.buttons", says: "no buttons"),
     LintCase(
+        name: "link without a text", patch: #"{"views":{"lockScreen":{"buttons":[{"link":"tel:1"}]}}}"#,
+        severity: .warning, path: "views.lockScreen.buttons[0]", says: "neither a text nor a symbol"),
+    LintCase(
         name: "long text in a half", patch: #"{"views":{"compact":{"leading":{"text":"Your coffee order"}}}}"#,
         severity: .warning, path: "views.compact.leading.text", says: "17 letters"),
     LintCase(

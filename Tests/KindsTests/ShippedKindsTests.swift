@@ -10,7 +10,10 @@ enum Shipped {
     static let folder = URL(filePath: #filePath)
         .deletingLastPathComponent().appending(path: "../../Protocols/Kinds/").standardizedFileURL
 
-    static let names = ["coffee-order", "flight", "log-coffee", "parcel", "porch-light", "store-open"]
+    static let names = [
+        "bistro-order", "cancel-order", "coffee-order", "coffee-tip", "flight", "leave-at-door", "log-coffee", "parcel",
+        "porch-light", "store-open",
+    ]
 
     static func files() throws -> [(name: String, bytes: [UInt8])] {
         let examples = folder.appending(path: "examples")
@@ -41,7 +44,8 @@ struct ShippedKindsTests {
         #expect(kind.source["$schema"] == "../kind.schema.json")
     }
 
-    @Test("Every shipped activity has the small family", arguments: ["coffee-order", "flight", "parcel"])
+    @Test(
+        "Every shipped activity has the small family", arguments: ["bistro-order", "coffee-order", "flight", "parcel"])
     func small(name: String) throws {
         #expect(try Shipped.activity(name).hasSmallFamily)
     }
@@ -71,6 +75,11 @@ struct ShippedKindsTests {
             ("coffee-order", "CONFIRMED IN_PROGRESS ready collect", "collected"),
             ("coffee-order", "confirm brew cancel", "cancelled"),
             ("coffee-order", "confirm confirm ready", "queued"),
+            ("coffee-order", "confirm tip brew", "brewing"),
+            ("bistro-order", "ordered main_ready starter_ready dessert_ready picked_up delivered", "delivered"),
+            ("bistro-order", "ordered starter_ready main_ready picked_up", "done,done,cooking"),
+            ("bistro-order", "ordered starter_ready cancel main_ready", "cancelled"),
+            ("bistro-order", "ordered main_ready dessert_ready starter_ready cancel", "packed"),
         ])
     func ends(kind: String, events: String, state: String) throws {
         let activity = try Shipped.activity(kind)

@@ -43,6 +43,19 @@ struct ViewTests {
             (#"{"timer":"{{content.eta}}","text":"t"}"#, #"{"text":"t","timer":1763719200000}"#),
             (#"{"buttons":["coffee-tip/{{id}}"]}"#, #"{"buttons":["coffee-tip/1042"]}"#),
             (
+                #"{"buttons":["tip/1",{"link":"tel:{{content.phone}}","title":"Call {{content.word}}","symbol":"phone"}]}"#,
+                #"{"buttons":["tip/1",{"interactive":true,"link":"tel:+49%2030%C3%A9","symbol":"phone","title":"Call later"}]}"#
+            ),
+            // There is no rider yet.
+            (
+                #"{"buttons":[{"link":"tel:{{content.missing}}","title":"Call"}]}"#,
+                #"{"buttons":[{"interactive":false}]}"#
+            ),
+            (
+                #"{"buttons":[{"link":"https://example.com/{{id}}","title":"Map","tint":"blue"}]}"#,
+                #"{"buttons":[{"interactive":true,"link":"https://example.com/1042","tint":"blue","title":"Map"}]}"#
+            ),
+            (
                 #"{"map":{"pin":"{{id}}","zoom":3,"tags":["{{kind}}",null]}}"#,
                 #"{"map":{"pin":"1042","tags":["order",null],"zoom":3}}"#
             ),
@@ -52,7 +65,7 @@ struct ViewTests {
         let content = try json(
             #"""
             {"eta":1763719200,"millis":1763719200123,"iso":"2025-11-21T10:00:00Z","zoned":"2025-11-21T12:00:00.5+02:00",
-             "word":"later","done":3}
+             "word":"later","done":3,"phone":"+49 30é"}
             """#)
         #expect(try rendered(view, context(content: content, progress: 0.5)) == expected)
     }

@@ -50,7 +50,8 @@ struct ScenarioTests {
         #expect(told.count == 9)
     }
 
-    @Test("A script goes as it is written", arguments: ["coffee-in-the-car", "flight-with-a-delay"])
+    @Test(
+        "A script goes as it is written", arguments: ["bistro-at-the-door", "coffee-in-the-car", "flight-with-a-delay"])
     func script(name: String) throws {
         let scenario = try ShippedScenarios.scenario(name)
         let outcome = ScenarioRun.inProcess(scenario)

@@ -54,14 +54,29 @@ struct SurfaceRowTests {
         #expect(row["expanded"]?["view"]?["leading"] != nil)
     }
 
-    @Test func `buttons are inert on a locked device, and on CarPlay`() throws {
-        func buttons(_ view: JSON?) -> JSON? { view?["buttons"] }
+    @Test func `buttons and links are inert on a locked device, and on CarPlay`() throws {
+        let link = #"{"link":"tel:{{attributes.shop}}","title":"Call"}"#
+        let buttons = #""buttons":["coffee-tip/{{id}}",\#(link)]"#
+        func interactive(_ view: JSON?) -> [JSON?]? { view?["buttons"]?.array?.map { $0["interactive"] } }
+        func written(_ key: String, _ isInteractive: Bool, _ writer: inout JSONWriter) -> Bool {
+            writer.beginObject()
+            writer.member("interactive", isInteractive)
+            writer.endObject()
+            return true
+        }
+        let phone = plain.replacing(#""buttons":["coffee-tip/{{id}}"]"#, with: buttons)
+        let open = try row(.phone, kind: phone, control: written)["lockScreen"]
+        #expect(interactive(open?["view"]) == [true, true])
+        #expect(open?["view"]?["buttons"]?.array?.last == ["interactive": true, "link": "tel:Hoegi", "title": "Call"])
+        let locked = try row(.phone, kind: phone, traits: [("locked", "yes")], control: written)["lockScreen"]
+        #expect(interactive(locked?["view"]) == [false, false])
+        let small = withSmall.replacing(#""buttons":["coffee-tip/{{id}}"]"#, with: buttons)
+        #expect(interactive(try row(.carplay, kind: small, control: written)["view"]) == [false, false])
+    }
+
+    @Test func `the room of a control that does not exist stays empty, and is not interactive`() throws {
         let open = try row(.phone, kind: plain)["lockScreen"]
-        #expect(buttons(open?["view"]) == [["key": "coffee-tip/1042", "interactive": true]])
-        let locked = try row(.phone, kind: plain, traits: [("locked", "yes")])["lockScreen"]
-        #expect(buttons(locked?["view"]) == [["key": "coffee-tip/1042", "interactive": false]])
-        let car = try row(.carplay, kind: withSmall)
-        #expect(buttons(car["view"]) == [["key": "coffee-tip/1042", "interactive": false]])
+        #expect(open?["view"]?["buttons"] == [["key": "coffee-tip/1042", "interactive": false]])
     }
 
     @Test func `a control stands in its place when its state is known`() throws {

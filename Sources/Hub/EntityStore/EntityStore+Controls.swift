@@ -10,15 +10,29 @@ extension EntityStore {
         guard let key = entry.key else { throw WireError(.internal, "no control is named") }
         let entity: EntityIndex
         var isNew = false
-        if let known = entities.index(of: key), exists(known) {
+        let owner = try entry.owner.map { (key) throws(WireError) in try self.owner(named: key) }
+        if let known = entities.index(of: key), exists(known), !isGone(known) {
             entity = known
             recordUndo(of: entity)
             if case .created = entry { throw WireError(.internal, "\(key) exists") }
+            if let owner { attach(entity, to: owner, isNew: false, sequence: sequence) }
             if case .kindChanged = entry, let kind = kinds.current[String(key.kind)] {
                 update(entity) { $0.kind = kind }
             }
+        } else if let known = entities.index(of: key), isGone(known), !entry.beginsControl {
+            // A report of what has gone comes too late.
+            var result = DecisionResult(verdict: .ignored, entity: known, rev: entities[known].rev)
+            (result.description, result.stateHash) = controlState(at: known)
+            return result
         } else {
+            let former = entities.index(of: key).flatMap { isGone($0) ? audience(of: $0) : nil }
             entity = try create(key, provider: entry.reporter)
+            if let owner {
+                attach(entity, to: owner, isNew: former == nil, sequence: sequence)
+            } else if let former {
+                if !former.isEmpty { readdress(entity, from: former, commit: sequence) }
+                setAttachment(nil, of: entity)
+            }
             isNew = true
         }
         let kind = kinds.versions[entities[entity].kind]
@@ -42,9 +56,9 @@ extension EntityStore {
             case .raise(let raised): result.raised.append(raised)
             }
         }
-        if outcome.effects.contains(.publish) || isNew {
+        if outcome.effects.contains(.publish) || isNew || owner != nil {
             update(entity) { $0.rev = sequence }
-            result.change = Change(entity: entity, commit: sequence)
+            result.change = Change(entity: entity, commit: sequence, activity: self.owner(of: entity))
         }
         if case .tapped(_, let action, _, let sender, let eid?, _) = entry {
             let identity = TapLedger.Identity(sender: sender, eid: eid)
@@ -92,6 +106,7 @@ extension EntityStore {
         update(entity) { place in
             place.kind = kindIndex
             place.state = state
+            place.dismissedAt = nil
         }
         list(entity)
         return entity
@@ -129,14 +144,14 @@ extension EntityStore {
     var consequencesOfKinds: [JournalEntry] {
         var entries: [JournalEntry] = []
         for entity in entities.existing {
-            guard isControl(entity), let key = entities[entity].key else { continue }
+            guard isControl(entity), isListed(entity), let key = entities[entity].key else { continue }
             switch kinds.current[String(key.kind)] {
             case nil: entries.append(.pruned(key))
             case entities[entity].kind?: break
             case _?: entries.append(.kindChanged(key))
             }
         }
-        return entries + missingInstances.map { .created($0) }
+        return entries + missingInstances.map { .created($0) } + missingAttachments
     }
 
     /// Controls that their kind files name and that do not exist yet.
@@ -151,7 +166,7 @@ extension EntityStore {
                 }
             for id in ids {
                 guard let key = Key(kind: kind.name, id: id) else { continue }
-                if let entity = entities.index(of: key), exists(entity) { continue }
+                if let entity = entities.index(of: key), exists(entity), !isGone(entity) { continue }
                 missing.append(key)
             }
         }
@@ -173,7 +188,7 @@ extension EntityStore {
 
     /// Whether a control was told that another connection acts for it than `acting`.
     func isUnaligned(_ key: Key, with acting: ConnectionNumber?) -> Bool {
-        guard let entity = entities.index(of: key) else { return false }
+        guard let entity = entities.index(of: key), isListed(entity) else { return false }
         return switch entities[entity].state {
         case .toggle(let toggle): toggle.provider != acting
         case .button(let button): button.provider != acting
@@ -183,6 +198,19 @@ extension EntityStore {
 }
 
 extension JournalEntry {
+    /// The activity that a control is to belong to.
+    fileprivate var owner: Key? {
+        if case .attached(_, let owner) = self { owner } else { nil }
+    }
+
+    /// Whether it brings back a control that went with its activity.
+    fileprivate var beginsControl: Bool {
+        switch self {
+        case .attached, .created: true
+        default: false
+        }
+    }
+
     /// The connection whose report makes a control exist.
     fileprivate var reporter: ConnectionNumber? {
         if case .reported(_, _, _, let connection) = self { connection } else { nil }
@@ -202,7 +230,8 @@ extension ToggleEvent {
         case .restarted: self = .restarted
         case .kindChanged: self = .kindChanged
         case .deadline: self = .deadlineReached
-        case .created, .tapped, .reported, .raiseRefused, .settings, .kinds, .event, .dismissed, .seen, .pruned:
+        case .created, .tapped, .reported, .raiseRefused, .settings, .kinds, .event, .dismissed, .seen, .pruned,
+            .attached, .detached:
             return nil
         }
     }
@@ -222,7 +251,8 @@ extension ButtonEvent {
         case .restarted: self = .restarted
         case .kindChanged: self = .kindChanged
         case .deadline: self = .deadlineReached
-        case .created, .tapped, .settings, .kinds, .event, .dismissed, .seen, .pruned: return nil
+        case .created, .tapped, .settings, .kinds, .event, .dismissed, .seen, .pruned, .attached, .detached:
+            return nil
         }
     }
 }

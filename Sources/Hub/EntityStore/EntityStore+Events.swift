@@ -20,6 +20,8 @@ struct DecisionResult: Sendable {
     var performances: [(key: Key, ControlPerformance)] = []
     /// Events that a button sends to activities; they are decided next.
     var raised: [RaisedEvent] = []
+    /// The consequence for the controls of an activity; they are decided next.
+    var controls = ControlConsequence.none
     /// The change that followers see; `nil` when nothing changed for them.
     var change: Change?
     private let addressOnly = AddressOnly()
@@ -59,13 +61,21 @@ extension EntityStore {
         case .event(let posted, let source):
             return try apply(posted, from: source, as: sequence)
         case .dismissed(let key, let account):
-            return try applyToActivity(key, ActivityEvent(.dismissed(account: account)), sequence: sequence)
+            var result = try applyToActivity(key, ActivityEvent(.dismissed(account: account)), sequence: sequence)
+            if case .none = result.controls, result.change != nil, let entity = result.entity,
+                attachments.contains(activity: entity)
+            {
+                result.controls = .readdress
+            }
+            return result
         case .seen(let key, let account, let rev):
             return try applyToActivity(key, ActivityEvent(.seen(account: account, rev: rev)), sequence: sequence)
-        case .created, .tapped, .reported, .done, .failed, .providerChanged, .raiseRefused, .restarted, .kindChanged:
+        case .created, .tapped, .reported, .done, .failed, .providerChanged, .raiseRefused, .restarted, .kindChanged,
+            .attached:
             return try applyToControl(entry, sequence: sequence)
         case .deadline(let key, _):
             return try fireDeadline(entry, of: key, sequence: sequence)
+        case .detached(let key): return try detach(key, sequence: sequence)
         case .pruned(let key): return try forget(key, sequence: sequence)
         }
     }
@@ -147,7 +157,9 @@ extension EntityStore {
         recordUndo(of: entity)
         countActivity(at: entity, by: -1)
         update(entity) { $0.kind = kindIndex }
-        return replaceActivity(at: entity, by: ActivityBox(started), outcome, sequence: sequence)
+        var result = replaceActivity(at: entity, by: ActivityBox(started), outcome, sequence: sequence)
+        if kinds.hasOwnControls(kindIndex), started.lifecycle != .dismissed { result.controls = .begin }
+        return result
     }
 
     /// Whether an activity that takes up no room yet has any, among those of its accounts.
@@ -220,6 +232,7 @@ extension EntityStore {
             verdict: outcome.verdict, entity: entity, rev: rev, state: state,
             description: StateName(lifecycle: box.lifecycle.rawValue, state: state),
             stateHash: box.stateHash, isOldEnd: outcome.isOldEnd)
+        if box.lifecycle == .dismissed, attachments.contains(activity: entity) { result.controls = .end }
         if isChanged { result.change = Change(entity: entity, commit: sequence, activity: box, outcome) }
         return result
     }
@@ -231,12 +244,13 @@ extension EntityStore {
         guard let entity = entities.index(of: key), exists(entity) else { throw .unknownKey(key) }
         recordUndo(of: entity)
         var change: Change?
-        if isControl(entity) {
+        if isControl(entity), !isGone(entity) {
             // No follower has been told yet that it goes.
             update(entity) { $0.rev = sequence }
-            change = Change(entity: entity, commit: sequence)
+            change = Change(entity: entity, commit: sequence, activity: owner(of: entity))
             for operation in operations(at: entity) { ended(operation) }
         }
+        if attachments[entity] != nil { setAttachment(nil, of: entity) }
         let rev = entities[entity].rev
         raiseResumeFloor(to: rev)
         unlist(entity)

@@ -27,20 +27,30 @@ extension EntityStore {
         switch entities[entity].state {
         case .none: false
         case .activity(let activity): activity.value.lifecycle != .dismissed
-        case .toggle, .button: true
+        case .toggle, .button: entities[entity].dismissedAt == nil
         }
     }
 
     /// Whether `account` may ask what became of it, dismissed or not.
     func isAddressed(_ entity: EntityIndex, to account: String?) -> Bool {
-        guard let account, case .activity(let activity) = entities[entity].state else { return true }
-        return activity.value.isAddressed(to: account)
+        guard let account else { return true }
+        switch entities[entity].state {
+        case .none: return true
+        case .activity(let activity): return activity.value.isAddressed(to: account)
+        case .toggle, .button: return attachments[entity]?.isAddressed(to: account) ?? true
+        }
     }
 
     /// Whether the devices of `account` may show it; without an account everything is visible.
     func isVisible(_ entity: EntityIndex, to account: String?) -> Bool {
-        guard let account, case .activity(let activity) = entities[entity].state else { return true }
-        return activity.value.isVisible(to: account)
+        guard let account else { return true }
+        switch entities[entity].state {
+        case .none: return true
+        case .activity(let activity): return activity.value.isVisible(to: account)
+        case .toggle, .button:
+            guard let attachment = attachments[entity] else { return true }
+            return attachment.activity.flatMap { activity(at: $0) }?.value.isVisible(to: account) ?? false
+        }
     }
 
     /// The keys that exist, are not dismissed, are followed by `selector` and may be shown to `account`, in the order of the table.
@@ -104,7 +114,9 @@ extension EntityStore {
     /// The keys of the controls of a kind.
     func controls(of kind: String) -> [Key] {
         entities.existing.compactMap { entity in
-            guard isControl(entity), let key = entities[entity].key, key.kind == kind else { return nil }
+            guard isControl(entity), isListed(entity), let key = entities[entity].key, key.kind == kind else {
+                return nil
+            }
             return key
         }
     }
@@ -148,8 +160,8 @@ extension EntityStore {
         switch entities[entity].state {
         case .none: nil
         case .activity: entities[entity].dismissedAt.map { $0 + settings.retention }
-        case .toggle(let toggle): toggle.deadline
-        case .button(let button): button.deadline
+        case .toggle(let toggle): entities[entity].dismissedAt.map { $0 + settings.retention } ?? toggle.deadline
+        case .button(let button): entities[entity].dismissedAt.map { $0 + settings.retention } ?? button.deadline
         }
     }
 }

@@ -11,7 +11,8 @@ extension EntityStore {
         HubSnapshot(
             sequence: sequence, time: time, wall: wall, resumeFloor: resumeFloor,
             settings: hasSettings ? settings : nil, kinds: kinds, entities: entities.withoutLookup,
-            entityCount: entities.count, eventIDs: eventIDs.past, taps: taps, marks: ageMarks.all)
+            entityCount: entities.count, eventIDs: eventIDs.past, taps: taps, attachments: attachments,
+            marks: ageMarks.all)
     }
 
     /// Takes the next chunk of a snapshot, into a store without a past.
@@ -51,7 +52,9 @@ extension EntityStore {
         let history = try AudienceHistory(from: &reader)
         let dismissedAt = try reader.readOptional { (reader) throws(BinaryError) in try reader.readTimestamp() }
         let state: EntityState
-        switch (try reader.readByte(), kinds.versions[kind].body) {
+        let tag = try reader.readByte()
+        let attachment = tag == 4 || tag == 5 ? try loadAttachment(&reader) : nil
+        switch (attachment == nil ? tag : tag - 2, kinds.versions[kind].body) {
         case (1, .activity(let activityKind)):
             state = .activity(ActivityBox(try Activity(from: &reader, key: key, kind: activityKind)))
         case (2, .toggle): state = .toggle(try Toggle(from: &reader))
@@ -63,6 +66,13 @@ extension EntityStore {
         update(entity) { place in
             place.restore(state, kind: kind, rev: rev, lastRecord: lastRecord, dismissedAt: dismissedAt)
         }
+        if let attachment { setAttachment(attachment, of: entity, undoably: false) }
+    }
+
+    private mutating func loadAttachment(_ reader: inout BinaryReader) throws(BinaryError) -> Attachments.Attachment {
+        let owner = try reader.readOptional { (reader) throws(BinaryError) in try reader.readKey() }
+        let accounts = try reader.readArray { (reader) throws(BinaryError) in try reader.readString() }
+        return Attachments.Attachment(activity: owner.map { intern($0) }, accounts: accounts)
     }
 
     private mutating func loadEventID(_ reader: inout BinaryReader) throws(BinaryError) {

@@ -36,6 +36,7 @@ struct EntityStore: ~Copyable {
     private(set) var eventIDs = EventIDs()
     private(set) var accounts = AccountIndex()
     private(set) var taps = TapLedger()
+    private(set) var attachments = Attachments()
     /// The control of each operation that a provider performs.
     private var pendingOperations: [Int64: Key] = [:]
     private(set) var changeOrder = ChangeOrder()
@@ -61,8 +62,7 @@ struct EntityStore: ~Copyable {
         isDeciding = true
         // An event with an id notes two ways back.
         undo.reserveCapacity(2 * count)
-        time = max(time, now.time)
-        wall = max(wall, now.wall)
+        setClocks(time: now.time, wall: now.wall)
     }
 
     /// The batch is durable.
@@ -128,11 +128,10 @@ struct EntityStore: ~Copyable {
         case .eventID(let source): eventIDs.removeNewest(of: source)
         case .tap(let identity): taps.forgetNewest(identity)
         case .kinds(let table): kinds = table
-        case .settings(let settings, let hadSettings):
-            self.settings = settings
-            hasSettings = hadSettings
+        case .settings(let settings, let hadSettings): (self.settings, hasSettings) = (settings, hadSettings)
         case .resumeFloor(let floor): resumeFloor = floor
         case .readdressed(let entity, let history): entities.audienceHistories[entity] = history
+        case .attached(let control, let attachment): setAttachment(attachment, of: control, undoably: false)
         }
     }
 
@@ -174,8 +173,6 @@ struct EntityStore: ~Copyable {
     mutating func retainKind(_ name: String) -> Int32 { entities.kindNumbers.retain(name) }
     mutating func releaseKind(_ number: Int32) { entities.kindNumbers.release(number) }
 
-    // MARK: Ids
-
     mutating func insertEventID(_ posted: PostedEvent, eid: String, rev: Int64, source: String) {
         let number = eventIDs.insert(
             EventIDs.Entry(digest: posted.digest, rev: rev), source: source, eid: eid, hash: posted.eidHash, wall: wall)
@@ -194,8 +191,6 @@ struct EntityStore: ~Copyable {
         taps.forget(at: wall)
     }
 
-    // MARK: Operations
-
     /// The control whose provider performs `operation`; `nil` = nothing waits for it.
     func control(performing operation: OperationID) -> Key? { pendingOperations[operation.number] }
     mutating func began(_ operation: OperationID, on key: Key) { pendingOperations[operation.number] = key }
@@ -205,16 +200,12 @@ struct EntityStore: ~Copyable {
 
     /// Notes the state of a key before it changes.
     mutating func recordUndo(of entity: EntityIndex) {
-        undo.append(
-            .entity(
-                entity, entities[entity].state, kind: entities[entity].kind, rev: entities[entity].rev,
-                lastRecord: entities[entity].lastRecord, dismissedAt: entities[entity].dismissedAt))
+        undo.append(Undo(to: entities[entity], at: entity))
     }
 
     mutating func setSettings(_ settings: DecisionSettings) {
         undo.append(.settings(self.settings, hadSettings: hasSettings))
-        self.settings = settings
-        hasSettings = true
+        (self.settings, hasSettings) = (settings, true)
     }
 
     mutating func adoptKinds(_ kinds: [Kind]) {
@@ -234,6 +225,14 @@ struct EntityStore: ~Copyable {
             .append(AudienceHistory.Change(commit: commit, accounts: accounts))
     }
 
+    /// Makes a control an activity's, or frees it, and lists it for the accounts that may be shown it then.
+    mutating func setAttachment(_ attachment: Attachments.Attachment?, of control: EntityIndex, undoably: Bool = true) {
+        if undoably { undo.append(.attached(control, attachments[control])) }
+        unlist(control)
+        attachments.set(attachment, of: control)
+        list(control)
+    }
+
     /// `entity` has just changed: a resume finds it by that.
     mutating func touch(_ entity: EntityIndex) { changeOrder.touch(entity) }
 
@@ -245,13 +244,13 @@ struct EntityStore: ~Copyable {
     mutating func list(_ entity: EntityIndex, isListed: Bool) {
         guard isListed else { return unlist(entity) }
         guard !accounts.isListed(entity) else { return }
-        accounts.list(entity, kind: entities[entity].kindName, accounts: activity(at: entity)?.accounts ?? [])
+        accounts.list(entity, kind: entities[entity].kindName, accounts: audience(of: entity))
     }
 
     /// Takes what stands at `entity` off that list, before something else is put there.
     mutating func unlist(_ entity: EntityIndex) {
         guard accounts.isListed(entity) else { return }
-        accounts.unlist(entity, kind: entities[entity].kindName, accounts: activity(at: entity)?.accounts ?? [])
+        accounts.unlist(entity, kind: entities[entity].kindName, accounts: audience(of: entity))
     }
 
     /// Counts what the activity at `entity` takes up of its accounts' room, once more or once less.

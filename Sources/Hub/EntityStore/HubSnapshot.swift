@@ -19,6 +19,7 @@ public struct HubSnapshot: Sendable {
     /// In no order: what depends on one is for whoever encodes it.
     let eventIDs: [EventIDs.Past]
     let taps: TapLedger
+    let attachments: Attachments
     let marks: [AgeMark]
 
     static let formVersion: UInt8 = 3
@@ -146,12 +147,24 @@ public struct HubSnapshot: Sendable {
             writer.write(UInt8(1))
             activity.value.encode(to: &writer)
         case .toggle(let toggle):
-            writer.write(UInt8(2))
+            encodeAttachment(of: entity, plain: 2, attached: 4, to: &writer)
             toggle.encode(to: &writer)
         case .button(let button):
-            writer.write(UInt8(3))
+            encodeAttachment(of: entity, plain: 3, attached: 5, to: &writer)
             button.encode(to: &writer)
         }
+    }
+}
+
+extension HubSnapshot {
+    /// Writes the tag of a control, and behind it what it belongs to, where it belongs to something.
+    fileprivate func encodeAttachment(
+        of control: EntityIndex, plain: UInt8, attached: UInt8, to writer: inout BinaryWriter
+    ) {
+        guard let attachment = attachments[control] else { return writer.write(plain) }
+        writer.write(attached)
+        writer.write(attachment.activity.flatMap { entities[$0].key?.text }) { $0.write($1) }
+        writer.write(attachment.accounts) { $0.write($1) }
     }
 }
 

@@ -32,6 +32,11 @@ enum JournalEntry: Sendable {
     case restarted(Key)
     /// A control lives by the version of its kind that is in force from now on.
     case kindChanged(Key)
+    /// A control belongs to an activity from now on: it exists with it, and is for the same accounts. Said again, it is
+    /// shown to the accounts that the activity is shown to now.
+    case attached(Key, to: Key)
+    /// A control went with its activity.
+    case detached(Key)
     /// The earliest deadline of this key fired.
     ///
     /// Which one it was and what it did is the key's own state; `due` is when it should have fired, for the history.
@@ -47,7 +52,7 @@ enum JournalEntry: Sendable {
         case .dismissed(let key, _), .seen(let key, _, _), .deadline(let key, _), .pruned(let key), .created(let key),
             .tapped(let key, _, _, _, _, _), .reported(let key, _, _, _), .done(let key, _, _, _),
             .failed(let key, _, _, _), .providerChanged(let key, _, _), .raiseRefused(let key, _, _),
-            .restarted(let key), .kindChanged(let key):
+            .restarted(let key), .kindChanged(let key), .attached(let key, _), .detached(let key):
             key
         }
     }
@@ -171,6 +176,8 @@ extension RecordBody {
                 try reader.readKey(), OperationID(try reader.readInt64()),
                 ProviderFailure(code: try reader.readOptionalText(), message: try reader.readOptionalText()))
         case 17: entry = .providerChanged(try reader.readKey(), to: try reader.readProvider())
+        case 18: entry = .attached(try reader.readKey(), to: try reader.readKey())
+        case 19: entry = .detached(try reader.readKey())
         default: throw reader.failure("unknown entry")
         }
         guard reader.isAtEnd else { throw reader.failure("more than a record") }
@@ -250,6 +257,13 @@ extension BinaryWriter {
             write(operation.number)
             write(failure.code) { $0.write($1) }
             write(failure.message) { $0.write($1) }
+        case .attached(let key, let activity):
+            write(UInt8(18))
+            write(key.text)
+            write(activity.text)
+        case .detached(let key):
+            write(UInt8(19))
+            write(key.text)
         }
     }
 

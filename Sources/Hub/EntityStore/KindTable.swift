@@ -9,6 +9,8 @@ struct KindTable: Sendable {
     private(set) var current: [String: Int] = [:]
     /// The number of each version's app: what activities compete by.
     private(set) var appNumbers: [Int32] = []
+    /// Of each version, whether its activities bring controls of their own.
+    private var ownControls: [Bool] = []
     private var apps = Interner()
 
     /// The versions in force, as their indices, in the order of their names.
@@ -50,8 +52,16 @@ struct KindTable: Sendable {
     /// The number of an app of which there are kinds.
     func number(ofApp name: String) -> Int32? { apps.known(name) }
 
+    /// Whether the activities of a version bring controls of their own.
+    func hasOwnControls(_ version: Int) -> Bool { ownControls[version] }
+
     private mutating func append(_ kind: Kind) {
         versions.append(kind)
+        if case .activity(let activity) = kind.body {
+            ownControls.append(activity.views.hasOwnControls)
+        } else {
+            ownControls.append(false)
+        }
         appNumbers.append(apps.retain(kind.app))
     }
 }

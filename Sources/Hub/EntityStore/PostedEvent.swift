@@ -15,7 +15,7 @@ final class PostedEvent: Sendable {
     let eidHash: UInt64
     /// Where its tail lies, and how many bytes it has there.
     let tailPlace: (address: MemoryAddress, byteCount: Int)
-    /// The id that the reply repeats, and the attributes that were not known. No record has them.
+    /// The request's id, and the names that its reply lists as ignored. No record has them.
     let requestID: String?
     let ignored: [String]
 
@@ -24,7 +24,8 @@ final class PostedEvent: Sendable {
 
     /// - Throws: `bad_json` for a tail with a member of the wrong type.
     convenience init(_ command: consuming EventCommand) throws(WireError) {
-        let details = try Self.details(of: command)
+        var unknown: [String] = []
+        let details = try Self.details(of: command, unknown: &unknown)
         self.init(command, details, requestID: nil, ignored: [])
     }
 
@@ -48,10 +49,13 @@ final class PostedEvent: Sendable {
         self.command = command
     }
 
+    /// - Parameter unknown: Gets the names of the tail's members that have no meaning.
     /// - Throws: `bad_json` for a tail with a member of the wrong type.
-    static func details(of command: borrowing EventCommand) throws(WireError) -> EventDetails {
+    static func details(
+        of command: borrowing EventCommand, unknown: inout [String]
+    ) throws(WireError) -> EventDetails {
         do throws(ActivityRejection) {
-            return try EventDetails(tail: command.tail)
+            return try EventDetails(tail: command.tail, unknown: &unknown)
         } catch {
             throw WireError(error)
         }

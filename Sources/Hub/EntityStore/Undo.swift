@@ -13,4 +13,15 @@ enum Undo: Sendable {
     indirect case settings(DecisionSettings, hadSettings: Bool)
     case resumeFloor(Int64)
     indirect case readdressed(EntityIndex, AudienceHistory?)
+    indirect case attached(EntityIndex, Attachments.Attachment?)
+}
+
+extension Undo {
+    /// The way back to what stands at an index now.
+    @inline(__always)
+    init(to entity: borrowing Entity, at index: EntityIndex) {
+        self = .entity(
+            index, entity.state, kind: entity.kind, rev: entity.rev, lastRecord: entity.lastRecord,
+            dismissedAt: entity.dismissedAt)
+    }
 }

@@ -19,7 +19,8 @@ extension RowRenderer {
         case (.activity(let activity), .full, _): activity.writeFullRow(to: &writer)
         case (.activity(let activity), .activity(let surface, let placement, let viewer), _):
             controls = writeSurfaceRow(
-                activity, kind, surface, placement, viewer ?? ControlViewer(placement: nil), store, to: &writer)
+                activity, at: entity, kind, surface, placement, viewer ?? ControlViewer(placement: nil), store,
+                to: &writer)
         case (.toggle(let toggle), .control(let viewer), .toggle(let toggleKind)):
             ControlRow.write(
                 toggle, kind: toggleKind, name: kind.name, title: kind.title, for: viewer, to: &writer)
@@ -32,8 +33,8 @@ extension RowRenderer {
     }
 
     private static func writeSurfaceRow(
-        _ activity: ActivityBox, _ kind: Kind, _ surface: Surface, _ placement: Placement, _ viewer: ControlViewer,
-        _ store: borrowing EntityStore, to writer: inout JSONWriter
+        _ activity: ActivityBox, at entity: EntityIndex, _ kind: Kind, _ surface: Surface, _ placement: Placement,
+        _ viewer: ControlViewer, _ store: borrowing EntityStore, to writer: inout JSONWriter
     ) -> [Key] {
         var embedded: [Key] = []
         SurfaceRow.write(
@@ -41,17 +42,21 @@ extension RowRenderer {
             control: { text, isInteractive, writer in
                 guard let key = Key(text) else { return false }
                 embedded.append(key)
-                return writeEmbedded(key, viewer: viewer, isInteractive: isInteractive, store, to: &writer)
+                return writeEmbedded(
+                    key, in: entity, viewer: viewer, isInteractive: isInteractive, store, to: &writer)
             }, to: &writer)
         return embedded
     }
 
-    /// Writes the control that stands in an activity's view; `false` when there is none of that key.
+    /// Writes the control that stands in an activity's view; `false` when there is none of that key, or when it belongs to
+    /// another activity, which may be for other accounts.
     private static func writeEmbedded(
-        _ key: Key, viewer: ControlViewer, isInteractive: Bool, _ store: borrowing EntityStore,
-        to writer: inout JSONWriter
+        _ key: Key, in activity: EntityIndex, viewer: ControlViewer, isInteractive: Bool,
+        _ store: borrowing EntityStore, to writer: inout JSONWriter
     ) -> Bool {
-        guard let entity = store.index(of: key), let kind = store.kind(at: entity) else { return false }
+        guard let entity = store.index(of: key), store.isListed(entity), let kind = store.kind(at: entity),
+            store.attachments[entity].map({ $0.activity == activity }) ?? true
+        else { return false }
         switch (store[entity].state, kind.body) {
         case (.toggle(let toggle), .toggle(let toggleKind)):
             ControlRow.writeEmbedded(

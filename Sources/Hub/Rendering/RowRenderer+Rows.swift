@@ -301,7 +301,9 @@ extension EntityStore {
             activity.value.lifecycle == .dismissed
                 || terms.account.map { activity.value.isDismissed(by: $0) } ?? false
                 ? .dismissed : .hidden
-        case .toggle, .button: .hidden
+        case .toggle, .button:
+            isGone(entity) || terms.account.map { owner(of: entity)?.value.isDismissed(by: $0) ?? false } ?? false
+                ? .dismissed : .hidden
         }
     }
 }

@@ -51,7 +51,7 @@ extension Hub {
         _ key: Key, _ action: ControlAction, seenRev: Int64?, eid: String?, _ request: Request,
         from session: Session, to writer: inout LineWriter
     ) throws(WireError) {
-        let entity = try control(key, for: action)
+        let entity = try control(key, for: action, from: session.account)
         let sender = sessions.tapSender(session, of: access.principal(of: session.id)?.name)
         if let eid {
             switch store.taps.answer(to: TapLedger.Identity(sender: sender, eid: eid), on: key, action: action) {
@@ -64,6 +64,8 @@ extension Hub {
                     .duplicateMismatch, "eid \(eid) was used for another tap; give every tap an id of its own")
             }
         }
+        // A repeat of the tap that took the control away is answered as the tap was; another tap comes too late.
+        guard store.isListed(entity), store.isVisible(entity, to: session.account) else { throw .unknownKey(key) }
         do throws(ControlRejection) {
             try ControlRejection.check(seenRev: seenRev, rev: store[entity].rev)
         } catch {
@@ -80,9 +82,11 @@ extension Hub {
         answerTap(result.operation, result.verdict, of: entity, request, to: &writer)
     }
 
-    /// The control behind a key that takes `action`.
-    private func control(_ key: Key, for action: ControlAction) throws(WireError) -> EntityIndex {
-        guard let entity = store.index(of: key), store.exists(entity) else {
+    /// The control behind a key that takes `action`, where it is, or was, for `account`.
+    private func control(
+        _ key: Key, for action: ControlAction, from account: String?
+    ) throws(WireError) -> EntityIndex {
+        guard let entity = store.index(of: key), store.exists(entity), store.isAddressed(entity, to: account) else {
             _ = try kind(named: String(key.kind))
             throw .unknownKey(key)
         }
@@ -209,6 +213,25 @@ extension Hub {
         guard session.inputEnded, session.inbox.isEmpty, session.unread.isEmpty else { return }
         for kind in session.served { providers.leave(kind, session.id) }
         session.served = []
+    }
+
+    // MARK: Controls that belong to activities
+
+    /// Lets the controls of an activity follow a record about it, each in a record of its own: replaying a journal whose
+    /// activities had none gives none.
+    mutating func follow(_ result: borrowing DecisionResult, _ activity: Key) {
+        guard let entity = result.entity else { return }
+        switch result.controls {
+        case .none: break
+        case .begin:
+            for control in store.controlsToAttach(to: entity) {
+                _ = try? record(.attached(control, to: activity))
+                align(control)
+            }
+        case .readdress:
+            for control in store.attachedControls(of: entity) { _ = try? record(.attached(control, to: activity)) }
+        case .end: for control in store.attachedControls(of: entity) { _ = try? record(.detached(control)) }
+        }
     }
 
     // MARK: Buttons that raise events

@@ -20,7 +20,7 @@ extension Hub {
                 let result = try hub.record(posted, from: source)
                 writer.ok(
                     id: posted.requestID, verdict: result.verdict, rev: result.rev, state: result.state,
-                    isOldEnd: result.isOldEnd, ignored: posted.ignored)
+                    isOldEnd: result.isOldEnd, ignored: posted.ignored, hint: hub.hint(on: posted, result))
             } catch {
                 hub.refuse(posted.requestID, error, to: &writer)
             }
@@ -44,6 +44,14 @@ extension Hub {
                 "there are activities for \(limits.accounts) accounts, and \(account) is another; end and dismiss some first"
             )
         }
+    }
+
+    /// The probable mistake of an event's sender; `nil` where nothing speaks for one.
+    @inline(__always)
+    private func hint(on posted: PostedEvent, _ result: borrowing DecisionResult) -> String? {
+        // Nearly every event ends here.
+        guard result.verdict == .ignored || posted.command.happenedAt != nil else { return nil }
+        return store.hint(on: posted, result.verdict, at: result.entity)
     }
 
     /// An event whose id has taken effect acts no second time.
@@ -142,6 +150,7 @@ extension Hub {
     mutating func record(_ posted: PostedEvent, from source: String) throws(WireError) -> DecisionResult {
         var result = try store.apply(posted, from: source)
         append(&result, about: posted.command.key.text) { $0.write(posted, from: source) }
+        if result.controls != .none { follow(result, posted.command.key) }
         return result
     }
 
@@ -153,6 +162,7 @@ extension Hub {
         append(&result, about: entry.key?.text ?? "") { $0.write(entry) }
         if case .pruned = entry, let entity = result.entity { store.endChain(of: entity) }
         if !result.raised.isEmpty, let key = entry.key { for raised in result.raised { raise(raised, by: key) } }
+        if result.controls != .none, let key = entry.key { follow(result, key) }
         return result
     }
 

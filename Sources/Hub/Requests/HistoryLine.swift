@@ -5,8 +5,6 @@ internal import TelltaleWire
 
 /// One journal record as `HISTORY` tells it.
 enum HistoryLine {
-    private static let ownMembers: Set = ["seq", "state", "src", "eid", "ver", "by"]
-
     /// Writes nothing of a record that cannot be read.
     static func write(_ record: JournalRecord, key: Key, to writer: inout LineWriter) {
         guard let body = try? RecordBody(decoding: record.body) else { return }
@@ -27,10 +25,15 @@ enum HistoryLine {
             tail.member("src", source)
             if let eid = event.eid { tail.member("eid", eid) }
             if let version = event.version { tail.member("ver", version) }
-            // A member of the sender with one of our names would stand for ours, or twice in the object.
-            for member in event.tail where !ownMembers.contains(member.name) {
+            // Only what an activity takes: other members of the tail were told as ignored, and changed nothing.
+            for member in event.tail where EventDetails.members.contains(member.name) {
                 tail.member(named: member.name, member.value)
             }
+            var ignored = IgnoredNames()
+            for member in event.tail where !EventDetails.members.contains(member.name) {
+                ignored.append(member: member.name)
+            }
+            if !ignored.names.isEmpty { tail.member("ignored", .array(ignored.names.map { .string($0) })) }
         case .dismissed(_, let account):
             type = "dismissed"
             tail.member("account", account)
@@ -62,6 +65,10 @@ enum HistoryLine {
             if let message = failure.message { tail.member("message", message) }
         case .kindChanged: type = "kind-changed"
         case .created: type = "created"
+        case .attached(_, let activity):
+            type = "attached"
+            tail.member("activity", activity.text)
+        case .detached: type = "detached"
         case .restarted: type = "restarted"
         case .deadline(_, let due):
             type = "deadline"

@@ -156,7 +156,8 @@ extension Hub {
     private mutating func get(
         _ key: Key, view: ViewName, _ request: Request, from session: Session, to writer: inout LineWriter
     ) {
-        guard let entity = store.index(of: key), store.exists(entity), store.isAddressed(entity, to: session.account)
+        guard let entity = store.index(of: key), store.exists(entity), store.isAddressed(entity, to: session.account),
+            !store.isGone(entity)
         else {
             return writer.error(.unknownKey(key), id: request.id)
         }

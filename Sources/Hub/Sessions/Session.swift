@@ -102,10 +102,17 @@ final class Session {
         switch consume command {
         case .event(let event):
             let details: EventDetails
+            var unknown: [String] = []
             do throws(WireError) {
-                details = try PostedEvent.details(of: event)
+                details = try PostedEvent.details(of: event, unknown: &unknown)
             } catch {
                 return append(Request(id: id, command: .refused(error)))
+            }
+            var ignored = ignored
+            if !unknown.isEmpty {
+                var names = IgnoredNames(ignored)
+                for name in unknown { names.append(member: name) }
+                ignored = names.names
             }
             let posted = PostedEvent(consume event, details, requestID: id, ignored: ignored)
             prefetchHints.append(PrefetchHint(posted))

@@ -72,6 +72,22 @@ public struct EventDetails: Hashable, Sendable {
     ///
     /// - Throws: ``ActivityRejection/badTail(member:expected:)`` for a member of the wrong type.
     public init(tail: JSONObject) throws(ActivityRejection) {
+        var unknown: [String] = []
+        try self.init(tail: tail, unknown: &unknown)
+    }
+
+    /// The members that an event's tail has a meaning for (Protocols/Line/line-protocol.md §4).
+    public static let members = [
+        "attributes", "content-state", "alert", "stale-date", "dismissal-date", "start-date", "relevance-score",
+    ]
+
+    /// More names than any reply can list.
+    private static let unknownLimit = 256
+
+    /// Parses a tail, and appends the names of its unknown members to `unknown`, in their order, up to 256 names.
+    ///
+    /// - Throws: ``ActivityRejection/badTail(member:expected:)`` for a member of the wrong type.
+    public init(tail: JSONObject, unknown: inout [String]) throws(ActivityRejection) {
         try tail.forEachMember { (name, value) throws(ActivityRejection) in
             if name.hasSameBytes(as: "content-state") {
                 content = try Self.object("content-state", value)
@@ -88,6 +104,8 @@ public struct EventDetails: Hashable, Sendable {
                 dismissalDate = try Self.date("dismissal-date", value)
             } else if name.hasSameBytes(as: "start-date") {
                 startDate = try Self.date("start-date", value)
+            } else if unknown.count < Self.unknownLimit, let text = try? UTF8Span(validating: name) {
+                unknown.append(String(copying: text))
             }
         }
     }

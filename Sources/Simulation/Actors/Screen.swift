@@ -44,6 +44,7 @@ final class Screen: ConnectedClient {
             view: world.setting.view(ofScreen: number) ?? views[number % views.count])
         isOnStage = false
         rate = number % 7 == 6 ? 1 + self.random.below(4) : nil
+        feed.account = account
     }
 
     /// A screen of a script. It follows everything.
@@ -56,6 +57,7 @@ final class Screen: ConnectedClient {
         rate = nil
         traits = stage.traits
         isOnStage = true
+        feed.account = account
     }
 
     var name: String { feed.name }

@@ -32,6 +32,8 @@ struct ScreenFeed {
     let name: String
     let pattern: String
     let view: String
+    /// The account of the screen's device; `nil` = every activity is visible.
+    var account: String?
 
     private var phase = Phase.away
     /// The rows that the screen shows. They outlive a connection.
@@ -220,6 +222,9 @@ struct ScreenFeed {
         if isNews, rev > cursorSequence, revs[key] != rev {
             world.ledger.latency?.arrived(
                 rev: rev, view: isSlow ? LatencyBook.slowReader : view, at: world.instant)
+        }
+        if let account, world.chronicle?.isFor(account, key: key, rev: rev) == false {
+            world.violated("accounts", "\(name) is \(account)'s, and is shown \(key) at \(rev)")
         }
         advance(key, rev, isNew: view == "full" && isNews)
         let row = ShownRow(rev: rev, text: line.text)

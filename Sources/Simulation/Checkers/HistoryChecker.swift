@@ -36,6 +36,8 @@ final class HistoryChecker {
     private(set) var stories: [String: Story] = [:]
     /// The state after each commit that gave its key a rev.
     private(set) var states: [ObservationLog.KeyRev: String] = [:]
+    /// Whose it was after each commit that gave its key a rev, where that is known; empty = everybody's.
+    private var audiences: [ObservationLog.KeyRev: [String]] = [:]
     /// By `source/eid`.
     private(set) var effects: [String: Effect] = [:]
     /// Every tap that was taken, by its operation.
@@ -70,6 +72,31 @@ final class HistoryChecker {
             lastSequence = record.sequence
             if !record.entity.isEmpty { take(record) }
         }
+        if world.setting.cast == .simulated { checkAttachments(of: records) }
+    }
+
+    /// A control that belongs to an order is there exactly as long as the order is.
+    private func checkAttachments(of records: [JournalRecord]) {
+        for record in records where record.entity.hasPrefix("order/") || record.entity.hasPrefix("tip/") {
+            let id = record.entity.drop { $0 != "/" }
+            guard let order = stories["order\(id)"]?.reference, let isListed = order.isListed else {
+                if stories["order\(id)"] == nil {
+                    return world.violated("attachments", "tip\(id) is there, and there never was an order\(id)")
+                }
+                continue
+            }
+            guard let isThere = stories["tip\(id)"]?.reference.isListed ?? (hasOneClock ? false : nil) else { continue }
+            if isThere != isListed {
+                return world.violated(
+                    "attachments",
+                    "order\(id) is \(isListed ? "there" : "gone"), and tip\(id) is \(isThere ? "there" : "gone")")
+            }
+        }
+    }
+
+    /// Whether what stood under a key at a rev was for `account`; `nil` where that is not known.
+    func isFor(_ account: String, key: String, rev: Int64) -> Bool? {
+        audiences[ObservationLog.KeyRev(key: key, rev: rev)].map { $0.isEmpty || $0.contains(account) }
     }
 
     private func take(_ record: JournalRecord) {
@@ -91,6 +118,9 @@ final class HistoryChecker {
         if !wasListed, story.reference.isListed == true {
             story.audience = record.id.map { world.ledger.audiences[$0] ?? [] }
         }
+        if record.type == "attached" {
+            story.audience = stories["order\(key.drop { $0 != "/" })"]?.audience
+        }
         if record.type == "seen" || record.type == "dismissed" { story.wasHandled = true }
         if record.type == "set" || record.type == "press" { operations.insert("o\(record.sequence)") }
         if record.type == "pruned" {
@@ -101,6 +131,7 @@ final class HistoryChecker {
         guard record.rev == record.sequence else { return }
         let place = ObservationLog.KeyRev(key: key, rev: record.rev)
         states[place] = record.state
+        audiences[place] = story.audience
         guard case .order(let order) = story.reference else { return }
         let announcement = Announcement(place: place, audience: story.audience)
         if order.newestMilestone == record.rev { milestones.append(announcement) }
@@ -120,10 +151,19 @@ final class HistoryChecker {
     /// Only events that were sent are recorded, each once (P1, P6).
     private func checkID(_ record: HistoryRecord) -> (promise: String, what: String)? {
         guard let id = record.id else { return nil }
-        if !world.ledger.sent.contains(id) { return ("P1", "\(id) is recorded, and nobody sent it") }
+        if let operation = Self.operation(ofRaised: id) {
+            if !operations.contains(operation) { return ("P1", "\(id) is recorded, and no such press was taken") }
+        } else if !world.ledger.sent.contains(id) {
+            return ("P1", "\(id) is recorded, and nobody sent it")
+        }
         if let effect = effects[id] { return ("P6", "\(id) is recorded twice: rev \(effect.rev), then \(record.rev)") }
         effects[id] = Effect(verdict: record.verdict, rev: record.rev)
         return nil
+    }
+
+    /// The press that raised an event; `nil` where it was no button that sent it.
+    private static func operation(ofRaised id: String) -> String? {
+        id.hasPrefix("\(Hub.buttonSource)/") ? String(id.dropFirst(Hub.buttonSource.count + 1)) : nil
     }
 
     /// A daemon starts: no connection of before is there any more.

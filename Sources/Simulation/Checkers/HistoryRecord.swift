@@ -41,7 +41,8 @@ struct HistoryRecord {
 
     /// Whether the hub itself made the record: a deadline, a restart, a change of provider or of kind.
     var isOfTheHub: Bool {
-        ["deadline", "restarted", "provider-came", "provider-left", "kind-changed"].contains(type)
+        ["deadline", "restarted", "provider-came", "provider-left", "kind-changed", "attached", "detached"].contains(
+            type)
     }
 
     /// It may begin a life.
@@ -55,6 +56,7 @@ enum Reference {
     case order(ReferenceOrder)
     case toggle(ReferenceToggle)
     case button(ReferenceButton)
+    case attached(ReferenceAttachment)
     /// Something that it has no model of.
     case unknown
 
@@ -67,6 +69,8 @@ enum Reference {
             self = .toggle(ReferenceToggle())
         } else if retention != nil, key.hasPrefix("bell/") {
             self = .button(ReferenceButton())
+        } else if let retention, key.hasPrefix("tip/") {
+            self = .attached(ReferenceAttachment(retention: retention))
         } else {
             self = .unknown
         }
@@ -87,6 +91,9 @@ enum Reference {
         case .button(var button):
             defer { self = .button(button) }
             return button.take(record)
+        case .attached(var attachment):
+            defer { self = .attached(attachment) }
+            return attachment.take(record)
         case .unknown: return nil
         }
     }
@@ -94,7 +101,7 @@ enum Reference {
     /// The daemon restarted: pending operations must be settled first.
     mutating func restart() {
         switch self {
-        case .order, .unknown: break
+        case .order, .attached, .unknown: break
         case .toggle(var toggle):
             toggle.restart()
             self = .toggle(toggle)
@@ -106,7 +113,7 @@ enum Reference {
 
     var owesRestart: Bool {
         switch self {
-        case .order, .unknown: false
+        case .order, .attached, .unknown: false
         case .toggle(let toggle): toggle.owesRestart
         case .button(let button): button.owesRestart
         }
@@ -118,6 +125,7 @@ enum Reference {
         case .order(let order): order.nextDue
         case .toggle(let toggle): toggle.nextDue
         case .button(let button): button.nextDue
+        case .attached(let attachment): attachment.nextDue
         case .unknown: nil
         }
     }
@@ -128,6 +136,7 @@ enum Reference {
         case .order(let order): order.isThere ? order.description : nil
         case .toggle(let toggle): toggle.description
         case .button(let button): button.description
+        case .attached(let attachment): attachment.isThere ? "idle" : nil
         case .unknown: nil
         }
     }
@@ -137,6 +146,7 @@ enum Reference {
         switch self {
         case .order(let order): order.isThere && !order.isDismissed
         case .toggle, .button: true
+        case .attached(let attachment): attachment.isThere
         case .unknown: nil
         }
     }

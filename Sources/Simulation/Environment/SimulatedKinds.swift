@@ -17,7 +17,7 @@ enum SimulatedKinds {
            "cancelled":{"type":"final","milestone":true,"dismiss":"10s"}}},
          "views":{"compact":{"leading":{"symbol":"cup"},"trailing":{"text":"{{state.title}}"}},
                   "minimal":{"symbol":"cup"},
-                  "lockScreen":{"title":"{{attributes.item}}","subtitle":"{{state.title}}","buttons":["bell/1"]},
+                  "lockScreen":{"title":"{{attributes.item}}","subtitle":"{{state.title}}","buttons":["bell/1","tip/{{id}}"]},
                   "expanded":{"center":{"title":"{{state.title}}"}},
                   "small":{"title":"{{state.title}}","progress":true}}}
         """
@@ -40,6 +40,12 @@ enum SimulatedKinds {
          "cooldown":"3s","instances":["1"]}
         """
 
+    /// It belongs to an order: it exists as long as the order does.
+    static let tip = """
+        {"kind":"tip","type":"button","version":1,"app":"com.example.shop","title":"Tip",
+         "raises":{"kind":"order","event":"cancel","id":"{{id}}"}}
+        """
+
     /// Changes to the kind files for the seeded bugs that misread a kind.
     private static let misread: [SeededBug: (String, String)] = [
         .timerNotCancelled: (
@@ -51,6 +57,8 @@ enum SimulatedKinds {
         .timeoutForgotten: (#""timeout":"10s""#, #""timeout":"2h""#),
         .cooldownForgotten: (#""cooldown":"3s","#, ""),
         .pressRepeated: (#""cooldown":"3s","#, #""cooldown":"3s","repeatable":true,"#),
+        .attachmentForgotten: (#","tip/{{id}}""#, ""),
+        .attachmentMisplaced: (#""tip/{{id}}""#, #""tip/x{{id}}""#),
     ]
 
     /// The simulation's kinds that a setting uses, and the setting's own.
@@ -58,7 +66,7 @@ enum SimulatedKinds {
     /// - Throws: ``KindFault`` with the first fault of a kind file.
     static func load(for setting: Setting, bug: SeededBug? = nil) throws(KindFault) -> [Kind] {
         var kinds: [Kind] = []
-        for text in [order, ride, lamp, bell] {
+        for text in [order, ride, lamp, bell, tip] {
             let text = bug.flatMap { misread[$0] }.map { text.replacing($0, with: $1) } ?? text
             guard let json = try? JSONParser.parse(text) else { throw KindFault(text: "no JSON: \(text)") }
             let (kind, diagnostics) = Kind.read(json, file: "simulated.json")

@@ -98,6 +98,8 @@ struct BugInjector {
             return bytes
         case .accountForgotten:
             return rewritten(bytes) { $0.hasPrefix("HELLO ") ? $0.with(" account=alice", "") : $0 }
+        case .audienceForgotten:
+            return rewritten(bytes) { $0.hasPrefix("EVT ") ? $0.with(" for=alice", " fur=alice") : $0 }
         case .eventIDForgotten:
             return random.chance(100)
                 ? rewritten(bytes) { $0.hasPrefix("EVT ") ? $0.with(" eid=", " xid=") : $0 } : bytes

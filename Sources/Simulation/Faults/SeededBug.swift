@@ -13,12 +13,13 @@ public enum SeededBug: String, CaseIterable, Sendable {
     // Bugs of decisions.
     case timerNotCancelled, staleForgotten, lingerForgotten, milestoneUnmarked, timeoutForgotten, cooldownForgotten
     case pressRepeated
+    case attachmentForgotten, attachmentMisplaced
     // Bugs of output.
     case deletionDropped, rowDropped, rowRepeated, milestoneDropped, replyDropped, repliesSwapped, liveDropped
     case bodyChanged, revTooHigh, cursorAhead, cursorBehind, duplicateAppliedAgain, snapshotRowDropped, verdictWrong
     case alertConflated, alertRepeated, cursorIsRev, rowsQueued, farewellUntold
     // Bugs of input.
-    case eventIDForgotten, resumeFromNewest, oldAnswerAccepted, byteLost, accountForgotten
+    case eventIDForgotten, resumeFromNewest, oldAnswerAccepted, byteLost, accountForgotten, audienceForgotten
 
     public var summary: String {
         switch self {
@@ -51,6 +52,9 @@ public enum SeededBug: String, CaseIterable, Sendable {
         case .timeoutForgotten: "an operation waits for hours"
         case .cooldownForgotten: "a button that is cooling down is pressed"
         case .pressRepeated: "a press is asked for again when its provider leaves"
+        case .attachmentForgotten: "an order's own control is not there"
+        case .attachmentMisplaced: "a control belongs to an order that is not there"
+        case .audienceForgotten: "an order, and the control that belongs to it, is shown to every account"
         case .alertConflated: "an alert is folded into a later row"
         case .alertRepeated: "an alert is told again"
         case .cursorIsRev: "a row's own rev is given as the cursor"

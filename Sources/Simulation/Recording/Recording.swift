@@ -112,7 +112,7 @@ extension Recording {
             return nil
         case "provider-came": return .served(true)
         case "provider-left": return .served(false)
-        case "created", "kind-changed", "restarted", "pruned", "settings",
+        case "created", "kind-changed", "restarted", "pruned", "settings", "attached", "detached",
             "raise-refused":
             return nil
         case "set": return .set(tail["value"]?.bool ?? false, sender: sender, eid: eid)

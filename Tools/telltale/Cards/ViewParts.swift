@@ -38,7 +38,7 @@ struct ViewParts {
         case .null?, .bool?, .number?, .string?, .object?, nil: break
         }
         tint = json?["tint"]?.string.flatMap { Ink.Color(tint: $0) }
-        buttons = (json?["buttons"]?.array ?? []).map(Self.button)
+        buttons = (json?["buttons"]?.array ?? []).compactMap(Self.button)
     }
 
     private static func text(_ json: JSON?) -> String? {
@@ -50,13 +50,18 @@ struct ViewParts {
         }
     }
 
-    private static func button(_ json: JSON) -> Button {
+    /// `nil` where the room stays empty: the control does not exist, or the link leads nowhere.
+    private static func button(_ json: JSON) -> Button? {
+        if json["link"] != nil {
+            let label = [json["symbol"]?.string.map { Symbols.glyph($0) }, text(json["title"])].compactMap(\.self)
+            return Button(
+                label: (label + ["↗"]).joined(separator: " "), isOn: nil, isLive: json["interactive"]?.bool ?? true)
+        }
+        if case .object = json, json["control"] == nil { return nil }
         if let key = json.string { return Button(label: key, isOn: nil, isLive: false) }
         var label = json["title"]?.string ?? json["key"]?.string ?? "?"
         if let symbol = json["symbol"]?.string { label = "\(Symbols.glyph(symbol)) \(label)" }
-        // A key without a control behind it is a name for something that is not there (yet).
-        let isLive =
-            json["interactive"]?.bool ?? true && json["control"] != nil && json["available"]?.bool ?? true
+        let isLive = json["interactive"]?.bool ?? true && json["available"]?.bool ?? true
         let phase = json["phase"]?.string
         return Button(
             label: label, isOn: json["shown"]?.bool, isLive: isLive,

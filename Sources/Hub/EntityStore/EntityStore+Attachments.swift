@@ -1,0 +1,118 @@
+internal import FanOut
+internal import Kinds
+internal import Machines
+internal import TelltaleModel
+internal import TelltaleWire
+
+/// The consequence of a record about an activity for the controls that belong to it. Each has a record of its own.
+enum ControlConsequence: Sendable {
+    case none
+    /// The activity begins, and its controls begin with it.
+    case begin
+    /// Other accounts see the activity now, and so its controls.
+    case readdress
+    /// The activity has left, and its controls go with it.
+    case end
+}
+
+// Controls that belong to activities.
+extension EntityStore {
+    /// The accounts that may be shown what stands at `entity`; empty = every account.
+    func audience(of entity: EntityIndex) -> [String] {
+        activity(at: entity)?.accounts ?? attachments[entity]?.accounts ?? []
+    }
+
+    /// The activity that a control belongs to, while both are there.
+    func owner(of control: EntityIndex) -> ActivityBox? { attachments[control]?.activity.flatMap { activity(at: $0) } }
+
+    /// Whether a control has gone with its activity. What became of it can be asked for until it is pruned.
+    func isGone(_ entity: EntityIndex) -> Bool { isControl(entity) && entities[entity].dismissedAt != nil }
+
+    /// The controls that begin with an activity: those whose keys are its own, of kinds of control that are in force.
+    ///
+    /// A control of the `instances` of its kind exists by itself. One that belongs to an activity already stays there.
+    func controlsToAttach(to entity: EntityIndex) -> [Key] {
+        guard let activity = activity(at: entity), case .activity(let kind)? = kind(at: entity)?.body else { return [] }
+        return kind.views.ownControlKeys(in: activity.value.templateContext).compactMap { text in
+            guard let key = Key(text), let index = kinds.current[String(key.kind)],
+                !kinds.versions[index].hasInstance(String(key.id))
+            else { return nil }
+            if case .activity = kinds.versions[index].body { return nil }
+            guard let known = entities.index(of: key), exists(known), !isGone(known) else { return key }
+            return attachments[known]?.activity == nil ? key : nil
+        }
+    }
+
+    /// The keys of the controls of an activity.
+    func attachedControls(of activity: EntityIndex) -> [Key] {
+        attachments.controls(of: activity).compactMap { entities[$0].key }
+    }
+
+    /// Controls that live activities name, and that new kinds make possible.
+    var missingAttachments: [JournalEntry] {
+        var missing: [JournalEntry] = []
+        var taken: Set<Key> = []
+        for entity in entities.existing {
+            guard let activity = activity(at: entity), activity.isLive, let key = entities[entity].key,
+                kinds.hasOwnControls(entities[entity].kind)
+            else { continue }
+            for control in controlsToAttach(to: entity) where taken.insert(control).inserted {
+                missing.append(.attached(control, to: key))
+            }
+        }
+        return missing
+    }
+
+    /// The live activity that a control is to belong to.
+    func owner(named key: Key) throws(WireError) -> (entity: EntityIndex, activity: ActivityBox) {
+        guard let entity = entities.index(of: key), let activity = activity(at: entity), activity.isLive else {
+            throw .unknownKey(key)
+        }
+        return (entity, activity)
+    }
+
+    /// Lets a control that exists belong to an activity.
+    ///
+    /// - Parameter isNew: No account has been shown it under this key.
+    mutating func attach(
+        _ control: EntityIndex, to owner: (entity: EntityIndex, activity: ActivityBox), isNew: Bool, sequence: Int64
+    ) {
+        let (before, accounts) = (audience(of: control), owner.activity.accounts)
+        if !isNew, before != accounts { readdress(control, from: before, commit: sequence) }
+        setAttachment(Attachments.Attachment(activity: owner.entity, accounts: accounts), of: control)
+    }
+
+    /// Lets a control go with its activity.
+    mutating func detach(_ key: Key, sequence: Int64) throws(WireError) -> DecisionResult {
+        guard let entity = entities.index(of: key), exists(entity), !isGone(entity),
+            let attachment = attachments[entity]
+        else { throw .unknownKey(key) }
+        recordUndo(of: entity)
+        for operation in operations(at: entity) { ended(operation) }
+        let owner = owner(of: entity)
+        setAttachment(Attachments.Attachment(activity: nil, accounts: attachment.accounts), of: entity)
+        let now = wall
+        update(entity) { place in
+            if case .toggle = place.state { place.state = .toggle(Toggle(provider: nil)) }
+            if case .button = place.state { place.state = .button(Button(provider: nil)) }
+            place.rev = sequence
+            place.dismissedAt = now
+        }
+        unlist(entity)
+        arm(entity)
+        return DecisionResult(
+            verdict: .applied, entity: entity, rev: sequence, description: StateName("gone"),
+            change: Change(entity: entity, commit: sequence, activity: owner))
+    }
+}
+
+extension Kind {
+    /// Whether its file names the control `id`, which exists by itself then.
+    fileprivate func hasInstance(_ id: String) -> Bool {
+        switch body {
+        case .toggle(let toggle): toggle.instances.contains(id)
+        case .button(let button): button.instances.contains(id)
+        case .activity: false
+        }
+    }
+}

@@ -1,0 +1,58 @@
+internal import TelltaleModel
+
+/// One element of `buttons` in a view.
+enum ButtonTemplate: Sendable {
+    /// The key of a control.
+    case control(Template)
+    case link(LinkTemplate)
+
+    var controlKey: Template? {
+        if case .control(let key) = self { key } else { nil }
+    }
+}
+
+/// A button that leads somewhere: `{"link": "tel:{{content.phone}}", "title": "Call"}`.
+struct LinkTemplate: Sendable {
+    /// It begins with a scheme that is a literal, so that no event chooses the program that opens it.
+    var link: Template
+    var title: Template?
+    var symbol: Template?
+    var tint: Template?
+
+    static let parts = ["link", "title", "symbol", "tint"]
+
+    /// Appends it as one JSON object. Where a value that the link reads is missing, the link leads nowhere, and only
+    /// `"interactive":false` is written: its room stays empty.
+    func write(to writer: inout JSONWriter, context: TemplateContext, isInteractive: Bool) {
+        let isComplete = link.parts.allSatisfy { part in
+            switch part {
+            case .literal: true
+            case .value(let path, let filters): !Template.text(of: Template.value(path, filters, in: context)).isEmpty
+            }
+        }
+        writer.beginObject()
+        writer.member("interactive", isComplete && isInteractive)
+        if isComplete {
+            writer.member("link", Self.escaped(link.rendered(in: context)))
+            if let symbol { writer.member("symbol", symbol.rendered(in: context)) }
+            if let tint { writer.member("tint", tint.rendered(in: context)) }
+            if let title { writer.member("title", title.rendered(in: context)) }
+        }
+        writer.endObject()
+    }
+
+    private static let digits = Array("0123456789ABCDEF".utf8)
+
+    /// A URL has visible ASCII alone: each other byte is percent-encoded.
+    private static func escaped(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            if byte > 0x20, byte < 0x7F {
+                bytes.append(byte)
+            } else {
+                bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 0xF)]]
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

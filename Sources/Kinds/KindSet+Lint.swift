@@ -1,0 +1,80 @@
+internal import TelltaleModel
+internal import TelltaleStatechart
+
+// The warnings that depend on the other kinds of the folder.
+extension KindSet {
+    /// - Parameters:
+    ///   - all: Every kind of the folder.
+    ///   - isWhole: Whether the folder has been read without a fault, so that a kind that is missing is not there.
+    static func lintAcross(_ kind: Kind, file: String, all: [Kind], isWhole: Bool) -> [Diagnostic] {
+        switch kind.body {
+        case .activity: lintControls(of: kind, file: file, all: all, isWhole: isWhole)
+        case .button(let button): button.raises.map { lint($0, file: file, all: all, isWhole: isWhole) } ?? []
+        case .toggle: []
+        }
+    }
+
+    /// Every control in a view is of a kind of control.
+    private static func lintControls(of kind: Kind, file: String, all: [Kind], isWhole: Bool) -> [Diagnostic] {
+        var places: [(path: String, key: String)] = []
+        appendControls(in: kind.source["views"] ?? .null, at: "views", to: &places)
+        return places.compactMap { place in
+            // A kind that is read from the content is not known before there is one.
+            guard let slash = place.key.firstIndex(of: "/"), !place.key[..<slash].contains("{{") else { return nil }
+            let name = place.key[..<slash]
+            guard let target = all.first(where: { $0.name == name }) else {
+                guard isWhole else { return nil }
+                return Diagnostic(
+                    .warning, file: file, path: place.path,
+                    "no file here defines \(quoted(String(name))): the room of this control stays empty",
+                    advice: "add its file, or correct the name")
+            }
+            guard case .activity = target.body else { return nil }
+            return Diagnostic(
+                .warning, file: file, path: place.path, "\(quoted(String(name))) is a live activity, and no control",
+                advice: "name a kind of type \"toggle\" or \"button\"")
+        }
+    }
+
+    private static func appendControls(in json: JSON, at path: String, to places: inout [(path: String, key: String)]) {
+        guard case .object(let object) = json else { return }
+        for member in object {
+            let place = KindReader.join(path, member.name)
+            guard member.name == "buttons", let buttons = member.value.array else {
+                appendControls(in: member.value, at: place, to: &places)
+                continue
+            }
+            for (index, button) in buttons.enumerated() {
+                if let key = button.string { places.append(("\(place)[\(index)]", key)) }
+            }
+        }
+    }
+
+    private static func lint(
+        _ raises: ButtonKind.Raises, file: String, all: [Kind], isWhole: Bool
+    ) -> [Diagnostic] {
+        guard let target = all.first(where: { $0.name == raises.kind }) else {
+            guard isWhole else { return [] }
+            return [
+                Diagnostic(
+                    .warning, file: file, path: "raises.kind",
+                    "no file here defines \(quoted(raises.kind)): no press will raise anything",
+                    advice: "add its file, or correct the name")
+            ]
+        }
+        guard case .activity(let activity) = target.body else {
+            return [
+                Diagnostic(
+                    .warning, file: file, path: "raises.kind", "\(quoted(raises.kind)) is not an activity",
+                    advice: "name a kind of type \"activity\"")
+            ]
+        }
+        let event = activity.accept[raises.event] ?? raises.event
+        guard !EventName.lifecycle.contains(event), !activity.handles(event) else { return [] }
+        return [
+            Diagnostic(
+                .warning, file: file, path: "raises.event", "\(quoted(raises.kind)) does not handle \(quoted(event))",
+                advice: "name an event of its machine")
+        ]
+    }
+}
