@@ -14,7 +14,7 @@ public struct Statistics: Sendable {
     public var verdicts = [Int](repeating: 0, count: Verdict.allCases.count)
     public var storageFullBatches = 0
 
-    /// What connections and subscriptions took up at a moment.
+    /// The memory of connections and subscriptions at a moment.
     struct Footprint: Sendable {
         /// As many connections and subscriptions are counted in no time.
         static let quickCount = 1_024

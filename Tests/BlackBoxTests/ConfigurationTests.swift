@@ -33,7 +33,7 @@ struct ConfigurationTests {
             let program = try DaemonProcess.launch(names.flatMap { ["--\($0)", "?"] })
             #expect(program.waitForExit() == 78)
             let faults = program.standardError
-            for name in names where !["data", "kinds", "socket"].contains(name) {
+            for name in names where !["data", "kinds", "socket", "auth", "tls-cert", "tls-key"].contains(name) {
                 #expect(faults.contains("--\(name): "), "--\(name) reaches no setting")
             }
             for name in ["data", "kinds"] { #expect(!faults.contains("--\(name): "), "--\(name) reaches no setting") }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Hub
 
-/// What clients can make the hub remember has an end, and they are told when they come to it.
+/// The memory that clients can claim has a bound, and a client that reaches it is told.
 struct BoundTests {
     private func house(_ change: (inout Limits) -> Void) throws -> HubHarness {
         var configuration = HubConfiguration()

@@ -39,7 +39,7 @@ extension RowRenderer {
         return true
     }
 
-    /// What the walk tells of a key; `nil` = nothing.
+    /// The news of a key that the walk meets; `nil` = none.
     private func entry(
         of entity: EntityIndex, _ ahead: DirtyQueue.Entry?, _ scan: TableScan, _ index: SubscriptionIndex,
         _ session: Session, _ subscriptions: borrowing SubscriptionRegistry, _ store: borrowing EntityStore

@@ -84,7 +84,7 @@ extension Hub {
         sessions.makeReady(session)
     }
 
-    /// What connections and subscriptions take up. It is counted anew once a second at the most, where counting takes
+    /// The memory of connections and subscriptions. It is counted anew once a second at the most, where counting takes
     /// time: `STATS` may be asked for as fast as lines come.
     private mutating func footprint(at now: MonotonicTime) -> Statistics.Footprint {
         let isQuick = subscriptions.count + sessions.openCount <= Statistics.Footprint.quickCount

@@ -22,7 +22,7 @@ final class Backlog {
         scan == nil && queue.count == 0 && queue.isEmpty && shown.isEmpty && placements.isEmpty && lastSent.isEmpty
     }
 
-    /// What waits for a subscription that is gone: gives up the hold on about `limit` keys.
+    /// Keys that wait for a subscription that is gone: gives up the hold on about `limit` keys.
     ///
     /// - Returns: How many were given up; fewer than `limit` when nothing is left.
     func releaseWaiting(limit: Int, _ store: inout EntityStore) -> Int {

@@ -1,7 +1,7 @@
 internal import FanOut
 internal import Surfaces
 
-/// What a subscriber holds of each key, by the key's index.
+/// The placement that a subscriber holds of each key, by the key's index.
 ///
 /// Few keys stand in a dictionary. Many take a byte each: a place in a palette, because rows of one view have few
 /// placements. A subscriber of 300,000 keys would need 6 MB of a dictionary.

@@ -3,12 +3,12 @@ internal import TelltaleModel
 
 /// A walk over the table of keys that gives a subscription to many keys its snapshot, its resume, or its rows anew.
 ///
-/// What is owed is a position in the table, however many keys follow it. Only changes of keys that the walk has yet to
+/// The debt is a position in the table, however many keys follow it. Only changes of keys that the walk has yet to
 /// reach, and that a row alone would not tell, are kept beside it.
 struct TableScan {
     enum Purpose: Equatable {
         case snapshot
-        /// What changed after the sequence of a cursor.
+        /// The keys that changed after the sequence of a cursor.
         case resume(after: Int64)
         /// Rows that look different since the situation of the device changed; with `controls`, controls and rows with
         /// controls are written in any case.

@@ -45,7 +45,7 @@ static void say(int fd, const char *text) {
     (void)!send(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-// What one greedy connection says again and again, and how much of it makes one send.
+// The line that one greedy connection sends again and again, and how much of it makes one send.
 struct greed {
     char text[65536];
     unsigned subscriptions;
