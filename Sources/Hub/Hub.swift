@@ -118,6 +118,7 @@ public struct Hub: ~Copyable {
         let undo = store.commitBatch(hasRecords: batch.recordCount > 0)
         sessions.beginReading()
         subscriptions.publish(batch.changes.span, &store, &renderer, to: &sessions)
+        subscriptions.hold(store.forgotten, &store)
         store.releaseForgotten()
         for id in batch.sessions { if let session = sessions[id] { answer(session, at: now) } }
         // Behind the answer to what made it necessary: a provider that has just come is told so first.

@@ -47,7 +47,7 @@ struct EntityStore: ~Copyable {
     /// A batch is being decided. Without one it is a recovery, whose faults were told when they happened.
     private var isDeciding = false
     /// Keys that the batch forgets. Their indices are held until the batch is settled, so that no other key gets them.
-    private var forgotten: [EntityIndex] = []
+    private(set) var forgotten: [EntityIndex] = []
     /// The last records of keys that were forgotten since ``takePrunedChains()``.
     private var prunedChains: [Int64] = []
 

@@ -24,13 +24,15 @@ extension SubscriptionRegistry {
         _ renderer: inout RowRenderer
     ) {
         guard let subscription = self[index] else { return }
-        if isFilledByScan(subscription, store),
+        // With an account it depends on the past of a key whether its deletion is told, and a walk may come too late for it.
+        if subscription.terms.account == nil, isFilledByScan(subscription, store),
             subscription.terms.tracksRows || store.hasChanged(moreThan: limits.keysFilledAtOnce, after: sequence)
         {
             change(index) { subscription in
                 subscription.toldCursor = sequence
                 subscription.begin(TableScan(.resume(after: sequence), end: store.entities.indexCount))
             }
+            noteResume(index)
             return
         }
         let account = subscription.terms.account

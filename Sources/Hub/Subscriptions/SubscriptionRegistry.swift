@@ -15,6 +15,8 @@ struct SubscriptionRegistry: ~Copyable {
     private let addressOnly = AddressOnly()
     private var table = SubscriptionTable()
     private var patterns = PatternIndex()
+    /// Subscriptions whose resume is a walk that may be under way.
+    private var resuming: Set<SubscriptionIndex> = []
     /// The terms of the newest subscription: the next one's are alike more often than not.
     private var lastTerms: SubscriptionTerms?
     /// Reused by every walk over a key's followers.
@@ -40,6 +42,32 @@ struct SubscriptionRegistry: ~Copyable {
     @discardableResult
     mutating func change<Result>(_ index: SubscriptionIndex, _ body: (inout Subscription) -> Result) -> Result? {
         table.change(index, body)
+    }
+
+    // MARK: Walks of resumes
+
+    /// A walk of a resume begins.
+    mutating func noteResume(_ index: SubscriptionIndex) { resuming.insert(index) }
+
+    /// Lets walks of resumes hold the keys that a commit forgets and that they have yet to reach: their deletion is told
+    /// then, although nothing stands behind them any more.
+    mutating func hold(_ forgotten: [EntityIndex], _ store: inout EntityStore) {
+        guard !forgotten.isEmpty, !resuming.isEmpty else { return }
+        for index in resuming {
+            guard let subscription = table[index], let backlog = subscription.backlog,
+                case .resume(let sequence)? = backlog.scan?.purpose
+            else {
+                resuming.remove(index)
+                continue
+            }
+            for entity in forgotten
+            where store[entity].rev > sequence && backlog.scan?.covers(entity) == true
+                && subscription.selector.follows(entity, kind: store[entity].kindName)
+            {
+                let isNew = backlog.scan?.ahead.markResume(entity, firstCommit: sequence + 1)
+                if isNew == true { store.retain(entity) }
+            }
+        }
     }
 
     // MARK: Coming and going
