@@ -93,7 +93,7 @@ public struct Problem: Error, Hashable, Sendable {
         case .staleRev: 412
         case .tooLarge, .lineTooLong: 413
         case .duplicateMismatch, .machineError, .badAction: 422
-        case .limitActivities, .cooling: 429
+        case .limitActivities, .limitSources, .limitAccounts, .limitKeys, .limitRate, .cooling: 429
         case .internal: 500
         case .versionUnsupported, .unknownVerb: 502
         case .limitConnections, .shuttingDown, .storageFailed: 503
