@@ -18,4 +18,12 @@ public enum Announcement: Hashable, Sendable {
     public var isMilestone: Bool {
         if case .milestone = self { true } else { false }
     }
+
+    /// The approximate memory of a stored announcement, in bytes.
+    var byteCount: Int {
+        switch self {
+        case .milestone(_, let state, _): MemoryLayout<Self>.stride + state.utf8.count
+        case .alert(_, let json): MemoryLayout<Self>.stride + json.count
+        }
+    }
 }

@@ -1,4 +1,5 @@
 internal import DequeModule
+public import TelltaleModel
 
 /// The keys that one subscription has yet to be sent. It holds no rendered messages.
 ///
@@ -78,8 +79,8 @@ public struct DirtyQueue: Sendable {
         Self.keyByteCount * count + tellingByteCount + (held.isEmpty ? 0 : held[0].byteCount)
     }
 
-    /// The time at which `rate=` releases the next key, in milliseconds of the monotonic clock.
-    public var nextRelease: Int64? { held.isEmpty ? nil : held[0].nextRelease }
+    /// The time at which `rate=` releases the next key.
+    public var nextRelease: MonotonicTime? { held.isEmpty ? nil : held[0].nextRelease }
 
     public func contains(_ entity: EntityIndex) -> Bool {
         entries[entity.rawValue] != nil || fresh.contains { $0.entity == entity }
@@ -174,13 +175,24 @@ public struct DirtyQueue: Sendable {
         guard entries[entity.rawValue] != nil else { return }
         entries[entity.rawValue]?.announcements.append(announcement)
         count([announcement], of: entity.rawValue)
-        if milestones.count > Self.announcementLimit, let (raw, rev) = milestones.oldest {
-            drop(rev: rev, of: raw, isMilestone: true)
-        }
-        if alerts.count > Self.announcementLimit, let (raw, rev) = alerts.oldest {
-            drop(rev: rev, of: raw, isMilestone: false)
+        if lane(isMilestone: announcement.isMilestone).count > Self.announcementLimit {
+            dropOldestAnnouncement(isMilestone: announcement.isMilestone)
         }
     }
+
+    /// The number of announcements of one sort that wait, and the commit of the oldest one.
+    public func waitingAnnouncements(isMilestone: Bool) -> (count: Int, oldestCommit: Int64?) {
+        let lane = lane(isMilestone: isMilestone)
+        return (lane.count, lane.oldest?.rev)
+    }
+
+    /// Drops the oldest announcement of one sort, as ``announce(_:before:)`` does at the limit.
+    public mutating func dropOldestAnnouncement(isMilestone: Bool) {
+        guard let (raw, rev) = lane(isMilestone: isMilestone).oldest else { return }
+        drop(rev: rev, of: raw, isMilestone: isMilestone)
+    }
+
+    private func lane(isMilestone: Bool) -> AnnouncementLane { isMilestone ? milestones : alerts }
 
     /// Drops the oldest announcement that waits; its row names it in its `missed` list, an alert as `ALERT rev=N`.
     ///
@@ -242,8 +254,8 @@ public struct DirtyQueue: Sendable {
 
     /// Puts back an item of ``popFirst()`` because its key has used up its rate.
     ///
-    /// - Parameter time: The end of the delay, in milliseconds of the monotonic clock.
-    public mutating func delay(_ entity: EntityIndex, _ entry: Entry, until time: Int64) {
+    /// - Parameter time: The end of the delay.
+    public mutating func delay(_ entity: EntityIndex, _ entry: Entry, until time: MonotonicTime) {
         tabulate()
         var entry = entry
         entry.cause = entry.cause ?? .rate
@@ -255,7 +267,7 @@ public struct DirtyQueue: Sendable {
     }
 
     /// Releases every key whose delay ends at `time` or earlier, in the order in which the keys became dirty.
-    public mutating func release(at time: Int64) {
+    public mutating func release(at time: MonotonicTime) {
         if !held.isEmpty { held[0].release(at: time) }
     }
 
@@ -329,14 +341,4 @@ public struct DirtyQueue: Sendable {
 extension String {
     /// The approximate memory of a stored text, in bytes.
     fileprivate var byteCount: Int { MemoryLayout<String>.stride + utf8.count }
-}
-
-extension Announcement {
-    /// The approximate memory of a stored announcement, in bytes.
-    fileprivate var byteCount: Int {
-        switch self {
-        case .milestone(_, let state, _): MemoryLayout<Self>.stride + state.utf8.count
-        case .alert(_, let json): MemoryLayout<Self>.stride + json.count
-        }
-    }
 }

@@ -1,4 +1,5 @@
 internal import HeapModule
+internal import TelltaleModel
 
 /// The keys of one subscription that `rate=` delays, and those whose delay has ended but that have not been sent.
 ///
@@ -16,7 +17,7 @@ struct HeldKeys: Sendable {
 
     /// A key, ordered by the time from which it may be sent.
     private struct Delay: Comparable, Sendable {
-        let time: Int64
+        let time: MonotonicTime
         let place: Place
 
         static func < (left: Delay, right: Delay) -> Bool { (left.time, left.place) < (right.time, right.place) }
@@ -37,8 +38,8 @@ struct HeldKeys: Sendable {
 
     var isEmpty: Bool { delays.isEmpty && released.isEmpty }
 
-    /// The time at which the next delay ends, in milliseconds of the monotonic clock.
-    var nextRelease: Int64? { delays.min?.time }
+    /// The time at which the next delay ends.
+    var nextRelease: MonotonicTime? { delays.min?.time }
 
     /// The oldest first commit of all keys, delayed or released.
     var oldestCommit: Int64? {
@@ -55,14 +56,14 @@ struct HeldKeys: Sendable {
             + MemoryLayout<Place>.stride * (released.count + places.count + ended.count)
     }
 
-    /// Delays a key that is not present until `time`, in milliseconds of the monotonic clock.
-    mutating func insert(_ place: Place, until time: Int64) {
+    /// Delays a key that is not present until `time`.
+    mutating func insert(_ place: Place, until time: MonotonicTime) {
         delays.insert(Delay(time: time, place: place))
         places.insert(place)
     }
 
     /// Ends every delay whose time is `time` or earlier.
-    mutating func release(at time: Int64) {
+    mutating func release(at time: MonotonicTime) {
         guard let first = delays.min, first.time <= time else { return }
         while let next = delays.min, next.time <= time {
             delays.removeMin()

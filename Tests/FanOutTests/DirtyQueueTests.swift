@@ -29,14 +29,14 @@ struct DirtyQueueTests {
         var queue = DirtyQueue()
         queue.mark(a, commit: 10)
         guard case .row(a, let entry)? = queue.popFirst() else { throw Unexpected() }
-        queue.delay(a, entry, until: 500)
+        queue.delay(a, entry, until: MonotonicTime(milliseconds: 500))
         queue.mark(b, commit: 20)
         queue.mark(a, commit: 21)
         #expect(queue.oldestMissingCommit == 10)
-        #expect(queue.nextRelease == 500)
-        queue.release(at: 499)
-        #expect(queue.nextRelease == 500)
-        queue.release(at: 500)
+        #expect(queue.nextRelease == MonotonicTime(milliseconds: 500))
+        queue.release(at: MonotonicTime(milliseconds: 499))
+        #expect(queue.nextRelease == MonotonicTime(milliseconds: 500))
+        queue.release(at: MonotonicTime(milliseconds: 500))
         #expect(queue.nextRelease == nil)
         guard case .row(a, let released)? = queue.popFirst() else { throw Unexpected() }
         #expect(released.cause == .rate)
@@ -66,11 +66,13 @@ struct DirtyQueueTests {
         switch choice {
         case 0, 1: queue.mark(entity, commit: time)
         case 2: queue.announce(.milestone(rev: time, state: "s", at: Timestamp(milliseconds: time)), before: entity)
-        case 3: queue.release(at: time)
+        case 3: queue.release(at: MonotonicTime(milliseconds: time))
         case 4: queue.markLive()
         default:
             guard let item = queue.popFirst() else { return "nothing" }
-            if choice == 5, case .row(let entity, let entry) = item { queue.delay(entity, entry, until: time + 5) }
+            if choice == 5, case .row(let entity, let entry) = item {
+                queue.delay(entity, entry, until: MonotonicTime(milliseconds: time + 5))
+            }
             return "\(item)"
         }
         return ""
@@ -104,10 +106,10 @@ struct DirtyQueueTests {
         // Nor while it is held back; after that each counts.
         queue.markChangedSurroundings(c, firstCommit: 15)
         guard case .row(c, let early)? = queue.popFirst() else { throw Unexpected() }
-        queue.delay(c, early, until: 1)
+        queue.delay(c, early, until: MonotonicTime(milliseconds: 1))
         queue.mark(c, commit: 15)
         queue.mark(c, commit: 16)
-        queue.release(at: 1)
+        queue.release(at: MonotonicTime(milliseconds: 1))
         guard case .row(c, let held)? = queue.popFirst() else { throw Unexpected() }
         #expect(held.foldedCount == 1 && held.cause == .rate)
     }
@@ -127,7 +129,7 @@ struct DirtyQueueTests {
         #expect(entry.announcements.count == 64)
         #expect(entry.missed == (9_873...9_936).map { "s\($0)" })
         #expect(queue.byteCount == 0)
-        queue.delay(a, entry, until: 1)
+        queue.delay(a, entry, until: MonotonicTime(milliseconds: 1))
         #expect(queue.byteCount >= waiting)
     }
 
@@ -138,12 +140,12 @@ struct DirtyQueueTests {
             queue.announce(.milestone(rev: rev, state: "s\(rev)", at: .distantPast), before: entity)
         }
         guard case .row(a, let entry)? = queue.popFirst() else { throw Unexpected() }
-        queue.delay(a, entry, until: 500)
+        queue.delay(a, entry, until: MonotonicTime(milliseconds: 500))
         for rev in 3...65 as ClosedRange<Int64> {
             queue.mark(b, commit: rev)
             queue.announce(.milestone(rev: rev, state: "s\(rev)", at: .distantPast), before: b)
         }
-        queue.release(at: 500)
+        queue.release(at: MonotonicTime(milliseconds: 500))
         guard case .row(a, let held)? = queue.popFirst() else { throw Unexpected() }
         #expect(held.announcements.isEmpty && held.missed == ["s1"])
         guard case .row(b, let other)? = queue.popFirst() else { throw Unexpected() }

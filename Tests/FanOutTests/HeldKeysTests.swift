@@ -21,8 +21,8 @@ struct HeldKeysTests {
             #expect(Set(queue.waiting) == model.keys)
             guard told.queue == told.model else { return }
         }
-        queue.release(at: .max)
-        model.release(at: .max)
+        queue.release(at: .distantFuture)
+        model.release(at: .distantFuture)
         while let item = model.popFirst() { #expect("\(item)" == queue.popFirst().map { "\($0)" }) }
         #expect(queue.isEmpty && queue.count == 0 && queue.oldestMissingCommit == nil && queue.byteCount == 0)
     }
@@ -32,7 +32,7 @@ struct HeldKeysTests {
         let keys: Int32
         let readingPercent: UInt64
         var commit: Int64 = 0
-        var time: Int64 = 0
+        var time = MonotonicTime(milliseconds: 0)
 
         /// Performs the same step on both.
         ///
@@ -63,7 +63,7 @@ struct HeldKeysTests {
                     model.markLive()
                 }
             case 7:
-                time += Int64(random.below(10))
+                time = time + Milliseconds(Int64(random.below(10)))
                 queue.release(at: time)
                 model.release(at: time)
             default:
@@ -96,7 +96,7 @@ struct HeldKeysTests {
         ) -> (queue: String, model: String) {
             let (item, expected) = (queue.popFirst(), model.popFirst())
             if random.chance(70) {
-                let until = time + Int64(random.below(random.chance(10) ? 2_000 : 30))
+                let until = time + Milliseconds(Int64(random.below(random.chance(10) ? 2_000 : 30)))
                 if case .row(let entity, let entry)? = item { queue.delay(entity, entry, until: until) }
                 if case .row(let entity, let entry)? = expected { model.delay(entity, entry, until: until) }
             }
@@ -125,7 +125,7 @@ struct HeldKeysTests {
                 for _ in 0..<100 {
                     time += 1
                     commits += queue.oldestMissingCommit ?? 0
-                    queue.release(at: queue.nextRelease ?? 0)
+                    queue.release(at: queue.nextRelease ?? .distantPast)
                     hold(&queue, until: count + time)
                 }
             }
@@ -134,21 +134,21 @@ struct HeldKeysTests {
 
     private func hold(_ queue: inout DirtyQueue, until time: Int64) {
         guard case .row(let entity, let entry)? = queue.popFirst() else { return }
-        queue.delay(entity, entry, until: time)
+        queue.delay(entity, entry, until: MonotonicTime(milliseconds: time))
     }
 
     @Test func `a key that is held back for long does not keep the memory of keys that left meanwhile`() throws {
         var held = HeldKeys()
-        held.insert(HeldKeys.Place(commit: 1, raw: 0), until: .max)
+        held.insert(HeldKeys.Place(commit: 1, raw: 0), until: .distantFuture)
         for commit in 2...10_000 as ClosedRange<Int64> {
-            held.insert(HeldKeys.Place(commit: commit, raw: 1), until: commit)
-            held.release(at: commit)
+            held.insert(HeldKeys.Place(commit: commit, raw: 1), until: MonotonicTime(milliseconds: commit))
+            held.release(at: MonotonicTime(milliseconds: commit))
             #expect(held.firstReleased == HeldKeys.Place(commit: commit, raw: 1))
             #expect(held.oldestCommit == 1)
             held.removeFirstReleased()
             try #require(held.byteCount < 5_000)
         }
-        held.release(at: .max)
+        held.release(at: .distantFuture)
         #expect(held.oldestCommit == 1 && held.nextRelease == nil)
         held.removeFirstReleased()
         #expect(held.oldestCommit == nil && held.isEmpty && held.byteCount == 0)

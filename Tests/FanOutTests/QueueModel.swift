@@ -1,10 +1,12 @@
+import TelltaleModel
+
 @testable import FanOut
 
 /// The behaviour of a ``DirtyQueue`` as a list that is searched from end to end.
 struct QueueModel {
     private enum Place: Equatable {
         case waiting
-        case held(until: Int64)
+        case held(until: MonotonicTime)
         case released
     }
 
@@ -20,7 +22,7 @@ struct QueueModel {
     var keys: Set<EntityIndex> { Set(items.compactMap { $0?.entity }) }
     var oldestMissingCommit: Int64? { items.compactMap { $0?.entry.firstCommit }.min() }
 
-    var nextRelease: Int64? {
+    var nextRelease: MonotonicTime? {
         items.compactMap { item in
             if case .held(let time)? = item?.place { time } else { nil }
         }.min()
@@ -75,13 +77,13 @@ struct QueueModel {
 
     mutating func markLive() { items.append(nil) }
 
-    mutating func delay(_ entity: EntityIndex, _ entry: DirtyQueue.Entry, until time: Int64) {
+    mutating func delay(_ entity: EntityIndex, _ entry: DirtyQueue.Entry, until time: MonotonicTime) {
         var entry = entry
         entry.cause = entry.cause ?? .rate
         items.append(Key(entity: entity, entry: entry, place: .held(until: time)))
     }
 
-    mutating func release(at time: Int64) {
+    mutating func release(at time: MonotonicTime) {
         for position in items.indices {
             if case .held(let until)? = items[position]?.place, until <= time { items[position]?.place = .released }
         }

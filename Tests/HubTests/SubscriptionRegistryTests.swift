@@ -68,7 +68,8 @@ struct SubscriptionRegistryTests {
         let entity = store.intern(try key("coffee/1"))
         let index = registry.insert(subscription(.all, in: &registry), &store)
         registry.change(index) {
-            $0.needBacklog().queue.delay(entity, DirtyQueue.Entry(commit: 1, foldedCount: 0), until: 500)
+            $0.needBacklog().queue.delay(
+                entity, DirtyQueue.Entry(commit: 1, foldedCount: 0), until: MonotonicTime(milliseconds: 500))
         }
         holds(registry.nextRelease(of: [index]) == MonotonicTime(milliseconds: 500))
         holds(!registry.release([index], at: MonotonicTime(milliseconds: 499)))

@@ -170,7 +170,7 @@ extension RowRenderer {
         _ subscriptions: inout SubscriptionRegistry, _ store: inout EntityStore, to writer: inout LineWriter
     ) -> Bool {
         let wasLive = subscriptions[index]?.isLive == true
-        subscriptions[index]?.backlog?.queue.release(at: writing.now.milliseconds)
+        subscriptions[index]?.backlog?.queue.release(at: writing.now)
         if subscriptions.projectsNow(index) {
             guard writing.takeLooks(subscriptions.projectionCost(of: index, store)) else { return false }
             project(index, of: session, &subscriptions, &store)
@@ -224,7 +224,7 @@ extension RowRenderer {
         guard let interval = subscriptions[index]?.terms.rateInterval else { return false }
         // The rows of a snapshot or a resume all leave at once, because each is its key's first; and they count.
         if let last = backlog.lastSent[entity.rawValue], writing.now < last + interval {
-            backlog.queue.delay(entity, entry, until: (last + interval).milliseconds)
+            backlog.queue.delay(entity, entry, until: last + interval)
             writing.nextRelease = min(writing.nextRelease ?? .distantFuture, last + interval)
             return true
         }

@@ -42,11 +42,26 @@ final class Backlog {
     }
 
     /// Lets a line go out before the row of a key that waits.
+    ///
+    /// ``DirtyQueue/announcementLimit`` holds for the queue and the keys ahead of a walk together.
     func announce(_ announcement: Announcement, before entity: EntityIndex) {
-        if scan?.covers(entity) == true {
+        guard let covered = scan?.covers(entity) else { return queue.announce(announcement, before: entity) }
+        if covered {
             scan?.ahead.announce(announcement, before: entity)
         } else {
             queue.announce(announcement, before: entity)
+        }
+        dropAnnouncementBeyondLimit(isMilestone: announcement.isMilestone)
+    }
+
+    private func dropAnnouncementBeyondLimit(isMilestone: Bool) {
+        guard let ahead = scan?.ahead.waitingAnnouncements(isMilestone: isMilestone) else { return }
+        let queued = queue.waitingAnnouncements(isMilestone: isMilestone)
+        guard ahead.count + queued.count > DirtyQueue.announcementLimit else { return }
+        if (ahead.oldestCommit ?? .max) < (queued.oldestCommit ?? .max) {
+            scan?.ahead.dropOldestAnnouncement(isMilestone: isMilestone)
+        } else {
+            queue.dropOldestAnnouncement(isMilestone: isMilestone)
         }
     }
 

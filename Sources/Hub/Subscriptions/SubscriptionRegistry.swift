@@ -164,11 +164,11 @@ struct SubscriptionRegistry: ~Copyable {
         var isAny = false
         for index in indices {
             guard let backlog = table[index]?.backlog, let release = backlog.queue.nextRelease,
-                release <= now.milliseconds
+                release <= now
             else {
                 continue
             }
-            backlog.queue.release(at: now.milliseconds)
+            backlog.queue.release(at: now)
             isAny = true
         }
         return isAny
@@ -176,11 +176,7 @@ struct SubscriptionRegistry: ~Copyable {
 
     /// When the next row that a rate holds back may leave.
     func nextRelease(of indices: [SubscriptionIndex]) -> MonotonicTime? {
-        var next: Int64?
-        for index in indices {
-            if let release = table[index]?.backlog?.queue.nextRelease { next = min(next ?? .max, release) }
-        }
-        return next.map { MonotonicTime(milliseconds: $0) }
+        indices.compactMap { table[$0]?.backlog?.queue.nextRelease }.min()
     }
 
     mutating func trim(_ indices: [SubscriptionIndex], at now: MonotonicTime) {
