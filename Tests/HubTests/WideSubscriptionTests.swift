@@ -1,3 +1,5 @@
+import FanOut
+import Journal
 import Surfaces
 import TelltaleModel
 import TestSupport
@@ -132,6 +134,52 @@ struct WideSubscriptionTests {
         house.turn()
         isRetired.0 = house.hub.subscriptions.hasRetired
         #expect(!isRetired.0)
+    }
+
+    @Test func `a key that is forgotten ahead of the walk of a resume is told as deleted`() throws {
+        let house = try house(8)
+        let (reader, shop) = (house.connect(), house.connect())
+        let cursor = try #require(
+            house.send("SUB *", from: reader).last.flatMap { HubHarness.attribute("cur", of: $0) })
+        house.disconnect(reader)
+        for number in 0..<8 { house.post("EVT coffee-order/\(number) type=confirm", from: shop) }
+        house.post(#"EVT coffee-order/7 type=end {"dismissal-date":0}"#, from: shop)
+        house.turn()
+        let again = house.connect()
+        house.post("SUB * from=\(cursor)", from: again)
+        house.commit()
+        var lines = write(to: again, of: house)
+        #expect(!lines.contains { HubHarness.attribute("key", of: $0) == "coffee-order/7" })
+        var settings = DecisionSettings()
+        settings.retention = .seconds(1)
+        try house.hub.adopt(settings)
+        house.time = house.time + .seconds(2)
+        house.commit()
+        #expect(house.records.contains { $0.entity == "coffee-order/7" && $0.sequence == house.records.last?.sequence })
+        for _ in 0..<10 { lines += write(to: again, of: house) }
+        #expect(lines.count { $0.hasPrefix("DEL ") && HubHarness.attribute("key", of: $0) == "coffee-order/7" } == 1)
+        #expect(lines.contains { $0.hasPrefix("LIVE ") })
+    }
+
+    @Test func `64 milestones wait in the queue and ahead of a walk together`() {
+        let (passed, ahead) = (EntityIndex(1), EntityIndex(7))
+        let backlog = Backlog()
+        backlog.scan = TableScan(.snapshot, end: 10)
+        backlog.scan?.position = 5
+        backlog.queue.mark(passed, commit: 1)
+        backlog.scan?.ahead.markSnapshot(ahead, firstCommit: 1)
+        for rev in 1...300 as ClosedRange<Int64> {
+            backlog.announce(
+                .milestone(rev: rev, state: "s\(rev)", at: .distantPast), before: rev.isMultiple(of: 3) ? passed : ahead
+            )
+            let (queued, waiting) = (
+                backlog.queue.waitingAnnouncements(isMilestone: true),
+                backlog.scan?.ahead.waitingAnnouncements(isMilestone: true)
+            )
+            #expect(queued.count + (waiting?.count ?? 0) == min(Int(rev), 64))
+            // The oldest are dropped, wherever they wait.
+            #expect(min(queued.oldestCommit ?? .max, waiting?.oldestCommit ?? .max) == max(1, rev - 63))
+        }
     }
 
     @Test func `ids are counted as they come and go`() {

@@ -10,6 +10,9 @@ struct PlacementMap {
     /// By the index of a key; 0 = nothing, otherwise one more than the place in the palette.
     private var pages: [Int32: [UInt8]] = [:]
     private var palette: [Placement] = []
+    private var numbers: [Placement: UInt8] = [:]
+    /// Whether pages are in use. They stay so until the map is empty, so that a key costs the same however many there are.
+    private var isPaged = false
     private(set) var count = 0
 
     private static let fewLimit = 512
@@ -32,7 +35,7 @@ struct PlacementMap {
             store(newValue, at: raw)
             count += (newValue != nil ? 1 : 0) - (had ? 1 : 0)
             if count == 0 { self = PlacementMap() }
-            if few.count > Self.fewLimit { spread() }
+            if !isPaged, few.count > Self.fewLimit { spread() }
         }
     }
 
@@ -52,32 +55,34 @@ struct PlacementMap {
         few[raw] = nil
         if pages[page] != nil { pages[page]?[position] = 0 }
         guard let placement else { return }
-        guard pages[page] != nil, let number = number(of: placement) else {
+        guard isPaged, let number = number(of: placement) else {
             few[raw] = placement
             return
         }
-        pages[page]?[position] = number
+        set(number, at: raw)
+    }
+
+    private mutating func set(_ number: UInt8, at raw: Int32) {
+        let page = raw / Self.pageLength
+        pages[page, default: [UInt8](repeating: 0, count: Int(Self.pageLength))][Int(raw % Self.pageLength)] = number
     }
 
     /// Makes pages of what stands in the dictionary, as far as the palette has room.
     private mutating func spread() {
-        var rest: [Int32: Placement] = [:]
-        for (raw, placement) in few {
-            guard let number = number(of: placement) else {
-                rest[raw] = placement
-                continue
-            }
-            let page = raw / Self.pageLength
-            pages[page, default: [UInt8](repeating: 0, count: Int(Self.pageLength))][Int(raw % Self.pageLength)] =
-                number
+        isPaged = true
+        let all = few
+        few = [:]
+        for (raw, placement) in all {
+            if let number = number(of: placement) { set(number, at: raw) } else { few[raw] = placement }
         }
-        few = rest
     }
 
     private mutating func number(of placement: Placement) -> UInt8? {
-        if let place = palette.firstIndex(of: placement) { return UInt8(place + 1) }
+        if let number = numbers[placement] { return number }
         guard palette.count < 255 else { return nil }
         palette.append(placement)
-        return UInt8(palette.count)
+        let number = UInt8(palette.count)
+        numbers[placement] = number
+        return number
     }
 }
