@@ -9,9 +9,13 @@ public struct HubTime: Hashable, Sendable {
     /// Heartbeats, time-outs of connections and rates run on it.
     public var monotonic: MonotonicTime
 
-    public init(time: Timestamp, wall: Timestamp, monotonic: MonotonicTime) {
+    /// The time that ``wall`` has leapt ahead of a clock that never jumps. Time-outs of operations do not count it.
+    public var leap: Milliseconds
+
+    public init(time: Timestamp, wall: Timestamp, monotonic: MonotonicTime, leap: Milliseconds = .zero) {
         self.time = time
         self.wall = wall
         self.monotonic = monotonic
+        self.leap = leap
     }
 }

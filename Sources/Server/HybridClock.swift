@@ -7,10 +7,13 @@ public import TelltaleModel
 /// back when the clock does.
 public struct HybridClock: Sendable {
     private var time: Timestamp
-    /// When that was, by the monotonic clock.
-    private var monotonic: Timestamp
-    /// Since when the clock has been further ahead than a clock gets by itself, on the same.
-    private var aheadSince: Timestamp?
+    /// The moment of that time, by the monotonic clock.
+    private var monotonic: MonotonicTime
+    /// The moment since which the clock has been further ahead than a clock gets by itself.
+    private var aheadSince: MonotonicTime?
+    /// The time that the readings have leapt ahead of the monotonic clock since the start; less than zero while time
+    /// waits for a clock that was put back.
+    public private(set) var leap = Milliseconds.zero
 
     /// How far the clock may be set ahead at once, and for how long it must say so when it is set ahead further: a virtual
     /// machine that was halted comes back to another time.
@@ -28,32 +31,32 @@ public struct HybridClock: Sendable {
     ///   - wall: What the machine's clock says.
     ///   - lastRecord: The time of the newest record; ``Timestamp/distantPast`` where there is none.
     ///   - monotonic: As of ``init(_:monotonic:)``.
-    public init(wall: Timestamp, lastRecord: Timestamp, monotonic: Int64) {
+    public init(wall: Timestamp, lastRecord: Timestamp, monotonic: MonotonicTime) {
         self.init(max(wall, lastRecord), monotonic: monotonic)
         guard lastRecord > .distantPast, wall - lastRecord > Self.trustedAbsence else { return }
         time = lastRecord
-        aheadSince = Timestamp(milliseconds: monotonic)
+        aheadSince = monotonic
     }
 
     /// - Parameters:
     ///   - time: Now, or the time of the newest record where that is later.
-    ///   - monotonic: Milliseconds on a clock that never jumps, and goes on while the machine sleeps.
-    public init(_ time: Timestamp, monotonic: Int64) {
+    ///   - monotonic: A clock that never jumps, and goes on while the machine sleeps.
+    public init(_ time: Timestamp, monotonic: MonotonicTime) {
         self.time = time
-        self.monotonic = Timestamp(milliseconds: monotonic)
+        self.monotonic = monotonic
     }
 
     /// The time, from these readings of the clocks. Never before the last one.
-    public mutating func reading(wall: Timestamp, monotonic: Int64) -> Timestamp {
-        let clock = Timestamp(milliseconds: monotonic)
-        let elapsed = max(.zero, clock - self.monotonic)
+    public mutating func reading(wall: Timestamp, monotonic clock: MonotonicTime) -> Timestamp {
+        let elapsed = max(.zero, clock.milliseconds(since: monotonic))
         let steady = time + elapsed
         let ahead = wall - steady
-        self.monotonic = max(self.monotonic, clock)
+        // Whole milliseconds, so that the rest of a millisecond counts at the next reading.
+        monotonic = monotonic + elapsed
         if ahead <= Self.trustedSpan { aheadSince = nil }
         if ahead > Self.trustedSpan {
             let since = aheadSince ?? clock
-            let isBelieved = clock - since >= Self.trustedSpan
+            let isBelieved = clock.milliseconds(since: since) >= Self.trustedSpan
             time = isBelieved ? wall : steady
             aheadSince = isBelieved ? nil : since
         } else if ahead >= .zero {
@@ -64,6 +67,7 @@ public struct HybridClock: Sendable {
         } else {
             time = steady
         }
+        leap = leap + (time - steady)
         return time
     }
 }

@@ -7,20 +7,20 @@ public import TelltaleModel
 public struct ScaledClock: Sendable {
     public let speed: Double
     private let start: Timestamp
-    /// When that was, by the monotonic clock.
-    private let monotonic: Timestamp
+    /// The moment of the start, by the monotonic clock.
+    private let monotonic: MonotonicTime
 
     /// - Parameters:
     ///   - start: Now, or the time of the newest record where that is later.
-    ///   - monotonic: Milliseconds on a clock that never jumps, and goes on while the machine sleeps.
-    public init(_ start: Timestamp, monotonic: Int64, speed: Double) {
+    ///   - monotonic: A clock that never jumps, and goes on while the machine sleeps.
+    public init(_ start: Timestamp, monotonic: MonotonicTime, speed: Double) {
         self.speed = speed
         self.start = start
-        self.monotonic = Timestamp(milliseconds: monotonic)
+        self.monotonic = monotonic
     }
 
-    public func reading(monotonic: Int64) -> Timestamp {
-        let span = max(.zero, Timestamp(milliseconds: monotonic) - self.monotonic)
+    public func reading(monotonic: MonotonicTime) -> Timestamp {
+        let span = max(.zero, monotonic.milliseconds(since: self.monotonic))
         return start + Milliseconds(Int64(exactly: (Double(span.count) * speed).rounded()) ?? .max)
     }
 }

@@ -60,6 +60,18 @@ public struct Milliseconds: Hashable, Comparable, Sendable {
 
     public static func < (left: Milliseconds, right: Milliseconds) -> Bool { left.count < right.count }
 
+    /// The sum; saturates.
+    public static func + (left: Milliseconds, right: Milliseconds) -> Milliseconds {
+        let (sum, overflow) = left.count.addingReportingOverflow(right.count)
+        return overflow ? Milliseconds(right.count < 0 ? .min : .max) : Milliseconds(sum)
+    }
+
+    /// The difference; saturates.
+    public static func - (left: Milliseconds, right: Milliseconds) -> Milliseconds {
+        let (difference, overflow) = left.count.subtractingReportingOverflow(right.count)
+        return overflow ? Milliseconds(right.count < 0 ? .max : .min) : Milliseconds(difference)
+    }
+
     /// The product; saturates.
     public func multiplied(by factor: Int64) -> Milliseconds {
         let (product, overflow) = count.multipliedReportingOverflow(by: factor)

@@ -15,7 +15,7 @@ final class Clock {
     ///   - lastWall: The same on the real clock.
     init(speed: Double, lastRecord: Timestamp, lastWall: Timestamp) {
         let clock = Timestamp(milliseconds: EventLoop.wallClockMilliseconds())
-        let monotonic = EventLoop.sleeplessMilliseconds()
+        let monotonic = MonotonicTime(milliseconds: EventLoop.sleeplessMilliseconds())
         hybrid = HybridClock(wall: clock, lastRecord: lastWall, monotonic: monotonic)
         let wall = hybrid.reading(wall: clock, monotonic: monotonic)
         scaled = speed == 1 ? nil : ScaledClock(max(wall, lastRecord), monotonic: monotonic, speed: speed)
@@ -23,11 +23,11 @@ final class Clock {
 
     var now: HubTime {
         // The sleep of a laptop is no jump.
-        let monotonic = EventLoop.sleeplessMilliseconds()
+        let monotonic = MonotonicTime(milliseconds: EventLoop.sleeplessMilliseconds())
         let wall = hybrid.reading(
             wall: Timestamp(milliseconds: EventLoop.wallClockMilliseconds()), monotonic: monotonic)
         return HubTime(
             time: scaled?.reading(monotonic: monotonic) ?? wall, wall: wall,
-            monotonic: MonotonicTime(nanoseconds: EventLoop.monotonicNanoseconds()))
+            monotonic: MonotonicTime(nanoseconds: EventLoop.monotonicNanoseconds()), leap: hybrid.leap)
     }
 }

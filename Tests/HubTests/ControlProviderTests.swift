@@ -88,6 +88,27 @@ struct ControlProviderTests {
         #expect(row["last"]?["reason"] == "overridden" && row["shown"] == false)
     }
 
+    @Test(arguments: [3, 59, 86_400] as [Int64])
+    func `a date that is set ahead takes nothing off the time of an operation`(seconds: Int64) throws {
+        let house = try HubHarness(kinds: [HubHarness.porchLight(#""timeout":"5s""#)])
+        let (lamp, screen) = (house.connect(), house.connect())
+        house.send("SERVE porch-light", from: lamp)
+        house.send("REPORT porch-light/front value=off", from: lamp)
+        house.send("SET porch-light/front value=on", from: screen)
+        house.advance(by: Milliseconds(300))
+        house.leap(by: .seconds(seconds))
+        house.advance(by: Milliseconds(4_699))
+        #expect(try house.porchLightRow()["phase"] == "pending")
+        house.advance(by: Milliseconds(1))
+        #expect(try house.porchLightRow()["last"]?["reason"] == "timeout")
+        // The next operation begins with the date as it is now.
+        house.send("SET porch-light/front value=on", from: screen)
+        house.advance(by: Milliseconds(4_999))
+        #expect(try house.porchLightRow()["phase"] == "pending")
+        house.advance(by: Milliseconds(1))
+        #expect(try house.porchLightRow()["phase"] == "settled")
+    }
+
     @Test func `a provider change that a full disk refused is made when there is room`() throws {
         let house = try HubHarness(kinds: [HubHarness.porchLight(#""instances":["front"]"#)])
         let (first, second) = (house.connect(), house.connect())

@@ -16,6 +16,7 @@ final class HubHarness {
     private(set) var records: [JournalRecord] = []
     private var reports: [String] = []
     private var newest = MonotonicTime(nanoseconds: 0)
+    private var leap = Milliseconds.zero
     var time = Timestamp(milliseconds: 1_763_719_200_000)
     /// The journal takes nothing: the disk is full.
     var isFull = false
@@ -61,10 +62,17 @@ final class HubHarness {
         var diagnostics: [Diagnostic]
     }
 
-    /// The monotonic clock does not go back when the date does.
+    /// The monotonic clock does not go back when the date does, and not ahead when the date leaps.
     var now: HubTime {
-        newest = max(newest, MonotonicTime(milliseconds: time.milliseconds))
-        return HubTime(time: time, wall: time, monotonic: newest)
+        newest = max(newest, MonotonicTime(milliseconds: (time + (Milliseconds.zero - leap)).milliseconds))
+        return HubTime(time: time, wall: time, monotonic: newest, leap: leap)
+    }
+
+    /// Sets the date ahead by `span`, in which no time passes.
+    func leap(by span: Milliseconds) {
+        time = time + span
+        leap = leap + span
+        flush()
     }
 
     func connect() -> Client {

@@ -26,14 +26,16 @@ struct HybridClockTests {
     @Test(arguments: rows.map(\.name))
     func row(name: String) throws {
         let row = try #require(Self.rows.first { $0.name == name })
-        var steady = HybridClock(Timestamp(milliseconds: Self.start), monotonic: 500)
+        var steady = HybridClock(Timestamp(milliseconds: Self.start), monotonic: MonotonicTime(milliseconds: 500))
         var (elapsed, last): (Int64, Int64) = (0, .min)
         for (number, step) in row.steps.enumerated() {
             elapsed += step.seconds * 1_000
             let told = steady.reading(
-                wall: Timestamp(milliseconds: Self.start + elapsed + step.clock), monotonic: 500 + elapsed
+                wall: Timestamp(milliseconds: Self.start + elapsed + step.clock),
+                monotonic: MonotonicTime(milliseconds: 500 + elapsed)
             ).milliseconds
             #expect(told - Self.start - elapsed == step.told, "step \(number)")
+            #expect(steady.leap == Milliseconds(step.told), "step \(number)")
             #expect(told >= last)
             last = told
         }
@@ -50,43 +52,58 @@ struct HybridClockTests {
     func start(name: String) throws {
         let start = try #require(Self.starts.first { $0.name == name })
         let last = Timestamp(milliseconds: Self.start)
-        var clock = HybridClock(wall: last + Milliseconds(start.ahead), lastRecord: last, monotonic: 500)
+        var clock = HybridClock(
+            wall: last + Milliseconds(start.ahead), lastRecord: last, monotonic: MonotonicTime(milliseconds: 500))
         for (elapsed, told) in zip([0, 30_000, 60_000] as [Int64], start.told) {
             let reading = clock.reading(
-                wall: last + Milliseconds(start.ahead + elapsed), monotonic: 500 + elapsed)
+                wall: last + Milliseconds(start.ahead + elapsed), monotonic: MonotonicTime(milliseconds: 500 + elapsed))
             #expect(reading.milliseconds - Self.start - elapsed == told)
         }
     }
 
     @Test func `a wrong clock at a start that is set right within a minute leaves no trace`() {
         let last = Timestamp(milliseconds: Self.start)
-        var clock = HybridClock(wall: last + Milliseconds(50 * Self.year), lastRecord: last, monotonic: 0)
-        _ = clock.reading(wall: last + Milliseconds(50 * Self.year), monotonic: 0)
-        #expect(clock.reading(wall: last + Milliseconds(10_000), monotonic: 10_000) == last + Milliseconds(10_000))
+        var clock = HybridClock(
+            wall: last + Milliseconds(50 * Self.year), lastRecord: last, monotonic: MonotonicTime(milliseconds: 0))
+        _ = clock.reading(wall: last + Milliseconds(50 * Self.year), monotonic: MonotonicTime(milliseconds: 0))
+        #expect(
+            clock.reading(wall: last + Milliseconds(10_000), monotonic: MonotonicTime(milliseconds: 10_000)) == last
+                + Milliseconds(10_000))
         let later = last + Milliseconds(600_000)
-        #expect(clock.reading(wall: later, monotonic: 600_000) == later)
+        #expect(clock.reading(wall: later, monotonic: MonotonicTime(milliseconds: 600_000)) == later)
     }
 
     @Test func `a history without records believes its first start`() {
         let now = Timestamp(milliseconds: Self.start)
-        var clock = HybridClock(wall: now, lastRecord: .distantPast, monotonic: 0)
-        #expect(clock.reading(wall: now, monotonic: 0) == now)
+        var clock = HybridClock(wall: now, lastRecord: .distantPast, monotonic: MonotonicTime(milliseconds: 0))
+        #expect(clock.reading(wall: now, monotonic: MonotonicTime(milliseconds: 0)) == now)
+    }
+
+    @Test func `readings within a millisecond lose none of it`() {
+        let start = Timestamp(milliseconds: Self.start)
+        var clock = HybridClock(start, monotonic: MonotonicTime(nanoseconds: 0))
+        let behind = start + Milliseconds(-Self.year)
+        for microseconds in stride(from: 0, through: 2_000_000, by: 700) as StrideThrough<Int64> {
+            _ = clock.reading(wall: behind, monotonic: MonotonicTime(nanoseconds: microseconds * 1_000))
+        }
+        let told = clock.reading(wall: behind, monotonic: MonotonicTime(milliseconds: 2_000))
+        #expect(told == start + Milliseconds(2_000) && clock.leap == .zero)
     }
 
     @Test func `numbers at their ends are no trap`() {
-        var steady = HybridClock(.distantPast, monotonic: .min)
-        _ = steady.reading(wall: .distantFuture, monotonic: .max)
-        _ = steady.reading(wall: .distantPast, monotonic: .min)
-        #expect(steady.reading(wall: .distantFuture, monotonic: .max) > .distantPast)
+        var steady = HybridClock(.distantPast, monotonic: .distantPast)
+        _ = steady.reading(wall: .distantFuture, monotonic: .distantFuture)
+        _ = steady.reading(wall: .distantPast, monotonic: .distantPast)
+        #expect(steady.reading(wall: .distantFuture, monotonic: .distantFuture) > .distantPast)
     }
 
     @Test(arguments: [(0.5, 1_800_000), (60, 216_000_000), (1_000_000, 3_600_000_000_000)] as [(Double, Int64)])
     func `a fast clock goes by what has passed, whatever the date is said to be`(speed: Double, told: Int64) {
         let start = Timestamp(milliseconds: Self.start)
-        let fast = ScaledClock(start, monotonic: 500, speed: speed)
-        #expect(fast.reading(monotonic: 500) == start)
-        #expect(fast.reading(monotonic: 500 + 3_600_000) == start + Milliseconds(told))
-        #expect(fast.reading(monotonic: 0) == start)
-        #expect(fast.reading(monotonic: .max) > start)
+        let fast = ScaledClock(start, monotonic: MonotonicTime(milliseconds: 500), speed: speed)
+        #expect(fast.reading(monotonic: MonotonicTime(milliseconds: 500)) == start)
+        #expect(fast.reading(monotonic: MonotonicTime(milliseconds: 500 + 3_600_000)) == start + Milliseconds(told))
+        #expect(fast.reading(monotonic: MonotonicTime(milliseconds: 0)) == start)
+        #expect(fast.reading(monotonic: .distantFuture) > start)
     }
 }

@@ -23,6 +23,10 @@ struct DeadlineQueue: Sendable {
     /// Controls and the retention of dismissed activities go by the real clock.
     private var wallClock = Heap<Deadline>()
     private var count: Int64 = 0
+    /// The time that the wall clock has leapt ahead of the monotonic one since the start.
+    private(set) var leap = Milliseconds.zero
+    /// The deadline of each control that has one, with the leap at the moment when it was set.
+    private var controls: [EntityIndex: (deadline: Timestamp, leap: Milliseconds)] = [:]
 
     var next: Timestamp? { kindsClock.min?.time }
     var nextOnWallClock: Timestamp? { wallClock.min?.time }
@@ -48,6 +52,24 @@ struct DeadlineQueue: Sendable {
             count += 1
             wallClock.insert(Deadline(time: wallTime, order: count, entity: entity))
         }
+    }
+
+    mutating func setLeap(_ leap: Milliseconds) { self.leap = leap }
+
+    /// Notes the deadline that the machine of a control has now; `nil` where it has none.
+    mutating func note(_ deadline: Timestamp?, ofControl control: EntityIndex) {
+        guard let deadline else {
+            if !controls.isEmpty { controls[control] = nil }
+            return
+        }
+        if controls[control]?.deadline != deadline { controls[control] = (deadline, leap) }
+    }
+
+    /// The moment at which a control's deadline fires by the wall clock. It moves to later by the time that this clock has
+    /// leapt ahead since the deadline was set, because a time-out is a span, not a date.
+    func postponed(_ deadline: Timestamp, ofControl control: EntityIndex) -> Timestamp {
+        guard let noted = controls[control], noted.deadline == deadline else { return deadline }
+        return deadline + max(.zero, leap - noted.leap)
     }
 
     /// Takes the earliest entry at or before `time`. Its entity's deadline may have moved since.

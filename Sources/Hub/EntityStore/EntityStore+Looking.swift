@@ -160,8 +160,18 @@ extension EntityStore {
         switch entities[entity].state {
         case .none: nil
         case .activity: entities[entity].dismissedAt.map { $0 + settings.retention }
-        case .toggle(let toggle): entities[entity].dismissedAt.map { $0 + settings.retention } ?? toggle.deadline
-        case .button(let button): entities[entity].dismissedAt.map { $0 + settings.retention } ?? button.deadline
+        case .toggle, .button:
+            entities[entity].dismissedAt.map { $0 + settings.retention }
+                ?? controlDeadline(of: entity).map { deadlines.postponed($0, ofControl: entity) }
+        }
+    }
+
+    /// The deadline that the machine of a control has; `nil` for all else.
+    func controlDeadline(of entity: EntityIndex) -> Timestamp? {
+        switch entities[entity].state {
+        case .toggle(let toggle): toggle.deadline
+        case .button(let button): button.deadline
+        case .none, .activity: nil
         }
     }
 }

@@ -51,9 +51,7 @@ struct EntityStore: ~Copyable {
     /// The last records of keys that were forgotten since ``takePrunedChains()``.
     private var prunedChains: [Int64] = []
 
-    init(epoch: UInt64) {
-        self.epoch = epoch
-    }
+    init(epoch: UInt64) { self.epoch = epoch }
 
     // MARK: A batch
 
@@ -63,6 +61,7 @@ struct EntityStore: ~Copyable {
         // An event with an id notes two ways back.
         undo.reserveCapacity(2 * count)
         setClocks(time: now.time, wall: now.wall)
+        deadlines.setLeap(now.leap)
     }
 
     /// The batch is durable.
@@ -199,9 +198,7 @@ struct EntityStore: ~Copyable {
     // MARK: The way back
 
     /// Notes the state of a key before it changes.
-    mutating func recordUndo(of entity: EntityIndex) {
-        undo.append(Undo(to: entities[entity], at: entity))
-    }
+    mutating func recordUndo(of entity: EntityIndex) { undo.append(Undo(to: entities[entity], at: entity)) }
 
     mutating func setSettings(_ settings: DecisionSettings) {
         undo.append(.settings(self.settings, hadSettings: hasSettings))
@@ -262,7 +259,10 @@ struct EntityStore: ~Copyable {
     }
 
     /// Notes the next moments of a key, after anything about it changed.
-    mutating func arm(_ entity: EntityIndex) { arm(entity, deadline: activity(at: entity)?.deadline) }
+    mutating func arm(_ entity: EntityIndex) {
+        deadlines.note(controlDeadline(of: entity), ofControl: entity)
+        arm(entity, deadline: activity(at: entity)?.deadline)
+    }
 
     /// - Parameter deadline: Of the activity behind it, by the kinds' clock; `nil` where it has none.
     @inline(__always)
@@ -299,6 +299,7 @@ struct EntityStore: ~Copyable {
     /// The record ``sequence`` forgot the key at `entity`, which has no history from here on: a key that comes anew begins
     /// a new one.
     mutating func endChain(of entity: EntityIndex) {
+        deadlines.note(nil, ofControl: entity)
         entities[entity].lastRecord = 0
         prunedChains.append(sequence)
         if isDeciding {

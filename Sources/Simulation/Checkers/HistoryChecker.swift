@@ -18,6 +18,8 @@ final class HistoryChecker {
         var audience: [String]?
         /// Whether an account has seen or dismissed it.
         var wasHandled = false
+        /// The moment at which the deadline of an operation was written, and its span, in milliseconds.
+        var operation: (begun: Int64, span: Int64)?
     }
 
     /// A milestone or an alert, which is sent before its row.
@@ -49,6 +51,8 @@ final class HistoryChecker {
     private var lastSequence: Int64 = 0
     private var lines = ClientLines()
     var outages = Outages()
+    /// The leaps of the wall clock, with the world's time of each.
+    private var leaps: [(at: Int64, span: Int64)] = []
 
     init(world: World) {
         self.world = world
@@ -111,8 +115,13 @@ final class HistoryChecker {
             stories.removeValue(forKey: key)
             ?? Story(reference: Reference(key: key, retention: hasOneClock ? retention : nil))
         let wasListed = story.reference.isListed == true
-        if let fault = story.reference.take(record) {
+        let due = story.reference.operationDue
+        if record.type == "deadline", let operation = story.operation { checkSpan(of: operation, key: key) }
+        if let fault = story.reference.take(record, leap: recentLeap) {
             world.violated("reference", "\(key) at record \(record.sequence): \(fault)")
+        }
+        if story.reference.operationDue != due {
+            story.operation = story.reference.operationDue.map { (world.now, $0 - record.heard) }
         }
         story.lines.append((record.heard, bytes))
         if !wasListed, story.reference.isListed == true {
@@ -169,6 +178,25 @@ final class HistoryChecker {
     /// A daemon starts: no connection of before is there any more.
     func restarted() {
         for key in stories.keys { stories[key]?.reference.restart() }
+    }
+
+    /// The wall clock was set ahead by `span`, in milliseconds. The daemon sees it when it reads the clock next.
+    func leapt(by span: Int64) {
+        leaps.append((world.now, span))
+        for key in stories.keys { stories[key]?.reference.leapt(by: span) }
+    }
+
+    /// The span that the clock was set ahead by since a record that is written now may have been decided.
+    private var recentLeap: Int64 {
+        leaps.reduce(0) { $0 + ($1.at + reach >= world.now ? $1.span : 0) }
+    }
+
+    /// A time-out is a span of the monotonic clock: a wall clock that is set ahead takes nothing off it.
+    private func checkSpan(of operation: (begun: Int64, span: Int64), key: String) {
+        let waited = world.now - operation.begun
+        if waited + reach < operation.span {
+            world.violated("deadline", "\(key) timed out after \(waited) ms and not after \(operation.span) ms")
+        }
     }
 
     private func checkPunctuality(of record: HistoryRecord, key: String) {

@@ -76,8 +76,10 @@ enum Reference {
         }
     }
 
+    /// - Parameter leap: The span that the wall clock may have been set ahead by since the record was decided, in
+    ///   milliseconds.
     /// - Returns: The fault of the record, if it has one.
-    mutating func take(_ record: HistoryRecord) -> String? {
+    mutating func take(_ record: HistoryRecord, leap: Int64 = 0) -> String? {
         // Dates that a publisher sets are nothing of the models.
         if record.hasDates { self = .unknown }
         // Each is moved out and in again, so that it is not copied.
@@ -87,10 +89,10 @@ enum Reference {
             return order.take(record)
         case .toggle(var toggle):
             defer { self = .toggle(toggle) }
-            return toggle.take(record)
+            return toggle.take(record, leap: leap)
         case .button(var button):
             defer { self = .button(button) }
-            return button.take(record)
+            return button.take(record, leap: leap)
         case .attached(var attachment):
             defer { self = .attached(attachment) }
             return attachment.take(record)
@@ -108,6 +110,28 @@ enum Reference {
         case .button(var button):
             button.restart()
             self = .button(button)
+        }
+    }
+
+    /// The wall clock was set ahead by `span`, in milliseconds.
+    mutating func leapt(by span: Int64) {
+        switch self {
+        case .order, .attached, .unknown: break
+        case .toggle(var toggle):
+            toggle.leapt(by: span)
+            self = .toggle(toggle)
+        case .button(var button):
+            button.leapt(by: span)
+            self = .button(button)
+        }
+    }
+
+    /// The deadline of an operation, with no leap of the clock; `nil` for all but controls.
+    var operationDue: Int64? {
+        switch self {
+        case .order, .attached, .unknown: nil
+        case .toggle(let toggle): toggle.operationDue
+        case .button(let button): button.operationDue
         }
     }
 

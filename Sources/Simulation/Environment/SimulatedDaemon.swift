@@ -57,6 +57,7 @@ final class SimulatedDaemon {
         clock = TurnClock(cost: rules.costOfAction(generation: generation))
         rules.started()
         world.records.restarted()
+        world.daemonStarts()
         do {
             var hub = try recovered(from: disk.open())
             world.recovered(to: hub.lastRecordTime.milliseconds)

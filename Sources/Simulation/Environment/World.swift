@@ -27,6 +27,8 @@ final class World: Environment {
     private var isPastArrivals = false
     /// Milliseconds by which the wall clock is ahead of where it began.
     private var wallOffset: Int64 = 0
+    /// The part of the offset that the clock was set ahead by, in milliseconds.
+    private var leap: Int64 = 0
     /// The hub's time. It does not go back when the wall's does, but what a crash undoes takes it back to its newest record.
     private var hubClock = World.begin
     /// From now on no fault happens, and nothing new is sent.
@@ -79,10 +81,15 @@ final class World: Environment {
 
     // MARK: Time
 
+    /// A process counts leaps of the clock from its own start.
+    func daemonStarts() { leap = 0 }
+
     var wall: Timestamp { Timestamp(milliseconds: Self.begin + now + wallOffset) }
     var hubTime: HubTime {
         let time = Timestamp(milliseconds: wall.milliseconds + now * (setting.clockSpeed - 1))
-        return HubTime(time: time, wall: wall, monotonic: MonotonicTime(milliseconds: now))
+        return HubTime(
+            time: time, wall: wall, monotonic: MonotonicTime(milliseconds: now),
+            leap: Milliseconds(bug == .leapForgotten ? 0 : leap))
     }
     var instant: Int64 { now * 1_000 }
     var daemonTime: Int64 { hubTime.time.milliseconds }
@@ -270,6 +277,8 @@ final class World: Environment {
             // Nobody tells the daemon; it sees when it wakes, and it looks at its readers every second.
             records.outages.jump(from: wall.milliseconds, to: wall.milliseconds + span + 1_010)
             wallOffset += span
+            leap += max(0, span)
+            records.leapt(by: max(0, span))
             trace?(now, -1, "the clock jumps by \(span) ms")
         case .storm: if !isCalm { for client in clients { client.vanish() } }
         case .arrival(let count):

@@ -6,7 +6,7 @@ public enum SeededBug: String, CaseIterable, Sendable {
     // The shell.
     case replyBeforeSync, fullDiskAcknowledged, recordsLost, restartForgotten, halfCloseHangsUp, neverWritable
     case timersLate, controlTimersForgotten, prunedTooMuch, snapshotAhead
-    case timersLostAtRestart, slowReaderCut, stuckReaderKept
+    case timersLostAtRestart, leapForgotten, slowReaderCut, stuckReaderKept
     // The turn, performed wrongly.
     case failedSyncAcknowledged, drainNeverEnds, resumeForgotten, pauseIgnored, partLost, paceForgotten
     case neighbourWritten, decidesAfterFailure, stopSkipsSnapshot
@@ -34,6 +34,7 @@ public enum SeededBug: String, CaseIterable, Sendable {
         case .prunedTooMuch: "a snapshot takes every older record with it"
         case .snapshotAhead: "a snapshot claims one record more than it holds"
         case .timersLostAtRestart: "deadlines of before a restart are not armed"
+        case .leapForgotten: "a clock that is set ahead ends operations before their time"
         case .slowReaderCut: "a reader that is slow is taken for one that is stuck"
         case .stuckReaderKept: "a reader that takes nothing is kept for ever"
         case .failedSyncAcknowledged: "a failed sync is taken for a good one"

@@ -3,6 +3,16 @@
 private struct ControlRecordOrder {
     /// The daemon has restarted, and the record of it is missing.
     var owesRestart = false
+    /// Milliseconds that the wall clock may have been set ahead by since the deadline was set. A time-out does not count
+    /// them, so the deadline fires so much later by that clock, or less.
+    var leap: Int64 = 0
+
+    /// The fault of the deadline that was due at `due` and fired as `record`, if it has one.
+    func fault(ofDeadline record: HistoryRecord, due: Int64) -> String? {
+        let fired = record.happened
+        if fired < due || fired > due + leap { return "the deadline at \(due) fired as the one at \(fired)" }
+        return fired > record.heard ? "a deadline fired \(fired - record.heard) ms too early" : nil
+    }
 
     mutating func fault(of record: HistoryRecord, due: Int64?) -> String? {
         if owesRestart, record.type != "restarted" { return "\(record.type) came before the restart" }
@@ -34,10 +44,15 @@ struct ReferenceToggle: CustomStringConvertible {
     mutating func restart() { order.owesRestart = isServed || flight != nil }
     var owesRestart: Bool { order.owesRestart }
 
-    var nextDue: Int64? { flight?.due ?? (held == nil ? nil : settles) }
+    var nextDue: Int64? { operationDue.map { $0 + order.leap } }
+    var operationDue: Int64? { flight?.due ?? (held == nil ? nil : settles) }
+    mutating func leapt(by span: Int64) { order.leap += span }
 
+    /// - Parameter leap: The span that the clock may have been set ahead by since the record was decided.
     /// - Returns: The fault of the record, if it has one.
-    mutating func take(_ record: HistoryRecord) -> String? {
+    mutating func take(_ record: HistoryRecord, leap: Int64) -> String? {
+        let due = operationDue
+        defer { if operationDue != due { order.leap = leap } }
         if let fault = order.fault(of: record, due: nextDue) ?? apply(record) { return fault }
         return record.state == description ? nil : "\(record.type) led to \(record.state), not to \(description)"
     }
@@ -81,9 +96,8 @@ struct ReferenceToggle: CustomStringConvertible {
             }
             land(reverting: true, at: record.heard)
         case "deadline":
-            guard let due = nextDue else { return "a deadline fired and none was set" }
-            if due != record.happened { return "the deadline at \(due) fired as the one at \(record.happened)" }
-            if due > record.heard { return "a deadline fired \(due - record.heard) ms too early" }
+            guard let due = operationDue else { return "a deadline fired and none was set" }
+            if let fault = order.fault(ofDeadline: record, due: due) { return fault }
             if flight != nil { land(reverting: true, at: record.heard) } else { confirmHeld() }
         case _: return "a lamp has \(record.type)"
         }
@@ -135,10 +149,15 @@ struct ReferenceButton: CustomStringConvertible {
     mutating func restart() { order.owesRestart = isServed || flight != nil }
     var owesRestart: Bool { order.owesRestart }
 
-    var nextDue: Int64? { flight?.due }
+    var nextDue: Int64? { operationDue.map { $0 + order.leap } }
+    var operationDue: Int64? { flight?.due }
+    mutating func leapt(by span: Int64) { order.leap += span }
 
+    /// - Parameter leap: The span that the clock may have been set ahead by since the record was decided.
     /// - Returns: The fault of the record, if it has one.
-    mutating func take(_ record: HistoryRecord) -> String? {
+    mutating func take(_ record: HistoryRecord, leap: Int64) -> String? {
+        let due = operationDue
+        defer { if operationDue != due { order.leap = leap } }
         if let fault = order.fault(of: record, due: nextDue) ?? apply(record) { return fault }
         return record.state == description ? nil : "\(record.type) led to \(record.state), not to \(description)"
     }
@@ -169,9 +188,8 @@ struct ReferenceButton: CustomStringConvertible {
             self.flight = nil
             coolingUntil = record.type == "done" ? record.heard + Self.cooldown : nil
         case "deadline":
-            guard let due = nextDue else { return "a deadline fired and none was set" }
-            if due != record.happened { return "the deadline at \(due) fired as the one at \(record.happened)" }
-            if due > record.heard { return "a deadline fired \(due - record.heard) ms too early" }
+            guard let due = operationDue else { return "a deadline fired and none was set" }
+            if let fault = order.fault(ofDeadline: record, due: due) { return fault }
             flight = nil
             coolingUntil = isServed ? record.heard + Self.cooldown : nil
         case _: return "a bell has \(record.type)"
