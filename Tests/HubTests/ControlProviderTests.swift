@@ -109,6 +109,26 @@ struct ControlProviderTests {
         #expect(try house.porchLightRow()["phase"] == "settled")
     }
 
+    @Test
+    func `an end that a full disk refused gives an operation the rest of its time, also after a leap of the date`()
+        throws
+    {
+        let house = try HubHarness(kinds: [HubHarness.porchLight(#""timeout":"5s""#)])
+        let (lamp, screen) = (house.connect(), house.connect())
+        house.send("SERVE porch-light", from: lamp)
+        house.send("REPORT porch-light/front value=off", from: lamp)
+        house.send("SET porch-light/front value=on", from: screen)
+        let operation = try #require(house.operation(askedOf: lamp))
+        house.leap(by: .seconds(30))
+        house.isFull = true
+        #expect(house.send("DONE op=\(operation) value=on", from: lamp).last?.contains("storage_full") == true)
+        house.isFull = false
+        house.advance(by: Milliseconds(4_999))
+        #expect(try house.porchLightRow()["phase"] == "pending")
+        house.advance(by: Milliseconds(1))
+        #expect(try house.porchLightRow()["last"]?["reason"] == "timeout")
+    }
+
     @Test func `a provider change that a full disk refused is made when there is room`() throws {
         let house = try HubHarness(kinds: [HubHarness.porchLight(#""instances":["front"]"#)])
         let (first, second) = (house.connect(), house.connect())

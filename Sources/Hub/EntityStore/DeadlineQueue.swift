@@ -14,6 +14,12 @@ struct Deadline: Comparable, Sendable {
     }
 }
 
+/// The deadline of a control, and the leap of the wall clock at the moment when it was set.
+struct ControlDeadline: Hashable, Sendable {
+    var deadline: Timestamp
+    var leap: Milliseconds
+}
+
 /// The deadlines of every key, on two clocks.
 ///
 /// An entity notes the time of its entry (``Entity/armed``, ``Entity/wallArmed``); an entry with another time is stale.
@@ -26,7 +32,7 @@ struct DeadlineQueue: Sendable {
     /// The time that the wall clock has leapt ahead of the monotonic one since the start.
     private(set) var leap = Milliseconds.zero
     /// The deadline of each control that has one, with the leap at the moment when it was set.
-    private var controls: [EntityIndex: (deadline: Timestamp, leap: Milliseconds)] = [:]
+    private var controls: [EntityIndex: ControlDeadline] = [:]
 
     var next: Timestamp? { kindsClock.min?.time }
     var nextOnWallClock: Timestamp? { wallClock.min?.time }
@@ -57,12 +63,18 @@ struct DeadlineQueue: Sendable {
     mutating func setLeap(_ leap: Milliseconds) { self.leap = leap }
 
     /// Notes the deadline that the machine of a control has now; `nil` where it has none.
-    mutating func note(_ deadline: Timestamp?, ofControl control: EntityIndex) {
-        guard let deadline else {
-            if !controls.isEmpty { controls[control] = nil }
-            return
-        }
-        if controls[control]?.deadline != deadline { controls[control] = (deadline, leap) }
+    ///
+    /// - Returns: The way back, where it is another one than before.
+    mutating func note(_ deadline: Timestamp?, ofControl control: EntityIndex) -> Undo? {
+        let former = controls[control]
+        guard former?.deadline != deadline else { return nil }
+        controls[control] = deadline.map { ControlDeadline(deadline: $0, leap: leap) }
+        return .timed(control, former)
+    }
+
+    /// Takes a change of a control's deadline back.
+    mutating func restore(_ deadline: ControlDeadline?, ofControl control: EntityIndex) {
+        controls[control] = deadline
     }
 
     /// The moment at which a control's deadline fires by the wall clock. It moves to later by the time that this clock has

@@ -72,9 +72,8 @@ struct EntityStore: ~Copyable {
         // Not before: what makes room necessary may be taken back.
         if hasRecords { forgetIDs() }
         ageMarks.note(sequence, at: wall)
-        var log: [Undo] = []
-        swap(&log, &undo)
-        return log
+        defer { undo = [] }
+        return undo
     }
 
     /// After the changes of a committed batch are published: gives away the indices of the keys that it forgot. A key may
@@ -130,6 +129,7 @@ struct EntityStore: ~Copyable {
         case .settings(let settings, let hadSettings): (self.settings, hasSettings) = (settings, hadSettings)
         case .resumeFloor(let floor): resumeFloor = floor
         case .readdressed(let entity, let history): entities.audienceHistories[entity] = history
+        case .timed(let control, let former): deadlines.restore(former, ofControl: control)
         case .attached(let control, let attachment): setAttachment(attachment, of: control, undoably: false)
         }
     }
@@ -260,7 +260,7 @@ struct EntityStore: ~Copyable {
 
     /// Notes the next moments of a key, after anything about it changed.
     mutating func arm(_ entity: EntityIndex) {
-        deadlines.note(controlDeadline(of: entity), ofControl: entity)
+        if let step = deadlines.note(controlDeadline(of: entity), ofControl: entity), isDeciding { undo.append(step) }
         arm(entity, deadline: activity(at: entity)?.deadline)
     }
 
@@ -299,7 +299,7 @@ struct EntityStore: ~Copyable {
     /// The record ``sequence`` forgot the key at `entity`, which has no history from here on: a key that comes anew begins
     /// a new one.
     mutating func endChain(of entity: EntityIndex) {
-        deadlines.note(nil, ofControl: entity)
+        if let step = deadlines.note(nil, ofControl: entity), isDeciding { undo.append(step) }
         entities[entity].lastRecord = 0
         prunedChains.append(sequence)
         if isDeciding {

@@ -13,6 +13,8 @@ enum Undo: Sendable {
     indirect case settings(DecisionSettings, hadSettings: Bool)
     case resumeFloor(Int64)
     indirect case readdressed(EntityIndex, AudienceHistory?)
+    /// The deadline that a control had before.
+    case timed(EntityIndex, ControlDeadline?)
     indirect case attached(EntityIndex, Attachments.Attachment?)
 }
 
