@@ -54,8 +54,6 @@ public final class ConnectionHandlers {
     }
 
     public let loop: EventLoop
-    /// A number for the owner's use: the index of its session.
-    public var tag = 0
     /// The number of bytes received.
     public private(set) var receivedByteCount: UInt64 = 0
     /// The number of bytes that the system has accepted for sending.
@@ -68,22 +66,18 @@ public final class ConnectionHandlers {
     private var handlers: ConnectionHandlers?
     /// The outstanding write; `nil` while writable.
     var pendingWrite: PendingWrite?
-    private var linger: TimerHandle?
-    /// Encryption; `nil` on a plain connection.
-    var tls: TLSSession?
-    /// The owner of the connection until its handshake is finished.
-    var handshakes: TLSHandshakes?
-    /// The same of a client: takes ciphertext, or its end.
-    var onHandshakeBytes: ((Span<UInt8>) -> Void)?
+    private var extras: Extras?
     /// A reference to itself that keeps an open connection alive.
     private var selfReference: Connection?
-    // Whether the peer has shut its writing side. The one-byte members stand together to keep the object small.
+    // Ten thousand connections may be idle, so the object fits into 128 bytes: small members stand together.
+    /// Whether the peer has shut its writing side.
     public private(set) var hasEnded = false
     private var isReading = false
     var isWriteShut = false
     private var knownDescriptor: CInt = -1
     /// Bytes that the system's send buffer was set to; 0 = it is as the system makes it.
     var sendBuffer: CInt = 0
+    private var shortTag: Int32 = 0
 
     enum Family { case tcp, unix }
 
@@ -105,6 +99,12 @@ public final class ConnectionHandlers {
     public func start(_ handlers: ConnectionHandlers) {
         self.handlers = handlers
         resumeReading()
+    }
+
+    /// A number for the owner's use: the index of its session. At most `Int32.max`.
+    public var tag: Int {
+        get { Int(shortTag) }
+        set { shortTag = Int32(clamping: newValue) }
     }
 
     public var isOpen: Bool { unsafe stream != nil }
@@ -153,7 +153,7 @@ public final class ConnectionHandlers {
         do throws(UVError) {
             let timer = try TimerHandle(on: loop) { [weak self] _ in self?.close() }
             timer.schedule(afterMilliseconds: milliseconds)
-            linger = timer
+            needExtras().linger = timer
             resumeReading()
         } catch {
             close()
@@ -163,9 +163,7 @@ public final class ConnectionHandlers {
     func close(_ reason: CloseReason) {
         guard let handle = handle.take() else { return }
         unsafe stream = nil
-        linger = nil
-        handshakes = nil
-        onHandshakeBytes = nil
+        extras?.end()
         // The handlers are released with the handle, together with everything that they hold.
         handle.close { [self] in
             let handlers = handlers
@@ -204,7 +202,7 @@ public final class ConnectionHandlers {
     }
 
     private func hasRead(_ count: Int) {
-        if tls != nil || handshakes != nil, count > 0 || count == Int(UV_EOF.rawValue) {
+        if let extras, extras.isEncrypted, count > 0 || count == Int(UV_EOF.rawValue) {
             hasReadCiphertext(count)
         } else if count > 0 {
             receivedByteCount += UInt64(count)
@@ -236,6 +234,7 @@ public final class ConnectionHandlers {
     }
 
     var isLingering: Bool { linger != nil }
+    private var linger: TimerHandle? { extras?.linger }
 
     func deliver(_ bytes: Span<UInt8>) { handlers?.onData(self, bytes) }
 
@@ -265,4 +264,44 @@ public final class ConnectionHandlers {
     guard let handle = unsafe handle, unsafe uv_is_closing(handle) == 0 else { return nil }
     guard let data = unsafe uv_handle_get_data(handle) else { return nil }
     return unsafe Unmanaged<AnyObject>.fromOpaque(data).takeUnretainedValue() as? Connection
+}
+
+extension Connection {
+    /// The parts that a plain connection has at its end only, in an object of their own.
+    fileprivate final class Extras {
+        var linger: TimerHandle?
+        var tls: TLSSession?
+        var handshakes: TLSHandshakes?
+        var onHandshakeBytes: ((Span<UInt8>) -> Void)?
+
+        var isEncrypted: Bool { tls != nil || handshakes != nil }
+
+        /// Lets go of all but the encryption, which the outstanding write may need.
+        func end() { (linger, handshakes, onHandshakeBytes) = (nil, nil, nil) }
+    }
+
+    private func needExtras() -> Extras {
+        if let extras { return extras }
+        let new = Extras()
+        extras = new
+        return new
+    }
+
+    /// Encryption; `nil` on a plain connection.
+    var tls: TLSSession? {
+        get { extras?.tls }
+        set { if newValue != nil || extras != nil { needExtras().tls = newValue } }
+    }
+
+    /// The owner of the connection until its handshake is finished.
+    var handshakes: TLSHandshakes? {
+        get { extras?.handshakes }
+        set { if newValue != nil || extras != nil { needExtras().handshakes = newValue } }
+    }
+
+    /// The owner of a client's connection until its handshake is finished: takes ciphertext, or its end.
+    var onHandshakeBytes: ((Span<UInt8>) -> Void)? {
+        get { extras?.onHandshakeBytes }
+        set { if newValue != nil || extras != nil { needExtras().onHandshakeBytes = newValue } }
+    }
 }

@@ -1,6 +1,7 @@
 import FanOut
 import HeapModule
 import TelltaleModel
+import TestSupport
 import Testing
 
 @testable import Hub
@@ -15,6 +16,12 @@ struct IdleMemoryTests {
 
     @Test func `a subscription that rests is 48 bytes`() {
         #expect(MemoryLayout<Subscription?>.stride == 48)
+    }
+
+    @Test func `a session is an object of 256 bytes`() {
+        let id = SessionID(slot: 0, number: 1)
+        let session = Session(id: id, limits: Limits(), now: MonotonicTime(nanoseconds: 0))
+        #expect(allocatedByteCount(of: session) < 256 + 16)
     }
 
     @Test func `subscriptions of one sort share their terms`() throws {

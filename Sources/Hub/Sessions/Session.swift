@@ -57,7 +57,6 @@ final class Session {
     var traits = Traits()
     /// Kinds that this connection serves.
     var served: [String] = []
-    var heartbeat: Milliseconds
     var lastSent: MonotonicTime
     var lastReceived: MonotonicTime
     /// When its queues gave back what they did not need.
@@ -83,15 +82,27 @@ final class Session {
     /// It has said no good `HELLO` on a server with tokens, so few of its requests may wait.
     var isRestricted = false
     var surface: Surface?
-    /// Milestones and alerts that wait for it, in bytes.
-    var announcementByteCount = 0
+    private var heartbeatMilliseconds: Int32 = 0
+    private var waitingAnnouncementBytes: Int32 = 0
     /// How many subscriptions it ever had: their numbers are not used again.
     var subscriptionCount: Int32 = 0
+
+    /// The longest pause between two signs of life.
+    var heartbeat: Milliseconds {
+        get { Milliseconds(Int64(heartbeatMilliseconds)) }
+        set { heartbeatMilliseconds = Int32(clamping: newValue.count) }
+    }
+
+    /// Milestones and alerts that wait for it, in bytes.
+    var announcementByteCount: Int {
+        get { Int(waitingAnnouncementBytes) }
+        set { waitingAnnouncementBytes = Int32(clamping: newValue) }
+    }
 
     init(id: SessionID, limits: Limits, now: MonotonicTime) {
         self.id = id
         decoder = LineDecoder(lineLengthLimit: limits.lineLength)
-        heartbeat = limits.heartbeat
+        heartbeatMilliseconds = Int32(clamping: limits.heartbeat.count)
         lastSent = now
         lastReceived = now
         trimmed = now
