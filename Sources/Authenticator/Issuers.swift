@@ -8,11 +8,11 @@ public struct Issuer: Hashable, Sendable {
     /// `aud` of its tokens.
     public var audience: String
     public var keys: [SignatureKey]
-    /// What its tokens may allow at most.
+    /// The most that its tokens may allow.
     public var scopes: Set<Scope>
     /// The longest life of a token.
     public var maxLifetime: Milliseconds
-    /// Those of each of its principals.
+    /// The limits of each of its principals.
     public var rate: Int?
     public var connections: Int?
 
@@ -30,7 +30,7 @@ public struct Issuer: Hashable, Sendable {
 public enum Revocation: Hashable, Sendable {
     /// The token of a `jti`.
     case token(String)
-    /// Those of a `sub` that were issued before; `nil` = all of them.
+    /// The tokens of a `sub` that were issued before; `nil` = all of them.
     case subject(String, issuedBefore: Timestamp?)
 }
 

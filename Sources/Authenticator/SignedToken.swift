@@ -8,7 +8,7 @@ struct SignedToken {
     let keyName: String?
     let claims: JSONObject
     private let signature: [UInt8]
-    /// What is signed: the header and the claims as they came.
+    /// The signed bytes: the header and the claims as they came.
     private let message: [UInt8]
 
     /// A longer one does not fit into the first line of a connection.

@@ -94,7 +94,7 @@ public struct PrincipalDirectory: Sendable {
     private var principals: [Principal] = []
     private var tokens: [String: (token: Token, principal: Int)] = [:]
     private let digest: @Sendable (String) -> [UInt8]
-    /// Those whose signed tokens are accepted; `nil` = none are.
+    /// The issuers of accepted signed tokens; `nil` = no signed token is accepted.
     public var issuers: (any TokenIssuers)?
 
     /// - Parameter digest: Gives the digest of a token's text: a pure function.

@@ -56,7 +56,7 @@ public enum Scope: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// What both rights allow; `nil` = nothing.
+    /// The right that both allow; `nil` = they allow nothing in common.
     ///
     /// Two ranges of keys never overlap in part: one includes the other, or they have no key in common.
     public func intersection(_ other: Scope) -> Scope? {
