@@ -103,7 +103,7 @@ let package = Package(
         module("Journal", ["TelltaleModel"]),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         module("JournalSQLite", ["TelltaleModel", "Journal", "CSQLite"]),
-        // libcrypto: digests of tokens.
+        // libcrypto: digests of tokens, and signatures of signed ones.
         .target(name: "CTelltaleCrypto", linkerSettings: [.linkedLibrary("crypto")]),
         module("Authenticator", ["TelltaleModel", "Hub", "CTelltaleCrypto"]),
         .systemLibrary(name: "CTelltaleLibuv", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
@@ -186,7 +186,9 @@ let package = Package(
         tests("Journal", ["TelltaleModel", "Journal"]),
         .target(name: "CFaultVFS", dependencies: ["CSQLite"], path: "Tests/CFaultVFS"),
         tests("JournalSQLite", ["TelltaleModel", "Journal", "JournalSQLite", "CFaultVFS"]),
-        tests("Authenticator", ["TelltaleModel", "Hub", "Authenticator"]),
+        // Signs tokens, so that the checks of signatures have something to check.
+        .target(name: "CTestSigner", path: "Tests/CTestSigner", linkerSettings: [.linkedLibrary("crypto")]),
+        tests("Authenticator", ["TelltaleModel", "Hub", "Authenticator", "CTestSigner"]),
         tests("EventLoop", ["TelltaleEventLoop"]),
         tests("Client", ["TelltaleModel", "TelltaleWire", "TelltaleEventLoop", "TelltaleClient"]),
         tests("Cards", ["TelltaleModel", "Cards"]),

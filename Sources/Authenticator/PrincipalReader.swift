@@ -22,7 +22,7 @@ public struct PrincipalReader {
         return directory
     }
 
-    private mutating func fault(_ place: String, _ text: String) { faults.append("\(place): \(text)") }
+    mutating func fault(_ place: String, _ text: String) { faults.append("\(place): \(text)") }
 
     private mutating func directory(_ json: JSON) -> PrincipalDirectory {
         var directory = PrincipalDirectory { Digest.sha256($0) }
@@ -32,9 +32,9 @@ public struct PrincipalReader {
         }
         checkNames(of: object, ["version", "principals", "issuers", "revoked"], at: "")
         if json["version"]?.integer != 1 { fault("version", "is to be 1") }
-        if let issuers = json["issuers"], issuers.array?.isEmpty != true {
-            fault("issuers", "this release knows no issuers; remove them, and give each device a token")
-        }
+        let issuers = issuers(json["issuers"])
+        let revoked = revocations(json["revoked"])
+        if !issuers.isEmpty { directory.issuers = Issuers(issuers, revoked: revoked) }
         guard let principals = json["principals"]?.array else {
             fault("principals", "is to be an array of principals")
             return directory
@@ -46,12 +46,15 @@ public struct PrincipalReader {
                 continue
             }
             guard let principal = principal(object, at: place) else { continue }
+            if let issuer = issuers.first(where: { principal.name.hasPrefix("\($0.host)/") }) {
+                fault("\(place).name", "begins with \(issuer.host)/, which is for the tokens of \(issuer.name)")
+            }
             directory.insert(principal, tokens: tokens(object["tokens"], at: "\(place).tokens"))
         }
         return directory
     }
 
-    private mutating func checkNames(of object: JSONObject, _ known: [String], at place: String) {
+    mutating func checkNames(of object: JSONObject, _ known: [String], at place: String) {
         for member in object where !known.contains(member.name) {
             fault(
                 place.isEmpty ? member.name : "\(place).\(member.name)",
@@ -80,7 +83,7 @@ public struct PrincipalReader {
         return principal
     }
 
-    private mutating func scopes(_ json: JSON?, at place: String) -> Set<Scope> {
+    mutating func scopes(_ json: JSON?, at place: String) -> Set<Scope> {
         guard let elements = json?.array, !elements.isEmpty else {
             fault(place, "is to be an array of scopes such as \"read:*\"")
             return []
@@ -107,7 +110,7 @@ public struct PrincipalReader {
             }
             return .none
         }
-        guard let account = json.string, Self.isValue(account), !account.utf8.contains(UInt8(ascii: ",")) else {
+        guard let account = json.string, Self.isAccount(account) else {
             fault("\(place).account", "is to be the name of an account, or \"*\" for any")
             return .none
         }
@@ -123,7 +126,7 @@ public struct PrincipalReader {
         return texts.compactMap(\.self)
     }
 
-    private mutating func limit(_ json: JSON?, at place: String) -> Int? {
+    mutating func limit(_ json: JSON?, at place: String) -> Int? {
         guard let json else { return nil }
         guard let number = json.integer, (1...1_000_000_000).contains(number) else {
             fault(place, "is to be a whole number from 1 to 1000000000")
@@ -132,8 +135,11 @@ public struct PrincipalReader {
         return Int(number)
     }
 
+    /// Whether the text may be the name of an account.
+    static func isAccount(_ text: String) -> Bool { isValue(text) && !text.utf8.contains(UInt8(ascii: ",")) }
+
     /// Whether the text may stand as the value of an attribute.
-    private static func isValue(_ text: String) -> Bool {
+    static func isValue(_ text: String) -> Bool {
         (1...256).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }
 

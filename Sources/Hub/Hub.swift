@@ -102,7 +102,7 @@ public struct Hub: ~Copyable {
         case .bye:
             session.hasSaidBye = true
             stage(for: session) { $0.append(read: request) }
-        case .ping, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .history, .stats, .open, .refused:
+        case .ping, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .history, .stats, .open, .refused:
             stage(for: session) { $0.append(read: request) }
         case .event: break  // Waits in a form of its own.
         }

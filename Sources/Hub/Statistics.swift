@@ -1,5 +1,5 @@
 internal import FanOut
-internal import TelltaleModel
+public import TelltaleModel
 
 /// The counters of `STATS`.
 public struct Statistics: Sendable {
@@ -35,7 +35,27 @@ public struct Statistics: Sendable {
     public private(set) var syncMicroseconds = 0
     public private(set) var longestSyncMicroseconds = 0
 
+    /// Upper bounds of the buckets of ``syncBuckets``, in microseconds.
+    static let syncBounds = [
+        100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000,
+    ]
+    /// Commits by the time that their sync took: those of a bucket took longer than the bound before its own.
+    private var syncCounts = [Int](repeating: 0, count: syncBounds.count)
+
+    /// Each bound, and how many syncs took at most so long.
+    var syncBuckets: [(microseconds: Int, count: Int)] {
+        var count = 0
+        return zip(Self.syncBounds, syncCounts).map { bound, own in
+            count += own
+            return (bound, count)
+        }
+    }
+
+    /// When the certificate of the encrypted listeners ends; `nil` where there is none.
+    public var certificateExpiry: Timestamp?
+
     public mutating func countSync(microseconds: Int) {
+        if let bucket = Self.syncBounds.firstIndex(where: { microseconds <= $0 }) { syncCounts[bucket] += 1 }
         syncCount += 1
         syncMicroseconds += microseconds
         longestSyncMicroseconds = max(longestSyncMicroseconds, microseconds)

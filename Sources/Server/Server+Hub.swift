@@ -44,6 +44,9 @@ extension Server {
     /// Without it no connection needs a token.
     public mutating func principalsLoaded(_ directory: PrincipalDirectory) { hub.principalsLoaded(directory) }
 
+    /// The certificate of the encrypted listeners ends then, which `STATS` tells.
+    public mutating func certificateLoaded(expiry: Timestamp) { hub.statistics.certificateExpiry = expiry }
+
     /// The lineage of this history.
     public var epoch: UInt64 { hub.epoch }
     /// How many activities and controls there are, dismissed ones that can still be asked for included.

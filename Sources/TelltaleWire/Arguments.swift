@@ -21,6 +21,7 @@ struct Arguments {
         case .get: .get(try key(line), view: try view(line))
         case .list: .list(try optionalPattern(line), view: try view(line))
         case .kinds: .kinds
+        case .kind: .kind(try kind(line))
         case .history: .history(try key(line))
         case .stats: .stats
         case .trait: .traits(try traits())

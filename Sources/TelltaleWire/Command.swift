@@ -27,6 +27,7 @@ public enum Command: Sendable {
     case get(Key, view: ViewName?)
     case list(Pattern, view: ViewName?)
     case kinds
+    case kind(String)
     case history(Key)
     case stats
     /// `TRAIT name=value …`, names and values as written.

@@ -226,14 +226,18 @@ extension Span<UInt8> {
         return index
     }
 
-    /// Where a token begins: an error must not repeat it. `tt_`, 8 of `a-z2-7`, `_`.
+    /// Where a token begins: an error must not repeat it. `tt_`, 8 of `a-z2-7`, `_`; or `eyJ`, which is `{"` in base64 and
+    /// begins a signed token.
     private func tokenStart(in range: Range<Int>) -> Int? {
         var start = range.lowerBound
         while start + 12 <= range.upperBound {
             let isToken =
                 self[start] == UInt8(ascii: "t") && self[start + 1] == UInt8(ascii: "t")
                 && self[start + 2] == UInt8(ascii: "_") && self[start + 11] == UInt8(ascii: "_")
-            if isToken { return start }
+            let isSigned =
+                self[start] == UInt8(ascii: "e") && self[start + 1] == UInt8(ascii: "y")
+                && self[start + 2] == UInt8(ascii: "J")
+            if isToken || isSigned { return start }
             start += 1
         }
         return nil

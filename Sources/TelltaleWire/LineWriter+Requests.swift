@@ -28,6 +28,9 @@ extension LineWriter {
             word(pattern.description)
             optional("view", view?.description)
         case .kinds: begin(.kinds)
+        case .kind(let kind):
+            begin(.kind)
+            word(kind)
         case .history(let key): begin(.history, key)
         case .stats: begin(.stats)
         case .traits(let traits): write(traits)

@@ -73,6 +73,10 @@ extension VerbDescription {
             example: "LIST coffee-order/*"),
         VerbDescription(.kinds, "lists the kinds that are loaded", example: "KINDS"),
         VerbDescription(
+            .kind, "tells the definition of one kind, as it is in force", positional: .kind,
+            details: ["Answer: OK name=KIND version=N, then the kind's file as one JSON object."],
+            example: "KIND coffee-order"),
+        VerbDescription(
             .history, "tells what happened to one key, oldest first", positional: .key,
             details: ["Answer: a HIST an event, then OK count=n."],
             example: "HISTORY coffee-order/1042"),

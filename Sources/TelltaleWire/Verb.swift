@@ -7,6 +7,7 @@ public enum Verb: String, CaseIterable, Hashable, Sendable {
     case get = "GET"
     case list = "LIST"
     case kinds = "KINDS"
+    case kind = "KIND"
     case history = "HISTORY"
     case stats = "STATS"
     case trait = "TRAIT"

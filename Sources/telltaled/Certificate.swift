@@ -1,5 +1,6 @@
 import Logging
 import TelltaleEventLoop
+import TelltaleModel
 
 /// The certificate of the encrypted listeners.
 struct Certificate {
@@ -22,6 +23,9 @@ struct Certificate {
             throw TLSContext.Failure(description: "--tls-cert \(certificate) --tls-key \(key): \(error)")
         }
     }
+
+    /// When it ends.
+    var expiry: Timestamp { Timestamp(milliseconds: context.expirySeconds * 1_000) }
 
     /// Reads the files again, for new connections. With a fault the old ones stay in force.
     mutating func reload(_ logger: Logger) {

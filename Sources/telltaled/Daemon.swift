@@ -65,6 +65,7 @@ final class Daemon {
         let sender = mailbox.sender
         self.journal = JournalWriter(journal) { error in _ = sender.post(.failed(error)) }
         if let principals { self.server.principalsLoaded(principals.first) }
+        if let certificate { self.server.certificateLoaded(expiry: certificate.expiry) }
         box.daemon = self
     }
 
@@ -222,6 +223,7 @@ final class Daemon {
     private func reload() {
         reloadPrincipals(isAsked: true)
         certificate?.reload(logger)
+        if let certificate { server.certificateLoaded(expiry: certificate.expiry) }
         do {
             let (kinds, diagnostics) = try KindFolder(path: configuration.kinds).load()
             for diagnostic in diagnostics { log(diagnostic) }

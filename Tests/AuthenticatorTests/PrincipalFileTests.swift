@@ -66,7 +66,7 @@ struct PrincipalFileTests {
                 #"{"version":1,"principals":[{"name":"a","scopes":["stats"]},{"name":"a","scopes":["stats"]}]}"#,
                 "principals[1].name"
             ),
-            (#"{"version":1,"principals":[],"issuers":[{}]}"#, "issuers"),
+            (#"{"version":1,"principals":[],"issuers":{}}"#, "issuers"),
         ])
     func faults(text: String, place: String) throws {
         let json = try JSONParser.parse(text)

@@ -1,4 +1,5 @@
 import Foundation
+import Hub
 import TelltaleModel
 import TestSupport
 import Testing
@@ -20,6 +21,22 @@ struct StatisticsTests {
             row.split(separator: "|")[0].split(separator: ",").map { $0.trimmingCharacters(in: ["`", " "]) }
         }
         #expect(told.sorted() == listed.sorted())
+    }
+
+    @Test func `syncs are told by the time that they took, each bound with all below it`() throws {
+        let house = try HubHarness()
+        // The harness has synced its kinds, at once.
+        let before = house.hub.statistics.syncCount
+        for microseconds in [0, 100, 101, 2_500_000, 2_500_001] {
+            house.hub.statistics.countSync(microseconds: microseconds)
+        }
+        let line = try #require(house.send("STATS", from: house.connect()).first)
+        let sync = try JSONParser.parse(String(line.dropFirst(3)))["sync"]
+        let buckets = try #require(sync?["buckets"]?.array?.map { $0.array?.map(\.integer) })
+        #expect(sync?["count"]?.integer == Int64(before + 5))
+        #expect(buckets.map { ($0?[1] ?? 0) - Int64(before) }.prefix(3) == [2, 3, 3])
+        #expect(buckets.last == [2_500_000, Int64(before + 4)])
+        #expect(buckets.map { $0?[0] ?? 0 } == buckets.map { $0?[0] ?? 0 }.sorted())
     }
 
     /// The paths of an object's values.

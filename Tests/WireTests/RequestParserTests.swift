@@ -303,6 +303,7 @@ private func describe(_ command: Command) -> String {
     case .get(let key, let view): return "get \(key)" + optional("view", view)
     case .list(let pattern, let view): return "list \(pattern)" + optional("view", view)
     case .kinds: return "kinds"
+    case .kind(let kind): return "kind \(kind)"
     case .history(let key): return "history \(key)"
     case .stats: return "stats"
     case .traits(let traits): return "traits \(traits.map { "\($0.name)=\($0.value)" }.joined(separator: ","))"

@@ -7,4 +7,17 @@
 /// SHA-256 of `count` bytes, by libcrypto. Returns 1, or 0 where libcrypto has no SHA-256 or no memory.
 int telltale_sha256(const uint8_t *bytes, size_t count, uint8_t digest[32]);
 
+// The signatures of RFC 7518 and RFC 8037. Each returns 1 = it is good, 0 = it is not, or libcrypto cannot tell.
+
+/// HMAC with SHA-256, compared in constant time.
+int telltale_verify_hs256(const uint8_t *key, size_t key_count, const uint8_t *bytes, size_t count,
+                          const uint8_t signature[32]);
+/// ECDSA on P-256 with SHA-256. `point` is 4, x, y; `signature` is r, s, of 32 bytes each.
+int telltale_verify_es256(const uint8_t point[65], const uint8_t *bytes, size_t count, const uint8_t signature[64]);
+/// Ed25519.
+int telltale_verify_ed25519(const uint8_t key[32], const uint8_t *bytes, size_t count, const uint8_t signature[64]);
+
+/// Whether `point` is a public key on P-256: 1 = yes, 0 = no.
+int telltale_is_p256(const uint8_t point[65]);
+
 #endif

@@ -31,6 +31,7 @@ enum AccessNeed: Equatable {
         case .get(let key, _), .history(let key), .open(let key): self = .scope(.read(KeyRange(key)))
         case .list(let pattern, _): self = .scope(.read(KeyRange(pattern)))
         case .kinds: self = .scope(.read(.all))
+        case .kind(let kind): self = .scope(.read(.kind(kind)))
         case .stats: self = .scope(.stats)
         case .set(let command): self = .scope(.act(KeyRange(command.key)))
         case .press(let key, _), .dismiss(let key), .seen(let key, _): self = .scope(.act(KeyRange(key)))

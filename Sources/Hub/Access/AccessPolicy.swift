@@ -118,6 +118,12 @@ struct AccessPolicy: ~Copyable {
             throw WireError(
                 .forbidden, "this connection speaks for \(own.principal.name); open another one for another principal")
         }
+        // A signed token brings rights of its own, and what the connection follows already was allowed by the old one.
+        if let own = visitor.credential, !principal.includes(own.principal) {
+            throw WireError(
+                .forbidden,
+                "this token has fewer rights than the one before, or another account; open another connection")
+        }
         if let account = hello.account, !principal.may(use: account) {
             throw WireError(.forbidden, "\(principal.name) has no account \(account)")
         }
@@ -145,6 +151,7 @@ struct AccessPolicy: ~Copyable {
             case .unknown(let id): "token \(id) is not known"
             case .wrongSecret(let id): "token \(id) has another secret"
             case .expired(let id): "token \(id) has expired"
+            case .assertion(let refusal): "a signed token \(refusal.reason)"
             }
         return "authentication failed on connection c\(id.number): \(what)"
     }
@@ -213,7 +220,7 @@ struct AccessPolicy: ~Copyable {
             visitors[next.session]?.deadline = .distantFuture
             if visitor.isEnding { return (next.session, .cut) }
             guard let credential = visitor.credential else { return (next.session, .unauthenticated) }
-            if let expires = credential.expires, expires <= now.wall { return (next.session, .expired) }
+            if let ends = credential.ends, ends <= now.wall { return (next.session, .expired) }
             // The real clock was set back.
             watchExpiry(of: next.session, at: now)
         }
@@ -234,10 +241,10 @@ struct AccessPolicy: ~Copyable {
     }
 
     private mutating func watchExpiry(of id: SessionID, at now: HubTime) {
-        let expires = visitors[id]?.credential?.expires
+        let ends = visitors[id]?.credential?.ends
         watch(
             id,
-            at: expires.map { now.monotonic + max(Milliseconds(1), min($0 - now.wall, Self.longestWatch)) }
+            at: ends.map { now.monotonic + max(Milliseconds(1), min($0 - now.wall, Self.longestWatch)) }
                 ?? .distantFuture)
     }
 

@@ -74,14 +74,6 @@ public struct Principal: Hashable, Sendable {
     func includes(_ other: Principal) -> Bool { scopes.isSuperset(of: other.scopes) && accounts == other.accounts }
 }
 
-/// The proof that a connection speaks for a principal.
-struct Credential: Hashable, Sendable {
-    var principal: Principal
-    var tokenID: String
-    /// On the real clock; `nil` = it does not expire.
-    var expires: Timestamp?
-}
-
 /// Every principal with its tokens, as the performer has read them. A token itself is never kept: only its digest is.
 public struct PrincipalDirectory: Sendable {
     /// The record of one token.
@@ -102,6 +94,8 @@ public struct PrincipalDirectory: Sendable {
     private var principals: [Principal] = []
     private var tokens: [String: (token: Token, principal: Int)] = [:]
     private let digest: @Sendable (String) -> [UInt8]
+    /// The issuers of accepted signed tokens; `nil` = no signed token is accepted.
+    public var issuers: (any TokenIssuers)?
 
     /// - Parameter digest: Gives the digest of a token's text: a pure function.
     public init(digest: @escaping @Sendable (String) -> [UInt8]) {
@@ -127,25 +121,37 @@ public struct PrincipalDirectory: Sendable {
         case unknown(id: String)
         case wrongSecret(id: String)
         case expired(id: String)
+        case assertion(AssertionRefusal)
     }
 
     /// The credential that a token stands for.
     func credential(of text: String, at wall: Timestamp) throws(Refusal) -> Credential {
+        if let issuers, TokenText.isSigned(text) {
+            do throws(AssertionRefusal) {
+                return Credential(try issuers.assertion(of: text, at: wall))
+            } catch {
+                throw .assertion(error)
+            }
+        }
         // Computed before the look-up, so that the time of an answer does not depend on whether the id exists.
         let given = digest(text)
         guard let id = TokenText.id(of: text) else { throw .malformed }
         guard let (token, principal) = tokens[id] else { throw .unknown(id: id) }
         guard Self.isSame(given, token.digest) else { throw .wrongSecret(id: id) }
         if let expires = token.expires, expires <= wall { throw .expired(id: id) }
-        return Credential(principal: principals[principal], tokenID: id, expires: token.expires)
+        return Credential(principals[principal], tokenID: id, expires: token.expires)
     }
 
     /// The credential of a connection under this directory; `nil` = it was revoked.
     func renewed(_ credential: Credential) -> Credential? {
-        guard let (token, principal) = tokens[credential.tokenID],
-            principals[principal].name == credential.principal.name
-        else { return nil }
-        return Credential(principal: principals[principal], tokenID: token.id, expires: token.expires)
+        switch credential.proof {
+        case .assertion(let assertion): return issuers?.renewed(assertion).map { Credential($0) }
+        case .token(let id):
+            guard let (token, principal) = tokens[id], principals[principal].name == credential.principal.name else {
+                return nil
+            }
+            return Credential(principals[principal], tokenID: id, expires: token.expires)
+        }
     }
 
     /// Compares in a time that does not depend on where the first difference is.
@@ -174,6 +180,9 @@ public enum TokenText {
         let id = bytes[3..<3 + idLength]
         return id.allSatisfy(isIDByte) ? String(decoding: id, as: UTF8.self) : nil
     }
+
+    /// Whether `text` may be a token that an issuer signed: three parts with dots between them, which no other token has.
+    static func isSigned(_ text: String) -> Bool { text.utf8.contains(UInt8(ascii: ".")) }
 
     /// Whether `text` is 8 of `a-z2-7`.
     public static func isID(_ text: String) -> Bool {

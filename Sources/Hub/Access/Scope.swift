@@ -56,6 +56,14 @@ public enum Scope: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// The right that both allow; `nil` = they allow nothing in common.
+    ///
+    /// Two ranges of keys never overlap in part: one includes the other, or they have no key in common.
+    public func intersection(_ other: Scope) -> Scope? {
+        if covers(other) { return other }
+        return other.covers(self) ? self : nil
+    }
+
     /// Whether this right includes all of `other`.
     func covers(_ other: Scope) -> Bool {
         switch (self, other) {

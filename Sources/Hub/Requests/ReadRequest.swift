@@ -7,7 +7,7 @@ internal import Surfaces
 internal import TelltaleModel
 internal import TelltaleWire
 
-// PING, HELP, GET, LIST, OPEN, KINDS, HISTORY, STATS: requests that change nothing. They are carried out after the commit
+// PING, HELP, GET, LIST, OPEN, KINDS, KIND, HISTORY, STATS: requests that change nothing. They are carried out after the commit
 // of those before them.
 extension Hub {
     /// Bytes of replies that leave together, a fraction of what leaves in one write.
@@ -51,7 +51,7 @@ extension Hub {
             } else {
                 2 * min(configuration.limits.keysFilledAtOnce, store.entities.indexCount)
             }
-        case .help, .kinds, .stats: 16
+        case .help, .kinds, .kind, .stats: 16
         case _: 1
         }
     }
@@ -74,6 +74,7 @@ extension Hub {
         case .list(let pattern, let view):
             session.outbox.append(.list(request, pattern, view ?? session.defaultView, next: 0, count: 0))
         case .kinds: listKinds(request, to: &writer)
+        case .kind(let name): tellKind(name, request, to: &writer)
         case .history(let key): session.outbox.append(.history(HistoryCursor(of: key, request)))
         case .stats: tellStatistics(request, at: now, to: &writer)
         case .refused(let error):
@@ -217,6 +218,19 @@ extension Hub {
         writer.beginOK(id: request.id)
         writer.attribute("count", kinds.count)
         writer.ignored(request.ignored)
+        writer.end()
+    }
+
+    private func tellKind(_ name: String, _ request: Request, to writer: inout LineWriter) {
+        guard let kind = store.kinds.inForce.first(where: { $0.name == name }) else {
+            return writer.error(
+                WireError(.unknownKind, "there is no kind \(name); KINDS lists them"), id: request.id)
+        }
+        writer.beginOK(id: request.id)
+        writer.attribute("name", kind.name)
+        writer.attribute("version", kind.version)
+        writer.ignored(request.ignored)
+        writer.tail(Array("\(kind.source)".utf8))
         writer.end()
     }
 

@@ -136,6 +136,7 @@ extension Hub {
         body.member("machineErrors", store.faults.refusedStepCount)
         body.member("stuckReadersCut", sessions.stuckReaderCount)
         if access.isEnforced { body.member("authFailures", access.failureCount) }
+        if let expiry = statistics.certificateExpiry { body.member("certificateExpires", expiry.milliseconds) }
         body.member("storageFull", statistics.storageFullBatches)
         body.member("eventIDs", store.eventIDs.count)
         let footprint = footprint(at: now.monotonic)
@@ -147,6 +148,12 @@ extension Hub {
         body.member(
             "meanMicroseconds", statistics.syncCount == 0 ? 0 : statistics.syncMicroseconds / statistics.syncCount)
         body.member("maxMicroseconds", statistics.longestSyncMicroseconds)
+        body.name("buckets")
+        body.beginArray()
+        for bucket in statistics.syncBuckets {
+            body.value(.array([.integer(Int64(bucket.microseconds)), .integer(Int64(bucket.count))]))
+        }
+        body.endArray()
         body.endObject()
         body.endObject()
         writer.beginOK(id: request.id)

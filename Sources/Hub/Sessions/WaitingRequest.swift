@@ -23,7 +23,8 @@ extension Command {
         case .event(let event): event.key
         case .set(let set): set.key
         case .dismiss(let key), .seen(let key, _), .press(let key, _), .report(let key, _, _): key
-        case .hello, .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .history, .stats, .traits,
+        case .hello, .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .history, .stats,
+            .traits,
             .open, .serve, .done, .fail, .refused:
             nil
         }

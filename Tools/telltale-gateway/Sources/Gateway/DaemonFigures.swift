@@ -26,6 +26,13 @@ public enum DaemonFigures {
             "Rows that came late and stand for several commits.",
             &families)
         if let sync = stats["sync"] { families.append(syncs(sync)) }
+        if let expiry = stats["certificateExpires"]?.double {
+            families.append(
+                MetricFamily(
+                    "telltale_tls_certificate_expiry_timestamp_seconds", .gauge,
+                    "When the certificate of a listener ends.",
+                    [MetricFamily.Sample(labels: [("listener", "line")], value: expiry / 1_000)]))
+        }
         return families
     }
 

@@ -115,10 +115,7 @@ extension GatewayResponder {
 
     func getKind(_ name: String, _ caller: Caller) async throws(Problem) -> Response {
         guard Key.isSegment(name.utf8) else { throw Problem("bad_key", "\"\(name.prefix(70))\" is no kind's name") }
-        let answer = try await gateway.link.ask(.kinds, token: caller.token, try Situation(caller.query))
-        guard let line = answer.items.first(where: { $0["name"] == name }) else {
-            throw Problem("unknown_kind", "there is no kind \"\(name)\"")
-        }
+        let line = try await gateway.link.ask(.kind(name), token: caller.token, try Situation(caller.query)).reply.line
         return .json(JSON.object(line.tail ?? JSONObject()).text)
     }
 

@@ -86,7 +86,8 @@ final class AsyncClientCore: @unchecked Sendable {
         case .event(let event): event.eid
         case .set(let set): set.eid
         case .press(_, let eid): eid
-        case .hello, .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .history, .stats, .traits,
+        case .hello, .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .history, .stats,
+            .traits,
             .dismiss, .seen, .open, .serve, .done, .fail, .report, .refused:
             nil
         }

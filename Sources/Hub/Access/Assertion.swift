@@ -1,0 +1,107 @@
+public import TelltaleModel
+
+/// Checks the tokens that issuers sign for devices of end users (JSON Web Tokens, RFC 7519).
+///
+/// The performer implements it, because it takes cryptography. Both functions are pure: the same arguments give the same
+/// result for as long as the value lives.
+public protocol TokenIssuers: Sendable {
+    /// The claims of a token.
+    ///
+    /// - Parameter wall: The real time.
+    /// - Throws: ``AssertionRefusal`` for a token that is malformed, not signed by an issuer, expired, or revoked.
+    func assertion(of text: String, at wall: Timestamp) throws(AssertionRefusal) -> Assertion
+
+    /// The claims of a connection under these issuers; `nil` where its token would not be accepted any more.
+    ///
+    /// It does not look at the time.
+    func renewed(_ assertion: Assertion) -> Assertion?
+}
+
+/// Why a signed token is not accepted, for a log. It holds no text of a token whose signature was not good.
+public struct AssertionRefusal: Error, Hashable, Sendable {
+    public let reason: String
+
+    public init(_ reason: String) {
+        self.reason = reason
+    }
+}
+
+/// The claims of a signed token (RFC 7519 §4.1) that are looked at.
+public struct SignedClaims: Hashable, Sendable {
+    /// `iss`.
+    public var issuer: String
+    /// `sub`.
+    public var subject: String
+    /// `aud`, one or several.
+    public var audiences: [String]
+    /// `jti`.
+    public var tokenID: String?
+    /// The scopes that it asks for; those that this server does not know are left out.
+    public var scopes: Set<Scope>
+    public var account: String?
+    /// `iat`.
+    public var issued: Timestamp
+    /// `nbf`.
+    public var begins: Timestamp?
+    /// `exp`.
+    public var expires: Timestamp
+
+    public init(
+        issuer: String, subject: String, audiences: [String], scopes: Set<Scope>, issued: Timestamp, expires: Timestamp
+    ) {
+        self.issuer = issuer
+        self.subject = subject
+        self.audiences = audiences
+        self.scopes = scopes
+        self.issued = issued
+        self.expires = expires
+    }
+}
+
+/// A signed token that was accepted, and the principal that it makes.
+public struct Assertion: Hashable, Sendable {
+    /// It has those of the token's scopes that the issuer may grant.
+    public var principal: Principal
+    public var claims: SignedClaims
+    /// A number of the key that signed it.
+    public var key: Int
+    /// How much longer than it says it is accepted, for clocks that differ.
+    public var leeway: Milliseconds
+
+    public init(principal: Principal, claims: SignedClaims, key: Int, leeway: Milliseconds) {
+        self.principal = principal
+        self.claims = claims
+        self.key = key
+        self.leeway = leeway
+    }
+}
+
+/// The proof that a connection speaks for a principal.
+struct Credential: Hashable, Sendable {
+    var principal: Principal
+    var proof: Proof
+    /// On the real clock; `nil` = it does not expire.
+    var expires: Timestamp?
+    /// When a connection ends for it; later than ``expires`` where clocks may differ.
+    var ends: Timestamp?
+
+    enum Proof: Hashable {
+        /// A token of the directory, by its id.
+        case token(id: String)
+        case assertion(Assertion)
+    }
+
+    init(_ assertion: Assertion) {
+        principal = assertion.principal
+        proof = .assertion(assertion)
+        expires = assertion.claims.expires
+        ends = assertion.claims.expires + assertion.leeway
+    }
+
+    init(_ principal: Principal, tokenID: String, expires: Timestamp?) {
+        self.principal = principal
+        proof = .token(id: tokenID)
+        self.expires = expires
+        ends = expires
+    }
+}
