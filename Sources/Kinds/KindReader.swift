@@ -253,8 +253,8 @@ extension Diagnostic {
 }
 
 /// The grammar of event names in Protocols/Line/line-protocol.md §2.
-package enum EventName {
-    package static func isValid(_ text: String) -> Bool {
+public enum EventName {
+    public static func isValid(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
                 switch byte {

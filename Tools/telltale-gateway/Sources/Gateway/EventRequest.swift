@@ -1,3 +1,4 @@
+internal import Kinds
 internal import Synchronization
 public import TelltaleModel
 public import TelltaleWire
@@ -37,23 +38,13 @@ public enum EventRequest {
 
     /// - Throws: `bad_attr`.
     public static func type(_ text: String) throws(Problem) -> String {
-        guard (1...WireLimits.eventNameLength).contains(text.utf8.count), text.utf8.allSatisfy(isEventNameByte) else {
+        guard EventName.isValid(text) else {
             throw Problem(
                 "bad_attr",
                 "\"\(text.prefix(70))\" is no event's name: 1 to \(WireLimits.eventNameLength) bytes of A-Z a-z 0-9 _ . : -"
             )
         }
         return text
-    }
-
-    static func isEventNameByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: ":"),
-            UInt8(ascii: "-"):
-            true
-        default: false
-        }
     }
 
     /// The accounts of a `for=`, comma-separated.

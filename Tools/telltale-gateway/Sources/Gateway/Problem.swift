@@ -71,7 +71,6 @@ public struct Problem: Error, Hashable, Sendable {
         Known(
             code: "wrong_host", status: 421, retry: "no",
             summary: "the `Host` is none of this gateway's names (`--host NAME`)"),
-        Known(code: "limit_rate", status: 429, retry: "later", summary: "more requests than the caller may make"),
         Known(
             code: "daemon_unreachable", status: 503, retry: "later",
             summary: "the daemon cannot be reached; nothing was sent"),

@@ -1,4 +1,5 @@
 public import Logging
+internal import TelltaleEventLoop
 internal import TelltaleModel
 
 /// Everything that can be set about a gateway, read once: defaults < file < environment < flags.
@@ -153,20 +154,10 @@ public struct Setting: Sendable {
     ]
 
     private static func listener(_ text: Substring, isTLS: Bool) -> Settings.Listener? {
-        let text = text.hasSuffix("/") ? text.dropLast() : text
-        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
-            return nil
-        }
-        var host = text[..<colon]
-        if host.hasPrefix("["), host.hasSuffix("]") {
-            host = host.dropFirst().dropLast()
-        } else if host.contains(":") {
-            return nil
-        }
-        guard !host.isEmpty, host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") }) else {
-            return nil
-        }
-        return Settings.Listener(host: String(host), port: Int(port), isTLS: isTLS)
+        guard case .tcp(let host, let port)? = Endpoint(String(text.hasSuffix("/") ? text.dropLast() : text)),
+            host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") })
+        else { return nil }
+        return Settings.Listener(host: host, port: Int(port), isTLS: isTLS)
     }
 }
 

@@ -93,7 +93,8 @@ public struct StreamEncoder: Sendable {
         } else if verb.equals("SNAP") {
             row(push, line, isSnapshot: true, into: &out)
         } else if verb.equals("DEL") {
-            gone(push, line, into: &out)
+            entity("gone", 2, push, line, into: &out)
+            end(into: &out)
         } else if verb.equals("LIVE") {
             begin("live", 3, hasID: advance(push, line), into: &out)
             subscription(push, line, into: &out)
@@ -105,7 +106,8 @@ public struct StreamEncoder: Sendable {
             member(",\"why\":", quoted: push.why, line, into: &out)
             end(into: &out)
         } else if verb.equals("MILE") {
-            milestone(push, line, into: &out)
+            entity("milestone", 5, push, line, into: &out)
+            end(into: &out)
         } else if verb.equals("ALERT") {
             alert(push, line, into: &out)
         } else if verb.equals("MARK") {
@@ -120,35 +122,14 @@ public struct StreamEncoder: Sendable {
     }
 
     private mutating func row(_ push: PushLine, _ line: Span<UInt8>, isSnapshot: Bool, into out: inout [UInt8]) {
-        begin("row", 1, hasID: advance(push, line), into: &out)
-        head(push, line, into: &out)
-        if isSnapshot { out.append(",\"snap\":true") }
-        member(",\"skip\":", plain: push.skip, line, into: &out)
-        member(",\"why\":", quoted: push.why, line, into: &out)
+        entity("row", 1, push, line, isSnapshot: isSnapshot, into: &out)
         out.append(",\"row\":")
         if let tail = push.tail { out.append(line, tail..<line.count) } else { out.append("{}") }
         end(into: &out)
     }
 
-    private mutating func gone(_ push: PushLine, _ line: Span<UInt8>, into out: inout [UInt8]) {
-        begin("gone", 2, hasID: advance(push, line), into: &out)
-        head(push, line, into: &out)
-        member(",\"skip\":", plain: push.skip, line, into: &out)
-        member(",\"why\":", quoted: push.why, line, into: &out)
-        end(into: &out)
-    }
-
-    private mutating func milestone(_ push: PushLine, _ line: Span<UInt8>, into out: inout [UInt8]) {
-        begin("milestone", 5, hasID: advance(push, line), into: &out)
-        head(push, line, into: &out)
-        member(",\"state\":", quoted: push.state, line, into: &out)
-        member(",\"at\":", plain: push.at, line, into: &out)
-        end(into: &out)
-    }
-
     private mutating func alert(_ push: PushLine, _ line: Span<UInt8>, into out: inout [UInt8]) {
-        begin("alert", 6, hasID: advance(push, line), into: &out)
-        head(push, line, into: &out)
+        entity("alert", 6, push, line, into: &out)
         // The members of the tail stand beside those of the head.
         if let tail = push.tail, tail + 2 < line.count {
             out.append(",")
@@ -211,10 +192,20 @@ public struct StreamEncoder: Sendable {
         if push.sub.isEmpty { out.append("0") } else { out.append(line, push.sub) }
     }
 
-    private func head(_ push: PushLine, _ line: Span<UInt8>, into out: inout [UInt8]) {
+    /// The beginning of an event about one key, with what the line tells of it.
+    private mutating func entity(
+        _ name: StaticString, _ number: Int, _ push: PushLine, _ line: Span<UInt8>, isSnapshot: Bool = false,
+        into out: inout [UInt8]
+    ) {
+        begin(name, number, hasID: advance(push, line), into: &out)
         subscription(push, line, into: &out)
         member(",\"key\":", quoted: push.key, line, into: &out)
         member(",\"rev\":", plain: push.rev, line, into: &out)
+        if isSnapshot { out.append(",\"snap\":true") }
+        member(",\"skip\":", plain: push.skip, line, into: &out)
+        member(",\"why\":", quoted: push.why, line, into: &out)
+        member(",\"state\":", quoted: push.state, line, into: &out)
+        member(",\"at\":", plain: push.at, line, into: &out)
     }
 
     private func member(

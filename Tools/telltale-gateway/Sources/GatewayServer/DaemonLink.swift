@@ -23,6 +23,12 @@ final class DaemonLink: Sendable {
         var requestCount = 0
     }
 
+    private struct Own {
+        var client: AsyncClient?
+        var hasServed = false
+        var isClosed = false
+    }
+
     private struct Pool {
         var entries: [String: Entry] = [:]
         var isClosed = false
@@ -34,35 +40,48 @@ final class DaemonLink: Sendable {
     let ownToken: String?
     private let pool = Mutex(Pool())
     private let greeting = Mutex<(authentication: String, version: String)?>(nil)
-    private let own: AsyncClient
+    private let principals = Mutex<[String: String]>([:])
+    private let own = Mutex(Own())
 
     init(_ connector: DaemonConnector, group: any EventLoopGroup, ownToken: String?) {
         self.connector = connector
         self.group = group
         self.ownToken = ownToken
-        let greeted = Greeted()
-        own = AsyncClient(
+    }
+
+    static let reconnects = Counter(label: "telltale_gateway_daemon_reconnects_total")
+
+    func start() {
+        // Counters that begin at their first increment hide that increment from Prometheus.
+        Self.reconnects.increment(by: 0)
+        for counter in StreamFigures.counters { counter.increment(by: 0) }
+        renewOwn(nil)
+    }
+
+    /// A client that the daemon refused stays refused; the next one may find that the daemon has learned its token.
+    private func renewOwn(_ refused: AsyncClient?) {
+        let fresh = AsyncClient(
             to: connector, configuration: Self.configuration(ownToken, Situation()), failsFast: true,
-            on: group.next(), onReady: { greeted.tell($0) })
-        greeted.link.withLock { $0 = self }
-    }
-
-    /// Until the link is made, its own client has nothing to tell it.
-    private final class Greeted: Sendable {
-        let link = Mutex<DaemonLink?>(nil)
-        private let count = Mutex(0)
-
-        func tell(_ greeting: ServerGreeting) {
-            let isFirst = count.withLock { count in
-                count += 1
-                return count == 1
-            }
-            if !isFirst { Counter(label: "telltale_gateway_daemon_reconnects_total").increment() }
-            link.withLock { $0 }?.heard(greeting)
+            on: group.next(),
+            onGreeting: { [weak self] greeting, hello in
+                guard let self else { return }
+                heard(greeting)
+                guard hello != nil else { return }
+                let isFirst = own.withLock { own in
+                    defer { own.hasServed = true }
+                    return !own.hasServed
+                }
+                if !isFirst { Self.reconnects.increment() }
+            })
+        let isWanted = own.withLock { own in
+            guard own.client === refused, !own.isClosed else { return false }
+            own.client = fresh
+            return true
         }
+        guard isWanted else { return }
+        fresh.start()
+        refused?.close()
     }
-
-    func start() { own.start() }
 
     /// Whether the daemon wants no tokens; so until it is known to want them, for the `Host` is checked then.
     var isOpen: Bool { greeting.withLock { $0?.authentication ?? "none" } == "none" }
@@ -75,6 +94,18 @@ final class DaemonLink: Sendable {
 
     func heard(_ greeting: ServerGreeting) {
         self.greeting.withLock { $0 = (greeting.authentication, greeting.server) }
+    }
+
+    /// The principal that the daemon named for a token, for the log; `nil` before it did, and without tokens.
+    func principal(of token: String?) -> String? { token.flatMap { token in principals.withLock { $0[token] } } }
+
+    func named(_ principal: String?, token: String?) {
+        guard let principal, let token else { return }
+        let pooled = pool.withLock { Set($0.entries.keys) }
+        principals.withLock { known in
+            if known.count >= 4 * Self.connectionLimit { known = known.filter { pooled.contains($0.key) } }
+            known[token] = principal
+        }
     }
 
     static func configuration(_ token: String?, _ situation: Situation) -> ClientConfiguration {
@@ -97,8 +128,19 @@ final class DaemonLink: Sendable {
 
     /// Asks by the gateway's own token.
     func askForSelf(_ command: Command, timeout: TimeAmount = DaemonLink.patience) async throws(Problem) -> Answer {
-        try await Self.ask(own, command, timeout)
+        guard let client = own.withLock({ $0.client }) else {
+            throw Problem("daemon_unreachable", "the gateway has not started, or goes down; ask again later")
+        }
+        do throws(Problem) {
+            return try await Self.ask(client, command, timeout)
+        } catch {
+            if Self.isOver(error) { renewOwn(client) }
+            throw error
+        }
     }
+
+    /// Whether a refusal is of the client as a whole, and for good.
+    private static func isOver(_ problem: Problem) -> Bool { problem.retry == "auth" || problem.status == 502 }
 
     /// Asks for a caller.
     ///
@@ -118,7 +160,7 @@ final class DaemonLink: Sendable {
             return answer
         } catch {
             // A refused client is over, and the next request of that token begins anew.
-            giveBack(name, client, isOver: error.retry == "auth" || error.status == 502)
+            giveBack(name, client, isOver: Self.isOver(error))
             throw error
         }
     }
@@ -146,7 +188,11 @@ final class DaemonLink: Sendable {
     func makeClient(_ token: String?, _ situation: Situation) -> AsyncClient {
         let client = AsyncClient(
             to: connector, configuration: Self.configuration(token, situation), failsFast: !isKnown,
-            on: group.next(), onReady: { [weak self] in self?.heard($0) })
+            on: group.next(),
+            onGreeting: { [weak self] greeting, hello in
+                self?.heard(greeting)
+                self?.named(hello?["principal"], token: token)
+            })
         client.start()
         return client
     }
@@ -230,7 +276,11 @@ final class DaemonLink: Sendable {
             return pool.entries.values.map(\.client)
         }
         for client in closed { client.close() }
-        own.close()
+        own.withLock { own in
+            own.client?.close()
+            own.client = nil
+            own.isClosed = true
+        }
     }
 }
 

@@ -17,13 +17,12 @@ struct GatewayResponder: HTTPResponder {
     func respond(to request: Request, context: GatewayContext) async throws -> Response {
         let start = NIODeadline.now()
         let requestID = Self.requestID(request.headers[.requestID])
-        var route = "-"
-        var code: String?
+        var entry = LogEntry()
         var response: Response
         do throws(Problem) {
-            response = try await answer(request, context, requestID, &route)
+            response = try await answer(request, context, requestID, &entry)
         } catch {
-            code = error.code
+            entry.code = error.code
             response = .problem(error)
             if error.status >= 500 {
                 gateway.log.debug("refused", metadata: ["code": "\(error.code)", "why": "\(error.title)"])
@@ -34,8 +33,15 @@ struct GatewayResponder: HTTPResponder {
         response.headers[.contentTypeOptions] = "nosniff"
         if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
         allow(request.headers[.origin], &response)
-        record(request, response, route: route, code: code, requestID, since: start)
+        record(request, response, entry, requestID, since: start)
         return response
+    }
+
+    /// The parts of a request's line in the log that its head and its answer do not tell.
+    private struct LogEntry {
+        var route = "-"
+        var code: String?
+        var token: String?
     }
 
     /// The client's own where it is 1 to 64 visible ASCII bytes, else 16 hexadecimal digits.
@@ -47,17 +53,18 @@ struct GatewayResponder: HTTPResponder {
     }
 
     private func answer(
-        _ request: Request, _ context: GatewayContext, _ requestID: String, _ route: inout String
+        _ request: Request, _ context: GatewayContext, _ requestID: String, _ entry: inout LogEntry
     ) async throws(Problem) -> Response {
         let target = request.head.path ?? ""
         let cut = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let path = cut.first ?? ""
         let match = try RouteMatch.find(path)
-        if let match { route = match.route.rawValue }
+        if let match { entry.route = match.route.rawValue }
         var caller = Caller(
             request: request, context: context, path: path, query: try Query(cut.count > 1 ? cut[1] : nil),
             requestID: requestID)
         try authorize(&caller, match?.route)
+        entry.token = caller.token
         try gateway.origins.check(
             host: request.head.authority, origin: request.headers[.origin],
             isExempt: caller.hasBearer || match?.route == .hook, isHostChecked: gateway.link.isOpen)
@@ -163,19 +170,19 @@ struct GatewayResponder: HTTPResponder {
     // MARK: Figures
 
     private func record(
-        _ request: Request, _ response: Response, route: String, code: String?, _ requestID: String,
-        since start: NIODeadline
+        _ request: Request, _ response: Response, _ entry: LogEntry, _ requestID: String, since start: NIODeadline
     ) {
         let nanoseconds = (NIODeadline.now() - start).nanoseconds
         let status = response.status.code
         let method = Self.methods.contains(request.method.rawValue) ? request.method.rawValue : "other"
-        gateway.figures.request(route: route, method: method, status: status, nanoseconds: nanoseconds)
+        gateway.figures.request(route: entry.route, method: method, status: status, nanoseconds: nanoseconds)
         guard gateway.log.logLevel <= .info else { return }
         var metadata: Logger.Metadata = [
-            "request_id": "\(requestID)", "route": "\(route)", "method": "\(method)", "status": "\(status)",
+            "request_id": "\(requestID)", "route": "\(entry.route)", "method": "\(method)", "status": "\(status)",
             "ms": "\(Double(nanoseconds / 10_000) / 100)",
         ]
-        if let code { metadata["code"] = "\(code)" }
+        if let code = entry.code { metadata["code"] = "\(code)" }
+        if let principal = gateway.link.principal(of: entry.token) { metadata["principal"] = "\(principal)" }
         gateway.log.info("request", metadata: metadata)
     }
 

@@ -57,9 +57,10 @@ extension GatewayResponder {
         return response
     }
 
-    /// 202 for what is under way, 200 for what is so already, or was begun before.
+    /// 202 for what is under way; 200 for what is so already, was begun before, or ended at once.
     private static func begun(_ line: ServerLine, isReplayed: Bool) -> Response {
-        acted(Answers.attributes(line), line, status: line["verdict"] == nil ? 202 : 200, isReplayed: isReplayed)
+        let isUnderWay = line["verdict"] == nil && ["pending", "performing"].contains(line["phase"])
+        return acted(Answers.attributes(line), line, status: isUnderWay ? 202 : 200, isReplayed: isReplayed)
     }
 
     private static func end(

@@ -33,15 +33,7 @@ extension GatewayResponder {
         let situation = try Situation(caller.query)
         let view = try caller.query.view() ?? (situation.surface == nil ? .full : nil)
         let answer = try await gateway.link.ask(.list(pattern, view: view), token: caller.token, situation)
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.name("entities")
-        writer.beginArray()
-        for item in answer.items { Answers.row(item, to: &writer) }
-        writer.endArray()
-        writer.member("count", answer.items.count)
-        writer.endObject()
-        return .json(writer.bytes)
+        return .json(Answers.list("entities", answer, Answers.row))
     }
 
     func getEntity(_ values: [String], _ caller: Caller) async throws(Problem) -> Response {
@@ -77,16 +69,7 @@ extension GatewayResponder {
             }
             return .json(bytes, type: lines)
         }
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("key", key.text)
-        writer.name("events")
-        writer.beginArray()
-        for item in answer.items { Answers.history(item, to: &writer) }
-        writer.endArray()
-        writer.member("count", answer.items.count)
-        writer.endObject()
-        return .json(writer.bytes)
+        return .json(Answers.list("events", of: key, answer, Answers.history))
     }
 
     func openEntity(_ values: [String], _ caller: Caller) async throws(Problem) -> Response {
@@ -97,20 +80,7 @@ extension GatewayResponder {
 
     func listKinds(_ caller: Caller) async throws(Problem) -> Response {
         let answer = try await gateway.link.ask(.kinds, token: caller.token, try Situation(caller.query))
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.name("kinds")
-        writer.beginArray()
-        for item in answer.items {
-            writer.beginObject()
-            Answers.append(item, to: &writer)
-            for member in item.tail ?? JSONObject() { writer.member(named: member.name, member.value) }
-            writer.endObject()
-        }
-        writer.endArray()
-        writer.member("count", answer.items.count)
-        writer.endObject()
-        return .json(writer.bytes)
+        return .json(Answers.list("kinds", answer, Answers.kind))
     }
 
     func getKind(_ name: String, _ caller: Caller) async throws(Problem) -> Response {

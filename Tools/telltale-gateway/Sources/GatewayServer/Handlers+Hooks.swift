@@ -99,10 +99,8 @@ extension GatewayResponder {
     private func finish(_ record: inout HookTable.Record, _ result: String, _ body: [UInt8]) -> Response {
         record.result = result
         gateway.hooks.remember(record)
-        Counter(
-            label: "telltale_gateway_webhook_deliveries_total", dimensions: [("hook", record.hook), ("result", result)]
-        ).increment()
-        if result != "posted", result != "unmatched" {
+        HookTable.counter(record.hook, result).increment()
+        if !["posted", "unmatched"].contains(result) {
             gateway.log.warning(
                 "webhook delivery",
                 metadata: [

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import Gateway
+internal import Metrics
 internal import Synchronization
 internal import TelltaleModel
 
@@ -38,12 +39,27 @@ final class HookTable: Sendable {
     /// - Throws: ``Faults``, all of them.
     init(folder: String?) throws(Faults) {
         hooks = Mutex(try Self.load(folder))
+        for name in names { Self.showFigures(of: name) }
     }
 
     /// Reads the folder again: all good, or the old ones stay.
     func reload(_ folder: String?) throws(Faults) {
         let fresh = try Self.load(folder)
         hooks.withLock { $0 = fresh }
+        for name in fresh.keys { Self.showFigures(of: name) }
+    }
+
+    // MARK: Figures
+
+    static func counter(_ hook: String, _ result: String) -> Counter {
+        Counter(label: "telltale_gateway_webhook_deliveries_total", dimensions: [("hook", hook), ("result", result)])
+    }
+
+    /// A counter that begins at its first increment hides that increment from Prometheus.
+    private static func showFigures(of hook: String) {
+        for result in ["posted", "unmatched", "refused", "bad_signature", "later"] {
+            counter(hook, result).increment(by: 0)
+        }
     }
 
     func find(_ name: String) -> Loaded? { hooks.withLock { $0[name] } }

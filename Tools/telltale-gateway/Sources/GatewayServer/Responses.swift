@@ -3,6 +3,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 internal import TelltaleModel
+internal import TelltaleNIOClient
 internal import TelltaleWire
 
 extension Response {
@@ -81,6 +82,29 @@ enum Answers {
         if numbers.contains(attribute.name), let number = Int64(attribute.value) { return .integer(number) }
         if attribute.name == "old_end" { return .bool(attribute.value == "1") }
         return .string(attribute.value)
+    }
+
+    /// `{"NAME":[…],"count":n}`, for the lines before a reply; with `"key"` in front where they are about one.
+    static func list(
+        _ name: StaticString, of key: Key? = nil, _ answer: Answer, _ write: (ServerLine, inout JSONWriter) -> Void
+    ) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        if let key { writer.member("key", key.text) }
+        writer.name(name)
+        writer.beginArray()
+        for item in answer.items { write(item, &writer) }
+        writer.endArray()
+        writer.member("count", answer.items.count)
+        writer.endObject()
+        return writer.bytes
+    }
+
+    static func kind(_ line: ServerLine, to writer: inout JSONWriter) {
+        writer.beginObject()
+        append(line, to: &writer)
+        for member in line.tail ?? JSONObject() { writer.member(named: member.name, member.value) }
+        writer.endObject()
     }
 
     static func row(_ line: ServerLine, to writer: inout JSONWriter) {

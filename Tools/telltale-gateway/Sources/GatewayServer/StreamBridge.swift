@@ -1,4 +1,5 @@
 internal import Gateway
+internal import Glibc
 internal import Metrics
 internal import NIOCore
 internal import NIOHTTPTypes
@@ -32,6 +33,8 @@ final class StreamBridge: @unchecked Sendable {
     private let ending: EventLoopPromise<Void>
 
     private static let readByteLimit = 65_536
+    /// As long as the daemon waits for a reader that takes nothing.
+    private static let patience = TimeAmount.seconds(30)
 
     init(
         _ request: StreamRequest, token: String?, format: StreamEncoder.Format, to reader: any Channel,
@@ -60,6 +63,14 @@ final class StreamBridge: @unchecked Sendable {
             // stream of HTTP/2 is no socket, and has a window of its own.
             if reader is any SocketOptionProvider {
                 _ = reader.setOption(.socketOption(.so_sndbuf), value: SocketOptionValue(Self.readByteLimit))
+            }
+            // Ends a reader that has vanished without a word, or that takes no byte for so long.
+            if let socket = [reader, reader.parent].lazy.compactMap({ $0 }).first(where: {
+                $0 is any SocketOptionProvider
+            }) {
+                _ = socket.setOption(
+                    ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: TCP_USER_TIMEOUT)),
+                    value: SocketOptionValue(Self.patience.nanoseconds / 1_000_000))
             }
             connect()
         }
@@ -167,7 +178,7 @@ final class StreamBridge: @unchecked Sendable {
         daemon = nil
         guard !isOver else { return }
         if hasOpened {
-            Counter(label: "telltale_gateway_daemon_reconnects_total").increment()
+            DaemonLink.reconnects.increment()
             deadline = NIODeadline.now() + DaemonLink.patience
             attempts = 0
             session = StreamSession(session.request, token: token, format: format, continuing: session.encoder)
@@ -198,6 +209,7 @@ final class StreamBridge: @unchecked Sendable {
             switch outcome {
             case .opened:
                 hasOpened = true
+                link.named(session.principal, token: token)
                 opening.succeed(nil)
             case .refused(let problem):
                 // No room for the moment is as good as no daemon: a browser would not come back after a 503.

@@ -23,12 +23,14 @@ public final class AsyncClient: Sendable {
     ///   - failsFast: Whether requests fail as soon as a connection attempt does while no connection ever served;
     ///     `false` = they wait for one.
     ///   - eventLoop: Where everything of this client happens.
-    ///   - onReady: Is told the greeting of each connection whose `HELLO` was answered; runs on `eventLoop`.
+    ///   - onGreeting: Is told the greeting of each connection and the answer to its `HELLO`, `nil` where that was refused;
+    ///     runs on `eventLoop`.
     public init(
         to connector: DaemonConnector, configuration: ClientConfiguration, failsFast: Bool = false,
-        on eventLoop: any EventLoop, onReady: @escaping @Sendable (ServerGreeting) -> Void = { _ in }
+        on eventLoop: any EventLoop,
+        onGreeting: @escaping @Sendable (ServerGreeting, ServerLine?) -> Void = { _, _ in }
     ) {
-        core = AsyncClientCore(connector, ClientProtocol(configuration), failsFast: failsFast, eventLoop, onReady)
+        core = AsyncClientCore(connector, ClientProtocol(configuration), failsFast: failsFast, eventLoop, onGreeting)
     }
 
     public var eventLoop: any EventLoop { core.eventLoop }

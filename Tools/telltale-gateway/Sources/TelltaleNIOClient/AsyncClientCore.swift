@@ -23,7 +23,7 @@ final class AsyncClientCore: @unchecked Sendable {
     let eventLoop: any EventLoop
     private let connector: DaemonConnector
     private let failsFast: Bool
-    private let onReady: @Sendable (ServerGreeting) -> Void
+    private let onGreeting: @Sendable (ServerGreeting, ServerLine?) -> Void
     var proto: ClientProtocol
     private var channel: (any Channel)?
     private var isConnecting = false
@@ -43,9 +43,9 @@ final class AsyncClientCore: @unchecked Sendable {
 
     init(
         _ connector: DaemonConnector, _ proto: ClientProtocol, failsFast: Bool, _ eventLoop: any EventLoop,
-        _ onReady: @escaping @Sendable (ServerGreeting) -> Void
+        _ onGreeting: @escaping @Sendable (ServerGreeting, ServerLine?) -> Void
     ) {
-        self.onReady = onReady
+        self.onGreeting = onGreeting
         self.connector = connector
         self.proto = proto
         self.failsFast = failsFast
@@ -263,9 +263,9 @@ final class AsyncClientCore: @unchecked Sendable {
 
     private func handle(_ event: ClientEvent) {
         switch event {
-        case .ready(let greeting, _):
+        case .ready(let greeting, let hello):
             hasServed = true
-            onReady(greeting)
+            onGreeting(greeting, hello)
         case .item(let id, let line): waiting[id]?.items.append(line)
         case .restarted(let id): waiting[id]?.items = []
         case .reply(let id, let reply): settle(id) { .success(Answer(items: $0.items, reply: reply)) }
@@ -273,6 +273,7 @@ final class AsyncClientCore: @unchecked Sendable {
         case .refused(let reason, let line):
             let failure = RequestFailure.refused(reason, line)
             refusal = failure
+            if let greeting = proto.greeting { onGreeting(greeting, nil) }
             failAll(failure)
         case .disconnected(let reason, let retry):
             if isClosed {

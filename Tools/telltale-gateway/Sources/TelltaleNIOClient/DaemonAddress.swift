@@ -1,3 +1,5 @@
+internal import TelltaleEventLoop
+
 /// Where a daemon listens: a Unix socket, or TCP with or without TLS.
 public enum DaemonAddress: Hashable, Sendable, CustomStringConvertible {
     case unix(path: String)
@@ -7,44 +9,24 @@ public enum DaemonAddress: Hashable, Sendable, CustomStringConvertible {
     /// Reads `unix:PATH` (or a path that begins with `/`), `HOST:PORT`, `[IPv6]:PORT` or `tls://HOST:PORT`; `nil` for
     /// anything else. A port is 1 to 65535.
     public init?(_ text: String) {
-        if text.hasPrefix("unix:") || text.hasPrefix("/") {
-            let path = text.hasPrefix("/") ? text : String(text.dropFirst("unix:".count))
-            // The longest path that a socket's address holds, without its NUL.
-            guard !path.isEmpty, path.utf8.count <= 107, !path.utf8.contains(0) else { return nil }
-            self = .unix(path: path)
-            return
-        }
         let isTLS = text.hasPrefix("tls://")
-        guard let (host, port) = Self.hostAndPort(isTLS ? text.dropFirst("tls://".count) : text[...]), port > 0 else {
-            return nil
+        let place = isTLS ? String(text.dropFirst("tls://".count)) : text.hasPrefix("/") ? "unix:\(text)" : text
+        switch Endpoint(place) {
+        case .unix(let path)? where !isTLS && path.utf8.count <= Endpoint.pathLengthLimit && !path.utf8.contains(0):
+            self = .unix(path: path)
+        case .tcp(let host, let port)? where port > 0 && host.utf8.allSatisfy(Self.isHostByte):
+            self = isTLS ? .tls(host: host, port: Int(port)) : .tcp(host: host, port: Int(port))
+        case .tcp?, .unix?, nil: return nil
         }
-        self = isTLS ? .tls(host: host, port: port) : .tcp(host: host, port: port)
     }
 
-    /// Cuts `HOST:PORT` and `[IPv6]:PORT`; `nil` for anything else. A port is 0 to 65535.
-    public static func hostAndPort(_ text: Substring) -> (host: String, port: Int)? {
-        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
-            return nil
-        }
-        var host = text[..<colon]
-        if host.hasPrefix("["), host.hasSuffix("]") {
-            host = host.dropFirst().dropLast()
-        } else if host.contains(":") {
-            return nil
-        }
-        guard !host.isEmpty, host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") }) else {
-            return nil
-        }
-        return (String(host), Int(port))
-    }
+    private static func isHostByte(_ byte: UInt8) -> Bool { byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: "/") }
 
     public var description: String {
         switch self {
-        case .unix(let path): "unix:\(path)"
-        case .tcp(let host, let port): "\(Self.bracketed(host)):\(port)"
-        case .tls(let host, let port): "tls://\(Self.bracketed(host)):\(port)"
+        case .unix(let path): Endpoint.unix(path: path).description
+        case .tcp(let host, let port): Endpoint.tcp(host: host, port: UInt16(clamping: port)).description
+        case .tls(let host, let port): "tls://\(Endpoint.tcp(host: host, port: UInt16(clamping: port)))"
         }
     }
-
-    private static func bracketed(_ host: String) -> String { host.contains(":") ? "[\(host)]" : host }
 }

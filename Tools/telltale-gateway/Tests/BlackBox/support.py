@@ -165,13 +165,16 @@ def resolve(node):
 
 
 def validate(method, path, answer):
-    """Every answer is one that the document lists, and is as it says."""
+    """Every answer is one that the document lists, and is as it says; a problem's code is one that its status names."""
     found = operation(method, path)
     if found is None:
         assert answer.status in (200, 204, 400, 403, 404, 405, 421), (method, path, answer.status)
         return
     assert str(answer.status) in found["responses"], (method, path, answer.status, answer.text)
-    content = resolve(found["responses"][str(answer.status)]).get("content")
+    response = resolve(found["responses"][str(answer.status)])
+    if answer.headers.get("content-type") == "application/problem+json" and method != "HEAD":
+        assert f"`{answer.code}`" in response["description"], (method, path, answer.status, answer.code)
+    content = response.get("content")
     if not content or not answer.bytes or method == "HEAD":
         return
     kind = answer.headers["content-type"].split(";")[0]
@@ -228,8 +231,10 @@ def attributes(line):
 class Provider:
     """Really switches the lights: serves a kind, and does, fails or ignores what it is asked to."""
 
-    def __init__(self, port, kind, *reports):
+    def __init__(self, port, kind, *reports, token=None):
         self.line = Line(port)
+        if token:
+            assert self.line.ask(f"HELLO client=provider token={token}").startswith("OK")
         assert self.line.ask(f"SERVE {kind}").startswith("OK")
         for report in reports:
             assert self.line.ask(f"REPORT {report}").startswith("OK")

@@ -1,12 +1,11 @@
 """A daemon that is absent, killed, slow or full, and a gateway that is killed."""
 
-import os
 import signal
 import socket
 import threading
 import time
 
-from support import Line, Stream, free_port
+from support import Line, Stream
 
 BEGIN = {"content-state": {"note": "a"}}
 
@@ -71,61 +70,6 @@ def test_an_answer_that_does_not_come_is_an_unknown_outcome(world):
     again = gateway.post("/errand/late/start", BEGIN, {"Idempotency-Key": answer.json["eid"]})
     assert (again.status, again.json["verdict"]) == (200, "duplicate")
     assert gateway.get("/v1/entities/errand/late/history").json["count"] == 1
-
-
-class Middle:
-    """Between gateway and daemon: cuts the connection when the daemon has answered an event, before the gateway hears."""
-
-    def __init__(self, port):
-        self.target = port
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        self.cuts = 0
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        while True:
-            try:
-                client, _ = self.listener.accept()
-            except OSError:
-                return
-            server = socket.create_connection(("127.0.0.1", self.target))
-            for source, sink, cuts in [(client, server, False), (server, client, True)]:
-                threading.Thread(target=self.pump, args=[source, sink, cuts], daemon=True).start()
-
-    def pump(self, source, sink, cuts):
-        try:
-            while data := source.recv(65_536):
-                # Every second answer is lost on its way, with the connection.
-                if cuts and b"verdict=applied" in data and self.cuts % 2 == 0:
-                    self.cuts += 1
-                    break
-                self.cuts += cuts and b"verdict=" in data
-                sink.sendall(data)
-        except OSError:
-            pass
-        for end in (source, sink):
-            try:
-                end.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-
-
-def test_a_key_acts_once_however_often_the_answer_is_lost(world):
-    daemon = world.daemon()
-    middle = Middle(daemon.port)
-    gateway = world.gateway(connect=f"127.0.0.1:{middle.port}")
-    total = int(os.environ.get("GATEWAY_LOST_ANSWERS", "100"))
-    for number in range(total):
-        answer = gateway.post(f"/errand/once-{number}/start", BEGIN, {"Idempotency-Key": f"once-{number}"})
-        assert answer.status == 200 and answer.json["verdict"] in ("applied", "duplicate")
-    assert middle.cuts >= total / 2
-    listed = gateway.get("/v1/entities?pattern=errand/*").json
-    assert listed["count"] == total
-    for number in range(0, total, 17):
-        events = gateway.get(f"/v1/entities/errand/once-{number}/history").json["events"]
-        assert len(events) == 1
-    middle.listener.close()
 
 
 def test_a_daemon_killed_under_load_loses_nothing_that_was_acknowledged(world):

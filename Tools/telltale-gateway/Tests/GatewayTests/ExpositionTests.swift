@@ -1,11 +1,10 @@
 import CoreMetrics
-import Foundation
 import Gateway
 import Logging
 import TelltaleModel
 import Testing
 
-/// Figures, settings and the document.
+/// Figures and settings.
 struct ExpositionTests {
     @Test func `counters, gauges and histograms as Prometheus reads them`() {
         let registry = MetricsRegistry(descriptions: ["a_total": "What \\ it\nmeans."])
@@ -92,17 +91,5 @@ struct ExpositionTests {
     func `a wrong value is a fault that names its place`(name: String, value: String) {
         let (_, faults) = SettingSources(file: nil, environment: [:], flags: [name: [value]]).read()
         #expect(faults.contains { $0.hasPrefix("--\(name)") }, "\(faults)")
-    }
-
-    @Test func `the document has every route and method, and no other`() throws {
-        let url = URL(filePath: #filePath).deletingLastPathComponent().appending(
-            path: "../../../../Protocols/HTTP/openapi.json")
-        let document = try JSONParser.parse(String(decoding: try Data(contentsOf: url), as: UTF8.self))
-        let paths = try #require(document["paths"]?.object)
-        #expect(Set(paths.map(\.name)) == Set(Route.allCases.map(\.rawValue)))
-        for route in Route.allCases {
-            let operations = try #require(paths[route.rawValue]?.object)
-            #expect(Set(operations.map { $0.name.uppercased() }) == Set(route.methods), "\(route)")
-        }
     }
 }

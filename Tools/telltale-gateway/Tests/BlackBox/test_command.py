@@ -1,0 +1,71 @@
+"""`Tools/gateway`, and what a person types first: plain curl."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+
+import pytest
+
+from support import PATIENCE, REPOSITORY, Stream, environment
+
+
+def curl(*arguments):
+    return subprocess.run(["curl", "-sS", *arguments], capture_output=True, text=True, timeout=PATIENCE)
+
+
+def test_one_command_serves_and_stops_clean(tmp_path):
+    """Beside a daemon of its own, until ^C; nothing of it is left behind."""
+    command = subprocess.Popen(
+        [REPOSITORY / "Tools/gateway", "--listen", "http://127.0.0.1:0", "--ops-listen", "127.0.0.1:0"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        env=environment() | {"CONFIGURATION": "debug", "PREBUILT": "yes", "TMPDIR": str(tmp_path)})
+    said = []
+    for line in command.stdout:
+        said.append(line)
+        if line.startswith("ready "):
+            break
+    assert said and said[-1].startswith("ready http=127.0.0.1:"), (said, command.stderr.read())
+    url = "http://" + re.search(r"http=(\S+)", said[-1])[1]
+    answer = curl("-d", '{"attributes":{"item":"Flat white"}}', f"{url}/coffee-order/7/start")
+    assert json.loads(answer.stdout)["verdict"] == "applied"
+    # A terminal sends ^C to all of them at once.
+    os.killpg(command.pid, signal.SIGINT)
+    assert command.wait(PATIENCE) in (0, 130)
+    errors = command.stderr.read()
+    assert "error" not in errors.lower() and "Terminated" not in errors, errors
+    assert not list(tmp_path.glob("tmp.*"))
+    with pytest.raises(ProcessLookupError):
+        os.killpg(command.pid, 0)
+    command.stdout.close()
+    command.stderr.close()
+
+
+def test_plain_curl(gateway):
+    posted = curl("-d", '{"attributes":{"item":"Flat white"}}', f"{gateway.url}/coffee-order/curl/start")
+    assert json.loads(posted.stdout)["verdict"] == "applied"
+    for form in [["--json", "{}"], ["-X", "POST"], ["-H", "Content-Type: text/plain", "-d", "{}"]]:
+        told = curl(*form, f"{gateway.url}/v1/entities/errand/curl-{len(form)}/events/start")
+        assert json.loads(told.stdout)["state"] == "open", told.stdout
+    refused = curl("--fail-with-body", "-d", "{", f"{gateway.url}/errand/curl/start")
+    assert refused.returncode == 22 and json.loads(refused.stdout)["code"] == "bad_json"
+    assert curl("-I", f"{gateway.url}/v1/kinds").stdout.startswith("HTTP/1.1 200")
+    streaming = curl("-N", "--max-time", "2", f"{gateway.url}/v1/stream?sub=coffee-order/curl,carplay")
+    assert streaming.stdout.startswith("retry: 2000\n\nevent: open\n") and "event: live" in streaming.stdout
+    lines = curl("-N", "--max-time", "1", "-H", "Accept: application/x-ndjson", f"{gateway.url}/v1/stream?sub=errand/*")
+    assert [json.loads(line)["event"] for line in lines.stdout.splitlines()][-1] == "live"
+
+
+def test_a_stream_that_curl_leaves_is_noticed(gateway):
+    stream = Stream(gateway, "sub=errand/left")
+    stream.until("live")
+    before = int(gateway.metrics()["telltale_gateway_streams"])
+    stream.close()
+    # The first write finds that nobody is there.
+    gateway.post("/errand/left/start")
+    for number in range(1_000):
+        if int(gateway.metrics()["telltale_gateway_streams"]) < before:
+            return
+        gateway.post("/errand/left/update", {"content-state": {"note": str(number)}})
+    pytest.fail("the stream is still open")
