@@ -16,7 +16,7 @@ from .values import Action, Asked, Connected, Decided, Ended, Event, ServiceEnde
 Value = Union[bool, str, None]
 #: Performs an action. It returns the value that the device has then, or `None` if it cannot tell.
 Act = Callable[[Action], Union[Value, Awaitable[Value]]]
-#: Tells the controls that there are, and the value of each: `None` for a button, or where it is not known.
+#: Tells the controls that there are, and the value of each: `None` for a button. A toggle of unknown value is left out.
 Report = Union[Mapping[str, Value], Callable[[], Union[Mapping[str, Value], Awaitable[Mapping[str, Value]]]], None]
 
 logger = logging.getLogger("telltale")
