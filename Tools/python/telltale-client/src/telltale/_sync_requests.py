@@ -1,0 +1,106 @@
+"""The requests of the client without asyncio."""
+
+from typing import Any, List, Mapping, Optional, Sequence, TypeVar, Union
+
+from . import _calls
+from .values import Decided, HistoryEntry, JSONObject, Kind, Posted, Row, Tapped
+
+T = TypeVar("T")
+
+
+class Requests:
+    """The requests.
+
+    Each raises `InvalidRequest` before anything is sent, `Refused` for an `ERR` of the server, `Unreachable`,
+    `TimedOut` and `ConnectionLost`. Requests are made again after a lost connection, until the time limit of the client;
+    events and taps have an event id, so that they take effect once.
+    """
+
+    _eids: _calls.EventIDs
+
+    def _call(self, call: "_calls.Call[T]") -> T:
+        raise NotImplementedError
+
+    def post(
+        self,
+        key: str,
+        type: str,
+        *,
+        attributes: Optional[Mapping[str, Any]] = None,
+        content: Optional[Mapping[str, Any]] = None,
+        alert: Optional[Mapping[str, str]] = None,
+        data: Optional[Mapping[str, Any]] = None,
+        accounts: Union[str, Sequence[str], None] = None,
+        eid: Optional[str] = None,
+        src: Optional[str] = None,
+        at: Optional[int] = None,
+        ver: Optional[int] = None,
+    ) -> Posted:
+        """Posts an event of one activity. When this returns, the event is on disk.
+
+        `content` is the member `content-state` of the tail, `data` the whole tail. `accounts` are those whose devices
+        may show it, told when it starts. `at` is when it happened, in Unix ms; `ver` the sender's version of this key.
+        """
+        return self._call(
+            _calls.post(
+                key,
+                type,
+                eid=eid or self._eids.next(),
+                attributes=attributes,
+                content=content,
+                alert=alert,
+                data=data,
+                accounts=accounts,
+                src=src,
+                at=at,
+                ver=ver,
+            )
+        )
+
+    def set(self, key: str, value: Union[bool, str], *, if_rev: Optional[int] = None, eid: Optional[str] = None) -> Tapped:
+        """Asks for a value of a toggle. `if_rev` is the `rev` of the row that the person saw; `StaleTap` if it changed."""
+        return self._call(_calls.set_value(key, value, eid=eid or self._eids.next(), if_rev=if_rev))
+
+    def press(self, key: str, *, eid: Optional[str] = None) -> Tapped:
+        """Presses a button."""
+        return self._call(_calls.press(key, eid=eid or self._eids.next()))
+
+    def get(self, key: str, view: Optional[str] = None) -> Row:
+        """One key once. `view` is a surface or `full`."""
+        return self._call(_calls.get(key, view))
+
+    def list(self, pattern: str = "*", view: Optional[str] = None) -> List[Row]:
+        """Every key of a pattern once: `*`, `kind/*` or `kind/id`."""
+        return self._call(_calls.list_rows(pattern, view))
+
+    def history(self, key: str) -> "List[HistoryEntry]":
+        """The events of one key, oldest first."""
+        return self._call(_calls.history(key))
+
+    def kinds(self) -> "List[Kind]":
+        """The kinds that the server has loaded."""
+        return self._call(_calls.kinds())
+
+    def stats(self) -> JSONObject:
+        """The server's own figures."""
+        return self._call(_calls.stats())
+
+    def ping(self) -> None:
+        """Returns once all earlier requests of this connection are answered and on disk."""
+        self._call(_calls.ping())
+
+    def open(self, key: str) -> JSONObject:
+        """The view of a selected activity: its Lock Screen presentation and its deep link."""
+        return self._call(_calls.open_key(key))
+
+    def dismiss(self, key: str) -> Decided:
+        """Swipes an activity away, on all devices of this account."""
+        return self._call(_calls.dismiss(key))
+
+    def seen(self, key: str, rev: int) -> Decided:
+        """The alert of that `rev` was seen, and need not alert this account's other devices."""
+        return self._call(_calls.seen(key, rev))
+
+    def trait(self, **values: str) -> None:
+        """The situation of this device, such as `locked="yes"`. It is said again after a reconnect."""
+        self._call(_calls.traits(values))
