@@ -61,11 +61,16 @@ let package = Package(
         .target(
             name: "Gateway", dependencies: [client, kinds, crypto, logging, metrics, httpTypes],
             swiftSettings: settings),
+        // The page for browsers, inside the program.
+        .target(name: "CGzip", linkerSettings: [.linkedLibrary("z")]),
+        .target(
+            name: "Board", dependencies: ["CGzip", crypto], resources: [.embedInCode("Page")],
+            swiftSettings: settings),
         // The sockets: HTTP on Hummingbird, a pool of connections to the daemon, one more for each stream.
         .target(
             name: "GatewayServer",
             dependencies: [
-                "Gateway", "TelltaleNIOClient", client, crypto, logging, metrics, lifecycle, nioCore, nioPosix,
+                "Board", "Gateway", "TelltaleNIOClient", client, crypto, logging, metrics, lifecycle, nioCore, nioPosix,
                 nioHTTPTypes, nioSSL, httpTypes, hummingbird, hummingbirdCore, hummingbirdHTTP2, signals,
             ],
             swiftSettings: settings),
@@ -74,7 +79,8 @@ let package = Package(
             dependencies: ["Gateway", "GatewayServer", client, argumentParser, logging, metrics],
             resources: [.embedInCode("openapi.json")], swiftSettings: settings),
         .testTarget(
-            name: "GatewayTests", dependencies: ["Gateway", client, crypto, logging, metrics], swiftSettings: settings),
+            name: "GatewayTests", dependencies: ["Board", "Gateway", client, crypto, logging, metrics],
+            swiftSettings: settings),
         .testTarget(
             name: "TelltaleNIOClientTests", dependencies: ["TelltaleNIOClient", client, nioCore, nioPosix],
             swiftSettings: settings),

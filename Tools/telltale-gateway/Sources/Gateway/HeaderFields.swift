@@ -156,3 +156,20 @@ extension String {
         return String(text)
     }
 }
+
+/// `Accept-Encoding` (RFC 9110 §12.5.3).
+public enum ContentCoding {
+    /// Whether an answer may be in gzip. A request without the field takes anything, and is sent plain bytes all the same.
+    public static func takesGzip(_ field: String?) -> Bool {
+        var wildcard = false
+        for item in (field ?? "").lowercased().split(separator: ",") {
+            let parts = item.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }
+            guard let name = parts.first else { continue }
+            let weight = parts.dropFirst().first { $0.hasPrefix("q=") }?.dropFirst(2)
+            let isTaken = weight.flatMap { Double($0) } ?? 1 > 0
+            if name == "gzip" { return isTaken }
+            if name == "*" { wildcard = isTaken }
+        }
+        return wildcard
+    }
+}

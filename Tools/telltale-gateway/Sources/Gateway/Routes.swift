@@ -20,12 +20,19 @@ public enum Route: String, CaseIterable, Hashable, Sendable {
     case openAPI = "/openapi.json"
     case errors = "/errors"
     case deliveries = "/hooks"
+    case board = "/"
+    case login = "/login"
+    case kindsPage = "/kinds"
+    case kindPage = "/kinds/{kind}"
+    case entityPage = "/{kind}/{id}"
+    case asset = "/assets/{version}/{file}"
 
     /// Methods beside `OPTIONS`, which every path takes. `HEAD` stands wherever `GET` does.
     public var methods: [String] {
         switch self {
         case .event, .oneLine, .cloudEvents, .hook, .press, .dismiss, .seen: ["POST"]
-        case .entities, .entity, .history, .open, .kinds, .kind, .stats, .stream, .openAPI, .errors, .deliveries:
+        case .entities, .entity, .history, .open, .kinds, .kind, .stats, .stream, .openAPI, .errors, .deliveries,
+            .board, .login, .kindsPage, .kindPage, .entityPage, .asset:
             ["GET", "HEAD"]
         case .value: ["PUT"]
         case .session: ["POST", "DELETE"]
@@ -63,13 +70,21 @@ public struct RouteMatch: Hashable, Sendable {
         let raw = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
         guard raw.count <= 6 else { return nil }
         guard let first = raw.first, Route.reservedSegments.contains(String(first)) else {
-            guard raw.count == 3 else { return nil }
-            return RouteMatch(.oneLine, try decoded(raw))
+            switch raw.count {
+            case 1 where raw[0].isEmpty: return RouteMatch(.board)
+            case 2 where !raw.contains(""): return RouteMatch(.entityPage, try decoded(raw))
+            case 3: return RouteMatch(.oneLine, try decoded(raw))
+            default: return nil
+            }
         }
         switch (first, raw.count) {
         case ("openapi.json", 1): return RouteMatch(.openAPI)
         case ("errors", 1): return RouteMatch(.errors)
         case ("hooks", 1): return RouteMatch(.deliveries)
+        case ("login", 1): return RouteMatch(.login)
+        case ("kinds", 1): return RouteMatch(.kindsPage)
+        case ("kinds", 2): return RouteMatch(.kindPage, try decoded([raw[1]]))
+        case ("assets", 3): return RouteMatch(.asset, try decoded([raw[1], raw[2]]))
         case ("v1", 2...): return try version1(raw.dropFirst())
         default: return nil
         }

@@ -106,6 +106,9 @@ struct GatewayResponder: HTTPResponder {
         case .openAPI: return .json(gateway.openAPI)
         case .errors: return .text(ErrorPage.html, type: "text/html; charset=utf-8")
         case .deliveries: return try await listDeliveries(caller)
+        case .board, .login, .kindsPage, .kindPage: return try boardPage(caller)
+        case .entityPage: return try boardPage(caller, of: values)
+        case .asset: return try boardAsset(values, caller)
         }
     }
 
@@ -160,7 +163,7 @@ struct GatewayResponder: HTTPResponder {
 
     private func allow(_ origin: String?, _ response: inout Response) {
         guard !gateway.origins.origins.isEmpty else { return }
-        response.headers[.vary] = "Origin"
+        response.headers[.vary] = response.headers[.vary].map { "\($0), Origin" } ?? "Origin"
         guard let origin, gateway.origins.allows(origin: origin) else { return }
         response.headers[.accessControlAllowOrigin] = origin
         response.headers[.accessControlExposeHeaders] =

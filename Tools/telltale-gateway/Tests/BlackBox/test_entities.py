@@ -108,7 +108,7 @@ def test_kinds_and_figures(gateway):
     ("GET", "/v1/entities?surface=carplay&trait=dashboard:gone", None, 400, "bad_attr"),
     ("GET", "/v1/entities?x=%FF", None, 400, "bad_request"),
     ("GET", "/v1/nowhere", None, 404, "not_found"),
-    ("GET", "/", None, 404, "not_found"),
+    ("GET", "/nothing", None, 404, "not_found"),
     ("GET", "/robots.txt", None, 404, "not_found"),
     ("POST", "/v1/hooks/nope", "{}", 404, "unknown_hook"),
     ("DELETE", "/v1/entities/coffee-order/1", None, 405, "method"),

@@ -15,6 +15,8 @@ struct RequestTests {
         ("/v1/entities/a/b/seen", .seen, ["a", "b"]), ("/v1/kinds", .kinds, []), ("/v1/kinds/a", .kind, ["a"]),
         ("/v1/stats", .stats, []), ("/v1/stream", .stream, []), ("/v1/session", .session, []),
         ("/openapi.json", .openAPI, []), ("/errors", .errors, []), ("/hooks", .deliveries, []),
+        ("/", .board, []), ("/login", .login, []), ("/kinds", .kindsPage, []), ("/kinds/a", .kindPage, ["a"]),
+        ("/a/%62", .entityPage, ["a", "b"]), ("/assets/0123456789ab/dom.js", .asset, ["0123456789ab", "dom.js"]),
     ])
     func `each route is found by its path`(path: Substring, route: Route, parameters: [String]) throws {
         #expect(try RouteMatch.find(path) == RouteMatch(route, parameters))
@@ -28,8 +30,9 @@ struct RequestTests {
     }
 
     @Test(arguments: [
-        "", "x", "/", "/v1", "/v1/", "/v1/nothing", "/v1/entities/a", "/v1/entities/a/b/c", "/v1/entities/a/b/events",
-        "/v1/entities/a/b/events/c/d", "/3/device/x", "/kinds/a/b", "/favicon.ico", "/a", "/a/b", "/a/b/c/d", "//",
+        "", "x", "/v1", "/v1/", "/v1/nothing", "/v1/entities/a", "/v1/entities/a/b/c", "/v1/entities/a/b/events",
+        "/v1/entities/a/b/events/c/d", "/3/device/x", "/kinds/a/b", "/favicon.ico", "/a", "/a/", "/a/b/c/d", "//",
+        "/assets/x",
         "/v1/entities/",
     ])
     func `what is no route is none`(path: Substring) throws { #expect(try RouteMatch.find(path) == nil) }

@@ -1,0 +1,80 @@
+// The shell of the page: which page it is, how it looks, how the link is, who is signed in.
+
+import { ask, onUnauthorized } from "./api.js";
+import { startTicking } from "./clock.js";
+import { onTap } from "./controls.js";
+import { say } from "./dom.js";
+import { askForToken } from "./signin.js";
+
+const WORDS = {
+    connecting: "connecting", live: "live", reconnecting: "reconnecting", resumed: "resumed", reset: "reset", closed: "closed",
+};
+
+/** Shows how a link is, in the header and to tests. */
+export function showLink(link) {
+    const place = document.getElementById("link");
+    const show = () => {
+        if (place.dataset.state !== link.state) place.textContent = WORDS[link.state];
+        place.dataset.state = link.state;
+        place.title = link.seq ? `Sequence number ${link.seq}` : "";
+        document.body.dataset.live = String(["live", "resumed", "reset"].includes(link.state));
+    };
+    link.addEventListener("state", show);
+    link.addEventListener("refused", event => {
+        if (event.detail.status === 401) askForToken();
+        else say(`This token may not see that: ${event.detail.message}`, "bad");
+    });
+    show();
+}
+
+/** Light, dark, or as the system has it. Kept for this browser, as are no other words of a person. */
+function startLook() {
+    const button = document.getElementById("look");
+    const names = ["automatic", "light", "dark"];
+    let look = "automatic";
+    try { look = localStorage.getItem("look") ?? look; } catch { /* A browser may keep nothing for us. */ }
+    const show = () => {
+        if (look === "automatic") delete document.documentElement.dataset.look;
+        else document.documentElement.dataset.look = look;
+        button.textContent = `Appearance: ${look}`;
+    };
+    button.addEventListener("click", () => {
+        look = names[(names.indexOf(look) + 1) % names.length];
+        try { localStorage.setItem("look", look); } catch { /* As above. */ }
+        show();
+    });
+    show();
+}
+
+function startSignOut() {
+    const button = document.getElementById("sign-out");
+    button.hidden = sessionStorage.getItem("signed-in") !== "yes";
+    button.addEventListener("click", async () => {
+        await ask("DELETE", "/v1/session").catch(() => {});
+        sessionStorage.removeItem("signed-in");
+        location.assign("/login");
+    });
+}
+
+async function openPage() {
+    const main = document.getElementById("main");
+    const path = location.pathname.split("/").filter(Boolean).map(decodeURIComponent);
+    for (const anchor of document.querySelectorAll("nav a")) {
+        const isHere = path[0] === "kinds" ? anchor.pathname === "/kinds" : anchor.pathname === "/" && path.length === 0;
+        if (isHere) anchor.setAttribute("aria-current", "page");
+    }
+    if (path[0] === "login") return askForToken("/");
+    if (path[0] === "kinds") {
+        const page = await import("./kinds.js");
+        return path[1] ? page.kind(main, path[1]) : page.kinds(main);
+    }
+    if (path.length === 2) return (await import("./wall.js")).wall(main, path.join("/"));
+    return (await import("./home.js")).home(main);
+}
+
+onUnauthorized(() => askForToken());
+startLook();
+startSignOut();
+startTicking();
+document.addEventListener("click", onTap);
+openPage();

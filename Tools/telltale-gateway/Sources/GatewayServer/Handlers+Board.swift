@@ -1,0 +1,51 @@
+internal import Board
+internal import Gateway
+internal import HTTPTypes
+internal import Hummingbird
+
+extension GatewayResponder {
+    /// The board's page. At an entity's own path it is what a browser is shown; programs are told the path of the API.
+    func boardPage(_ caller: Caller, of values: [String] = []) throws(Problem) -> Response {
+        guard Acceptance.choose(caller.request.headers[values: .accept], of: ["text/html"]) != nil else {
+            let place = values.count == 2 ? "/v1/entities/\(values[0])/\(values[1])" : "/v1/entities"
+            throw Problem("not_acceptable", "this is a page for browsers; the same as JSON is \(place)")
+        }
+        var response = boardFile(Board.page, caller, caching: "no-cache")
+        response.headers[.contentSecurityPolicy] = Board.contentSecurityPolicy
+        response.headers[.referrerPolicy] = "no-referrer"
+        return response
+    }
+
+    /// One of the files beside the page. A path with another version than this program's is answered, and not kept.
+    func boardAsset(_ values: [String], _ caller: Caller) throws(Problem) -> Response {
+        guard let file = Board.files[values[1]] else {
+            throw Problem("not_found", "the board has no file \(values[1].prefix(100))")
+        }
+        let isCurrent = values[0] == Board.version
+        return boardFile(file, caller, caching: isCurrent ? "public, max-age=31536000, immutable" : "no-cache")
+    }
+
+    private func boardFile(_ file: BoardFile, _ caller: Caller, caching: String) -> Response {
+        var fields = [
+            HTTPField(name: .eTag, value: file.tag), HTTPField(name: .cacheControl, value: caching),
+            HTTPField(name: .vary, value: "Accept-Encoding"),
+        ]
+        if let field = caller.field(.ifNoneMatch), EntityTag.matches(field, file.tag) { return .empty(304, fields) }
+        guard let compressed = file.compressed, ContentCoding.takesGzip(caller.field(.acceptEncoding)) else {
+            return .json(file.bytes, type: file.type, fields)
+        }
+        fields.append(HTTPField(name: .contentEncoding, value: "gzip"))
+        return .json(compressed, type: file.type, fields)
+    }
+}
+
+extension HTTPField.Name {
+    static let contentSecurityPolicy = HTTPField.Name.board("Content-Security-Policy")
+    static let referrerPolicy = HTTPField.Name.board("Referrer-Policy")
+
+    /// - Precondition: `name` is a field's name.
+    private static func board(_ name: String) -> HTTPField.Name {
+        guard let known = HTTPField.Name(name) else { preconditionFailure("\(name) is no field's name") }
+        return known
+    }
+}

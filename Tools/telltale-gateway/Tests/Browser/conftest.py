@@ -1,0 +1,68 @@
+"""A real browser, a real daemon and a real gateway for the tests of the board."""
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+from lives import LIVES
+from world import CHROMIUM, World
+
+# Longer than anything takes; a test that waits so long has failed.
+PATIENCE = 20_000
+
+
+@pytest.fixture(scope="session")
+def browser():
+    with sync_playwright() as playwright:
+        # Tests run as root in CI, where Chromium's sandbox cannot.
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def pair():
+    """A daemon and a gateway that the tests of one file share."""
+    world = World()
+    daemon = world.daemon()
+    yield daemon, world.gateway()
+    world.close()
+
+
+@pytest.fixture
+def world():
+    """A world of one test alone."""
+    world = World()
+    yield world
+    world.close()
+
+
+@pytest.fixture
+def gateway(pair):
+    return pair[1]
+
+
+@pytest.fixture
+def daemon(pair):
+    return pair[0]
+
+
+@pytest.fixture
+def faults():
+    """What the page complained about; a test that expects none asserts so."""
+    return []
+
+
+@pytest.fixture
+def page(browser, faults):
+    context = browser.new_context(viewport={"width": 1440, "height": 1000})
+    context.set_default_timeout(PATIENCE)
+    page = context.new_page()
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    yield page
+    context.close()
+    assert faults == []
+
+
+@pytest.fixture(params=sorted(LIVES))
+def kind(request):
+    return request.param

@@ -1,0 +1,77 @@
+"""What a preview on the page says, and what a row says: the two are compared."""
+
+import json
+
+# Every text of a preview that a person can read, and each date that it counts down to.
+SAID = """element => {
+    const found = [];
+    const walk = node => {
+        if (node.nodeType === Node.TEXT_NODE) { if (node.data) found.push(node.data); return; }
+        if (node.getAttribute("aria-hidden") === "true") return;
+        if (node.dataset.timer) { found.push("timer " + node.dataset.timer); return; }
+        node.childNodes.forEach(walk);
+    };
+    walk(element);
+    return found.sort();
+}"""
+
+PARTS = {"symbol", "tint", "progress", "buttons", "timer"}
+
+
+def texts(view):
+    """The texts of a view, or of the regions of one."""
+    found = []
+    for name, value in (view or {}).items():
+        if name == "buttons":
+            for button in value:
+                if "control" in button or "link" in button:
+                    found += [button[part] for part in ("title", "text") if button.get(part)]
+        elif name == "timer":
+            found.append(f"timer {value}")
+        elif isinstance(value, dict) and name not in PARTS:
+            found += texts(value)
+        elif isinstance(value, str) and value and name not in PARTS:
+            found.append(value)
+    return sorted(found)
+
+
+def row(gateway, key, view):
+    return gateway.get(f"/v1/entities/{key}?view={view}").json
+
+
+# The preview of the wall, the surface that it is drawn from, and the part of the row.
+PREVIEWS = [
+    ("wall-lockscreen", "lockScreen", "phone", lambda row: row.get("lockScreen")),
+    ("wall-island", "compact", "phone", lambda row: row.get("island")),
+    ("wall-island", "expanded", "phone", lambda row: row.get("island", {}).get("expanded")),
+    ("wall-watch", None, "watch", lambda row: row if row.get("presentation") else None),
+    ("wall-carplay", None, "carplay", lambda row: row if row.get("presentation") else None),
+    ("wall-menubar", None, "desktop", lambda row: row if row.get("presentation") else None),
+    ("wall-standby", None, "standby", lambda row: row if row.get("presentation") else None),
+]
+
+
+def open_wall(page, gateway, key):
+    page.goto(f"{gateway.url}/{key}")
+    page.wait_for_selector('body[data-live="true"]')
+
+
+def wait_for_state(page, state):
+    page.wait_for_function("state => document.body.dataset.state === state", arg=state)
+
+
+def check_wall(page, gateway, key):
+    """Every preview says what its row says."""
+    for testid, presentation, view, pick in PREVIEWS:
+        answer = row(gateway, key, view)
+        drawn = pick(answer["row"])
+        name = f'[data-testid="{testid}"]' + (f'[data-presentation="{presentation}"]' if presentation else "")
+        if drawn is None:
+            page.wait_for_function("name => !document.querySelector(name)", arg=name)
+            continue
+        expected = texts(drawn.get("view"))
+        if answer["row"].get("appName"):
+            expected = sorted([*expected, answer["row"]["appName"]])
+        page.wait_for_function(
+            f"([name, texts]) => {{ const one = document.querySelector(name); return one && JSON.stringify(({SAID})(one)) === texts; }}",
+            arg=[name, json.dumps(expected, ensure_ascii=False, separators=(",", ":"))], timeout=5000)

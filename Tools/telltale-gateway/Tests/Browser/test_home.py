@@ -1,0 +1,123 @@
+"""All activities and controls on one page."""
+
+from lives import live, post
+from previews import SAID, row, texts
+from support import Provider, attributes
+
+
+def open_home(page, gateway, query=""):
+    page.goto(f"{gateway.url}/{query}")
+    page.wait_for_selector('body[data-live="true"]')
+
+
+def card(page, key):
+    return page.locator(f'[data-testid=card][data-key="{key}"]')
+
+
+def test_cards_and_filters(page, gateway):
+    live(gateway, "coffee-order/1", 3)
+    live(gateway, "flight/UA1", 3)
+    live(gateway, "parcel/over")
+    open_home(page, gateway)
+    card(page, "coffee-order/1").wait_for()
+    said = card(page, "coffee-order/1").locator(".view").evaluate(SAID)
+    assert said == texts(row(gateway, "coffee-order/1", "phone")["row"]["lockScreen"]["view"])
+    page.get_by_label("Kind").select_option("flight")
+    assert card(page, "flight/UA1").is_visible() and not card(page, "coffee-order/1").is_visible()
+    page.get_by_label("Kind").select_option("")
+    page.get_by_label("Life-cycle").select_option("ended")
+    assert card(page, "parcel/over").is_visible() and not card(page, "flight/UA1").is_visible()
+    page.get_by_label("Life-cycle").select_option("")
+    page.get_by_label("Find").fill("blue bottle")
+    assert card(page, "coffee-order/1").is_visible() and not card(page, "parcel/over").is_visible()
+    page.get_by_label("Find").fill("")
+    page.get_by_label("See as").select_option("watch")
+    page.wait_for_selector('[data-testid=card][data-key="coffee-order/1"] .view.small')
+    post(gateway, "coffee-order/1", "ready", {})
+    page.wait_for_selector('[data-testid=card][data-key="coffee-order/1"][data-state="ready"]')
+    post(gateway, "coffee-order/new", "start", {})
+    card(page, "coffee-order/new").wait_for()
+
+
+def tile(key):
+    return f'[data-testid=control][data-key="{key}"]'
+
+
+def answer(provider, verb, rest=""):
+    """Answers the operation that the provider is asked for."""
+    found, _ = attributes(provider.line.wait_for("DO"))
+    provider.line.send(f"{verb} op={found['op']} {rest}".rstrip())
+
+
+def test_a_tap_is_confirmed_or_reverted(page, gateway, daemon):
+    key = "porch-light/front"
+    provider = Provider(daemon.port, "porch-light", f"{key} value=off")
+    open_home(page, gateway)
+    page.wait_for_selector(f'{tile(key)}[aria-pressed="false"]')
+    page.locator(tile(key)).click()
+    page.wait_for_selector(f"{tile(key)}[data-busy]")
+    answer(provider, "DONE", "value=on")
+    page.wait_for_selector(f'{tile(key)}[data-on][aria-pressed="true"]:not([data-busy])')
+    page.locator(tile(key)).click()
+    page.wait_for_selector(f"{tile(key)}[data-busy]")
+    answer(provider, "FAIL")
+    page.wait_for_selector(f"{tile(key)}[data-on]:not([data-busy])")
+    assert "Porch light" in page.locator(".said").last.text_content()
+    provider.close()
+    page.wait_for_selector(f"{tile(key)}[data-dead]")
+
+
+def test_a_stale_tap_is_refused_and_said(page, gateway, daemon):
+    key = "porch-light/front"
+    provider = Provider(daemon.port, "porch-light", f"{key} value=off")
+    open_home(page, gateway)
+    page.wait_for_selector(f'{tile(key)}[aria-pressed="false"]')
+    # The row that the person saw: the page is not told of the change that comes between.
+    seen = page.locator(tile(key)).get_attribute("data-rev")
+    assert provider.line.ask(f"REPORT {key} value=on").startswith("OK")
+    page.wait_for_selector(f"{tile(key)}[data-on]")
+    page.locator(tile(key)).evaluate("(element, rev) => { element.dataset.rev = rev; }", seen)
+    page.locator(tile(key)).click()
+    assert "changed" in page.locator(".said").last.text_content()
+    provider.close()
+
+
+def test_a_button_of_an_activity_acts_from_a_card(page, gateway):
+    live(gateway, "coffee-order/tip", 3)
+    open_home(page, gateway)
+    button = card(page, "coffee-order/tip").locator('[data-key="coffee-tip/tip"]')
+    button.click()
+    page.wait_for_function(
+        "async () => (await (await fetch('/v1/entities/coffee-order/tip')).json()).row.content?.tipped === true")
+
+
+def test_a_control_has_a_page_with_every_placement(page, gateway, daemon):
+    provider = Provider(daemon.port, "porch-light", "porch-light/front value=off")
+    page.goto(f"{gateway.url}/porch-light/front")
+    page.wait_for_selector('[data-placement="controlCenterLarge"] [data-testid=control]')
+    assert page.locator("[data-testid=control]").count() == 8
+    provider.close()
+
+
+def test_one_persons_device(page, world):
+    world.daemon()
+    gateway = world.gateway()
+    gateway.post("/v1/entities/coffee-order/alice/events/start?for=alice", {"attributes": {"item": "Flat white"}})
+    gateway.post("/v1/entities/flight/bob/events/scheduled_departure?for=bob", {})
+    open_home(page, gateway)
+    page.get_by_text("One person's device").click()
+    page.get_by_label("Account").fill("alice")
+    page.get_by_label("Device", exact=True).select_option("phone")
+    page.wait_for_selector('[data-testid=device] .pill[data-form="compact"]')
+    keys = page.locator("[data-testid=device] .view.lockScreen").evaluate_all("all => all.map(one => one.dataset.key)")
+    assert "coffee-order/alice" in keys and "flight/bob" not in keys
+    page.get_by_label("locked").select_option("yes")
+    page.wait_for_selector('[data-testid=device] .pill[data-form="compact"]', state="detached")
+
+
+def test_kinds(page, gateway):
+    live(gateway, "coffee-order/k", 3)
+    page.goto(f"{gateway.url}/kinds")
+    page.get_by_role("link", name="Coffee order").click()
+    page.wait_for_selector("h1")
+    page.wait_for_function("() => [...document.querySelectorAll('.facts dt')].some(one => one.textContent === 'brewing')")

@@ -1,0 +1,91 @@
+"""Texts of events are texts, other pages cannot use this one, and a token lets a person in."""
+
+import hashlib
+import json
+import os
+
+from lives import live, post
+from previews import check_wall, open_wall
+from support import validate
+
+HOSTILE = [
+    "<img src=x onerror=window.broken=1><script>window.broken=1</script>", "\"'`&lt;&quot;${7*7}{{7*7}}", "‮abc‭⁦def⁩",
+    "👩‍👩‍👧‍👦🏳️‍🌈 ☕️ 🇩🇪", "x" * 10_000, "語" * 40, "   ", "javascript:alert(1)", "line one\nline two\ttab",
+]
+
+
+def test_texts_never_become_markup(page, gateway):
+    for index, text in enumerate(HOSTILE):
+        key = f"coffee-order/hostile-{index}"
+        # The daemon holds 4 KiB of an activity.
+        text = text[:1_500]
+        post(gateway, key, "start", {"attributes": {"shop": text, "item": text}})
+        post(gateway, key, "confirm", {"content-state": {"shelf": text[:500]}})
+        open_wall(page, gateway, key)
+        check_wall(page, gateway, key)
+        assert page.evaluate("window.broken") is None
+        assert page.locator("main img, main script, main iframe").count() == 0
+        assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    page.goto(gateway.url)
+    page.wait_for_selector('[data-testid=card][data-key="coffee-order/hostile-0"]')
+    assert page.evaluate("window.broken") is None
+
+
+def test_ten_thousand_characters_from_a_row(page, gateway):
+    """The daemon cuts texts; a page of another daemon's rows would hold all the same."""
+    live(gateway, "coffee-order/long", 3)
+
+    def lengthen(route):
+        answer = route.fetch()
+        route.fulfill(response=answer, body=answer.text().replace('"brewing"', json.dumps("<b>" + "y" * 10_000)))
+
+    page.route("**/history", lengthen)
+    open_wall(page, gateway, "coffee-order/long")
+    page.wait_for_selector("[data-testid=timeline-row]")
+    assert page.locator("main b script, .timeline b b").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
+def test_a_link_of_another_scheme_is_dead(page, gateway):
+    live(gateway, "bistro-order/link", 1)
+    post(gateway, "bistro-order/link", "update", {"content-state": {"phone": "1\" onclick=\"window.broken=1"}})
+    open_wall(page, gateway, "bistro-order/link")
+    for link in page.locator("a.button").all():
+        assert link.get_attribute("onclick") is None and link.get_attribute("href").startswith("tel:")
+
+
+def test_the_page_loads_nothing_from_elsewhere(page, gateway):
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    live(gateway, "coffee-order/own", 3)
+    open_wall(page, gateway, "coffee-order/own")
+    assert asked and all(url.startswith(gateway.url) for url in asked)
+    answer = gateway.get("/coffee-order/own", headers={"Accept": "text/html"})
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'self'" in policy and "frame-ancestors 'none'" in policy and "unsafe" not in policy
+
+
+def test_a_token_lets_in_and_out(page, world):
+    secret = "tt_abcdefgh_" + "A" * 43
+    principals = {"version": 1, "principals": [
+        {"name": "board", "scopes": ["admin"], "account": "*",
+         "tokens": [{"id": "abcdefgh", "sha256": hashlib.sha256(secret.encode()).hexdigest()}]}]}
+    path = world.file("principals.json", json.dumps(principals))
+    os.chmod(path, 0o600)
+    world.daemon("--auth", path)
+    gateway = world.gateway()
+    page.goto(gateway.url)
+    page.get_by_label("Token").fill("tt_abcdefgh_wrong")
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_function("() => document.getElementById('token-fault').textContent.length > 0")
+    page.get_by_label("Token").fill(secret)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_selector('body[data-live="true"]')
+    assert page.evaluate("document.cookie") == ""
+    assert secret not in page.evaluate("JSON.stringify({ ...localStorage, ...sessionStorage })")
+    answer = gateway.post("/v1/entities/coffee-order/1/events/start", {}, {"Authorization": f"Bearer {secret}"})
+    validate("POST", "/v1/entities/coffee-order/1/events/start", answer)
+    page.wait_for_selector('[data-testid=card][data-key="coffee-order/1"]')
+    page.get_by_role("button", name="Sign out").click()
+    page.wait_for_selector("[data-testid=sign-in]")
+    assert secret not in gateway.log()

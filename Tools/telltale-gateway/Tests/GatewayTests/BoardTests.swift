@@ -1,0 +1,57 @@
+import Board
+import Gateway
+import Testing
+
+/// The files of the board, as the program holds them.
+struct BoardTests {
+    @Test func `the page names files that exist, under the version of this program`() throws {
+        let page = String(decoding: Board.page.bytes, as: UTF8.self)
+        let named = page.matches(of: /\/assets\/([^\/]+)\/([^"]+)"/)
+        #expect(named.count > 5)
+        for match in named {
+            #expect(String(match.1) == Board.version)
+            #expect(Board.files[String(match.2)] != nil, "\(match.2)")
+        }
+        #expect(!page.contains("VERSION"))
+    }
+
+    @Test func `modules import files that exist`() {
+        for (name, file) in Board.files where name.hasSuffix(".js") {
+            let text = String(decoding: file.bytes, as: UTF8.self)
+            for match in text.matches(of: /(?:from|import\() ?"\.\/([^"]+)"/) {
+                #expect(Board.files[String(match.1)] != nil, "\(name) imports \(match.1)")
+            }
+        }
+    }
+
+    @Test func `no file has markup made of texts, or anything from elsewhere`() {
+        for (name, file) in Board.files {
+            let text = String(decoding: file.bytes, as: UTF8.self)
+            for word in [
+                "innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "@import",
+            ] {
+                #expect(!text.contains(word), "\(name) has \(word)")
+            }
+            let addresses = text.matches(of: /https?:\/\/[^"' )]+/).map { String($0.0) }
+            #expect(addresses.allSatisfy { $0 == "http://www.w3.org/2000/svg" }, "\(name): \(addresses)")
+        }
+    }
+
+    @Test func `what is compressed is smaller, and is gzip`() {
+        for (name, file) in Board.files where file.bytes.count > 1_000 {
+            #expect(
+                file.compressed.map { $0.count < file.bytes.count && $0.starts(with: [0x1F, 0x8B]) } ?? false, "\(name)"
+            )
+        }
+        let whole = Board.files.values.reduce(Board.page.bytes.count) { $0 + ($1.compressed ?? $1.bytes).count }
+        #expect(whole < 100_000)
+    }
+
+    @Test(arguments: [
+        ("gzip", true), ("br, gzip;q=0.5", true), ("*", true), ("GZIP ; q=1", true), ("", false), ("br", false),
+        ("gzip;q=0", false), ("*;q=0", false), ("gzip;q=0, *", false), ("gzip;q=x", true),
+    ])
+    func `a request says whether it takes gzip`(field: String, isTaken: Bool) {
+        #expect(ContentCoding.takesGzip(field) == isTaken)
+    }
+}
