@@ -160,8 +160,8 @@ extension RowRenderer {
     ) -> Bool {
         let byteCount = subscriptions[index]?.backlog?.announcementByteCount ?? 0
         let isDone = writeWaiting(of: index, of: session, &writing, &subscriptions, &store, to: &writer)
-        session.announcementByteCount +=
-            (subscriptions[index]?.backlog?.announcementByteCount ?? 0) - byteCount
+        let left = subscriptions[index]?.backlog?.announcementByteCount ?? 0
+        if left != byteCount { session.announcementByteCount += left - byteCount }
         return isDone
     }
 
