@@ -43,6 +43,7 @@ public enum Board {
         ("dom.js", script, PackageResources.dom_js),
         ("events.js", script, PackageResources.events_js),
         ("home.js", script, PackageResources.home_js),
+        ("icons.js", script, PackageResources.icons_js),
         ("kinds.js", script, PackageResources.kinds_js),
         ("link.js", script, PackageResources.link_js),
         ("main.js", script, PackageResources.main_js),

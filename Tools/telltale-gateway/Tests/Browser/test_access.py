@@ -43,6 +43,7 @@ def test_a_phone_and_large_type_need_no_sideways_scrolling(page, gateway, world_
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     clipped = page.evaluate(
         """() => [...document.querySelectorAll("figure.stage, .card, .tile-of-control, .panel-of-page, header.top")]
+            .concat([...document.querySelectorAll(".card .view")])
             .filter(one => one.getBoundingClientRect().right > innerWidth + 1 || one.getBoundingClientRect().left < -1)
             .map(one => one.className)""")
     assert clipped == []

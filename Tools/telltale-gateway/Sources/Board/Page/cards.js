@@ -4,7 +4,8 @@ import { pagePath } from "./api.js";
 import { clock, ago } from "./clock.js";
 import { el } from "./dom.js";
 import { empty } from "./devices.js";
-import { iconOf, present } from "./views.js";
+import { icon } from "./icons.js";
+import { present } from "./views.js";
 
 /** Faces of a card: the surface whose row is drawn, and the part of it. */
 export const FACES = {
@@ -17,14 +18,14 @@ export const FACES = {
     standby: { name: "StandBy", view: "standby", pick: row => (row.presentation ? row : null) },
 };
 
-const icons = new Map();
-
 /** The active state in a few words: of parallel ones the state that holds them all. */
 export function stateName(full) {
-    const active = full?.configuration ?? [];
+    const all = full?.configuration ?? [];
+    const active = all.filter(path => !all.some(other => other.startsWith(`${path}.`)));
     if (active.length < 2) return full?.state ?? "";
     const paths = active.map(path => path.split("."));
-    const shared = paths[0].filter((name, index) => paths.every(path => path[index] === name));
+    const differs = paths[0].findIndex((name, index) => paths.some(path => path[index] !== name));
+    const shared = paths[0].slice(0, Math.max(0, differs));
     return shared.length ? `${shared.join(".")} (${active.length} in parallel)` : `${active.length} in parallel`;
 }
 
@@ -41,15 +42,10 @@ export function lifecycleOf(full) { return full?.lifecycle ?? "active"; }
  */
 export function card(key, full, shown, face) {
     const row = shown?.row;
-    const kind = key.split("/")[0];
-    if (row && !icons.has(kind)) {
-        const found = iconOf(row);
-        if (found) icons.set(kind, found);
-    }
     const drawn = row ? face.pick(row) : null;
     const lifecycle = lifecycleOf(full?.row);
     const state = full?.row.state ?? "";
-    const context = { icon: icons.get(kind) ?? row?.title ?? kind, key, rev: shown?.rev ?? 0, state };
+    const context = { icon: icon(key, row), key, rev: shown?.rev ?? 0, state };
     return el("article.card", { data: { testid: "card", key, rev: full?.rev ?? shown?.rev, state, lifecycle } },
         el("header", {}, el("a", { href: pagePath(key), dir: "auto" }, row?.title ?? key), el("span.badge", { dir: "auto" }, stateName(full?.row) || lifecycle)),
         el("div.face", {}, el("div.wallpaper", { "aria-hidden": "true" }), drawn ? present(drawn, row, context) : empty(full?.row.lifecycle === "ended" ? "Left at its end" : "Not shown there")),

@@ -46,7 +46,7 @@ export function tile({ key, rev, row }, placement = row.placement ?? "controlCen
         type: "button", "aria-pressed": isToggle ? String(row.shown === true) : null, "aria-label": label, "aria-disabled": isDead,
         "aria-busy": isBusy ? "true" : null,
         data: { ...data, wants: isToggle ? (row.shown === true ? "off" : "on") : null }, vars: { tint },
-    }, el("span.disc", {}, symbol(row.symbol)), words);
+    }, row.symbol ? el("span.disc", {}, symbol(row.symbol)) : null, words);
 }
 
 /** A tile with the page of its control. */

@@ -77,7 +77,7 @@ export function carplay(views, { notification } = {}) {
             ...[["location.fill", "green"], ["music.note", "pink"], ["phone.fill", "green"]].map(([name, tint]) => el("span.app-icon", { vars: { tint: `var(--${tint})` } }, symbol(name))),
             el("span.grid", {})),
         scenery("div.map", map(), el("div.turn", {}, symbol("arrow.up.right"), el("span.lines"))),
-        el("div.column", {}, views, scenery("div.now-playing", el("span.cover", {}, symbol("music.note")), el("span.lines"), symbol("pause.fill"))),
+        el("div.column", {}, views, views.length > 1 ? null : scenery("div.now-playing", el("span.cover", {}, symbol("music.note")), el("span.lines"), symbol("pause.fill"))),
         notification));
 }
 

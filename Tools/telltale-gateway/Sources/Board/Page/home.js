@@ -3,6 +3,7 @@
 import { FACES, card, lifecycleOf } from "./cards.js";
 import { isControl, tileWithPage } from "./controls.js";
 import { eachFrame, el, morph } from "./dom.js";
+import { learnIcon } from "./icons.js";
 import { Link } from "./link.js";
 import { showLink } from "./main.js";
 import { Picker } from "./picker.js";
@@ -35,6 +36,7 @@ class Home {
         this.picker = new Picker(query);
         main.replaceChildren(el("div.home", {},
             el("div.heading", {}, el("h1", {}, "Activities"), this.count), this.#tools(), this.picker.root, this.cards, this.none, this.controlsTitle, this.controls));
+        this.drawAll = () => this.#drawAll();
         this.observer = new IntersectionObserver(entries => {
             for (const { target, isIntersecting } of entries) {
                 const key = target.dataset.key;
@@ -73,7 +75,12 @@ class Home {
         showLink(this.link);
         this.link.addEventListener("change", event => this.#changed(event.detail.key));
         this.link.addEventListener("state", () => { this.#count(); });
+        this.#drawAll();
+    }
+
+    #drawAll() {
         for (const key of this.#cards.keys()) this.#dirty.add(key);
+        this.draw();
     }
 
     #changed(key) {
@@ -110,6 +117,7 @@ class Home {
             }
             this.#dirty.delete(key);
             if (!old && this.#cards.size >= MOST) continue;
+            if (shown) learnIcon(key, shown.row, this.drawAll);
             const fresh = card(key, full, shown, this.#face);
             if (old) {
                 morph(old, fresh);

@@ -1,7 +1,8 @@
 // One person's device, as that person sees it: every activity that it shows, in the order and the forms that the daemon says.
 
 import * as devices from "./devices.js";
-import { appIcon, iconOf, present } from "./views.js";
+import { icon, learnIcon } from "./icons.js";
+import { appIcon, present } from "./views.js";
 import { eachFrame, el, renew } from "./dom.js";
 import { isControl } from "./controls.js";
 import { Link } from "./link.js";
@@ -21,7 +22,6 @@ export class Picker {
     #link = null;
     #alert = null;
     #moment = new Map();
-    #icons = new Map();
 
     constructor(query) {
         this.surface = el("select", { id: "device-surface" }, el("option", { value: "" }, "No device"), Object.entries(NAMES).map(([name, words]) => el("option", { value: name }, words)));
@@ -64,6 +64,7 @@ export class Picker {
         this.situation = traits;
         this.#link = new Link([`*,${surface}`], { surface, account: this.account.value.trim() || undefined, traits });
         const draw = eachFrame(() => this.#draw(surface));
+        this.draw = draw;
         this.#link.addEventListener("change", ({ detail }) => {
             const entry = this.#link.row(0, detail.key);
             if (entry && !entry.isSnapshot && (entry.row.banner || entry.row.expanded)) this.#hold(detail.key, entry.row, draw);
@@ -87,13 +88,11 @@ export class Picker {
         if (!this.#link) return;
         const entries = [...this.#link.rows(0).values()].filter(entry => !isControl(entry.row))
             .sort((one, other) => (one.row.order ?? 1e9) - (other.row.order ?? 1e9) || (one.key < other.key ? -1 : 1));
-        for (const { key, row } of entries) this.#icons.set(key.split("/")[0], iconOf(row) ?? this.#icons.get(key.split("/")[0]));
+        for (const { key, row } of entries) learnIcon(key, row, this.draw);
         renew(this.place, el("div.stage", { data: { luminance: this.situation.luminance ?? "normal", night: this.situation.light === "low" ? "yes" : null } }, el("div.device", {}, this.#device(surface, entries))));
     }
 
-    #present(entry, drawn) { return present(drawn, entry.row, { icon: this.#icon(entry.key), key: entry.key, rev: entry.rev, testid: "device-view" }); }
-
-    #icon(key) { return this.#icons.get(key.split("/")[0]) ?? key; }
+    #present(entry, drawn) { return present(drawn, entry.row, { icon: icon(entry.key, entry.row), key: entry.key, rev: entry.rev, testid: "device-view" }); }
 
     #device(surface, entries) {
         const whole = entries.filter(entry => entry.row.presentation);
@@ -101,10 +100,10 @@ export class Picker {
         const alert = this.#alert;
         switch (surface) {
             case "watch":
-                return devices.watch(views, { alert: alert ? el("div.watch-alert", { role: "alert", vars: { tint: "var(--blue)" } }, appIcon(this.#icon(alert.key)), el("div.title", { dir: "auto" }, alert.title), alert.body ? el("div.body", { dir: "auto" }, alert.body) : null) : null });
+                return devices.watch(views, { alert: alert ? el("div.watch-alert", { role: "alert", vars: { tint: "var(--blue)" } }, appIcon(icon(alert.key)), el("div.title", { dir: "auto" }, alert.title), alert.body ? el("div.body", { dir: "auto" }, alert.body) : null) : null });
             case "carplay":
-                return devices.carplay(views.length ? views.slice(0, 3) : [devices.empty("Nothing here")], {
-                    notification: alert?.style === "notification" ? el("div.car-note", { role: "alert", vars: { tint: "var(--blue)" } }, appIcon(this.#icon(alert.key)), el("div", { dir: "auto" }, alert.title)) : null,
+                return devices.carplay(views.length ? views.slice(0, 2) : [devices.empty("Nothing here")], {
+                    notification: alert?.style === "notification" ? el("div.car-note", { role: "alert", vars: { tint: "var(--blue)" } }, appIcon(icon(alert.key)), el("div", { dir: "auto" }, alert.title)) : null,
                 });
             case "desktop":
                 return devices.menuBar(views.slice(0, 5));
