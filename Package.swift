@@ -148,13 +148,18 @@ let package = Package(
                 "TelltaleClient", "TelltaleEventLoop", "Journal",
                 "JournalSQLite", "Hub", "Authenticator", "Cards", "ToolSupport", argumentParser,
             ], exclude: ["Cards"]),
+        // The scenarios that ship, their data and the kind files, inside the program.
+        .target(name: "CShippedFiles", path: "Tools/telltale-sim/CShippedFiles"),
+        .target(
+            name: "Reports", dependencies: ["Simulation", "Cards", "TelltaleModel", histogram],
+            path: "Tools/telltale-sim/Reports", swiftSettings: settings),
         tool(
             "telltale-sim",
             [
-                "Simulation", "Cards", "ToolSupport", "TelltaleModel", "TelltaleWire", "TelltaleClient",
-                "TelltaleEventLoop", argumentParser, histogram,
+                "Simulation", "Reports", "Cards", "ToolSupport", "TelltaleModel", "TelltaleWire", "TelltaleClient",
+                "TelltaleEventLoop", "CShippedFiles", argumentParser, histogram,
             ],
-            exclude: ["Scenarios"]),
+            exclude: ["Scenarios", "CShippedFiles", "Reports"]),
         .target(name: "CFanOut", path: "Tools/telltale-bench/CFanOut"),
         .target(name: "CAllocations", path: "Tools/telltale-bench/CAllocations"),
         tool(
@@ -193,6 +198,7 @@ let package = Package(
         tests("Client", ["TelltaleModel", "TelltaleWire", "TelltaleEventLoop", "TelltaleClient"]),
         tests("Cards", ["TelltaleModel", "Cards"]),
         tests("Simulation", ["TelltaleModel", "TelltaleWire", "Simulation"]),
+        tests("Reports", ["TelltaleModel", "Simulation", "Reports"]),
         tests("BlackBox", ["TelltaleModel", "TelltaleWire", "TelltaleEventLoop", "TelltaleClient"]),
     ],
     cxxLanguageStandard: .cxx17

@@ -42,7 +42,7 @@ struct DemoTests {
     @Test func `without a daemon it says so`() async throws {
         try await onOwnThread {
             let demo = try RunningProgram(
-                program("telltale-sim"), ["demo"] + Self.files + ["--connect", "127.0.0.1:1"])
+                program("telltale-sim"), ["demo", "--connect", "127.0.0.1:1"])
             #expect(demo.readToEnd() == [])
             #expect(demo.waitForExit() == 69)
             #expect(demo.standardError.hasPrefix("no daemon at 127.0.0.1:1: "))
@@ -72,16 +72,11 @@ struct DemoTests {
         }
     }
 
-    private static let files = [
-        "--data", repository.appending(path: "Tools/telltale-sim/Scenarios/data").path, "--kinds",
-        repository.appending(path: "Protocols/Kinds/examples").path,
-    ]
-
     private static func demo(
         _ arguments: [String], _ daemon: DaemonProcess, writingTo end: FileHandle? = nil
     ) throws -> RunningProgram {
         try RunningProgram(
-            program("telltale-sim"), ["demo", "--connect", "127.0.0.1:\(daemon.port)"] + files + arguments,
+            program("telltale-sim"), ["demo", "--connect", "127.0.0.1:\(daemon.port)"] + arguments,
             environment: end == nil ? [:] : ["TERM": "xterm", "NO_COLOR": "1"], writingTo: end)
     }
 }

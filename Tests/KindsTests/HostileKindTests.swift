@@ -12,7 +12,7 @@ struct HostileKindTests {
         let files = try Shipped.files()
         for _ in 0..<100 {
             guard var bytes = files.randomElement(using: &random)?.bytes else { continue }
-            for _ in 0..<Int.random(in: 1...3, using: &random) { mutate(&bytes, &random) }
+            for _ in 0..<Int.random(in: 1...3, using: &random) { Mutation.change(&bytes, &random) }
             let (kind, diagnostics) = KindSet.read(bytes, file: "hostile.json")
             #expect(kind != nil || diagnostics.contains { $0.severity == .error })
             try exercise(kind, &random)
@@ -24,11 +24,11 @@ struct HostileKindTests {
         var random = SeededGenerator(seed: UInt64(seed) + 100)
         let kinds =
             try Shipped.files().map { try JSONParser().parse($0.bytes.span) } + [goodKind, goodToggle, goodButton]
-        let pool = kinds.flatMap { values(in: $0) } + Self.odd
+        let pool = kinds.flatMap { Mutation.values(in: $0) } + Self.odd
         for _ in 0..<100 {
             guard var source = kinds.randomElement(using: &random) else { continue }
             for _ in 0..<Int.random(in: 1...4, using: &random) {
-                source = replacing(source, with: pool.randomElement(using: &random) ?? .null, &random)
+                source = Mutation.replacing(source, with: pool.randomElement(using: &random) ?? .null, &random)
             }
             let (kind, diagnostics) = Kind.read(source, file: "hostile.json")
             #expect(kind != nil || diagnostics.contains { $0.severity == .error })
@@ -71,43 +71,6 @@ struct HostileKindTests {
         "\"", "'", "\\", "1", "-", "1e999", "1e", ".", "true", "null", "{{", "}}", "|", "truncate:", "round:", "time:",
         "+25:99", "default:", "percent", "date", "99999999999999999999", "é", "\u{0}", "P", "T", "D", "m", "ms",
     ]
-
-    private func mutate(_ bytes: inout [UInt8], _ random: inout SeededGenerator) {
-        guard !bytes.isEmpty else { return }
-        let position = Int.random(in: 0..<bytes.count, using: &random)
-        let end = min(bytes.count, position + Int.random(in: 1...40, using: &random))
-        switch Int.random(in: 0..<5, using: &random) {
-        case 0: bytes[position] = UInt8.random(in: 0...255, using: &random)
-        case 1: bytes.removeSubrange(position..<end)
-        case 2: bytes.insert(contentsOf: bytes[position..<end], at: position)
-        case 3: bytes.removeSubrange(position...)
-        default: bytes.insert(Array("\"{}[]:,0-\\".utf8).randomElement(using: &random) ?? 0, at: position)
-        }
-    }
-
-    private func values(in value: JSON) -> [JSON] {
-        switch value {
-        case .object(let object): [value] + object.flatMap { values(in: $0.value) }
-        case .array(let elements): [value] + elements.flatMap { values(in: $0) }
-        case .null, .bool, .integer, .number, .string: [value]
-        }
-    }
-
-    /// One value somewhere in `value` becomes another.
-    private func replacing(_ value: JSON, with other: JSON, _ random: inout SeededGenerator) -> JSON {
-        if Int.random(in: 0..<6, using: &random) == 0 { return other }
-        switch value {
-        case .object(var object):
-            guard let member = Array(object).randomElement(using: &random) else { return other }
-            object[member.name] = replacing(member.value, with: other, &random)
-            return .object(object)
-        case .array(var elements):
-            guard let index = elements.indices.randomElement(using: &random) else { return other }
-            elements[index] = replacing(elements[index], with: other, &random)
-            return .array(elements)
-        case .null, .bool, .integer, .number, .string: return other
-        }
-    }
 
     // MARK: Trials of accepted kinds
 

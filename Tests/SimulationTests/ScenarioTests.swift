@@ -30,6 +30,109 @@ struct ScenarioTests {
         #expect(outcome.screens.values.reduce(0, +) == 1)
     }
 
+    @Test func `a script with a light and its provider has no crowd either`() throws {
+        let scenario = try Self.scenario(
+            """
+            {"title":"t","population":{"providers":1,"toggles":["lamp/1"]},"screens":[{"name":"car","surface":"carplay"}],
+             "steps":[{"expect":{"screen":"car","key":"lamp/1","shows":{"available":true}}},
+                      {"set":"lamp/1","to":"on","on":"car"}]}
+            """)
+        #expect((scenario.climate.producers, scenario.climate.screens, scenario.climate.fingers) == (0, 0, 0))
+        let outcome = ScenarioRun.inProcess(scenario)
+        #expect(outcome.violations == [])
+        #expect(scenario.expectations.unmet(by: outcome) == [])
+        #expect(outcome.inputs == 1)
+        #expect(outcome.screens == ["carplay": 1])
+    }
+
+    @Test func `several faults of one part are told at once, each with what to write`() throws {
+        let error = try #require(throws: Scenario.Fault.self) {
+            try Self.scenario(
+                """
+                {"title":"t","population":{"screens":-1,"cats":1,"dogs":2,"toggles":["lamp","bell"]},
+                 "faults":{"resets":1001,"drops":"x"},"clients":{"surfaces":{"tv":1,"radio":2}},
+                 "arrivals":{"rate":0,"bursts":[{"at":"1s","events":0,"every":"x"}]},
+                 "screens":[{"name":"a","surface":"tv","colour":"red"}],
+                 "steps":[{"post":7,"for":"alice","content-state":{"eta":"@soon","x":"@later"}},
+                          {"set":"lamp","to":"up","on":"b"},{"expect":{"screen":"b","within":"long"}},{"open":"lamp/1","on":"a"}],
+                 "expect":{"rows":-1,"happiness":1,"latency":{"car":{"p50":"1s"},"watch":{"p51":"1s","p50":1}},
+                           "states":{"order":"x","order/1":7},"applied":{"least":3,"most":2}}}
+                """)
+        }
+        let told = error.description.split(separator: "\n").map(String.init)
+        let places = [
+            "population.screens takes a whole number from 0", "population.cats is unknown; there are producers, ",
+            "population.dogs is unknown; ", "population.toggles holds lamp, which is no key such as porch-light/front",
+            "population.toggles holds bell, ", "faults.resets takes a whole number from 0 to 1000",
+            "faults.drops takes a whole number", "clients.surfaces.tv is none of phone, ",
+            "clients.surfaces.radio is none of ", "arrivals.rate takes a number of events a second, above 0",
+            "arrivals.bursts[0].events takes a whole number from 1",
+            "arrivals.bursts[0].every takes a duration such as",
+            "arrivals.bursts[0] takes { ", "screens[0].surface is none of phone, ", "screens[0].colour is unknown; ",
+            "steps[0].key is missing: it takes a key such as ", "steps[0].post takes a text",
+            "steps[0].for takes an array of texts", "steps[0].content-state.eta has @soon, which is no offset such as",
+            "steps[0].content-state.x has @later, ", "steps[1].set takes a key such as",
+            "steps[1].to takes \"on\" or \"off\"",
+            "steps[1].on is b, and screens has no such name",
+            "steps[2].expect.screen is b, and screens has no such name",
+            "steps[2].expect.key is missing", "steps[2].expect.shows takes what the row holds; or write",
+            "steps[2].expect.within takes a duration such as", "expect.rows takes a whole number",
+            "expect.happiness is unknown; ", "expect.latency.car is no surface (phone, ",
+            "expect.latency.watch.p51 is unknown; ", "expect.latency.watch.p50 takes a duration such as",
+            "expect.states.order takes a key and the state it ends in",
+            "expect.states.order/1 takes a key and the state",
+            "expect.applied.least is above most",
+        ]
+        for place in places { #expect(told.contains { $0.hasPrefix("x: $.\(place)") }, "\(place)") }
+        #expect(told.count == places.count, "\(error)")
+    }
+
+    @Test func `a file that is no JSON is told with the line, the column and what to do`() throws {
+        let error = try #require(throws: Scenario.Fault.self) {
+            try Scenario(file: Array("{\n  \"title\": \"t\",\n  \"steps\": [ { 'say': 1 } ]\n}".utf8), name: "mine")
+        }
+        #expect(
+            error.description
+                == "mine: line 3, column 16, in steps[0]: ' stands where a member's name should (names are texts in double quotes)"
+        )
+    }
+
+    @Test func `the story of a script has a scene a deed, with its checks and the screens after it`() throws {
+        let scenario = try Self.scenario(
+            """
+            {"title":"t","screens":[{"name":"car","surface":"carplay"},{"name":"all"}],
+             "steps":[{"at":"1s","say":"An order","post":"start","key":"order/1"},
+                      {"say":"It is there","expect":{"screen":"car","key":"order/1","shows":{"presentation":"small"}}},
+                      {"expect":{"screen":"all","key":"order/1","hidden":true,"within":"1s"}},
+                      {"at":"9s","say":"It waits","expect":{"screen":"all","key":"order/1","shows":{"state":"placed"}}},
+                      {"at":"10s","post":"cancel","key":"order/1"}]}
+            """)
+        let story = ScenarioRun.inProcess(scenario).story
+        #expect(story.map(\.caption) == ["An order", "It waits", ""])
+        #expect(story.map(\.deed) == ["post start order/1", "", "post cancel order/1"])
+        #expect(story[0].checks.map(\.caption) == ["It is there", ""])
+        #expect(story[0].checks[0].fault == nil)
+        #expect(story[0].checks[1].fault?.hasPrefix("within 1000 ms, and it is {") == true)
+        #expect(story[0].displays.map(\.name) == ["car", "all"])
+        // Of each scene, the state before the next one began; the last one a second later, with the rows that came.
+        #expect(story.map { $0.displays[1].rows.first?.body["state"] } == ["placed", "placed", "cancelled"])
+    }
+
+    @Test func `a crowd's story is a look at one screen of each view, and its time line counts everything`() throws {
+        let scenario = try Self.scenario(
+            #"{"title":"t","seed":5,"population":{"producers":2,"screens":6,"fingers":1,"inputs":150}}"#)
+        let outcome = ScenarioRun.inProcess(scenario)
+        #expect(outcome.story.count == 3)
+        #expect(outcome.story.allSatisfy { !$0.displays.isEmpty && $0.caption.hasPrefix("After ") })
+        let line = outcome.timeline
+        #expect(line.intervals.count <= 120 && line.width % 100 == 0)
+        #expect(line.intervals.reduce(0) { $0 + $1.rows } == outcome.rows)
+        #expect(line.intervals.reduce(0) { $0 + $1.acknowledged } >= outcome.verdicts["applied"] ?? 0)
+        let measured = outcome.latencies.filter { $0.key != "slow readers" }.values.reduce(0) { $0 + $1.count }
+        #expect(line.intervals.reduce(0) { $0 + $1.latencies.count } == measured)
+        #expect(line.width * Int64(line.intervals.count) <= outcome.milliseconds + line.width)
+    }
+
     @Test func `the faults of every part of a file are told at once`() throws {
         let error = try #require(throws: Scenario.Fault.self) {
             try Self.scenario(

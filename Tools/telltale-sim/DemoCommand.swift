@@ -12,16 +12,19 @@ struct DemoCommand: ParsableCommand {
         commandName: "demo",
         abstract: "Replays orders and flights, and shows a car, a watch and a desktop side by side.",
         discussion: """
-            The daemon should be a new one that knows the kinds parcel, flight and porch-light; Tools/demo starts one. \
+            The daemon should be a new one that knows the kinds parcel, flight and porch-light. In a checkout, Tools/demo \
+            starts one. Elsewhere, `telltale-sim unpack DIR` writes the kind files, and `telltaled --data DIR/data --kinds \
+            DIR/kinds --clock-speed 2400` is such a daemon. \
             Each case keeps its own order of events; how fast they come is the demo's. In the end every case is \
             compared with what the data says became of it, on the server and on each of the three screens. Exit code 1 \
             tells a difference.
             """)
 
     @Option(help: ArgumentHelp("A folder of CSV files; default: those that ship.", valueName: "DIR"))
-    var data = "Tools/telltale-sim/Scenarios/data"
-    @Option(help: ArgumentHelp("The kind files that the daemon has loaded.", valueName: "DIR"))
-    var kinds = "Protocols/Kinds/examples"
+    var data: String?
+    @Option(
+        help: ArgumentHelp("The kind files that the daemon has loaded; default: those that ship.", valueName: "DIR"))
+    var kinds: String?
     @Option(help: ArgumentHelp("How long it shall take. Default: 75 on a terminal, else 12.", valueName: "N"))
     var seconds: Int64?
     @Flag(help: "Plain lines, on a terminal too.")
@@ -40,8 +43,8 @@ struct DemoCommand: ParsableCommand {
         let flights: DemoTrace
         let titles: StateTitles
         do {
-            orders = try DemoTrace("\(data)/olist_orders_500.csv", kind: "parcel", slowed: 3, over: span)
-            flights = try DemoTrace("\(data)/nycflights13_500.csv", kind: "flight", slowed: 18, over: span)
+            orders = try DemoTrace("olist_orders_500.csv", in: data, kind: "parcel", slowed: 3, over: span)
+            flights = try DemoTrace("nycflights13_500.csv", in: data, kind: "flight", slowed: 18, over: span)
             titles = try StateTitles(folder: kinds, kinds: ["parcel", "flight"])
         } catch let error as DemoFault {
             complain(error.description)
@@ -68,21 +71,31 @@ struct DemoFault: Error, CustomStringConvertible {
     let description: String
 }
 
+extension ShippedFiles {
+    /// A file of a user's folder, or the one that ships.
+    fileprivate static func file(_ name: String, in folder: String?, shippedIn part: String) throws -> [UInt8] {
+        guard let folder else { return bytes(of: "\(part)/\(name)") ?? [] }
+        do {
+            return Array(try Data(contentsOf: URL(filePath: folder).appending(path: name)))
+        } catch {
+            throw DemoFault(description: "\(folder)/\(name) cannot be read: \(error.localizedDescription)")
+        }
+    }
+}
+
 /// One of the demo's files, paced.
 struct DemoTrace {
     let plan: ReplayPlan
     /// When the events happened, in the source's calendar.
     let dates: [String: Timestamp]
 
-    init(_ path: String, kind: String, slowed factor: Int64, over span: Milliseconds) throws {
+    init(_ name: String, in folder: String?, kind: String, slowed factor: Int64, over span: Milliseconds) throws {
+        let bytes = try ShippedFiles.file(name, in: folder, shippedIn: "scenarios/data")
         let original: ReplayPlan
         do {
-            original = try ReplayPlan(
-                Trace(csv: Array(try Data(contentsOf: URL(filePath: path)))), kind: kind)
-        } catch let error as TraceError {
-            throw DemoFault(description: "\(path): \(error)")
+            original = try ReplayPlan(Trace(csv: bytes), kind: kind)
         } catch {
-            throw DemoFault(description: "\(path) cannot be read: \(error.localizedDescription)")
+            throw DemoFault(description: "\(folder ?? "inside")/\(name): \(error)")
         }
         plan = original.slowed(by: factor).paced(over: span)
         var dates: [String: Timestamp] = [:]
@@ -95,12 +108,12 @@ struct DemoTrace {
 struct StateTitles {
     private var titles: [String: String] = [:]
 
-    init(folder: String, kinds: [String]) throws {
+    init(folder: String?, kinds: [String]) throws {
         for kind in kinds {
-            let path = "\(folder)/\(kind).json"
-            guard let text = try? String(contentsOf: URL(filePath: path), encoding: .utf8),
-                let states = (try? JSONParser.parse(text))?["machine"]?["states"]?.object
-            else { throw DemoFault(description: "\(path): no kind file with a machine") }
+            let bytes = try ShippedFiles.file("\(kind).json", in: folder, shippedIn: "kinds")
+            guard let states = (try? JSONParser().parse(bytes.span))?["machine"]?["states"]?.object else {
+                throw DemoFault(description: "\(folder ?? "inside")/\(kind).json: no kind file with a machine")
+            }
             for state in states {
                 titles["\(kind).\(state.name)"] = state.value["title"]?.string ?? state.name
             }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Reports
 import Simulation
 import TelltaleClient
 import TelltaleEventLoop
@@ -53,7 +54,8 @@ struct RecordCommand: ParsableCommand {
             }
         }
         let keys = Set(recording.entries.map(\.key)).count
-        complain("\(recording.entries.count) deeds of \(keys) keys, over \(RunReport.seconds(recording.end))")
+        complain(
+            "\(recording.entries.count) deeds of \(keys) keys, over \(HumanTime.text(milliseconds: recording.end))")
     }
 }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Reports
 import Simulation
 import TelltaleEventLoop
 import TelltaleModel
@@ -156,10 +157,10 @@ struct RunCommand: ParsableCommand {
         watch.show(run.crowd.glimpse, speed: run.crowd.speed, isPaused: run.crowd.isPaused, always: true)
     }
 
-    /// How, when and by which release a report was made.
-    private static var provenance: String {
-        let command = CommandLine.arguments.dropFirst().joined(separator: " ")
-        return "telltale-sim \(Release.version), \(Date.now.formatted(.iso8601)); telltale-sim \(command)"
+    private static var origin: RunReport.Origin {
+        RunReport.Origin(
+            version: Release.version, date: Date.now.formatted(.iso8601),
+            arguments: Array(CommandLine.arguments.dropFirst()))
     }
 
     /// - Throws: The exit code, where something was not as it should be.
@@ -167,7 +168,7 @@ struct RunCommand: ParsableCommand {
         if let file = self.report {
             do {
                 var report = report
-                report.provenance = Self.provenance
+                report.origin = Self.origin
                 try Data(report.html.utf8).write(to: URL(filePath: file))
             } catch {
                 complain("telltale-sim: \(file) cannot be written: \(error.localizedDescription)")

@@ -2,74 +2,83 @@ import Foundation
 import Simulation
 import TelltaleModel
 
-/// Where the scenarios that ship are, and how one is read.
+/// The scenarios that ship, and those of a user's own files.
 enum ScenarioFolder {
-    /// `TELLTALE_SCENARIOS`, else the folder beside this program's source.
-    static var url: URL {
-        if let path = ProcessInfo.processInfo.environment["TELLTALE_SCENARIOS"] { return URL(filePath: path) }
-        return URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Scenarios")
-    }
-
-    /// The kind files that ship.
-    static var kinds: URL {
-        URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-            .appending(path: "Protocols/Kinds/examples")
-    }
-
+    /// The scenarios that ship, by name.
     static func all() throws -> [Scenario] {
-        try FileManager.default.contentsOfDirectory(atPath: url.path).filter { $0.hasSuffix(".json") }.sorted()
-            .map { try parse(url.appending(path: $0)) }
+        try ShippedFiles.all.compactMap { file in
+            guard let name = file.name.name(after: "scenarios/", before: ".json") else { return nil }
+            return try Scenario(file: file.bytes, name: name)
+        }.sorted { $0.name < $1.name }
     }
 
     /// A scenario with the files that it names.
     ///
-    /// - Parameter name: Of one that ships, or the path of a file.
+    /// - Parameter name: Of one that ships, or the path of a file. The name of one that ships goes first; `./NAME` is the file.
     static func scenario(named name: String) throws -> Scenario {
-        let shipped = url.appending(path: name + ".json")
-        let file = FileManager.default.fileExists(atPath: shipped.path) ? shipped : URL(filePath: name)
-        guard FileManager.default.fileExists(atPath: file.path) else {
+        if let bytes = ShippedFiles.bytes(of: "scenarios/\(name).json") {
+            var scenario = try Scenario(file: bytes, name: name)
+            try scenario.readTraces { trace in
+                guard let bytes = ShippedFiles.bytes(of: "scenarios/\(trace)") else {
+                    throw Scenario.Fault(description: "\(name): the program has no file \(trace)")
+                }
+                return bytes
+            }
+            return scenario
+        }
+        guard FileManager.default.fileExists(atPath: name) else {
             throw Scenario.Fault(
                 description: "there is no scenario \(name); telltale-sim list names those that ship, a path takes yours"
             )
         }
-        var scenario = try parse(file)
-        try scenario.readTraces { try bytes(of: $0, beside: file) }
+        let file = URL(filePath: name)
+        var scenario = try Scenario(file: bytes(of: file), name: file.deletingPathExtension().lastPathComponent)
+        try scenario.readTraces { try bytes(of: URL(filePath: $0, relativeTo: file.deletingLastPathComponent())) }
         return scenario
     }
 
     /// The kinds that a daemon in process needs.
     ///
-    /// - Parameter folder: The folder of their files; by default the shipped ones.
+    /// - Parameter folder: The folder of their files; `nil`: those that ship.
     static func kindFiles(of scenario: Scenario, in folder: String?) throws -> [JSON] {
-        let folder = folder.map { URL(filePath: $0) } ?? kinds
-        return try scenario.kindNames.map { name in
-            let file = folder.appending(path: "\(name).json")
+        try scenario.kindNames.map { name in
+            guard let folder else {
+                guard let bytes = ShippedFiles.bytes(of: "kinds/\(name).json") else {
+                    throw Scenario.Fault(
+                        description:
+                            "\(scenario.name): no kind that ships has the name \(name); --kinds names the folder of its file"
+                    )
+                }
+                return try JSONParser().parse(bytes.span)
+            }
+            let file = URL(filePath: folder).appending(path: "\(name).json")
             guard FileManager.default.fileExists(atPath: file.path) else {
                 throw Scenario.Fault(
                     description: "\(scenario.name): there is no kind file \(file.path); --kinds names another folder")
             }
-            return try json(file)
+            let text = try bytes(of: file)
+            do {
+                return try JSONParser().parse(text.span)
+            } catch {
+                throw Scenario.Fault(description: "\(file.path): \(error); telltale kinds check says where")
+            }
         }
     }
 
-    private static func bytes(of name: String, beside file: URL) throws -> [UInt8] {
-        let path = URL(filePath: name, relativeTo: file.deletingLastPathComponent())
+    private static func bytes(of file: URL) throws -> [UInt8] {
         do {
-            return try Array(Data(contentsOf: path))
+            return try Array(Data(contentsOf: file))
         } catch {
-            throw Scenario.Fault(description: "\(path.path) cannot be read: \(error.localizedDescription)")
+            throw Scenario.Fault(description: "\(file.path) cannot be read: \(error.localizedDescription)")
         }
     }
+}
 
-    private static func parse(_ file: URL) throws -> Scenario {
-        try Scenario(json(file), name: file.deletingPathExtension().lastPathComponent)
-    }
-
-    private static func json(_ file: URL) throws -> JSON {
-        do {
-            return try JSONParser().parse([UInt8](Data(contentsOf: file)).span)
-        } catch {
-            throw Scenario.Fault(description: "\(file.path): \(error)")
-        }
+extension String {
+    /// The text between a beginning and an end, without a slash.
+    fileprivate func name(after beginning: String, before end: String) -> String? {
+        guard hasPrefix(beginning), hasSuffix(end) else { return nil }
+        let name = dropFirst(beginning.count).dropLast(end.count)
+        return name.contains("/") ? nil : String(name)
     }
 }

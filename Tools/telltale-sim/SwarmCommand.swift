@@ -269,12 +269,14 @@ enum SwarmReport {
     }
 }
 
-/// The commit that this program was built from, if the folder of the build still exists.
+/// The commit that this program was built from, where it still stands in the folder of its build.
 enum Commit {
     static var current: String {
+        let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().path
+        guard let build = program.range(of: "/.build/") else { return "unknown" }
         let git = Process()
         git.executableURL = URL(filePath: "/usr/bin/env")
-        let folder = URL(filePath: #filePath).deletingLastPathComponent().path
+        let folder = String(program[..<build.lowerBound])
         git.arguments = ["git", "-C", folder, "describe", "--always", "--dirty", "--abbrev=12"]
         let output = Pipe()
         git.standardOutput = output

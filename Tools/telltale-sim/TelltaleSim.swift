@@ -11,7 +11,8 @@ struct TelltaleSim: ParsableCommand {
         commandName: "telltale-sim", abstract: "Worlds to develop against: replays of real orders, and made-up ones.",
         version: Release.version,
         subcommands: [
-            RunCommand.self, CompareCommand.self, ListCommand.self, ReplayCommand.self, RecordCommand.self,
+            RunCommand.self, CompareCommand.self, ListCommand.self, UnpackCommand.self, ReplayCommand.self,
+            RecordCommand.self,
             SwarmCommand.self,
             DemoCommand.self,
             ProviderCommand.self, ActCommand.self,

@@ -26,6 +26,7 @@ extension Crowd {
         outcome.inputs = inputCount
         outcome.milliseconds = now
         outcome.unmetSights = stage?.conclude() ?? []
+        outcome.story = stage?.scenes ?? moments
         outcome.states = finale?.states ?? [:]
         return outcome
     }

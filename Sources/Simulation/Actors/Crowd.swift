@@ -47,6 +47,8 @@ public final class Crowd: Environment {
     /// Whether the scenario has ended and all checks have run.
     public private(set) var isOver = false
     var calmSince: Int64?
+    /// A look at the screens when all inputs were posted, where no script is played.
+    private(set) var moments: [StoryScene] = []
 
     /// - Parameters:
     ///   - tag: A suffix of every id, letters and digits, so that runs at the same daemon do not share keys.
@@ -158,6 +160,7 @@ public final class Crowd: Environment {
         queue.insert(.check, at: now + max(10, Int64(20 * speed)))
         if !isCalm {
             guard !isBusy else { return }
+            if stage == nil { moments.append(glimpse.scene("After \(inputCount) inputs")) }
             isCalm = true
             calmSince = instant
             for client in clients { client.calmDown() }

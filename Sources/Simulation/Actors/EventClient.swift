@@ -98,6 +98,7 @@ final class EventClient: ConnectedClient, Poster {
         if line.verb == "OK" {
             let verdict = line["verdict"] ?? ""
             world.ledger.verdicts[verdict, default: 0] += 1
+            world.ledger.latency?.timeline.acknowledged(at: world.now)
             let id = "\(source)/\(parcels[number].eid)"
             if let fault = world.chronicle?.fault(ofAnswer: id, verdict: verdict, rev: line.integer("rev") ?? -1) {
                 world.violated("P1", fault)

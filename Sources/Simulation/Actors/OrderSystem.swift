@@ -181,6 +181,7 @@ final class OrderSystem: ConnectedClient, Poster {
             world.ledger.effects[id] = ObservationLog.Effect(key: post.key, verdict: verdict, rev: rev)
         }
         posts[number].answer = (verdict, rev)
+        world.ledger.latency?.timeline.acknowledged(at: world.now)
         if verdict == "applied" { world.ledger.latency?.applied(rev: rev, due: post.due) }
     }
 

@@ -216,12 +216,13 @@ struct ScreenFeed {
             return false
         }
         world.ledger.rows += 1
+        world.ledger.latency?.timeline.delivered(at: world.now)
         if let skip = line.integer("skip") { world.ledger.folded += Int(skip) }
         let isNews = phase == .live && line["why"] != "resume"
         // A commit at or before the cursor is not new to the screen: the row comes again because another one competes with it.
         if isNews, rev > cursorSequence, revs[key] != rev {
             world.ledger.latency?.arrived(
-                rev: rev, view: isSlow ? LatencyBook.slowReader : view, at: world.instant)
+                rev: rev, view: isSlow ? LatencyBook.slowReader : view, at: world.instant, now: world.now)
         }
         if let account, world.chronicle?.isFor(account, key: key, rev: rev) == false {
             world.violated("accounts", "\(name) is \(account)'s, and is shown \(key) at \(rev)")

@@ -73,6 +73,9 @@ final class World: Environment {
             in: self, providers: climate.providers, churnClients: climate.wanderers, random: &random)
     }
 
+    /// A look at a crowd's screens at the end of each storm.
+    private(set) var moments: [StoryScene] = []
+
     /// Puts the scenario's script and trace into it.
     func stageScenario(_ expectations: Expectations) {
         ledger.latency = LatencyBook()
@@ -168,6 +171,7 @@ final class World: Environment {
     /// Faults stop and writes stop; then everybody must end on the newest state (P4).
     private func calm(isLast: Bool) {
         guard ledger.violations.isEmpty else { return }
+        if stage == nil, ledger.latency != nil { moments.append(glimpse(at: now).scene("After \(inputCount) inputs")) }
         isCalm = true
         setDisk(isFull: false)
         for client in clients { client.calmDown() }

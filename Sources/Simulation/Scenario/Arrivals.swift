@@ -68,45 +68,50 @@ public struct TraceFile: Sendable, Hashable {
     public var cases: Int?
     let path: String
 
-    init?(_ reader: inout ScenarioReader, named name: String, needsKind: Bool) throws(Scenario.Fault) {
-        guard var trace = try reader.inner(name) else { return nil }
-        self.name = try trace.needText("file")
-        kind = needsKind ? try trace.needText("kind") : nil
-        span = try trace.span("over")
-        cases = needsKind ? try trace.count("cases", 1...10_000_000) : nil
+    init?(_ reader: inout ScenarioReader, named name: String, needsKind: Bool) {
+        guard var trace = reader.inner(name) else { return nil }
+        let named = trace.needText("file")
+        kind = needsKind ? trace.needText("kind") : nil
+        span = trace.span("over")
+        cases = needsKind ? trace.count("cases", 1...10_000_000) : nil
         path = trace.path
-        try trace.finish()
+        trace.finish()
+        guard let named, !needsKind || kind != nil else { return nil }
+        self.name = named
     }
 }
 
 extension Arrivals {
-    init?(_ scenario: inout ScenarioReader) throws(Scenario.Fault) {
-        guard var reader = try scenario.inner("arrivals") else { return nil }
-        if let rate = try reader.rate("rate") { (self.rate, endRate) = (rate, rate) }
-        if var ramp = try reader.inner("ramp") {
-            guard let to = try ramp.rate("to"), let over = try ramp.span("over"), over > 0 else {
-                throw Scenario.Fault(at: ramp.path, "takes { \"to\": events a second, \"over\": \"30s\" }")
+    init?(_ scenario: inout ScenarioReader) {
+        guard var reader = scenario.inner("arrivals") else { return nil }
+        let faultsBefore = reader.faults.texts.count
+        if let rate = reader.rate("rate") { (self.rate, endRate) = (rate, rate) }
+        if var ramp = reader.inner("ramp") {
+            let (to, over) = (ramp.rate("to"), ramp.span("over"))
+            if let to, let over, over > 0 {
+                (endRate, rampSpan) = (to, over)
+            } else {
+                ramp.fault("takes { \"to\": events a second, \"over\": \"30s\" }")
             }
-            (endRate, rampSpan) = (to, over)
-            try ramp.finish()
+            ramp.finish()
         }
-        for var burst in try reader.list("bursts") {
-            guard let at = try burst.span("at"), let events = try burst.count("events", 1...1_000_000) else {
-                throw Scenario.Fault(
-                    at: burst.path, "takes { \"at\": \"10s\", \"events\": 200 }, and \"every\" to repeat it")
+        for var burst in reader.list("bursts") {
+            let place = both(burst.span("at"), burst.count("events", 1...1_000_000))
+            let every = burst.span("every")
+            burst.finish()
+            guard let (at, events) = place else {
+                burst.fault("takes { \"at\": \"10s\", \"events\": 200 }, and \"every\" to repeat it")
+                continue
             }
-            let every = try burst.span("every")
-            guard every.map({ $0 > 0 }) ?? true else { throw burst.fault("every", "takes a duration above 0") }
-            bursts.append(Burst(at: at, events: events, every: every))
-            try burst.finish()
+            if every == 0 { burst.fault("every", "takes a duration above 0") }
+            bursts.append(Burst(at: at, events: events, every: every == 0 ? nil : every))
         }
-        traceFile = try TraceFile(&reader, named: "trace", needsKind: false)
-        guard rate > 0 || !bursts.isEmpty || traceFile != nil else {
-            throw Scenario.Fault(at: reader.path, "takes a rate, bursts or a trace")
+        traceFile = TraceFile(&reader, named: "trace", needsKind: false)
+        if traceFile != nil, rate > 0 || !bursts.isEmpty {
+            reader.fault("trace", "goes alone: a trace says when each event comes")
+        } else if rate == 0, bursts.isEmpty, traceFile == nil, reader.faults.texts.count == faultsBefore {
+            reader.fault("takes a rate, bursts or a trace")
         }
-        guard traceFile == nil || (rate == 0 && bursts.isEmpty) else {
-            throw reader.fault("trace", "goes alone: a trace says when each event comes")
-        }
-        try reader.finish()
+        reader.finish()
     }
 }

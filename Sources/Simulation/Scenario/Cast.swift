@@ -66,47 +66,50 @@ public struct Cast: Sendable, Hashable {
 
 extension Cast {
     /// Of `population`: `kinds`, `toggles` and `buttons`; the swarm's own where a scenario names none.
-    init(_ reader: inout ScenarioReader) throws(Scenario.Fault) {
+    init(_ reader: inout ScenarioReader) {
         self = .simulated
-        if let kinds = try reader.inner("kinds") {
-            parts = []
-            for member in kinds.members {
-                let path = "\(kinds.path).\(member.name)"
-                var (road, others) = Self.roads[member.name] ?? ([], [])
-                var weight = 1
-                if let number = member.value.integer {
-                    weight = Int(number)
-                } else {
-                    guard member.value.object != nil else {
-                        throw Scenario.Fault(at: path, "takes a weight, or an object of weight, road and others")
-                    }
-                    var part = try ScenarioReader(member.value, at: path)
-                    weight = try part.count("weight", 1...1_000_000) ?? 1
-                    road = try part.texts("road") ?? road
-                    others = try part.texts("others") ?? others
-                    try part.finish()
-                }
-                guard (1...1_000_000).contains(weight) else {
-                    throw Scenario.Fault(at: path, "takes a weight from 1 to 1000000")
-                }
-                guard !road.isEmpty else {
-                    throw Scenario.Fault(
-                        at: path,
-                        "needs its road, the events of a usual life: { \"weight\": 1, \"road\": [\"start\", …] }")
-                }
-                parts.append(Part(kind: member.name, weight: weight, road: road, others: others))
-            }
-            guard !parts.isEmpty else { throw Scenario.Fault(at: kinds.path, "names no kind") }
+        if let kinds = reader.inner("kinds") {
+            parts = kinds.members.compactMap { Part($0.name, $0.value, of: kinds) }
+            if kinds.members.isEmpty { kinds.fault("names no kind") }
             (toggles, buttons) = ([], [])
             reportsControls = true
         }
         for (name, path) in [("toggles", \Cast.toggles), ("buttons", \Cast.buttons)] {
-            guard let keys = try reader.texts(name) else { continue }
-            if let bad = keys.first(where: { Key($0) == nil }) {
-                throw reader.fault(name, "holds \(bad), which is no key such as porch-light/front")
+            guard let keys = reader.texts(name) else { continue }
+            for bad in keys where Key(bad) == nil {
+                reader.fault(name, "holds \(bad), which is no key such as porch-light/front")
             }
             self[keyPath: path] = keys
             reportsControls = true
         }
+    }
+}
+
+extension Cast.Part {
+    /// A weight, or an object of weight, road and others.
+    ///
+    /// - Returns: `nil` after noting the fault.
+    fileprivate init?(_ name: String, _ json: JSON, of kinds: ScenarioReader) {
+        let path = "\(kinds.path).\(name)"
+        var (road, others) = Cast.roads[name] ?? ([], [])
+        var weight: Int64? = 1
+        if json.object != nil, var part = ScenarioReader(json, at: path, kinds.faults) {
+            weight = part.count("weight", 1...1_000_000).map { Int64($0) } ?? 1
+            road = part.texts("road") ?? road
+            others = part.texts("others") ?? others
+            part.finish()
+        } else {
+            weight = json.integer
+            guard let weight, (1...1_000_000).contains(weight) else {
+                kinds.fault(name, "takes a weight from 1 to 1000000, or an object of weight, road and others")
+                return nil
+            }
+        }
+        guard !road.isEmpty else {
+            kinds.fault(
+                name, "needs its road, the events of a usual life: { \"weight\": 1, \"road\": [\"start\", …] }")
+            return nil
+        }
+        self.init(kind: name, weight: Int(weight ?? 1), road: road, others: others)
     }
 }

@@ -29,55 +29,58 @@ public struct Expectations: Sendable {
 
     init() {}
 
-    init(_ scenario: inout ScenarioReader, screens: [StageScreen]) throws(Scenario.Fault) {
-        guard var reader = try scenario.inner("expect") else { return }
+    init(_ scenario: inout ScenarioReader, screens: [StageScreen]) {
+        guard var reader = scenario.inner("expect") else { return }
         for name in ScenarioOutcome.countNames {
-            guard reader.has(name) else {
-                _ = reader.take(name)
-                continue
-            }
-            if reader.members[name]?.object != nil, var bounds = try reader.inner(name) {
-                counts.append(
-                    Count(
-                        name: name, least: try bounds.count("least", 0...Int.max) ?? 0,
-                        most: try bounds.count("most", 0...Int.max)))
-                try bounds.finish()
-            } else if let least = try reader.count(name, 0...Int.max) {
+            if reader.members[name]?.object != nil, var bounds = reader.inner(name) {
+                let (least, most) = (bounds.count("least", 0...Int.max), bounds.count("most", 0...Int.max))
+                if let least, let most, least > most { bounds.fault("least", "is above most: nothing can meet both") }
+                counts.append(Count(name: name, least: least ?? 0, most: most))
+                bounds.finish()
+            } else if let least = reader.count(name, 0...Int.max) {
                 counts.append(Count(name: name, least: least, most: name == "regressions" ? least : nil))
             }
         }
         for (name, list) in [("eventually", \Expectations.eventually), ("never", \Expectations.never)] {
-            for var sight in try reader.list(name) {
-                self[keyPath: list].append(try Sight(&sight, screens: screens))
-                try sight.finish()
+            for var sight in reader.list(name) {
+                if let read = Sight(&sight, screens: screens) { self[keyPath: list].append(read) }
+                sight.finish()
             }
         }
-        if let states = try reader.inner("states") {
+        if let states = reader.inner("states") {
             for member in states.members {
-                guard Key(member.name) != nil, let state = member.value.string else {
-                    throw states.fault(
+                if Key(member.name) != nil, let state = member.value.string {
+                    self.states.append((member.name, state))
+                } else {
+                    states.fault(
                         member.name, "takes a key and the state it ends in, as \"coffee-order/1\": \"collected\"")
                 }
-                self.states.append((member.name, state))
             }
         }
-        if let latency = try reader.inner("latency") {
-            for member in latency.members {
-                guard member.name == "all" || ViewName(member.name) != nil else {
-                    throw latency.fault(member.name, "is no surface, nor full, nor all")
-                }
-                var bounds = try ScenarioReader(member.value, at: "\(latency.path).\(member.name)")
-                for (name, percentile) in Self.percentiles.sorted(by: { $0.value < $1.value }) {
-                    guard let most = try bounds.span(name) else { continue }
-                    self.latency.append(
-                        Threshold(
-                            surface: member.name == "all" ? nil : member.name, percentile: percentile, name: name,
-                            most: most))
-                }
-                try bounds.finish()
+        if let latency = reader.inner("latency") { readLatency(latency) }
+        reader.finish()
+    }
+
+    private mutating func readLatency(_ latency: ScenarioReader) {
+        for member in latency.members {
+            guard member.name == "all" || ViewName(member.name) != nil else {
+                latency.fault(
+                    member.name,
+                    "is no surface (\(Surface.allCases.map(\.rawValue).joined(separator: ", "))), nor full, nor all")
+                continue
             }
+            guard var bounds = ScenarioReader(member.value, at: "\(latency.path).\(member.name)", latency.faults) else {
+                continue
+            }
+            for (name, percentile) in Self.percentiles.sorted(by: { $0.value < $1.value }) {
+                guard let most = bounds.span(name) else { continue }
+                self.latency.append(
+                    Threshold(
+                        surface: member.name == "all" ? nil : member.name, percentile: percentile, name: name,
+                        most: most))
+            }
+            bounds.finish()
         }
-        try reader.finish()
     }
 
     /// The expectations that `outcome` does not meet.

@@ -1,3 +1,4 @@
+internal import Kinds
 public import TelltaleModel
 
 /// A named world: its clients, script, faults and expected outcome (`Protocols/Scenarios`).
@@ -18,93 +19,99 @@ public struct Scenario: Sendable {
         }
     }
 
-    /// - Parameter name: The file's, without its ending.
-    public init(_ json: JSON, name: String) throws(Fault) {
-        do throws(Fault) {
-            try self.init(reading: json, name: name)
-        } catch {
-            throw Fault(description: "\(name): \(error)")
+    /// - Parameters:
+    ///   - bytes: Of the file.
+    ///   - name: The file's, without its ending.
+    /// - Throws: One fault that lists all faults of the file, one a line, each with its place and a correction.
+    public init(file bytes: [UInt8], name: String) throws(Fault) {
+        guard let json = try? JSONParser().parse(bytes.span) else {
+            guard let fault = JSONFault.first(in: bytes) else { throw Fault(description: "\(name): is no JSON") }
+            let place = fault.path.isEmpty ? "" : ", in \(fault.path)"
+            throw Fault(
+                description:
+                    "\(name): line \(fault.line), column \(fault.column)\(place): \(fault.message) (\(fault.advice))")
         }
+        try self.init(json, name: name)
     }
 
-    /// Reads every part of the file, so that the faults of all parts are reported at once; of one part, one.
-    private init(reading json: JSON, name: String) throws(Fault) {
-        var reader = try ScenarioReader(json, at: "$")
-        var faults: [String] = []
-        func part(_ body: () throws(Fault) -> Void) {
-            do throws(Fault) { try body() } catch { faults.append(error.description) }
-        }
-        _ = reader.take("$schema")
+    /// - Parameter name: The file's, without its ending.
+    /// - Throws: As ``init(file:name:)``.
+    public init(_ json: JSON, name: String) throws(Fault) {
+        let faults = ScenarioFaults()
         self.name = name
         title = ""
         about = ""
         climate = FaultProfile(calmWithSeed: 1)
         setting = Setting()
         expectations = Expectations()
-        part { () throws(Fault) in title = try reader.needText("title") }
-        part { () throws(Fault) in about = try reader.text("about") ?? "" }
-        part { () throws(Fault) in
-            guard let seed = reader.take("seed") else { return }
-            guard let seed = seed.integer else { throw reader.fault("seed", "takes a whole number") }
-            climate = FaultProfile(calmWithSeed: UInt64(bitPattern: seed))
+        if var reader = ScenarioReader(json, at: "$", faults) { read(&reader) }
+        guard faults.texts.isEmpty else {
+            throw Fault(description: faults.texts.map { "\(name): \($0)" }.joined(separator: "\n"))
         }
-        part { () throws(Fault) in
-            guard var clock = try reader.inner("clock") else { return }
-            setting.clockSpeed = Int64(try clock.count("speed", 1...100_000) ?? 1)
-            try clock.finish()
+    }
+
+    private mutating func read(_ reader: inout ScenarioReader) {
+        _ = reader.take("$schema")
+        title = reader.needText("title") ?? ""
+        about = reader.text("about") ?? ""
+        if let seed = reader.take("seed") {
+            if let seed = seed.integer {
+                climate = FaultProfile(calmWithSeed: UInt64(bitPattern: seed))
+            } else {
+                reader.fault("seed", "takes a whole number")
+            }
         }
-        part { () throws(Fault) in climate.startsFull = try reader.flag("startsFull") ?? false }
-        part { () throws(Fault) in try readPopulation(&reader) }
-        part { () throws(Fault) in setting.arrivals = try Arrivals(&reader) }
-        part { () throws(Fault) in
-            guard var faults = try reader.inner("faults") else { return }
-            try climate.read(&faults, .faults)
-            try faults.finish()
+        if var clock = reader.inner("clock") {
+            setting.clockSpeed = Int64(clock.count("speed", 1...100_000) ?? 1)
+            clock.finish()
         }
-        part { () throws(Fault) in
-            guard var clients = try reader.inner("clients") else { return }
-            try climate.read(&clients, .clients)
-            try setting.readSurfaces(&clients)
-            try clients.finish()
+        climate.startsFull = reader.flag("startsFull") ?? false
+        readPopulation(&reader)
+        setting.arrivals = Arrivals(&reader)
+        if var faults = reader.inner("faults") {
+            climate.read(&faults, .faults)
+            faults.finish()
         }
-        var screens: [ScenarioReader] = []
-        part { () throws(Fault) in screens = try reader.list("screens") }
-        for var screen in screens {
-            part { () throws(Fault) in
-                let read = try StageScreen(&screen)
-                guard !setting.screens.contains(where: { $0.name == read.name }) else {
-                    throw screen.fault("name", "is \(read.name), as that of a screen before it")
-                }
+        if var clients = reader.inner("clients") {
+            climate.read(&clients, .clients)
+            setting.readSurfaces(&clients)
+            clients.finish()
+        }
+        readScript(&reader)
+        expectations = Expectations(&reader, screens: setting.screens)
+        reader.finish()
+        let clients = climate.producers + climate.fingers + setting.steps.count
+        guard clients == 0, setting.trace == nil, reader.faults.texts.isEmpty else { return }
+        reader.fault("population", "has nobody who does anything: name producers, fingers, a trace or steps")
+    }
+
+    private mutating func readScript(_ reader: inout ScenarioReader) {
+        for var screen in reader.list("screens") {
+            guard let read = StageScreen(&screen) else { continue }
+            if setting.screens.contains(where: { $0.name == read.name }) {
+                screen.fault("name", "is \(read.name), as that of a screen before it")
+            } else {
                 setting.screens.append(read)
             }
         }
-        var steps: [ScenarioReader] = []
-        part { () throws(Fault) in steps = try reader.list("steps") }
-        for var step in steps {
-            part { () throws(Fault) in
-                setting.steps.append(try Step(&step, screens: setting.screens, after: setting.steps.last?.at ?? 0))
-            }
+        var latest: Int64 = 0
+        for var step in reader.list("steps") {
+            guard let read = Step(&step, screens: setting.screens, after: latest) else { continue }
+            latest = read.at
+            setting.steps.append(read)
         }
-        part { () throws(Fault) in expectations = try Expectations(&reader, screens: setting.screens) }
-        part { () throws(Fault) in try reader.finish() }
-        part { () throws(Fault) in
-            let clients = climate.producers + climate.fingers + steps.count
-            guard clients == 0, setting.trace == nil, faults.isEmpty else { return }
-            throw reader.fault("population", "has nobody who does anything: name producers, fingers, a trace or steps")
-        }
-        guard faults.isEmpty else { throw Fault(description: faults.joined(separator: "\n\(name): ")) }
     }
 
-    private mutating func readPopulation(_ reader: inout ScenarioReader) throws(Fault) {
-        // A script is played by its own clients alone, where the file names no others.
-        if reader.has("steps"), !reader.has("population"), !reader.has("arrivals") {
+    private mutating func readPopulation(_ reader: inout ScenarioReader) {
+        // A script is played by its own clients and by those that the file names.
+        if reader.has("steps"), !reader.has("arrivals") {
             (climate.producers, climate.screens, climate.fingers, climate.providers) = (0, 0, 0, 0)
         }
-        if var population = try reader.inner("population") {
-            try climate.read(&population, .population)
-            setting.cast = try Cast(&population)
-            setting.trace = try TraceFile(&population, named: "trace", needsKind: true)
-            try population.finish()
+        if var population = reader.inner("population") {
+            climate.read(&population, .population)
+            setting.cast = Cast(&population)
+            setting.trace = TraceFile(&population, named: "trace", needsKind: true)
+            population.finish()
         }
         // A kind that no client uses need not exist.
         if climate.producers == 0 { setting.cast.parts = [] }
@@ -163,20 +170,19 @@ public struct Setting: Sendable {
     /// A name of the scenario, as this run writes it.
     func tagged(_ name: String) -> String { tag.isEmpty ? name : "\(name)~\(tag)" }
 
-    fileprivate mutating func readSurfaces(_ reader: inout ScenarioReader) throws(Scenario.Fault) {
-        guard let surfaces = try reader.inner("surfaces") else { return }
+    fileprivate mutating func readSurfaces(_ reader: inout ScenarioReader) {
+        guard let surfaces = reader.inner("surfaces") else { return }
         for member in surfaces.members {
-            guard ViewName(member.name) != nil else {
-                throw surfaces.fault(
-                    member.name,
-                    "is none of \(Surface.allCases.map(\.rawValue).joined(separator: ", ")), full")
+            if ViewName(member.name) == nil {
+                surfaces.fault(
+                    member.name, "is none of \(Surface.allCases.map(\.rawValue).joined(separator: ", ")), full")
+            } else if let weight = member.value.integer, (0...1_000_000).contains(weight) {
+                if weight > 0 { self.surfaces.append((member.name, Int(weight))) }
+            } else {
+                surfaces.fault(member.name, "takes a weight, a whole number from 0 to 1000000")
             }
-            guard let weight = member.value.integer, (0...1_000_000).contains(weight) else {
-                throw surfaces.fault(member.name, "takes a weight, a whole number from 0")
-            }
-            if weight > 0 { self.surfaces.append((member.name, Int(weight))) }
         }
-        guard !self.surfaces.isEmpty else { throw Scenario.Fault(at: surfaces.path, "has no surface above 0") }
+        if surfaces.members.allSatisfy({ $0.value == .integer(0) }) { surfaces.fault("has no surface above 0") }
     }
 
     /// The view of the crowd's screen of that number: the mix as it was named, evenly spread.
@@ -215,9 +221,9 @@ extension FaultProfile {
         inputs = 500
     }
 
-    fileprivate mutating func read(_ reader: inout ScenarioReader, _ group: Knob.Group) throws(Scenario.Fault) {
+    fileprivate mutating func read(_ reader: inout ScenarioReader, _ group: Knob.Group) {
         for knob in Self.knobs where knob.group == group {
-            if let value = try reader.count(knob.name, knob.range) { knob.set(&self, value) }
+            if let value = reader.count(knob.name, knob.range) { knob.set(&self, value) }
         }
     }
 }

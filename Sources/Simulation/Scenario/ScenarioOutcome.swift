@@ -21,6 +21,9 @@ public struct ScenarioOutcome: Sendable {
     public var states: [String: String] = [:]
     /// Expectations of steps, `eventually` and `never` that did not hold.
     public var unmetSights: [String] = []
+    public var timeline = Timeline()
+    /// The scenes of the script, or some moments of a crowd.
+    public var story: [StoryScene] = []
     /// Of the scenario's own time.
     public var milliseconds: Int64 = 0
 

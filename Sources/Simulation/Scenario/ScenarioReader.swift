@@ -1,21 +1,39 @@
 internal import Kinds
 internal import TelltaleModel
 
+/// The faults of one file, in the order in which they are found.
+final class ScenarioFaults {
+    private(set) var texts: [String] = []
+
+    func add(_ path: String, _ what: String) { texts.append("\(path) \(what)") }
+}
+
 /// Reads one object of a scenario file, member by member, and knows its place in the file.
 ///
-/// A member that was not read when ``finish()`` is called is unknown, and an error.
+/// A wrong member is noted in ``faults`` and read as if it were absent, so that one reading finds every fault of a file.
+/// A member that was not read when ``finish()`` is called is unknown, and a fault.
 struct ScenarioReader {
     let path: String
+    let faults: ScenarioFaults
     private let object: JSONObject
     private var known: [String] = []
 
-    init(_ json: JSON, at path: String) throws(Scenario.Fault) {
-        guard let object = json.object else { throw Scenario.Fault(at: path, "takes an object: write { … }") }
+    /// - Returns: `nil` after noting that `json` is no object.
+    init?(_ json: JSON, at path: String, _ faults: ScenarioFaults) {
+        guard let object = json.object else {
+            faults.add(path, "takes an object: write { … }")
+            return nil
+        }
         self.object = object
         self.path = path
+        self.faults = faults
     }
 
-    func fault(_ name: String, _ what: String) -> Scenario.Fault { Scenario.Fault(at: "\(path).\(name)", what) }
+    /// Notes a fault of a member.
+    func fault(_ name: String, _ what: String) { faults.add("\(path).\(name)", what) }
+
+    /// Notes a fault of the object as a whole.
+    func fault(_ what: String) { faults.add(path, what) }
 
     var members: JSONObject { object }
 
@@ -26,92 +44,105 @@ struct ScenarioReader {
 
     func has(_ name: String) -> Bool { object[name] != nil }
 
-    mutating func text(_ name: String) throws(Scenario.Fault) -> String? {
+    /// The member as `read` understands it; `nil` where it is absent, and where it is wrong and `advice` was noted.
+    private mutating func member<Value>(_ name: String, _ advice: String, _ read: (JSON) -> Value?) -> Value? {
         guard let json = take(name) else { return nil }
-        guard let text = json.string, !text.isEmpty else { throw fault(name, "takes a text") }
-        return text
-    }
-
-    mutating func needText(_ name: String) throws(Scenario.Fault) -> String {
-        guard let text = try text(name) else { throw fault(name, "is missing: it takes a text") }
-        return text
-    }
-
-    mutating func flag(_ name: String) throws(Scenario.Fault) -> Bool? {
-        guard let json = take(name) else { return nil }
-        guard let flag = json.bool else { throw fault(name, "takes true or false") }
-        return flag
-    }
-
-    mutating func count(_ name: String, _ range: ClosedRange<Int>) throws(Scenario.Fault) -> Int? {
-        guard let json = take(name) else { return nil }
-        guard let count = json.integer, range.contains(Int(count)) else {
-            throw fault(name, "takes a whole number from \(range.lowerBound) to \(range.upperBound)")
+        guard let value = read(json) else {
+            fault(name, advice)
+            return nil
         }
-        return Int(count)
+        return value
     }
 
-    mutating func rate(_ name: String) throws(Scenario.Fault) -> Double? {
-        guard let json = take(name) else { return nil }
-        guard let rate = json.double, rate > 0, rate <= 1_000_000 else {
-            throw fault(name, "takes a number of events a second, above 0")
+    mutating func text(_ name: String) -> String? {
+        member(name, "takes a text") { json in json.string.flatMap { $0.isEmpty ? nil : $0 } }
+    }
+
+    /// - Returns: `nil` after noting that the text is missing or wrong.
+    mutating func needText(_ name: String) -> String? {
+        guard has(name) else {
+            known.append(name)
+            fault(name, "is missing: it takes a text")
+            return nil
         }
-        return rate
+        return text(name)
     }
 
-    /// A duration such as `250ms`, `30s` or `5m`.
-    mutating func span(_ name: String) throws(Scenario.Fault) -> Int64? {
-        guard let json = take(name) else { return nil }
-        guard let text = json.string, let span = Milliseconds(duration: text), span.count <= 365 * 86_400_000 else {
-            throw fault(name, "takes a duration such as \"250ms\", \"30s\" or \"5m\"")
+    mutating func flag(_ name: String) -> Bool? { member(name, "takes true or false", \.bool) }
+
+    mutating func count(_ name: String, _ range: ClosedRange<Int>) -> Int? {
+        member(name, "takes a whole number from \(range.lowerBound) to \(range.upperBound)") { json in
+            json.integer.flatMap { range.contains(Int($0)) ? Int($0) : nil }
         }
-        return span.count
     }
 
-    mutating func key(_ name: String) throws(Scenario.Fault) -> String? {
-        guard let json = take(name) else { return nil }
-        guard let key = json.string.flatMap({ Key($0) }) else {
-            throw fault(name, "takes a key such as \"coffee-order/1042\"")
+    mutating func rate(_ name: String) -> Double? {
+        member(name, "takes a number of events a second, above 0") { json in
+            json.double.flatMap { $0 > 0 && $0 <= 1_000_000 ? $0 : nil }
         }
-        return key.text
     }
 
-    mutating func texts(_ name: String) throws(Scenario.Fault) -> [String]? {
-        guard let json = take(name) else { return nil }
-        guard let texts = json.array?.compactMap(\.string), texts.count == json.array?.count else {
-            throw fault(name, "takes an array of texts")
+    /// A duration such as `250ms`, `30s` or `5m`, in milliseconds; at most a year.
+    mutating func span(_ name: String) -> Int64? {
+        member(name, "takes a duration such as \"250ms\", \"30s\" or \"5m\"") { json in
+            guard let text = json.string, let span = Milliseconds(duration: text), span.count <= 365 * 86_400_000 else {
+                return nil
+            }
+            return span.count
         }
-        return texts
     }
 
-    mutating func tail(_ name: String) throws(Scenario.Fault) -> JSONObject? {
-        guard let json = take(name) else { return nil }
-        guard let object = json.object else { throw fault(name, "takes an object") }
-        return object
+    mutating func key(_ name: String) -> String? {
+        member(name, "takes a key such as \"coffee-order/1042\"") { json in
+            json.string.flatMap { Key($0) }?.text
+        }
     }
+
+    /// - Returns: `nil` after noting that the key is missing or wrong.
+    mutating func needKey(_ name: String) -> String? {
+        guard has(name) else {
+            known.append(name)
+            fault(name, "is missing: it takes a key such as \"coffee-order/1042\"")
+            return nil
+        }
+        return key(name)
+    }
+
+    mutating func texts(_ name: String) -> [String]? {
+        member(name, "takes an array of texts") { json in
+            let texts = json.array?.compactMap(\.string)
+            return texts?.count == json.array?.count ? texts : nil
+        }
+    }
+
+    mutating func tail(_ name: String) -> JSONObject? { member(name, "takes an object", \.object) }
 
     /// The object under a name, as a reader of its own.
-    mutating func inner(_ name: String) throws(Scenario.Fault) -> ScenarioReader? {
-        guard let json = take(name) else { return nil }
-        return try ScenarioReader(json, at: "\(path).\(name)")
+    mutating func inner(_ name: String) -> ScenarioReader? {
+        take(name).flatMap { ScenarioReader($0, at: "\(path).\(name)", faults) }
     }
 
     /// The objects of an array under a name, as readers of their own.
-    mutating func list(_ name: String) throws(Scenario.Fault) -> [ScenarioReader] {
-        guard let json = take(name) else { return [] }
-        guard let array = json.array else { throw fault(name, "takes an array: write [ … ]") }
-        var readers: [ScenarioReader] = []
-        for (index, element) in array.enumerated() {
-            readers.append(try ScenarioReader(element, at: "\(path).\(name)[\(index)]"))
+    mutating func list(_ name: String) -> [ScenarioReader] {
+        guard let array = member(name, "takes an array: write [ … ]", \.array) else { return [] }
+        return array.enumerated().compactMap { index, element in
+            ScenarioReader(element, at: "\(path).\(name)[\(index)]", faults)
         }
-        return readers
     }
 
-    /// - Throws: For the first member that was not read.
-    func finish() throws(Scenario.Fault) {
-        guard let stranger = object.first(where: { !known.contains($0.name) }) else { return }
-        throw fault(stranger.name, "is unknown; there are \(known.filter { $0 != "$schema" }.joined(separator: ", "))")
+    /// Notes every member that was not read.
+    func finish() {
+        let names = known.filter { $0 != "$schema" }.joined(separator: ", ")
+        for member in object where !known.contains(member.name) {
+            fault(member.name, "is unknown; there are \(names)")
+        }
     }
+}
+
+/// Both, where both are there. The two readings note their faults in any case.
+func both<First, Second>(_ first: First?, _ second: Second?) -> (First, Second)? {
+    guard let first, let second else { return nil }
+    return (first, second)
 }
 
 extension Scenario.Fault {

@@ -14,20 +14,14 @@ public enum ScenarioRun {
         do throws(SimulatedKinds.KindFault) {
             let world = try World(scenario.climate, setting: scenario.setting, bug: nil, trace: trace)
             world.stageScenario(scenario.expectations)
-            if let watch {
-                world.mayGoOn = { [unowned world] time in
-                    watch(
-                        Glimpse(
-                            clients: world.clients, stage: world.stage, time: time, daemonTime: world.daemonTime,
-                            progress: world.progress, isCalm: world.isCalm, inputs: world.inputCount))
-                }
-            }
+            if let watch { world.mayGoOn = { [unowned world] in watch(world.glimpse(at: $0)) } }
             world.run()
             outcome.collect(from: world.ledger, clients: world.clients)
             outcome.inputs = world.inputCount
             outcome.crashes = world.daemon.recoveries
             outcome.milliseconds = world.now
             outcome.unmetSights = world.stage?.conclude() ?? []
+            outcome.story = world.stage?.scenes ?? world.moments
             for (key, state) in world.finalStates(scenario) { outcome.states[key] = state }
             outcome.judgeTrace(world.player) { world.finalState(of: $0) }
         } catch {
@@ -38,6 +32,12 @@ public enum ScenarioRun {
 }
 
 extension World {
+    func glimpse(at time: Int64) -> Glimpse {
+        Glimpse(
+            clients: clients, stage: stage, time: time, daemonTime: daemonTime, progress: progress, isCalm: isCalm,
+            inputs: inputCount)
+    }
+
     /// From 0 to 1.
     var progress: Double {
         var parts: [Double] = []
@@ -65,6 +65,7 @@ extension ScenarioOutcome {
         (verdicts, errors) = (ledger.verdicts, ledger.errors)
         for result in ledger.operations.values { operations[result, default: 0] += 1 }
         latencies = ledger.latency?.samples ?? [:]
+        timeline = ledger.latency?.timeline ?? Timeline()
         for case let screen as Screen in clients { screens[screen.view, default: 0] += 1 }
     }
 
@@ -86,12 +87,16 @@ extension ScenarioOutcome {
 
 /// A moment of a run for a display: the screens, and the progress.
 public struct Glimpse {
-    public struct Display {
+    public struct Display: Sendable {
         public var name: String
         public var view: ViewName
         /// The keys and bodies of its rows.
         public var rows: [(key: String, body: JSONObject)]
         public var isAway: Bool
+
+        public init(name: String, view: ViewName, rows: [(key: String, body: JSONObject)], isAway: Bool) {
+            (self.name, self.view, self.rows, self.isAway) = (name, view, rows, isAway)
+        }
     }
 
     let clients: [any SimulatedClient]
@@ -130,19 +135,22 @@ public struct Glimpse {
         }
         return screens.prefix(limit).map { screen in
             let view = ViewName(screen.view) ?? .full
-            var rows: [(key: String, body: JSONObject)]
-            if isStaged {
-                rows = screen.table.compactMap { key, shown in shown.body.map { (key, $0) } }
-                rows.sort {
-                    ($0.body["order"]?.integer ?? .max, $0.key) < ($1.body["order"]?.integer ?? .max, $1.key)
-                }
-                rows = Array(rows.prefix(rowLimit(view)))
-            } else {
-                let newest = screen.table.sorted { ($1.value.rev, $0.key) < ($0.value.rev, $1.key) }
-                rows = newest.prefix(rowLimit(view)).compactMap { key, shown in shown.body.map { (key, $0) } }
-                for index in rows.indices { rows[index].body["order"] = .integer(Int64(index)) }
+            if isStaged { return screen.display(limit: rowLimit(view)) }
+            let newest = screen.table.sorted { ($1.value.rev, $0.key) < ($0.value.rev, $1.key) }
+            var rows = newest.prefix(rowLimit(view)).compactMap { key, shown in shown.body.map { (key: key, body: $0) }
             }
+            for index in rows.indices { rows[index].body["order"] = .integer(Int64(index)) }
             return Display(name: screen.name, view: view, rows: rows, isAway: screen.link == nil)
         }
+    }
+}
+
+extension Screen {
+    /// Its first rows, in their order.
+    func display(limit: Int) -> Glimpse.Display {
+        var rows = table.compactMap { key, shown in shown.body.map { (key: key, body: $0) } }
+        rows.sort { ($0.body["order"]?.integer ?? .max, $0.key) < ($1.body["order"]?.integer ?? .max, $1.key) }
+        return Glimpse.Display(
+            name: name, view: ViewName(view) ?? .full, rows: Array(rows.prefix(limit)), isAway: link == nil)
     }
 }

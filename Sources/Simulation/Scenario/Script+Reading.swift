@@ -2,125 +2,143 @@ internal import Kinds
 internal import TelltaleModel
 
 extension StageScreen {
-    init(_ reader: inout ScenarioReader) throws(Scenario.Fault) {
-        name = try reader.needText("name")
-        view = try reader.text("surface") ?? "full"
-        guard view == "full" || Surface(rawValue: view) != nil else {
-            throw reader.fault(
-                "surface", "is none of \(Surface.allCases.map(\.rawValue).joined(separator: ", ")), full")
+    /// - Returns: `nil` after noting that it has no name. A screen with another fault keeps its name, so that the steps on
+    ///   it are no faults of their own.
+    init?(_ reader: inout ScenarioReader) {
+        let given = reader.needText("name")
+        view = reader.text("surface") ?? "full"
+        if view != "full", Surface(rawValue: view) == nil {
+            reader.fault("surface", "is none of \(Surface.allCases.map(\.rawValue).joined(separator: ", ")), full")
         }
-        account = try reader.text("account")
-        traits = try Step.traits(&reader) ?? []
-        try reader.finish()
+        account = reader.text("account")
+        traits = Step.traits(&reader) ?? []
+        reader.finish()
+        guard let given else { return nil }
+        name = given
     }
 }
 
 extension Sight {
     /// `screen`, `key`, and `shows` or `hidden`.
-    init(_ reader: inout ScenarioReader, screens: [StageScreen]) throws(Scenario.Fault) {
-        let name = try reader.needText("screen")
-        guard screens.contains(where: { $0.name == name }) else {
-            throw reader.fault("screen", "is \(name), and screens has no such name")
+    ///
+    /// - Returns: `nil` after noting its faults.
+    init?(_ reader: inout ScenarioReader, screens: [StageScreen]) {
+        let place = both(reader.screen("screen", of: screens), reader.needKey("key"))
+        shows = reader.tail("shows")
+        let isHidden = reader.flag("hidden") ?? false
+        if !isHidden, !reader.has("shows") {
+            reader.fault("shows", "takes what the row holds; or write \"hidden\": true")
+        } else if isHidden, reader.has("shows") {
+            reader.fault("hidden", "goes without shows: a row that is hidden shows nothing")
         }
-        screen = name
-        guard let key = try reader.key("key") else { throw reader.fault("key", "is missing") }
-        self.key = key
-        shows = try reader.tail("shows")
-        let isHidden = try reader.flag("hidden") ?? false
-        guard (shows != nil) != isHidden else {
-            throw reader.fault("shows", "takes what the row holds; or write \"hidden\": true")
+        guard let place else { return nil }
+        (screen, key) = place
+    }
+}
+
+extension ScenarioReader {
+    /// The name of a screen of the script.
+    ///
+    /// - Returns: `nil` after noting that there is none of that name.
+    fileprivate mutating func screen(_ name: String, of screens: [StageScreen]) -> String? {
+        guard let screen = needText(name) else { return nil }
+        guard screens.contains(where: { $0.name == screen }) else {
+            fault(name, "is \(screen), and screens has no such name")
+            return nil
         }
+        return screen
     }
 }
 
 extension Step {
-    static func traits(_ reader: inout ScenarioReader) throws(Scenario.Fault) -> [String]? {
-        guard let traits = try reader.tail("traits") else { return nil }
-        var words: [String] = []
-        for member in traits {
+    static func traits(_ reader: inout ScenarioReader) -> [String]? {
+        guard let traits = reader.tail("traits") else { return nil }
+        return traits.compactMap { member in
             guard let value = member.value.string, !value.isEmpty, !value.contains(" ") else {
-                throw reader.fault("traits.\(member.name)", "takes a text, as \"yes\" or \"hidden\"")
+                reader.fault("traits.\(member.name)", "takes a text, as \"yes\" or \"hidden\"")
+                return nil
             }
-            words.append("\(member.name)=\(value)")
+            return "\(member.name)=\(value)"
         }
-        return words
     }
 
     private static let deeds = ["post", "set", "press", "open", "dismiss", "lock", "unlock", "traits", "expect", "say"]
 
-    init(_ reader: inout ScenarioReader, screens: [StageScreen], after previous: Int64) throws(Scenario.Fault) {
+    /// - Returns: `nil` after noting its faults.
+    init?(_ reader: inout ScenarioReader, screens: [StageScreen], after previous: Int64) {
         path = reader.path
-        at = try reader.span("at") ?? previous
-        guard at >= previous else { throw reader.fault("at", "is before the step before it") }
-        text = try reader.text("say")
+        at = reader.span("at") ?? previous
+        if at < previous { reader.fault("at", "is before the step before it") }
+        text = reader.text("say")
         let named = Self.deeds.filter { $0 != "say" && reader.has($0) }
         guard named.count == 1 || (named.isEmpty && text != nil) else {
-            throw Scenario.Fault(
-                at: reader.path, "does one thing: \(Self.deeds.joined(separator: ", "))")
+            reader.fault("does one thing: \(Self.deeds.joined(separator: ", "))")
+            return nil
         }
-        func screen(_ name: String, _ reader: inout ScenarioReader) throws(Scenario.Fault) -> String {
-            let screen = try reader.needText(name)
-            guard screens.contains(where: { $0.name == screen }) else {
-                throw reader.fault(name, "is \(screen), and screens has no such name")
-            }
-            return screen
-        }
-        func key(_ name: String, _ reader: inout ScenarioReader) throws(Scenario.Fault) -> String {
-            guard let key = try reader.key(name) else { throw reader.fault(name, "is missing: it takes a key") }
-            return key
-        }
-        switch named.first {
-        case "post":
-            let event = try reader.needText("post")
-            let postKey = try key("key", &reader)
-            let accounts = try reader.texts("for") ?? []
-            var tail = JSONObject()
-            for name in ["attributes", "content-state", "alert"] {
-                if let part = try reader.tail(name) { tail[name] = try Self.checked(.object(part), &reader, name) }
-            }
-            for name in ["stale-date", "dismissal-date", "start-date", "relevance-score"] {
-                if let value = reader.take(name) { tail[name] = try Self.checked(value, &reader, name) }
-            }
-            deed = .post(key: postKey, event: event, accounts: accounts, tail: tail)
+        let read = Self.deed(named.first ?? "say", &reader, screens: screens)
+        reader.finish()
+        guard let read else { return nil }
+        deed = read
+    }
+
+    private static func deed(_ name: String, _ reader: inout ScenarioReader, screens: [StageScreen]) -> Deed? {
+        switch name {
+        case "post": return post(&reader)
         case "set":
-            let setKey = try key("set", &reader)
-            guard let value = try reader.text("to"), value == "on" || value == "off" else {
-                throw reader.fault("to", "takes \"on\" or \"off\"")
+            let value = reader.text("to")
+            if value != "on", value != "off" { reader.fault("to", "takes \"on\" or \"off\"") }
+            guard let (key, screen) = both(reader.needKey("set"), reader.screen("on", of: screens)) else { return nil }
+            return .set(key: key, isOn: value == "on", screen: screen)
+        case "press", "open", "dismiss":
+            guard let (key, screen) = both(reader.needKey(name), reader.screen("on", of: screens)) else { return nil }
+            return name == "press"
+                ? .press(key: key, screen: screen)
+                : name == "open" ? .open(key: key, screen: screen) : .dismiss(key: key, screen: screen)
+        case "lock", "unlock":
+            return reader.screen(name, of: screens).map {
+                .traits(["locked=\(name == "lock" ? "yes" : "no")"], screen: $0)
             }
-            deed = .set(key: setKey, isOn: value == "on", screen: try screen("on", &reader))
-        case "press": deed = .press(key: try key("press", &reader), screen: try screen("on", &reader))
-        case "open": deed = .open(key: try key("open", &reader), screen: try screen("on", &reader))
-        case "dismiss": deed = .dismiss(key: try key("dismiss", &reader), screen: try screen("on", &reader))
-        case "lock": deed = .traits(["locked=yes"], screen: try screen("lock", &reader))
-        case "unlock": deed = .traits(["locked=no"], screen: try screen("unlock", &reader))
         case "traits":
-            let traits = try Self.traits(&reader) ?? []
-            deed = .traits(traits, screen: try screen("on", &reader))
+            guard let (traits, screen) = both(Self.traits(&reader), reader.screen("on", of: screens)) else {
+                return nil
+            }
+            return .traits(traits, screen: screen)
         case "expect":
-            guard var sight = try reader.inner("expect") else { throw reader.fault("expect", "takes an object") }
-            let seen = try Sight(&sight, screens: screens)
-            let within = try sight.span("within") ?? 2_000
-            try sight.finish()
-            deed = .expect(seen, within: within)
-        case _: deed = .say
+            guard var inner = reader.inner("expect") else { return nil }
+            let (sight, within) = (Sight(&inner, screens: screens), inner.span("within") ?? 2_000)
+            inner.finish()
+            return sight.map { .expect($0, within: within) }
+        case _: return .say
         }
-        try reader.finish()
+    }
+
+    private static func post(_ reader: inout ScenarioReader) -> Deed? {
+        let named = both(reader.needKey("key"), reader.needText("post"))
+        let accounts = reader.texts("for") ?? []
+        var tail = JSONObject()
+        for name in ["attributes", "content-state", "alert"] {
+            guard let part = reader.tail(name) else { continue }
+            check(.object(part), reader, name)
+            tail[name] = .object(part)
+        }
+        for name in ["stale-date", "dismissal-date", "start-date", "relevance-score"] {
+            guard let value = reader.take(name) else { continue }
+            check(value, reader, name)
+            tail[name] = value
+        }
+        guard let (key, event) = named else { return nil }
+        return .post(key: key, event: event, accounts: accounts, tail: tail)
     }
 
     /// A text that begins with `@+` or `@-` is a time: that much after or before the moment of the step.
-    private static func checked(
-        _ json: JSON, _ reader: inout ScenarioReader, _ path: String
-    ) throws(Scenario.Fault) -> JSON {
+    private static func check(_ json: JSON, _ reader: ScenarioReader, _ path: String) {
         switch json {
         case .string(let text) where text.hasPrefix("@"):
-            guard offset(text) != nil else {
-                throw reader.fault(path, "has \(text), which is no offset such as \"@+25m\" or \"@-10s\"")
+            if offset(text) == nil {
+                reader.fault(path, "has \(text), which is no offset such as \"@+25m\" or \"@-10s\"")
             }
-            return json
-        case .object(let object):
-            for member in object { _ = try checked(member.value, &reader, "\(path).\(member.name)") }
-            return json
-        case _: return json
+        case .object(let object): for member in object { check(member.value, reader, "\(path).\(member.name)") }
+        case _: break
         }
     }
 

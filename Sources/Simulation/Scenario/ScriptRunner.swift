@@ -15,6 +15,12 @@ final class ScriptRunner {
     private var slip: Int64 = 0
     private var waitsFor: Int?
     private(set) var unmet: [String] = []
+    /// The run in pictures.
+    var scenes: [StoryScene] = []
+    var isSceneOpen = false
+    /// How long after the last step its picture is taken, in milliseconds: rows are still on their way.
+    private static let lastLook: Int64 = 1_000
+    private var doneAt: Int64?
     /// The newest caption.
     private(set) var caption = ""
     private var hasEventually: Set<Int> = []
@@ -46,6 +52,7 @@ final class ScriptRunner {
 
     /// The `eventually` and `never` expectations that did not hold, at the end.
     func conclude() -> [String] {
+        closeScene()
         var unmet = unmet
         for (index, sight) in expectations.eventually.enumerated() where !hasEventually.contains(index) && !holds(sight)
         {
@@ -70,19 +77,33 @@ final class ScriptRunner {
             if since == nil {
                 since = world.now
                 caption = step.text ?? caption
+                tell(step)
                 begin(step)
                 if waitsFor != nil { return }
             }
-            if case .expect(let sight, let within) = step.deed, !holds(sight) {
+            if case .expect(let sight, let within) = step.deed {
+                let isMet = holds(sight)
                 let patience = world.patience(within)
-                guard world.now - (since ?? 0) >= patience else {
+                guard isMet || world.now - (since ?? 0) >= patience else {
                     return look(after: min(patience, max(1, patience / 40)))
                 }
-                unmet.append(
-                    "\(step.path): it was expected that \(sight.text) within \(within) ms, and it is \(shown(sight))")
+                let fault = isMet ? nil : "within \(within) ms, and it is \(shown(sight))"
+                if let fault { unmet.append("\(step.path): it was expected that \(sight.text) \(fault)") }
+                let isTitle = scenes.last?.caption == step.text
+                tell(StoryScene.Check(text: sight.text, caption: isTitle ? "" : step.text ?? "", fault: fault))
             }
             finish()
         }
+        guard isDone, isSceneOpen else { return }
+        let done = doneAt ?? world.now
+        doneAt = done
+        if world.now - done < Self.lastLook { look(after: done + Self.lastLook - world.now) } else { closeScene() }
+    }
+
+    /// A request of the script that was refused.
+    private func refused(_ request: String, _ reason: String, step: Int) {
+        unmet.append("\(steps[step].path): \(request) is refused: \(reason)")
+        tell(StoryScene.Check(text: request, fault: "is refused: \(reason)"))
     }
 
     private func finish() {
@@ -122,7 +143,7 @@ final class ScriptRunner {
         waitsFor = step
         screen.perform(line) { [unowned self] answer in
             if answer.verb == "ERR" {
-                unmet.append("\(steps[step].path): \(line) is refused: \(answer["code"] ?? "")")
+                refused(line, answer["code"] ?? "", step: step)
             }
             done(step)
         }
@@ -131,8 +152,7 @@ final class ScriptRunner {
     private func answered(_ place: Int, _ line: ServerLine) {
         guard waitsFor == place else { return }
         if line.verb == "ERR" {
-            unmet.append(
-                "\(steps[next].path): the event is refused: \(line["code"] ?? ""), \(line.message ?? "")")
+            refused("the event", "\(line["code"] ?? ""), \(line.message ?? "")", step: next)
         }
         done(next)
     }

@@ -1,6 +1,6 @@
-/// A character for the name of an SF Symbol, which terminals cannot draw.
-enum Symbols {
-    static func glyph(_ name: String) -> String {
+/// A character for the name of an SF Symbol, which terminals and web pages cannot draw.
+public enum Symbols {
+    public static func glyph(_ name: String) -> String {
         // `cup.and.saucer.fill` and `cup.and.saucer` are one thing to us.
         let base = name.replacing(".fill", with: "").replacing(".circle", with: "")
         return table[base] ?? table[base.split(separator: ".").first.map(String.init) ?? ""] ?? "●"

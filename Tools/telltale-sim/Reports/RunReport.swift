@@ -1,27 +1,53 @@
 import Histogram
-import Simulation
-import TelltaleModel
+public import Simulation
+public import TelltaleModel
 
 /// The result of a scenario's run, for people and for programs.
-struct RunReport {
-    let scenario: Scenario
+public struct RunReport {
+    public let scenario: Scenario
     let outcome: ScenarioOutcome
     let isLive: Bool
     /// Promises that were not kept, and expectations that were not met.
-    let faults: [String]
+    public let faults: [String]
     /// The parts of the scenario that this run left out.
-    var notes: [String] = []
-    /// The release, the time and the command, for the HTML report. The JSON report has neither time nor command, because
-    /// the same run gives the same bytes.
-    var provenance = ""
+    public var notes: [String] = []
+    /// How the report was made, for the HTML report. The JSON report has none of it, because the same run gives the same bytes.
+    public var origin = Origin()
     /// By view, in the order of the report.
     let latencies: [(view: String, histogram: Histogram<UInt64>)]
+
+    public struct Origin: Sendable {
+        /// The release of the program.
+        public var version = ""
+        /// The date and the time, for people.
+        public var date = ""
+        /// The command that repeats the run, for a shell.
+        public var command = ""
+
+        public init() {}
+
+        public init(version: String, date: String, arguments: [String]) {
+            (self.version, self.date) = (version, date)
+            command = (["telltale-sim"] + arguments.map(Self.quoted)).joined(separator: " ")
+        }
+
+        /// A word as a shell reads it back.
+        private static func quoted(_ word: String) -> String {
+            let plain = word.unicodeScalars.allSatisfy { scalar in
+                switch scalar {
+                case "a"..."z", "A"..."Z", "0"..."9", "-", "_", ".", "/", ":", "=", ",", "+", "@", "%": true
+                case _: false
+                }
+            }
+            return plain && !word.isEmpty ? word : "'" + word.replacing("'", with: "'\\''") + "'"
+        }
+    }
 
     static let percentiles: [(name: String, value: Double)] = [
         ("p50", 50), ("p90", 90), ("p95", 95), ("p99", 99), ("max", 100),
     ]
 
-    init(_ scenario: Scenario, _ outcome: ScenarioOutcome, isLive: Bool) {
+    public init(_ scenario: Scenario, _ outcome: ScenarioOutcome, isLive: Bool) {
         self.scenario = scenario
         self.outcome = outcome
         self.isLive = isLive
@@ -36,7 +62,7 @@ struct RunReport {
 
     // MARK: Text
 
-    var text: String {
+    public var text: String {
         var lines = [scenario.title]
         func add(_ name: String, _ text: String) {
             lines.append("  " + name + String(repeating: " ", count: max(1, 15 - name.count)) + text)
@@ -50,7 +76,7 @@ struct RunReport {
         )
         if !outcome.operations.isEmpty { add("controls", Self.table(outcome.operations)) }
         for (index, latency) in latencies.enumerated() {
-            let values = Self.percentiles.map { "\($0.name) \(Self.milliseconds(value(latency.histogram, $0.value)))" }
+            let values = Self.percentiles.map { "\($0.name) \(Self.time(value(latency.histogram, $0.value)))" }
             add(
                 index == 0 ? "event to view" : "",
                 latency.view.padded(to: 12) + " " + values.joined(separator: "  ")
@@ -59,7 +85,7 @@ struct RunReport {
         }
         add(
             "",
-            "\(outcome.inputs) inputs, \(outcome.crashes) crashes, \(Self.seconds(outcome.milliseconds)) \(isLive ? "of its own time" : "of virtual time")"
+            "\(outcome.inputs) inputs, \(outcome.crashes) crashes, \(HumanTime.text(milliseconds: outcome.milliseconds)) \(isLive ? "of its own time" : "of virtual time")"
         )
         for note in notes { add("note", note) }
         lines.append(
@@ -71,28 +97,16 @@ struct RunReport {
         percentile == 100 ? histogram.max : histogram.valueAtPercentile(percentile)
     }
 
-    static func table(_ counts: [String: Int]) -> String {
+    static func time(_ microseconds: UInt64) -> String { HumanTime.text(microseconds: Int64(clamping: microseconds)) }
+
+    /// Counts in one line, by name.
+    public static func table(_ counts: [String: Int]) -> String {
         counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
-    }
-
-    static func milliseconds(_ microseconds: UInt64) -> String {
-        if microseconds >= 10_000_000 { return seconds(Int64(clamping: microseconds / 1000)) }
-        if microseconds >= 10_000 { return "\((microseconds + 500) / 1000) ms" }
-        let hundredths = (microseconds + 5) / 10
-        let fraction = hundredths % 100
-        return "\(hundredths / 100).\(fraction < 10 ? "0" : "")\(fraction) ms"
-    }
-
-    static func seconds(_ milliseconds: Int64) -> String {
-        let seconds = milliseconds / 1000
-        if seconds < 60 { return "\(seconds).\(milliseconds % 1000 / 100) s" }
-        if seconds < 3600 { return "\(seconds / 60) min \(seconds % 60) s" }
-        return "\(seconds / 3600) h \(seconds % 3600 / 60) min"
     }
 
     // MARK: JSON
 
-    var json: JSON {
+    public var json: JSON {
         func object(_ counts: [String: Int]) -> JSON {
             var object = JSONObject()
             for (name, count) in counts { object[name] = .integer(Int64(count)) }
@@ -120,8 +134,4 @@ struct RunReport {
             "milliseconds": .integer(outcome.milliseconds),
         ]
     }
-}
-
-extension String {
-    func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
 }
