@@ -63,12 +63,13 @@ struct AccessPolicy: ~Copyable {
     /// Notices between two calls of ``takeNotices()``; a flood of bad tokens must not flood the log.
     private static let noticeLimit = 8
 
-    /// Whether connections need a token.
-    var isEnforced: Bool { directory != nil }
+    /// Whether connections need a token. Stored, because each request asks, and a look at the directory would copy it.
+    private(set) var isEnforced = false
 
     /// The principals are these from now on.
     mutating func loaded(_ directory: PrincipalDirectory) {
         self.directory = directory
+        isEnforced = true
         needsReview = true
     }
 
