@@ -150,9 +150,57 @@ struct CommandOptionsTests {
         }
     }
 
+    @Test func `a record of the journal is exported in the words of the history`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            _ = try telltale(
+                daemon, "post", "errand/1", "start", "--attributes", #"{"who":"Ana"}"#, "--src", "pos", "--eid", "e1")
+            let data = daemon.folder.appending(path: "data").path
+            let lines = try telltale(nil, "journal", "export", data, "--key", "errand/1", "--readable").lines
+            let record = try JSONParser.parse(lines.first ?? "")
+            #expect(lines.count == 1)
+            #expect(record["type"] == "start" && record["verdict"] == "applied" && record["key"] == "errand/1")
+            #expect(record["body"]?["attributes"] == ["who": "Ana"] && record["body"]?["eid"] == "e1")
+            #expect(record["time"]?.string?.hasSuffix("Z") == true && record["time"]?.string?.count == 24)
+            let kinds = try telltale(nil, "journal", "export", data, "--readable").lines.map {
+                try JSONParser.parse($0)
+            }
+            #expect(kinds.first { $0["type"] == "kinds" }?["body"]?["kinds"]?.array?.contains("errand 1") == true)
+        }
+    }
+
+    @Test func `a span is written as in kind files`() async throws {
+        try await onOwnThread {
+            let (daemon, folder) = (try DaemonProcess(), try TemporaryFolder())
+            #expect(try telltale(daemon, "ping", "--wait", "1m30s").status == 0)
+            #expect(try telltale(daemon, "ping", "--wait", "soon").status == 2)
+            let file = folder.path("principals.json")
+            let add = ["token", "add", "x", "--scope", "stats", "--auth", file, "--expires"]
+            #expect(try RunningProgram(program("telltale"), add + ["1h30m"]).waitForExit() == 0)
+            #expect(try RunningProgram(program("telltale"), add + ["0s"]).waitForExit() == 2)
+        }
+    }
+
+    @Test("Colours are for terminals whose user wants them", arguments: ["NO_COLOR", "CLICOLOR", ""])
+    func colors(variable: String) async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            _ = try telltale(daemon, "post", "errand/1", "start")
+            let terminal = try PseudoTerminal(width: 80, height: 24)
+            let values = ["NO_COLOR": "1", "CLICOLOR": "0"]
+            var environment = ["TELLTALE_CONNECT": "127.0.0.1:\(daemon.port)", "TERM": "xterm", "NO_COLOR": ""]
+            if let value = values[variable] { environment[variable] = value }
+            let get = try RunningProgram(
+                program("telltale"), ["get", "errand/1"], environment: environment, writingTo: terminal.end)
+            let text = try #require(terminal.read(until: "╯"))
+            #expect(text.contains("\u{1B}[") == variable.isEmpty)
+            #expect(get.waitForExit() == 0)
+        }
+    }
+
     @Test func `every program names the same release`() async throws {
         try await onOwnThread {
-            let releases = try ["telltale", "telltaled", "telltale-sim"].map { name in
+            let releases = try ["telltale", "telltaled", "telltale-sim", "telltale-bench"].map { name in
                 let running = try RunningProgram(program(name), ["--version"])
                 return running.readToEnd()
             }
