@@ -136,6 +136,70 @@ struct CommandOptionsTests {
         }
     }
 
+    @Test func `a change is printed by a template`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            _ = try telltale(daemon, "post", "errand/1", "start", "--content", #"{"n":"a\u001bb"}"#)
+            let watched = try telltale(
+                daemon, "watch", "errand/*", "--once", "--format", #"{{event}}\t{{key}} [{{row.content.n}}]"#)
+            #expect(watched.lines == ["snapshot\terrand/1 [a b]"])
+            let wrong = try telltale(daemon, "watch", "--format", "{{key")
+            #expect(wrong.status == 2 && wrong.error.contains("--format: a {{ has no }}"))
+            #expect(try telltale(daemon, "watch", "--format", "x", "--json").status == 2)
+        }
+    }
+
+    @Test func `on a terminal more cards than it has rows are scrolled`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let events = (10...29).map { "errand/\($0) start" }.joined(separator: "\n")
+            #expect(try telltale(daemon, "post", "-", input: events).status == 0)
+            let terminal = try PseudoTerminal(width: 60, height: 12)
+            let watch = try RunningProgram(
+                program("telltale"), ["watch", "errand/*"],
+                environment: ["TELLTALE_CONNECT": "127.0.0.1:\(daemon.port)", "TERM": "xterm", "NO_COLOR": "1"],
+                at: terminal)
+            defer { watch.kill() }
+            let first = try #require(terminal.read(until: "lines 1-11 of "))
+            #expect(first.contains("errand/10") && !first.contains("errand/29"))
+            terminal.press("G")
+            #expect(terminal.read(until: "errand/29") != nil)
+            terminal.press("\u{1B}[5~")
+            #expect(terminal.read(until: "errand/26") != nil)
+            terminal.press("g")
+            #expect(terminal.read(until: "errand/10") != nil)
+            terminal.press("q")
+            #expect(watch.waitForExit() == 0)
+            #expect(terminal.isPlain)
+        }
+    }
+
+    @Test func `a kind is tried as a surface shows it`() async throws {
+        try await onOwnThread {
+            let kind = repository.appending(path: "Protocols/Kinds/examples/coffee-order.json").path
+            let input = #"""
+                start {"attributes":{"item":"Flat white","shop":"Hoegi"}}
+                confirm
+                # nothing
+                after 1m30s
+                """#
+            let drawn = try telltale(nil, "kinds", "run", kind, "--view", "carplay", input: input)
+            #expect(drawn.status == 0)
+            #expect(drawn.lines.filter { $0.hasPrefix("┏━ CarPlay") }.count == 3)
+            #expect(drawn.lines.contains { $0.contains("In the queue") })
+            let rows = try telltale(nil, "kinds", "run", kind, "--view", "watch", "--json", input: input).lines
+                .map { try JSONParser.parse($0) }
+            #expect(rows.map { $0["event"] } == ["start", "confirm", "after 1m30s"])
+            #expect(rows.map { $0["verdict"] } == ["applied", "applied", "noop"])
+            #expect(rows[1]["row"]?["view"]?["title"] == "In the queue")
+            let bad = try telltale(nil, "kinds", "run", kind, "--view", "full", input: "start\nno way\nready {\"x\":1}")
+            #expect(bad.status == 1)
+            #expect(bad.error.contains("line 2: \"no way\"") && bad.error.contains("line 3: an event has no x"))
+            let gone = try telltale(nil, "kinds", "run", kind, "--view", "carplay", "--json", input: "cancel")
+            #expect(gone.lines.last?.contains(#""row":null"#) == true, "a car shows nothing that has ended")
+        }
+    }
+
     @Test("A new kind is without a fault", arguments: ["activity", "toggle", "button"])
     func new(type: String) async throws {
         try await onOwnThread {

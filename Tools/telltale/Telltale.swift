@@ -29,6 +29,7 @@ struct Telltale: ParsableCommand {
                 name: "Look",
                 subcommands: [
                     WatchCommand.self, GetCommand.self, ListCommand.self, HistoryCommand.self, StatsCommand.self,
+                    BarCommand.self, ConnectCommand.self,
                 ]),
             CommandGroup(
                 name: "Act",

@@ -63,7 +63,7 @@ struct ContextStore {
         guard count >= 0 else { throw failure(path(name), "cannot be read") }
         do throws(ContextFailure) {
             let context = try Context(Self.parsed(Array(bytes[..<count])))
-            // What others can read is no secret, and a context that holds a token is one.
+            // A token that others can read is no secret.
             guard context.token == nil || status.st_mode & 0o077 == 0 else {
                 throw ContextFailure("it holds a token, and others can read it; chmod 600 makes it yours alone")
             }
