@@ -138,6 +138,9 @@ let package = Package(
         .target(
             name: "Cards", dependencies: ["TelltaleModel"], path: "Tools/telltale/Cards", swiftSettings: settings),
         .target(
+            name: "Console", dependencies: ["TelltaleModel", "TelltaleWire", "Cards"], path: "Tools/telltale/Console",
+            swiftSettings: settings),
+        .target(
             name: "ToolSupport", dependencies: ["TelltaleModel", "TelltaleEventLoop", argumentParser],
             path: "Tools/Support",
             swiftSettings: settings),
@@ -146,8 +149,8 @@ let package = Package(
             [
                 "TelltaleModel", "TelltaleStatechart", "Kinds", "Machines", "Surfaces", "TelltaleWire",
                 "TelltaleClient", "TelltaleEventLoop", "Journal",
-                "JournalSQLite", "Hub", "Authenticator", "Cards", "ToolSupport", argumentParser,
-            ], exclude: ["Cards"]),
+                "JournalSQLite", "Hub", "Authenticator", "Cards", "Console", "ToolSupport", argumentParser,
+            ], exclude: ["Cards", "Console"]),
         // The scenarios that ship, their data and the kind files, inside the program.
         .target(name: "CShippedFiles", path: "Tools/telltale-sim/CShippedFiles"),
         .target(
@@ -197,6 +200,7 @@ let package = Package(
         tests("EventLoop", ["TelltaleEventLoop"]),
         tests("Client", ["TelltaleModel", "TelltaleWire", "TelltaleEventLoop", "TelltaleClient"]),
         tests("Cards", ["TelltaleModel", "Cards"]),
+        tests("Console", ["TelltaleModel", "TelltaleWire", "Cards", "Console"]),
         tests("Simulation", ["TelltaleModel", "TelltaleWire", "Simulation"]),
         tests("Reports", ["TelltaleModel", "Simulation", "Reports"]),
         tests("BlackBox", ["TelltaleModel", "TelltaleWire", "TelltaleEventLoop", "TelltaleClient"]),

@@ -136,6 +136,70 @@ struct CommandOptionsTests {
         }
     }
 
+    @Test func `a change is printed by a template`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            _ = try telltale(daemon, "post", "errand/1", "start", "--content", #"{"n":"a\u001bb"}"#)
+            let watched = try telltale(
+                daemon, "watch", "errand/*", "--once", "--format", #"{{event}}\t{{key}} [{{row.content.n}}]"#)
+            #expect(watched.lines == ["snapshot\terrand/1 [a b]"])
+            let wrong = try telltale(daemon, "watch", "--format", "{{key")
+            #expect(wrong.status == 2 && wrong.error.contains("--format: a {{ has no }}"))
+            #expect(try telltale(daemon, "watch", "--format", "x", "--json").status == 2)
+        }
+    }
+
+    @Test func `on a terminal more cards than it has rows are scrolled`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let events = (10...29).map { "errand/\($0) start" }.joined(separator: "\n")
+            #expect(try telltale(daemon, "post", "-", input: events).status == 0)
+            let terminal = try PseudoTerminal(width: 60, height: 12)
+            let watch = try RunningProgram(
+                program("telltale"), ["watch", "errand/*"],
+                environment: ["TELLTALE_CONNECT": "127.0.0.1:\(daemon.port)", "TERM": "xterm", "NO_COLOR": "1"],
+                at: terminal)
+            defer { watch.kill() }
+            let first = try #require(terminal.read(until: "lines 1-11 of "))
+            #expect(first.contains("errand/10") && !first.contains("errand/29"))
+            terminal.press("G")
+            #expect(terminal.read(until: "errand/29") != nil)
+            terminal.press("\u{1B}[5~")
+            #expect(terminal.read(until: "errand/26") != nil)
+            terminal.press("g")
+            #expect(terminal.read(until: "errand/10") != nil)
+            terminal.press("q")
+            #expect(watch.waitForExit() == 0)
+            #expect(terminal.isPlain)
+        }
+    }
+
+    @Test func `a kind is tried as a surface shows it`() async throws {
+        try await onOwnThread {
+            let kind = repository.appending(path: "Protocols/Kinds/examples/coffee-order.json").path
+            let input = #"""
+                start {"attributes":{"item":"Flat white","shop":"Hoegi"}}
+                confirm
+                # nothing
+                after 1m30s
+                """#
+            let drawn = try telltale(nil, "kinds", "run", kind, "--view", "carplay", input: input)
+            #expect(drawn.status == 0)
+            #expect(drawn.lines.filter { $0.hasPrefix("┏━ CarPlay") }.count == 3)
+            #expect(drawn.lines.contains { $0.contains("In the queue") })
+            let rows = try telltale(nil, "kinds", "run", kind, "--view", "watch", "--json", input: input).lines
+                .map { try JSONParser.parse($0) }
+            #expect(rows.map { $0["event"] } == ["start", "confirm", "after 1m30s"])
+            #expect(rows.map { $0["verdict"] } == ["applied", "applied", "noop"])
+            #expect(rows[1]["row"]?["view"]?["title"] == "In the queue")
+            let bad = try telltale(nil, "kinds", "run", kind, "--view", "full", input: "start\nno way\nready {\"x\":1}")
+            #expect(bad.status == 1)
+            #expect(bad.error.contains("line 2: \"no way\"") && bad.error.contains("line 3: an event has no x"))
+            let gone = try telltale(nil, "kinds", "run", kind, "--view", "carplay", "--json", input: "cancel")
+            #expect(gone.lines.last?.contains(#""row":null"#) == true, "a car shows nothing that has ended")
+        }
+    }
+
     @Test("A new kind is without a fault", arguments: ["activity", "toggle", "button"])
     func new(type: String) async throws {
         try await onOwnThread {
@@ -150,9 +214,57 @@ struct CommandOptionsTests {
         }
     }
 
+    @Test func `a record of the journal is exported in the words of the history`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            _ = try telltale(
+                daemon, "post", "errand/1", "start", "--attributes", #"{"who":"Ana"}"#, "--src", "pos", "--eid", "e1")
+            let data = daemon.folder.appending(path: "data").path
+            let lines = try telltale(nil, "journal", "export", data, "--key", "errand/1", "--readable").lines
+            let record = try JSONParser.parse(lines.first ?? "")
+            #expect(lines.count == 1)
+            #expect(record["type"] == "start" && record["verdict"] == "applied" && record["key"] == "errand/1")
+            #expect(record["body"]?["attributes"] == ["who": "Ana"] && record["body"]?["eid"] == "e1")
+            #expect(record["time"]?.string?.hasSuffix("Z") == true && record["time"]?.string?.count == 24)
+            let kinds = try telltale(nil, "journal", "export", data, "--readable").lines.map {
+                try JSONParser.parse($0)
+            }
+            #expect(kinds.first { $0["type"] == "kinds" }?["body"]?["kinds"]?.array?.contains("errand 1") == true)
+        }
+    }
+
+    @Test func `a span is written as in kind files`() async throws {
+        try await onOwnThread {
+            let (daemon, folder) = (try DaemonProcess(), try TemporaryFolder())
+            #expect(try telltale(daemon, "ping", "--wait", "1m30s").status == 0)
+            #expect(try telltale(daemon, "ping", "--wait", "soon").status == 2)
+            let file = folder.path("principals.json")
+            let add = ["token", "add", "x", "--scope", "stats", "--auth", file, "--expires"]
+            #expect(try RunningProgram(program("telltale"), add + ["1h30m"]).waitForExit() == 0)
+            #expect(try RunningProgram(program("telltale"), add + ["0s"]).waitForExit() == 2)
+        }
+    }
+
+    @Test("Colours are for terminals whose user wants them", arguments: ["NO_COLOR", "CLICOLOR", ""])
+    func colors(variable: String) async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            _ = try telltale(daemon, "post", "errand/1", "start")
+            let terminal = try PseudoTerminal(width: 80, height: 24)
+            let values = ["NO_COLOR": "1", "CLICOLOR": "0"]
+            var environment = ["TELLTALE_CONNECT": "127.0.0.1:\(daemon.port)", "TERM": "xterm", "NO_COLOR": ""]
+            if let value = values[variable] { environment[variable] = value }
+            let get = try RunningProgram(
+                program("telltale"), ["get", "errand/1"], environment: environment, writingTo: terminal.end)
+            let text = try #require(terminal.read(until: "╯"))
+            #expect(text.contains("\u{1B}[") == variable.isEmpty)
+            #expect(get.waitForExit() == 0)
+        }
+    }
+
     @Test func `every program names the same release`() async throws {
         try await onOwnThread {
-            let releases = try ["telltale", "telltaled", "telltale-sim"].map { name in
+            let releases = try ["telltale", "telltaled", "telltale-sim", "telltale-bench"].map { name in
                 let running = try RunningProgram(program(name), ["--version"])
                 return running.readToEnd()
             }

@@ -11,9 +11,15 @@ extension Endpoint: ExpressibleByArgument {
 public struct DaemonPlace: ExpressibleByArgument, Sendable {
     public let endpoint: Endpoint
     public let isEncrypted: Bool
+    /// As it was written.
+    public let text: String
+
+    /// Where a daemon listens by default.
+    public static let usual = DaemonPlace(.tcp(host: "127.0.0.1", port: 7878))
 
     /// `HOST:PORT`, `tls://HOST:PORT` or `unix:PATH`.
     public init?(argument: String) {
+        text = argument
         isEncrypted = argument.hasPrefix("tls://")
         guard let endpoint = Endpoint(isEncrypted ? String(argument.dropFirst("tls://".count)) : argument) else {
             return nil
@@ -21,8 +27,22 @@ public struct DaemonPlace: ExpressibleByArgument, Sendable {
         self.endpoint = endpoint
     }
 
-    fileprivate init(_ endpoint: Endpoint) {
+    /// The place that `TELLTALE_CONNECT` names; `nil` where it is not set.
+    ///
+    /// - Throws: A `ValidationError` when it holds no address.
+    public static func ofEnvironment() throws -> DaemonPlace? {
+        let variable = ProcessInfo.processInfo.environment["TELLTALE_CONNECT"] ?? ""
+        guard !variable.isEmpty else { return nil }
+        guard let place = DaemonPlace(argument: variable) else {
+            throw ValidationError(
+                "TELLTALE_CONNECT is to be HOST:PORT, tls://HOST:PORT or unix:PATH, not '\(variable)'.")
+        }
+        return place
+    }
+
+    private init(_ endpoint: Endpoint) {
         self.endpoint = endpoint
+        text = endpoint.description
         isEncrypted = false
     }
 }
@@ -43,13 +63,7 @@ public struct DaemonAddress: ParsableArguments {
     public var place: DaemonPlace {
         get throws {
             if let connect { return connect }
-            let variable = ProcessInfo.processInfo.environment["TELLTALE_CONNECT"] ?? ""
-            guard !variable.isEmpty else { return DaemonPlace(.tcp(host: "127.0.0.1", port: 7878)) }
-            guard let place = DaemonPlace(argument: variable) else {
-                throw ValidationError(
-                    "TELLTALE_CONNECT is to be HOST:PORT, tls://HOST:PORT or unix:PATH, not '\(variable)'.")
-            }
-            return place
+            return try DaemonPlace.ofEnvironment() ?? .usual
         }
     }
 

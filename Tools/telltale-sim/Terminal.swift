@@ -1,12 +1,13 @@
 import Foundation
 import Glibc
+import ToolSupport
 
 /// Standard output, where a person looks at it.
 enum Terminal {
     static let isPresent = isatty(STDOUT_FILENO) == 1 && environment["TERM"] != "dumb"
 
-    /// On a terminal whose person wants colours (https://no-color.org).
-    static let hasColor = isPresent && (environment["NO_COLOR"] ?? "").isEmpty
+    /// On a terminal whose user has not turned colours off.
+    static let hasColor = isPresent && allowsColors { environment[$0] }
 
     private static let environment = ProcessInfo.processInfo.environment
 

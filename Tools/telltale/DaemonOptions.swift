@@ -10,7 +10,16 @@ import ToolSupport
 
 /// The daemon of a command, and the questions that one request answers.
 struct DaemonOptions: ParsableArguments {
-    @OptionGroup var address: DaemonAddress
+    @Option(
+        help: ArgumentHelp(
+            "The daemon. Default: --context, else TELLTALE_CONNECT, else the context in use, else 127.0.0.1:7878.",
+            valueName: "host:port|tls://host:port|unix:path"))
+    var connect: DaemonPlace?
+    @Option(
+        help: ArgumentHelp(
+            "The daemon, its token and its authorities, as `telltale context add` keeps them. Default: TELLTALE_CONTEXT.",
+            valueName: "name"))
+    var context: String?
     @Option(
         help: ArgumentHelp(
             "A file that holds the token for a daemon with --auth. Default: TELLTALE_TOKEN_FILE; else the token is TELLTALE_TOKEN.",
@@ -22,31 +31,86 @@ struct DaemonOptions: ParsableArguments {
             valueName: "file"))
     var ca: String?
 
-    var endpoint: Endpoint { get throws { try address.place.endpoint } }
+    func validate() throws { _ = try DaemonPlace.ofEnvironment() }
+
+    var endpoint: Endpoint { get throws { try target().place.endpoint } }
 
     func configuration(account: String? = nil) throws -> ClientConfiguration {
         // Another run of this program is another sender of events, so its ids must differ.
         let run = String(UInt64.random(in: .min ... .max), radix: 36)
         // The server remembers event ids under this name, so it stays as it is whatever the release.
         var configuration = ClientConfiguration(name: "telltale/0.1", eventIDPrefix: "cli-\(run)")
-        configuration.account = account
-        configuration.token = try token()
-        if try address.place.isEncrypted {
-            let authorities = ca ?? Output.environment("TELLTALE_CA") ?? ""
-            configuration.tls = ClientTLS(authorities: authorities.isEmpty ? nil : authorities)
-        }
+        let target = try target()
+        configuration.account = account ?? target.account
+        configuration.token = target.token
+        if target.place.isEncrypted { configuration.tls = ClientTLS(authorities: target.authorities) }
         return configuration
     }
 
-    /// The token: never an argument, which every user of the machine could read.
-    private func token() throws -> String? {
-        let file = tokenFile ?? Output.environment("TELLTALE_TOKEN_FILE")
-        guard let file, !file.isEmpty else {
-            let token = Output.environment("TELLTALE_TOKEN") ?? ""
-            return token.isEmpty ? nil : token
+    // MARK: Flags, environment, contexts
+
+    /// Where the daemon is, and what it is told of this user.
+    private struct Target {
+        var place: DaemonPlace
+        var token: String?
+        var authorities: String?
+        var account: String?
+    }
+
+    /// A flag goes before the environment, and the environment before the context in use.
+    private func target() throws -> Target {
+        let named = try context.map { try load($0) }
+        let placeOfEnvironment = try DaemonPlace.ofEnvironment()
+        // The token of a context that was not asked for goes to the context's own daemon alone.
+        let ambient = connect == nil && named == nil && placeOfEnvironment == nil ? try contextInUse() : nil
+        let place = try connect ?? named.map(Self.place) ?? placeOfEnvironment ?? ambient.map(Self.place) ?? .usual
+        var target = Target(place: place)
+        target.token =
+            if let tokenFile {
+                try Self.token(in: tokenFile, named: "--token-file")
+            } else if let token = try named.flatMap(Self.token(of:)) {
+                token
+            } else if let file = Self.variable("TELLTALE_TOKEN_FILE") {
+                try Self.token(in: file, named: "TELLTALE_TOKEN_FILE")
+            } else {
+                try Self.variable("TELLTALE_TOKEN") ?? ambient.flatMap(Self.token(of:))
+            }
+        target.authorities =
+            ca ?? named?.authorities ?? Self.variable("TELLTALE_CA") ?? ambient?.authorities
+        target.account = (named ?? ambient)?.account
+        return target
+    }
+
+    private func contextInUse() throws -> Context? {
+        if let name = Self.variable("TELLTALE_CONTEXT") { return try load(name) }
+        guard let name = ContextStore().selected() else { return nil }
+        return try load(name)
+    }
+
+    private func load(_ name: String) throws -> Context {
+        try ContextCommand.run { (store) throws(ContextFailure) in try store.read(name) }
+    }
+
+    private static func place(_ context: Context) throws -> DaemonPlace {
+        guard let place = DaemonPlace(argument: context.connect) else {
+            complain("telltale: the context's address '\(context.connect)' is none".harmless)
+            throw ExitCode.failure
         }
+        return place
+    }
+
+    private static func variable(_ name: String) -> String? {
+        Output.environment(name).flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    private static func token(of context: Context) throws -> String? {
+        try context.tokenFile.flatMap { try token(in: $0, named: "the context's token file") } ?? context.token
+    }
+
+    /// The token: never an argument, which every user of the machine could read.
+    private static func token(in file: String, named name: String) throws -> String? {
         guard let text = try? String(contentsOfFile: file, encoding: .utf8) else {
-            complain("telltale: --token-file \(file): the file cannot be read".harmless)
+            complain("telltale: \(name) \(file): the file cannot be read".harmless)
             throw ExitCode.failure
         }
         let token = text.trimmingCharacters(in: .whitespacesAndNewlines)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import Glibc
 import Kinds
 import TelltaleModel
@@ -18,10 +19,16 @@ struct KindsRunCommand: ParsableCommand {
 
             and prints the initial configuration, then for each line the event, its verdict, and the active states. A line
             that is none of these is `bad_line`, is told on standard error with its number, and makes the exit status 1.
+
+            With --view a whole activity is run, with its life-cycle, its alerts and its templates, and what the surface
+            shows is drawn after each line; with --json it is the row. `start {"attributes":{…}}` may be the first line.
+
+                telltale kinds run coffee-order.json --view carplay <events.txt
             """)
 
     @Argument(help: "A kind file of type activity.") var file: String
     @Flag(help: "Print a JSON object a line: event, verdict, configuration, leaves.") var json = false
+    @Option(help: "Draw what a surface shows, or full.") var view: ViewName?
 
     func run() throws {
         let kind = try KindFiles.kind(file)
@@ -29,6 +36,7 @@ struct KindsRunCommand: ParsableCommand {
             complain("telltale: \(file): a control has no machine to try")
             throw ExitCode.failure
         }
+        if let view { return try draw(kind, activity, view) }
         var trial: MachineTrial
         do {
             trial = try MachineTrial(activity, format: json ? .json : .text)
@@ -45,6 +53,26 @@ struct KindsRunCommand: ParsableCommand {
         trial.finish()
         flush(&trial)
         if trial.malformedLineCount > 0 { throw ExitCode.failure }
+    }
+
+    private func draw(_ kind: Kind, _ activity: ActivityKind, _ view: ViewName) throws {
+        let now = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000))
+        var trial = ViewTrial(kind, activity, view: view, json: json, width: Output.size.width, at: now)
+        var input = StandardInputLines()
+        while let lines = input.next(limit: 1) {
+            for line in lines { show(trial.take(line), &trial) }
+        }
+        show(trial.finish(), &trial)
+        if trial.hasFailed { throw ExitCode.failure }
+    }
+
+    private func show(_ lines: [String], _ trial: inout ViewTrial) {
+        // Lines of a drawing are harmless, and hold the colours.
+        for line in lines {
+            let text = json && Output.isTerminal ? line.harmlessJSON : line
+            Output.write((json ? text : Output.drawable(text)) + "\n")
+        }
+        if let complaint = trial.complaint.take() { complain("telltale: \(complaint)") }
     }
 
     /// The next piece of the input; empty at its end.

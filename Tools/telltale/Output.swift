@@ -11,8 +11,8 @@ enum Output {
     /// On a terminal that can be drawn on.
     static let canDraw = isTerminal && environment("TERM") != "dumb"
 
-    /// Whether the output is a terminal with colours, and the user has not turned them off (https://no-color.org).
-    static let hasColor = canDraw && (environment("NO_COLOR") ?? "").isEmpty
+    /// Whether the output is a terminal with colours, and the user has not turned them off.
+    static let hasColor = canDraw && allowsColors(environment)
 
     /// Whether output to a terminal may have characters beyond ASCII.
     static let hasUTF8 = localeHasUTF8(environment)

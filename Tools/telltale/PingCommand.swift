@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Kinds
 import TelltaleClient
 import TelltaleEventLoop
 import TelltaleModel
@@ -12,8 +13,9 @@ struct PingCommand: ParsableCommand {
         commandName: "ping", abstract: "Whether the daemon is there and answers.",
         discussion: "Exit codes: 0 it answers, 1 it refuses this client, 69 there is none.")
 
-    @Option(help: ArgumentHelp("How long to try, such as 10s or 500ms. Default: once.", valueName: "span"))
+    @Option(help: ArgumentHelp("How long to try, such as 10s or 1m30s. Default: once.", valueName: "span"))
     var wait: String?
+    @OptionGroup var output: JSONFlag
     @OptionGroup var daemon: DaemonOptions
 
     func validate() throws { _ = try span() }
@@ -26,7 +28,10 @@ struct PingCommand: ParsableCommand {
             do throws(ClientFailure) {
                 let left = max(.milliseconds(100), min(deadline - .now, .seconds(10)))
                 let timeout = span == .zero ? Milliseconds.seconds(10) : Milliseconds(Int64(left / .milliseconds(1)))
-                _ = try BlockingClient(to: endpoint, configuration: configuration, timeout: timeout).request(.ping)
+                let client = try BlockingClient(to: endpoint, configuration: configuration, timeout: timeout)
+                let asked = ContinuousClock.now
+                _ = try client.request(.ping)
+                if output.json { show(client.greeting, Int64((ContinuousClock.now - asked) / .microseconds(1))) }
                 return
             } catch {
                 if case .refused = error { throw DaemonOptions.exit(after: error) }
@@ -37,12 +42,19 @@ struct PingCommand: ParsableCommand {
         }
     }
 
+    private func show(_ greeting: ServerGreeting?, _ microseconds: Int64) {
+        Output.json([
+            "server": .string(greeting?.server ?? ""), "epoch": .string(greeting?.epoch ?? ""),
+            "microseconds": .integer(microseconds),
+        ])
+    }
+
     private func span() throws -> Duration {
         guard let wait else { return .zero }
-        let units: [(String, Duration)] = [("ms", .milliseconds(1)), ("s", .seconds(1)), ("m", .seconds(60))]
-        for (name, unit) in units where wait.hasSuffix(name) {
-            if let count = Int(wait.dropLast(name.count)), (0...86_400_000).contains(count) { return unit * count }
+        guard let span = Milliseconds(duration: wait), (0...86_400_000).contains(span.count) else {
+            throw ValidationError(
+                "--wait is to be a span of at most a day, such as 10s, 500ms or 1m30s, not '\(wait)'.")
         }
-        throw ValidationError("--wait is to be a span such as 10s or 500ms.")
+        return .milliseconds(span.count)
     }
 }

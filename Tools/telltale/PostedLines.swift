@@ -73,7 +73,7 @@ struct PostedLines {
 }
 
 /// Standard input, by whole lines.
-private struct StandardInputLines {
+struct StandardInputLines {
     private var rest: [UInt8] = []
     private var ready: [String] = []
     private var hasEnded = false

@@ -11,7 +11,8 @@ struct Telltale: ParsableCommand {
         commandName: "telltale",
         abstract: "Live activities and controls, from a shell.",
         discussion: """
-            Commands that speak to a daemon find it at --connect, else at TELLTALE_CONNECT, else at 127.0.0.1:7878.
+            Commands that speak to a daemon find it at --connect, else at TELLTALE_CONNECT, else by the context in use
+            (`telltale context`), else at 127.0.0.1:7878.
 
               telltale watch --view carplay            what a car shows, live
               telltale post coffee-order/7 start --attributes '{"item":"Flat white"}'
@@ -19,7 +20,8 @@ struct Telltale: ParsableCommand {
               telltale set porch-light/front on
               telltale history coffee-order/7 --json | jq .
 
-            Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 69 no daemon there.
+            Exit codes:
+            \(ExitStatus.table)
             """,
         version: Release.version,
         groupedSubcommands: [
@@ -27,6 +29,7 @@ struct Telltale: ParsableCommand {
                 name: "Look",
                 subcommands: [
                     WatchCommand.self, GetCommand.self, ListCommand.self, HistoryCommand.self, StatsCommand.self,
+                    BarCommand.self, ConnectCommand.self,
                 ]),
             CommandGroup(
                 name: "Act",
@@ -37,7 +40,9 @@ struct Telltale: ParsableCommand {
             CommandGroup(
                 name: "Look after",
                 subcommands: [
-                    KindsCommand.self, SurfacesCommand.self, JournalCommand.self, TokenCommand.self, PingCommand.self,
+                    KindsCommand.self, SurfacesCommand.self, JournalCommand.self, TokenCommand.self,
+                    ContextCommand.self,
+                    PingCommand.self,
                 ]),
         ])
 

@@ -2,6 +2,7 @@ import ArgumentParser
 import Authenticator
 import Cards
 import Foundation
+import Kinds
 import TelltaleModel
 import ToolSupport
 
@@ -82,14 +83,11 @@ struct TokenAddCommand: ParsableCommand {
     private func expiry() throws -> Timestamp? {
         guard let expires else { return nil }
         if let date = UTCDate.timestamp(expires) { return date }
-        let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400]
-        guard let unit = expires.last.flatMap({ units[$0] }), let count = Int64(expires.dropLast()),
-            (1...1_000_000_000).contains(count), count * unit <= 3_000_000_000
-        else {
+        guard let span = Milliseconds(duration: expires), (1...3_000_000_000_000).contains(span.count) else {
             throw ValidationError(
-                "--expires is to be a span such as 12h or 90d, or a date such as 2027-11-24T00:00:00Z.")
+                "--expires is to be a span such as 12h, 90d or 1h30m, or a date such as 2027-11-24T00:00:00Z.")
         }
-        return Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) + .seconds(count * unit)
+        return Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) + span
     }
 }
 
@@ -137,12 +135,19 @@ struct TokenRevokeCommand: ParsableCommand {
         discussion: "Connections that use it end within 3 s.")
 
     @Argument(help: "The id of a token, or the name of a principal.") var idOrName: String
+    @OptionGroup var output: JSONFlag
     @OptionGroup var file: PrincipalFileOption
 
     func run() throws {
         let removed = try PrincipalFileOption.run { () throws(PrincipalEditor.Failure) in
             try file.editor.revoke(idOrName)
         }
-        for id in removed { Output.line("revoked \(id)".harmless) }
+        for id in removed {
+            if output.json {
+                Output.json(["revoked": .string(id)])
+            } else {
+                Output.line("revoked \(id)".harmless)
+            }
+        }
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Cards
+import Console
 import TelltaleClient
 import TelltaleEventLoop
 import TelltaleModel
@@ -10,12 +11,14 @@ struct WatchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch", abstract: "Follows activities and controls, and shows them as a surface would.",
         discussion: """
-            On a terminal the surface is drawn, live; into a pipe each change is a line; with --json each change is an
-            object with event, key, rev and row. A lost connection is made again, and nothing is missed.
+            On a terminal the surface is drawn, live, and the arrow keys scroll what is higher than the screen; into a pipe
+            each change is a line; with --json each change is an object with event, key, rev and row. --format prints
+            members of that object. A lost connection is made again, and nothing is missed.
 
               telltale watch                               everything, as it is
               telltale watch 'coffee-order/*' --view watch --account alice
               telltale watch --view carplay --trait dashboard=hidden --json
+              telltale watch --format '{{event}} {{key}} {{row.state}}'
               telltale watch coffee-order/7 --count 1      what is there now, or else the next change
             """)
 
@@ -28,6 +31,11 @@ struct WatchCommand: ParsableCommand {
     @Option(
         help: ArgumentHelp("Go on behind this cursor (cur=), instead of from what there is now.", valueName: "cursor"))
     var from: String?
+    @Option(
+        help: ArgumentHelp(
+            "A line a change: text with {{key}}, {{rev}}, {{event}}, {{row.content.eta}} and so on; \\n and \\t too.",
+            valueName: "template"))
+    var format: String?
     @Flag(help: "Print what there is now, and end.") var once = false
     @Option(help: ArgumentHelp("End after so many changes; what there is now counts too.", valueName: "n"))
     var count: Int?
@@ -36,6 +44,7 @@ struct WatchCommand: ParsableCommand {
 
     func validate() throws {
         _ = try traits()
+        _ = try rowFormat()
         if let count, count < 1 { throw ValidationError("--count is to be 1 or more.") }
         if let from, Cursor(from) == nil {
             throw ValidationError("--from is to be a cursor that the daemon gave, not '\(from)'.")
@@ -53,7 +62,9 @@ struct WatchCommand: ParsableCommand {
         subscribe.from = from.flatMap { Cursor($0) }
         let display: any WatchDisplay =
             if output.json {
-                JSONDisplay()
+                ObjectDisplay()
+            } else if let format = try rowFormat() {
+                ObjectDisplay(format: format)
             } else if Output.canDraw, !once, count == nil {
                 TerminalDisplay(
                     view: view,
@@ -65,6 +76,16 @@ struct WatchCommand: ParsableCommand {
             endpoint: try daemon.endpoint, configuration: configuration, subscribe: subscribe, display: display,
             endsWhenLive: once, countLimit: count
         ).run()
+    }
+
+    private func rowFormat() throws -> RowFormat? {
+        guard let format else { return nil }
+        guard !output.json else { throw ValidationError("Give --format or --json, not both.") }
+        do throws(RowFormat.Fault) {
+            return try RowFormat(format)
+        } catch {
+            throw ValidationError("--format: \(error.description).")
+        }
     }
 
     private func traits() throws -> [Attribute] {
@@ -109,6 +130,8 @@ final class Watch {
     private let subscribe: SubscribeCommand
     private let endsWhenLive: Bool
     private let countLimit: Int?
+    /// Whether a daemon that is not there yet is waited for.
+    private let isPatient: Bool
     private var shownCount = 0
 
     private(set) var client: Client?
@@ -117,11 +140,13 @@ final class Watch {
     /// Why the daemon sent this client away.
     private var farewell: ServerLine?
     private var outcome: ExitCode?
+    private var loop: EventLoop?
 
     init(
         endpoint: Endpoint, configuration: ClientConfiguration, subscribe: SubscribeCommand,
-        display: any WatchDisplay, endsWhenLive: Bool, countLimit: Int?
+        display: any WatchDisplay, endsWhenLive: Bool, countLimit: Int?, isPatient: Bool = false
     ) {
+        self.isPatient = isPatient
         self.endpoint = endpoint
         self.configuration = configuration
         self.subscribe = subscribe
@@ -132,6 +157,7 @@ final class Watch {
 
     func run() throws {
         let loop = try EventLoop()
+        self.loop = loop
         let client = try Client(to: endpoint, configuration: configuration, on: loop) { [unowned self] client, event in
             handle(event, loop: loop)
         }
@@ -155,6 +181,9 @@ final class Watch {
         guard let client, let subscription else { return [] }
         return client.rows(of: subscription)
     }
+
+    /// The user has enough.
+    func end() { if let loop { finish(.success, loop) } }
 
     private func finish(_ outcome: ExitCode, _ loop: EventLoop) {
         if self.outcome == nil { self.outcome = outcome }
@@ -187,9 +216,13 @@ final class Watch {
             complain("telltale: \(reason.harmless)")
             finish(.failure, loop)
         case .disconnected(let reason, let wait):
-            guard clock != nil else { return finish(DaemonOptions.exit(afterNoReady: reason, farewell), loop) }
+            guard clock != nil || isPatient else {
+                return finish(DaemonOptions.exit(afterNoReady: reason, farewell), loop)
+            }
             farewell = nil
             display.disconnected(reason, retryAfter: wait)
+            // A display that shows one picture has shown it.
+            if isPatient, endsWhenLive { finish(.success, loop) }
         case .subscription(_, .refused(let line)):
             display.end()
             complain("telltale: \(DaemonOptions.describe(line))")

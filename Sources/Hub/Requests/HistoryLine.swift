@@ -1,13 +1,28 @@
-internal import Journal
+public import Journal
 internal import Machines
-internal import TelltaleModel
+public import TelltaleModel
 internal import TelltaleWire
 
 /// One journal record as `HISTORY` tells it.
-enum HistoryLine {
+struct HistoryLine {
+    let happenedAt: Timestamp
+    let type: String
+    let verdict: Verdict
+    let rev: Int64
+    /// A JSON object.
+    let tail: [UInt8]
+
     /// Writes nothing of a record that cannot be read.
     static func write(_ record: JournalRecord, key: Key, to writer: inout LineWriter) {
-        guard let body = try? RecordBody(decoding: record.body) else { return }
+        guard let line = HistoryLine(record) else { return }
+        writer.history(
+            key: key, rev: line.rev, happenedAt: line.happenedAt, heardAt: record.time, type: line.type,
+            verdict: line.verdict, body: line.tail)
+    }
+
+    /// `nil` for a record that cannot be read.
+    init?(_ record: JournalRecord) {
+        guard let body = try? RecordBody(decoding: record.body) else { return nil }
         var happenedAt = record.time
         let type: String
         var tail = JSONWriter()
@@ -74,11 +89,35 @@ enum HistoryLine {
             type = "deadline"
             happenedAt = due
         case .pruned: type = "pruned"
-        case .settings, .kinds: type = "settings"
+        case .settings(let settings):
+            type = "settings"
+            tail.member(named: "settings", settings)
+        case .kinds(let kinds):
+            type = "kinds"
+            let names = kinds.map { "\($0["kind"]?.string ?? "?") \($0["version"]?.description ?? "?")" }
+            tail.member("kinds", .array(names.map { .string($0) }))
         }
         tail.endObject()
-        writer.history(
-            key: key, rev: body.rev, happenedAt: happenedAt, heardAt: record.time, type: type, verdict: body.verdict,
-            body: tail.bytes)
+        (self.happenedAt, self.type, verdict, rev) = (happenedAt, type, body.verdict, body.rev)
+        self.tail = tail.bytes
+    }
+}
+
+/// A journal record in the words of `HISTORY`, for tools that read a journal without a server.
+public struct ReadableRecord {
+    /// The time that its sender gave, or that of the record.
+    public let happenedAt: Timestamp
+    /// The event's type, or what else was recorded: `HISTORY` has the list; besides `settings` and `kinds`.
+    public let type: String
+    public let verdict: Verdict
+    public let rev: Int64
+    /// The state after it, what came with it, and the principal that sent it.
+    public let tail: JSON
+
+    /// `nil` for a record that this release cannot read.
+    public init?(_ record: JournalRecord) {
+        guard let line = HistoryLine(record), let tail = try? JSONParser().parse(line.tail.span) else { return nil }
+        (happenedAt, type, verdict, rev) = (line.happenedAt, line.type, line.verdict, line.rev)
+        self.tail = tail
     }
 }

@@ -105,6 +105,12 @@ public struct Block: Hashable, Sendable {
         return Block(Array(lines.prefix(height - 1)) + [Line("… \(hidden) more lines", .dim)], width: width)
     }
 
+    /// As many lines as fit into a height, from an offset on; the offset is moved to where the last line fits.
+    public func window(from offset: inout Int, height: Int) -> Block {
+        offset = max(0, min(offset, lines.count - height))
+        return Block(Array(lines[offset...].prefix(max(0, height))), width: width)
+    }
+
     func inked(_ change: (inout Ink) -> Void) -> Block {
         Block(lines.map { $0.inked(change) }, width: width)
     }

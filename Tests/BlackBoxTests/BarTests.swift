@@ -1,0 +1,106 @@
+import Foundation
+import TelltaleModel
+import TestSupport
+import Testing
+
+/// `telltale bar` with a real daemon.
+@Suite(.serialized, .endsOneDay)
+struct BarTests {
+    /// The next line that asks a provider to act.
+    private func order(to peer: Peer) throws -> String {
+        while case .line(let line) = peer.next() { if line.hasPrefix("DO ") { return line } }
+        throw ScriptedDaemon.Failure(description: "a DO was due, and nothing came")
+    }
+
+    @Test func `a bar shows each change, is dim while the daemon is away, and its click switches the light`()
+        async throws
+    {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let address = "127.0.0.1:\(daemon.port)"
+            let peer = try Peer(port: daemon.port)
+            _ = try peer.receive()
+            _ = try peer.ask("SERVE porch-light")
+            _ = try peer.ask("REPORT porch-light/front value=off")
+            let bar = try RunningProgram(
+                program("telltale"), ["bar", "waybar", "porch-light/*"], environment: ["TELLTALE_CONNECT": address])
+            defer { bar.kill() }
+            func next(_ status: String) throws -> JSON {
+                while let line = bar.readLine() {
+                    let block = try JSONParser.parse(line)
+                    if block["class"]?.string == status { return block }
+                }
+                return .null
+            }
+            #expect(try next("off")["text"]?.string?.hasSuffix(" off") == true)
+            let click = try RunningProgram(
+                program("telltale"), ["bar", "click", "porch-light/front"], environment: ["TELLTALE_CONNECT": address])
+            let request = try order(to: peer)
+            #expect(request.contains("action=set value=on"))
+            #expect(click.waitForExit() == 0)
+            let operation = try #require(request.split(separator: " ").first { $0.hasPrefix("op=") })
+            _ = try peer.ask("DONE \(operation)")
+            #expect(try next("on")["tooltip"]?.string?.contains("on") == true)
+            daemon.send(SIGKILL)
+            #expect(try next("disconnected")["text"]?.string?.hasSuffix(" on") == true)
+        }
+    }
+
+    @Test func `a click opens the link of an activity by a program, and no file`() async throws {
+        try await onOwnThread {
+            let (daemon, folder) = (try DaemonProcess(), try TemporaryFolder())
+            let environment = ["TELLTALE_CONNECT": "127.0.0.1:\(daemon.port)"]
+            func telltale(_ arguments: String...) throws -> (status: Int32?, lines: [String], error: String) {
+                let running = try RunningProgram(program("telltale"), arguments, environment: environment)
+                let lines = running.readToEnd()
+                return (running.waitForExit(), lines, running.standardError)
+            }
+            _ = try telltale("post", "coffee-order/7", "start")
+            let opener = folder.path("opener")
+            try Data("#!/bin/sh\nprintf '%s' \"$1\" >'\(folder.path("opened"))'\n".utf8).write(
+                to: URL(filePath: opener))
+            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: opener)
+            #expect(try telltale("bar", "click", "--opener", opener).status == 0)
+            let opened = try String(contentsOfFile: folder.path("opened"), encoding: .utf8)
+            #expect(opened.hasPrefix("https://") && opened.hasSuffix("7"))
+            let failing = try telltale("bar", "click", "coffee-order/7", "--opener", "false")
+            #expect(failing.status == 1 && failing.error == "telltale: false ended with 1\n")
+            #expect(try telltale("bar", "click", "coffee-order/8").status == 1)
+
+            let xbar = try telltale("bar", "xbar", "coffee-order/*")
+            #expect(xbar.status == 0 && xbar.lines[1] == "---")
+            #expect(xbar.lines.last?.contains("href=\"https://") == true)
+        }
+    }
+
+    @Test func `without a daemon a bar says so and goes on`() async throws {
+        try await onOwnThread {
+            let bar = try RunningProgram(
+                program("telltale"), ["bar", "i3blocks"], environment: ["TELLTALE_CONNECT": "127.0.0.1:1"])
+            defer { bar.kill() }
+            #expect(try JSONParser.parse(bar.readLine() ?? "")["color"] == "#888888")
+            let once = try RunningProgram(
+                program("telltale"), ["bar", "xbar"], environment: ["TELLTALE_CONNECT": "127.0.0.1:1"])
+            #expect(once.readToEnd().contains("Not connected | color=#888888"))
+            #expect(once.waitForExit() == 0)
+        }
+    }
+
+    @Test func `i3blocks gives its clicks on standard input`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let address = "127.0.0.1:\(daemon.port)"
+            let peer = try Peer(port: daemon.port)
+            _ = try peer.receive()
+            _ = try peer.ask("SERVE porch-light")
+            _ = try peer.ask("REPORT porch-light/front value=on")
+            let bar = try RunningProgram(
+                program("telltale"), ["bar", "i3blocks", "porch-light/*"],
+                input: "{\"name\":\"x\",\"button\":3}\n{\"name\":\"x\",\"button\":1}\n",
+                environment: ["TELLTALE_CONNECT": address])
+            defer { bar.kill() }
+            let request = try order(to: peer)
+            #expect(request.contains("key=porch-light/front action=set value=off"))
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import Cards
+import Console
+import Foundation
+import TelltaleModel
+import Testing
+
+/// Each bar's format, as its manual gives it, with texts that would break it.
+struct BarFormatTests {
+    private static let now = Timestamp(milliseconds: 1_795_264_107_000)
+    private static let click = BarFormat.Click(["/usr/bin/telltale", "bar", "click", nil, "--account", "a'b:c"])
+
+    private func items(_ title: String = "Brewing") throws -> [BarItem] {
+        let text = JSON.string(title).description
+        return BarItem.items(
+            [
+                Card(
+                    key: "porch-light/front",
+                    body: try object(
+                        #"{"control":"toggle","shown":true,"available":true,"title":"Porch","symbol":"lightbulb"}"#)),
+                Card(
+                    key: "coffee-order/7",
+                    body: try object(
+                        #"""
+                        {"presentation":"compact","order":1,"lifecycle":"active","title":"Coffee",
+                         "url":"https://example.com/o/7?a=b&c=\"d e\"",
+                         "view":{"leading":{"symbol":"cup.and.saucer.fill"},"trailing":{"text":\#(text)},"progress":0.6}}
+                        """#)),
+            ], at: Self.now)
+    }
+
+    private func object(_ text: String) throws -> JSONObject { try #require(try JSONParser.parse(text).object) }
+
+    private func block(_ format: BarFormat, _ items: [BarItem], connected: Bool = true, once: Bool = false) -> String {
+        format.block(items, isConnected: connected, once: once, click: Self.click)
+    }
+
+    @Test func `an item has the words of its row, and what a click does`() throws {
+        let items = try items()
+        #expect(items.map(\.key) == ["coffee-order/7", "porch-light/front"])
+        #expect(items.map(\.text) == ["☕ Brewing 60%", "💡 on"])
+        #expect(items.map(\.status) == ["active", "on"])
+        #expect(items.map(\.action) == [.open, .set(false)])
+        #expect(items.map(\.percentage) == [60, nil])
+        let gone = BarItem(
+            Card(key: "a/b", body: try object(#"{"control":"button","title":"B","available":false}"#)), at: Self.now)
+        #expect(gone.status == "unavailable" && gone.action == nil && gone.isDim)
+    }
+
+    @Test func `waybar: a line of JSON, its texts escaped for Pango`() throws {
+        let block = block(.waybar, try items("<b>&\u{1B}[2J\n\"x'"))
+        #expect(block.hasSuffix("\n") && block.dropLast().firstIndex(of: "\n") == nil)
+        let json = try JSONParser.parse(block.trimmingCharacters(in: .newlines))
+        #expect(json["text"] == "☕ &lt;b&gt;&amp; [2J &quot;x&#39; 60%  💡 on")
+        #expect(json["class"] == "active" && json["alt"] == "active" && json["percentage"] == 60)
+        #expect(json["tooltip"]?.string?.split(separator: "\n").count == 2)
+        #expect(!block.contains("<"))
+        let away = try JSONParser.parse(self.block(.waybar, [], connected: false).trimmingCharacters(in: .newlines))
+        #expect(away["class"] == "disconnected" && away["text"] == "" && away["percentage"] == nil)
+    }
+
+    @Test func `i3blocks: a line of JSON without markup, or three lines`() throws {
+        let json = try JSONParser.parse(block(.i3blocks, try items("<b>")).trimmingCharacters(in: .newlines))
+        #expect(json["full_text"] == "☕ <b> 60%  💡 on" && json["short_text"] == "☕ <b> 60%")
+        #expect(json["markup"] == "none" && json["color"] == nil)
+        #expect(block(.i3blocks, try items("a\nb"), once: true) == "☕ a b 60%  💡 on\n☕ a b 60%\n")
+        #expect(block(.i3blocks, try items(), connected: false, once: true).hasSuffix("\n#888888\n"))
+    }
+
+    @Test func `polybar: a text begins no tag, and a command has no bare colon`() throws {
+        let block = block(.polybar, try items("%{F#f00}50%"))
+        #expect(
+            block == #"%{A1:/usr/bin/telltale bar click coffee-order/7 --account 'a'\\''b\:c':}☕ % {F#f00}50% 60%%{A}"#
+                + #"  %{A1:/usr/bin/telltale bar click porch-light/front --account 'a'\\''b\:c':}💡 on%{A}"# + "\n")
+        #expect(self.block(.polybar, [], connected: true) == "\n")
+        #expect(self.block(.polybar, try items(), connected: false).contains("%{F#888888}☕ Brewing 60%%{F-}"))
+    }
+
+    @Test func `SwiftBar: a header, a separator, items with parameters, and the end of the block`() throws {
+        let lines = block(.swiftbar, try items("a | href=x\n--b")).split(separator: "\n").map(String.init)
+        #expect(lines.count == 5 && lines[1] == "---" && lines[4] == "~~~")
+        #expect(lines[0] == "☕ a ¦ href=x --b 60%  💡 on | emojize=false symbolize=false trim=false")
+        #expect(lines[2].hasSuffix(#" href="https://example.com/o/7?a=b&c=%22d%20e%22""#))
+        #expect(lines.allSatisfy { $0.count { $0 == "|" } <= 1 })
+        #expect(
+            lines[3].hasSuffix(
+                #" bash="/usr/bin/telltale" param1="bar" param2="click" param3="porch-light/front" param4="--account""#
+                    + #" param5="a'b:c" terminal=false refresh=true"#))
+    }
+
+    @Test func `xbar: the same once, by its own names; a word that cannot be written has no action`() throws {
+        let text = block(.xbar, try items())
+        #expect(text.contains(#" shell="/usr/bin/telltale" param1="bar""#))
+        #expect(!text.contains("~~~") && !text.contains("symbolize"))
+        let odd = BarFormat.Click(["telltale", nil, "a\"b"])
+        #expect(!BarFormat.xbar.block(try items(), isConnected: true, click: odd).contains("shell="))
+        #expect(block(.xbar, []).hasPrefix("· | emojize=false trim=false\n---\nNothing under way |"))
+    }
+
+    @Test func `a text that looks like a submenu is none`() throws {
+        var items = try items()
+        items[0].detail = "-- hidden"
+        #expect(block(.xbar, items).contains("\n–- hidden | "))
+    }
+}

@@ -1,0 +1,103 @@
+import Cards
+import Console
+import Foundation
+import Glibc
+import TelltaleClient
+import TelltaleEventLoop
+import TelltaleModel
+import ToolSupport
+
+/// The display of `telltale bar`: a block for each change, and for each second that a timer counts.
+final class BarDisplay: WatchDisplay {
+    private let format: BarFormat
+    private let isOnce: Bool
+    private let click: BarFormat.Click
+    private let pattern: TelltaleModel.Pattern
+    private var timer: TimerHandle?
+    private var input: StandardInput?
+    private var typed: [UInt8] = []
+    private var isConnected = false
+    private var isLive = false
+    private var items: [BarItem] = []
+    private var last = ""
+
+    /// Seconds fall when they should, and a burst of changes is one block.
+    private static let frameMilliseconds: Int64 = 200
+
+    /// This program, for the commands of clicks.
+    static var program: String {
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
+    }
+
+    init(_ format: BarFormat, isOnce: Bool, click: BarFormat.Click, pattern: TelltaleModel.Pattern) {
+        (self.format, self.isOnce, self.click, self.pattern) = (format, isOnce, click, pattern)
+    }
+
+    func start(on loop: EventLoop, watch: Watch) throws(UVError) {
+        guard !isOnce else { return }
+        timer = try TimerHandle(on: loop) { [unowned self, unowned watch] _ in draw(watch) }
+        timer?.scheduleRepeating(everyMilliseconds: Self.frameMilliseconds)
+        // i3blocks gives its clicks there.
+        guard format == .i3blocks, isatty(STDIN_FILENO) == 0 else { return }
+        input = try StandardInput(on: loop) { [unowned self] bytes in clicked(bytes) }
+    }
+
+    func end() {
+        timer = nil
+        input = nil
+    }
+
+    func connected(_ greeting: ServerGreeting) { isConnected = true }
+
+    func disconnected(_ reason: String, retryAfter: Milliseconds?) {
+        isConnected = false
+        write()
+    }
+
+    func show(_ event: SubscriptionEvent, watch: Watch) {
+        guard case .live = event else { return }
+        isLive = true
+        draw(watch)
+    }
+
+    func warn(_ text: String) { complain("telltale: \(text)") }
+
+    private func draw(_ watch: Watch) {
+        guard isLive, isConnected else { return }
+        items = BarItem.items(watch.rows.map { Card(key: $0.key.text, body: $0.body) }, at: watch.now)
+        write()
+    }
+
+    private func write() {
+        let block = format.block(items, isConnected: isConnected, once: isOnce, click: click)
+        guard block != last else { return }
+        last = block
+        Output.write(block)
+    }
+
+    // MARK: Clicks
+
+    private func clicked(_ bytes: [UInt8]) {
+        guard !bytes.isEmpty else { return }
+        typed += bytes
+        while let end = typed.firstIndex(of: UInt8(ascii: "\n")) {
+            let line = Array(typed[..<end])
+            typed.removeFirst(end + 1)
+            if (try? JSONParser().parse(line.span))?["button"]?.integer == 1 { runClick() }
+        }
+        // A line of i3blocks is short.
+        if typed.count > 65_536 { typed = [] }
+        input?.readOn()
+    }
+
+    private func runClick() {
+        let words = click.words.map { $0 ?? pattern.description }
+        let process = Process()
+        process.executableURL = URL(filePath: words[0])
+        process.arguments = Array(words.dropFirst())
+        process.standardInput = FileHandle.nullDevice
+        // Standard output is the bar's.
+        process.standardOutput = FileHandle.nullDevice
+        do { try process.run() } catch { complain("telltale: \(error.localizedDescription)".harmless) }
+    }
+}

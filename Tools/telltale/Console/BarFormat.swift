@@ -1,0 +1,148 @@
+public import Cards
+internal import TelltaleModel
+
+/// The status bars that `telltale bar` writes for, each in the format that its manual gives.
+///
+/// Texts of activities are escaped for each: none of them can begin a tag, a parameter, an action or another line.
+public enum BarFormat: String, CaseIterable, Sendable {
+    case waybar, i3blocks, polybar, swiftbar, xbar
+
+    /// The command of a click, as words; the key of the item stands in the place of `nil`.
+    public struct Click: Sendable {
+        public var words: [String?]
+
+        public init(_ words: [String?]) { self.words = words }
+
+        func command(for key: String) -> [String] { words.map { $0 ?? key } }
+    }
+
+    private static let dim = "#888888"
+    private static let separator = "  "
+
+    /// Whether the program runs on and writes a new block for each change; xbar starts it each time.
+    public var isStreaming: Bool { self != .xbar }
+
+    /// The block of the items, with its line end.
+    ///
+    /// - Parameters:
+    ///   - isConnected: Whether the items are current; otherwise they are drawn dim.
+    ///   - once: The block is the only one: i3blocks then reads three lines.
+    public func block(_ items: [BarItem], isConnected: Bool, once: Bool = false, click: Click) -> String {
+        switch self {
+        case .waybar: Self.waybar(items, isConnected) + "\n"
+        case .i3blocks: (once ? Self.i3blocksLines(items, isConnected) : Self.i3blocks(items, isConnected)) + "\n"
+        case .polybar: Self.polybar(items, isConnected, click) + "\n"
+        case .swiftbar: Self.menu(items, isConnected, click, isSwiftBar: true) + (once ? "" : "~~~\n")
+        case .xbar: Self.menu(items, isConnected, click, isSwiftBar: false)
+        }
+    }
+
+    private static func joined(_ items: [BarItem]) -> String {
+        items.map(\.text).joined(separator: separator)
+    }
+
+    // MARK: waybar (man 5 waybar-custom, return-type json)
+
+    private static func waybar(_ items: [BarItem], _ isConnected: Bool) -> String {
+        let status = isConnected ? items.first?.status ?? "empty" : "disconnected"
+        let details = items.map(\.detail) + (isConnected ? [] : ["not connected"])
+        var object = JSONObject()
+        object["text"] = .string(pango(joined(items)))
+        object["alt"] = .string(status)
+        object["tooltip"] = .string(pango(details.joined(separator: "\n")))
+        object["class"] = .string(status)
+        object["percentage"] = (items.compactMap(\.percentage).first).map { .integer(Int64($0)) }
+        return JSON.object(object).description.harmlessJSON
+    }
+
+    /// Text for Pango's markup, which waybar reads.
+    private static func pango(_ text: String) -> String {
+        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+            .replacing("\"", with: "&quot;").replacing("'", with: "&#39;")
+    }
+
+    // MARK: i3blocks (interval=persist and format=json; or three lines)
+
+    private static func i3blocks(_ items: [BarItem], _ isConnected: Bool) -> String {
+        var object = JSONObject()
+        object["full_text"] = .string(joined(items))
+        object["short_text"] = .string(items.first?.text ?? "")
+        if !isConnected || items.first?.isDim == true { object["color"] = .string(dim) }
+        // Whatever the block is configured for.
+        object["markup"] = "none"
+        return JSON.object(object).description.harmlessJSON
+    }
+
+    private static func i3blocksLines(_ items: [BarItem], _ isConnected: Bool) -> String {
+        let color = !isConnected || items.first?.isDim == true ? "\n\(dim)" : ""
+        return "\(joined(items))\n\(items.first?.text ?? "")\(color)"
+    }
+
+    // MARK: polybar (custom/script with tail = true)
+
+    private static func polybar(_ items: [BarItem], _ isConnected: Bool, _ click: Click) -> String {
+        items.map { item in
+            // A percent sign with a brace begins a tag, and there is no way to write one.
+            var text = item.text.replacing("%{", with: "% {")
+            if !isConnected || item.isDim { text = "%{F\(dim)}\(text)%{F-}" }
+            guard item.action != nil else { return text }
+            // It ends at the first colon that is not escaped.
+            let command = shell(click.command(for: item.key)).replacing("\\", with: "\\\\").replacing(":", with: "\\:")
+            return "%{A1:\(command):}\(text)%{A}"
+        }.joined(separator: separator)
+    }
+
+    /// Words as one command of a shell.
+    static func shell(_ words: [String]) -> String {
+        words.map { word in
+            let isPlain = word.utf8.allSatisfy {
+                ($0 >= 0x61 && $0 <= 0x7A) || ($0 >= 0x41 && $0 <= 0x5A) || ($0 >= 0x30 && $0 <= 0x39)
+                    || "-_./:@=+,".utf8.contains($0)
+            }
+            return isPlain && !word.isEmpty ? word : "'" + word.replacing("'", with: "'\\''") + "'"
+        }.joined(separator: " ")
+    }
+
+    // MARK: SwiftBar and xbar (lines with parameters)
+
+    private static func menu(
+        _ items: [BarItem], _ isConnected: Bool, _ click: Click, isSwiftBar: Bool
+    ) -> String {
+        let plain = isSwiftBar ? "emojize=false symbolize=false trim=false" : "emojize=false trim=false"
+        let color = isConnected ? "" : " color=\(dim)"
+        let title = items.isEmpty ? "·" : menuText(joined(items))
+        var lines = ["\(title) | \(plain)\(color)", "---"]
+        if !isConnected { lines.append("Not connected | color=\(dim)") }
+        if items.isEmpty { lines.append("Nothing under way | color=\(dim)") }
+        for item in items {
+            var words = plain + (item.isDim || !isConnected ? " color=\(dim)" : "")
+            if let action = parameters(of: item, click, isSwiftBar: isSwiftBar) { words += " \(action)" }
+            lines.append("\(menuText(item.detail)) | \(words)")
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// A bar begins the parameters, and dashes in front a separator or a submenu: neither can be escaped.
+    private static func menuText(_ text: String) -> String {
+        let text = text.replacing("|", with: "¦")
+        return text.hasPrefix("-") ? "–" + text.dropFirst() : text
+    }
+
+    /// `nil` where a word cannot be written as a parameter.
+    private static func parameters(of item: BarItem, _ click: Click, isSwiftBar: Bool) -> String? {
+        guard let action = item.action else { return nil }
+        if action == .open, let url = item.url {
+            // Percent-encoded, or it would end the parameter.
+            let text = url.utf8.map { byte -> String in
+                byte <= 0x20 || byte >= 0x7F || "\"'|\\<>`".utf8.contains(byte)
+                    ? "%" + String(byte, radix: 16, uppercase: true) : String(UnicodeScalar(byte))
+            }
+            return "href=\"\(text.joined())\""
+        }
+        let words = click.command(for: item.key)
+        guard words.allSatisfy({ !$0.utf8.contains { "\"|\\".utf8.contains($0) } }) else { return nil }
+        let numbered = words.dropFirst().enumerated().map { "param\($0.offset + 1)=\"\($0.element)\"" }
+        let program = "\(isSwiftBar ? "bash" : "shell")=\"\(words.first ?? "")\""
+        return ([program] + numbered + ["terminal=false refresh=true"]).joined(separator: " ")
+    }
+}
