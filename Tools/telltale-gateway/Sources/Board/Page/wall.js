@@ -7,9 +7,9 @@ import { Diagram } from "./diagram.js";
 import * as devices from "./devices.js";
 import { eachFrame, el, renew } from "./dom.js";
 import { EventPanel } from "./events.js";
+import { symbolOf } from "./icons.js";
 import { Link } from "./link.js";
 import { showLink } from "./main.js";
-import { symbol } from "./symbols.js";
 import { stateName } from "./cards.js";
 import { Timeline } from "./timeline.js";
 import { accent, appIcon, color, iconOf, present } from "./views.js";
@@ -69,6 +69,7 @@ class Wall {
         const draw = eachFrame(() => this.draw());
         ask("GET", `/v1/kinds/${encodeURIComponent(kind)}`).then(({ data }) => {
             this.definition = data;
+            this.#icon ??= symbolOf(data);
             this.events.definition = data;
             this.events.show(this.#row("full")?.configuration ?? null, this.timeline.types);
             draw();
@@ -104,7 +105,7 @@ class Wall {
         const view = SURFACES[sub];
         const entry = this.#entry(view);
         if (entry?.row.control) return this.#becomeControl();
-        this.#icon = (entry && iconOf(entry.row)) ?? this.#icon ?? this.definition?.symbol;
+        this.#icon = (entry && iconOf(entry.row)) ?? this.#icon;
         // An alert marks one row alone. It is shown for its moment, whichever rows come meanwhile.
         if (entry && !entry.isSnapshot && (entry.row.banner || entry.row.highlighted)) this.#moment(view, { row: entry.row }, draw);
         if (view === "desktop") this.#readPanel(draw);
