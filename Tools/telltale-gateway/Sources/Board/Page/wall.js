@@ -84,7 +84,7 @@ class Wall {
         };
         this.diagram.load().then(isThere => { if (isThere) this.diagram.light(this.#row("full")?.configuration); });
         this.timeline.renew();
-        draw();
+        setTimeout(() => { this.isLate = true; draw(); }, 1000);
     }
 
     #entry(view) { return this.link.row(SURFACES.indexOf(view), this.key); }
@@ -165,7 +165,8 @@ class Wall {
     }
 
     draw() {
-        if (this.link.state === "closed") return;
+        // The first drawing waits until the rows are whole, for a moment: to draw twice would take twice as long.
+        if (this.link.state === "closed" || (this.link.state === "connecting" && !this.isLate)) return;
         const full = this.#row("full");
         const [phone, watch, car, desktop, standby] = SURFACES.slice(1).map(view => this.#row(view));
         this.#tint = accent(phone?.app ?? desktop?.app ?? this.definition?.app);
