@@ -289,7 +289,8 @@ extension Command {
     var acts: Bool {
         switch self {
         case .event, .set, .press, .dismiss, .seen, .serve, .done, .fail, .report: true
-        case .hello, .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .history, .stats, .traits,
+        case .hello, .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .history, .stats,
+            .traits,
             .open,
             .refused:
             false

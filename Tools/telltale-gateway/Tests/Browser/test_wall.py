@@ -127,9 +127,6 @@ def test_a_gateway_that_comes_back_brings_the_newest_state(page, world):
 
 def test_events_of_the_state_have_buttons(page, gateway):
     key = "coffee-order/buttons"
-    definition = gateway.get("/v1/kinds/coffee-order").json
-    if "machine" not in definition:
-        pytest.skip("this gateway tells no definitions, so that the page cannot know which events a state takes")
     open_wall(page, gateway, key)
     page.get_by_role("button", name="confirm", exact=True).click()
     wait_for_state(page, "queued")
@@ -149,3 +146,31 @@ def test_any_event_can_be_posted(page, gateway):
     page.get_by_label("Data (JSON)").fill("no JSON")
     page.get_by_role("button", name="Post", exact=True).click()
     assert "body" in page.locator(".said").last.text_content()
+
+
+DRAWING = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 40" onload="window.broken=1">
+<script>window.broken = 1</script><a href="javascript:window.broken=1"><text>x</text></a>
+<g data-state="queued"><rect width="40" height="20"/></g><g data-state="brewing"><rect x="50" width="40" height="20"/></g>
+<path data-event="brew" data-to="brewing" d="M40 10h10"/></svg>"""
+
+
+def test_a_drawing_of_the_states_is_lit_and_harmless(page, gateway):
+    key = "coffee-order/lit"
+    live(gateway, key, 2)
+    page.route("**/diagram", lambda route: route.fulfill(content_type="image/svg+xml", body=DRAWING))
+    open_wall(page, gateway, key)
+    page.wait_for_selector('[data-testid="diagram-state"][data-state="queued"][data-active="true"]')
+    post(gateway, key, "brew", {})
+    page.wait_for_selector('[data-testid="diagram-state"][data-state="brewing"][data-active="true"]')
+    page.wait_for_selector('[data-event="brew"].flash', state="attached")
+    assert page.locator('[data-state="queued"]').get_attribute("data-active") == "false"
+    assert page.locator(".diagram script, .diagram a, .diagram [onload]").count() == 0
+    assert page.evaluate("window.broken") is None
+
+
+def test_without_a_drawing_there_is_no_room_for_one(page, gateway):
+    key = "coffee-order/unlit"
+    live(gateway, key, 2)
+    page.route("**/diagram", lambda route: route.fulfill(status=404, body="{}"))
+    open_wall(page, gateway, key)
+    assert page.locator("#diagram-title").is_hidden()

@@ -8,7 +8,7 @@ import { Link } from "./link.js";
 import { showLink } from "./main.js";
 import { Picker } from "./picker.js";
 
-/** Cards on the page at most. The filters find the others. */
+/** Cards on the page at most: those that began or changed last. */
 const MOST = 1000;
 
 /** Draws the page of everything. */
@@ -116,7 +116,7 @@ class Home {
                 continue;
             }
             this.#dirty.delete(key);
-            if (!old && this.#cards.size >= MOST) continue;
+            if (!old && this.#cards.size >= MOST) this.#forgetOldest();
             if (shown) learnIcon(key, shown.row, this.drawAll);
             const fresh = card(key, full, shown, this.#face);
             if (old) {
@@ -133,6 +133,15 @@ class Home {
         }
         if (this.#controlsAreDirty) this.#drawControls();
         this.#count();
+    }
+
+    /** Makes room. A change of an activity without a card gives it one again. */
+    #forgetOldest() {
+        const oldest = this.cards.lastElementChild;
+        this.observer.unobserve(oldest);
+        this.#cards.delete(oldest.dataset.key);
+        this.#visible.delete(oldest.dataset.key);
+        oldest.remove();
     }
 
     #drawControls() {
@@ -173,9 +182,9 @@ class Home {
     }
 
     #count() {
-        const all = this.#cards.size;
+        const all = Math.max(this.#cards.size, this.link.rows(0).size - this.controls.children.length);
         const isFiltered = Object.values(this.filters).some(Boolean);
-        const shown = isFiltered ? [...this.#cards.values()].filter(element => !element.hidden).length : all;
+        const shown = isFiltered ? [...this.#cards.values()].filter(element => !element.hidden).length : this.#cards.size;
         const words = `${shown === all ? all : `${shown} of ${all}`} ${all === 1 ? "activity" : "activities"} · sequence ${this.link.seq}`;
         if (this.count.textContent !== words) this.count.textContent = words;
         const isLive = ["live", "resumed", "reset"].includes(this.link.state);

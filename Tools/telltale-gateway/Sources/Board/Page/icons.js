@@ -10,6 +10,14 @@ const kindOf = key => key.split("/")[0];
 /** The name of a symbol; the title or the kind's name, of which the first letter is drawn, where no row named one. */
 export function icon(key, row) { return known.get(kindOf(key)) ?? row?.title ?? kindOf(key); }
 
+/** The first symbol that a kind's definition names; null where it names none. */
+export function symbolOf(definition) {
+    const symbol = definition?.symbol;
+    if (symbol) return typeof symbol === "string" ? symbol : symbol.off ?? symbol.on ?? null;
+    const views = definition?.views ?? {};
+    return iconOf({ view: views.minimal }) ?? iconOf({ view: views.compact }) ?? iconOf({ view: views.lockScreen });
+}
+
 /** Learns from a row. Where it names no symbol, asks once for a row that does, and then runs `then`. */
 export function learnIcon(key, row, then) {
     const kind = kindOf(key);

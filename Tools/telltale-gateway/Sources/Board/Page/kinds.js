@@ -3,6 +3,7 @@
 import { Refusal, ask } from "./api.js";
 import { Diagram } from "./diagram.js";
 import { eachFrame, el, renew } from "./dom.js";
+import { symbolOf } from "./icons.js";
 import { Link } from "./link.js";
 import { showLink } from "./main.js";
 import { symbol } from "./symbols.js";
@@ -18,8 +19,9 @@ export async function kinds(main) {
     try {
         const { data } = await ask("GET", "/v1/kinds");
         const sorted = data.kinds.sort((one, other) => (one.type === other.type ? (one.name < other.name ? -1 : 1) : one.type < other.type ? -1 : 1));
-        renew(list, sorted.map(one => el("a.tile-of-control.kind", { href: `/kinds/${encodeURIComponent(one.name)}`, data: { key: one.name, testid: "kind" }, vars: { tint: accent(one.app) } },
-            el("span.disc", {}, symbol(one.symbol ?? one.title ?? one.name)),
+        const definitions = await Promise.all(sorted.map(one => ask("GET", `/v1/kinds/${encodeURIComponent(one.name)}`).then(answer => answer.data).catch(() => null)));
+        renew(list, sorted.map((one, index) => el("a.tile-of-control.kind", { href: `/kinds/${encodeURIComponent(one.name)}`, data: { key: one.name, testid: "kind" }, vars: { tint: accent(one.app) } },
+            el("span.disc", {}, symbol(symbolOf(definitions[index]) ?? one.title ?? one.name)),
             el("span.words", {}, el("span.name", { dir: "auto" }, one.title ?? one.name), el("span.value", {}, `${one.name} · ${one.type} · version ${one.version}`)))));
     } catch (refusal) {
         if (refusal instanceof Refusal) renew(list, el("p.quiet", {}, refusal.message));

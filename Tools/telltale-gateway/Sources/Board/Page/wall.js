@@ -7,9 +7,9 @@ import { Diagram } from "./diagram.js";
 import * as devices from "./devices.js";
 import { eachFrame, el, renew } from "./dom.js";
 import { EventPanel } from "./events.js";
+import { symbolOf } from "./icons.js";
 import { Link } from "./link.js";
 import { showLink } from "./main.js";
-import { symbol } from "./symbols.js";
 import { stateName } from "./cards.js";
 import { Timeline } from "./timeline.js";
 import { accent, appIcon, color, iconOf, present } from "./views.js";
@@ -69,6 +69,7 @@ class Wall {
         const draw = eachFrame(() => this.draw());
         ask("GET", `/v1/kinds/${encodeURIComponent(kind)}`).then(({ data }) => {
             this.definition = data;
+            this.#icon ??= symbolOf(data);
             this.events.definition = data;
             this.events.show(this.#row("full")?.configuration ?? null, this.timeline.types);
             draw();
@@ -83,7 +84,7 @@ class Wall {
         };
         this.diagram.load().then(isThere => { if (isThere) this.diagram.light(this.#row("full")?.configuration); });
         this.timeline.renew();
-        draw();
+        setTimeout(() => { this.isLate = true; draw(); }, 1000);
     }
 
     #entry(view) { return this.link.row(SURFACES.indexOf(view), this.key); }
@@ -104,7 +105,7 @@ class Wall {
         const view = SURFACES[sub];
         const entry = this.#entry(view);
         if (entry?.row.control) return this.#becomeControl();
-        this.#icon = (entry && iconOf(entry.row)) ?? this.#icon ?? this.definition?.symbol;
+        this.#icon = (entry && iconOf(entry.row)) ?? this.#icon;
         // An alert marks one row alone. It is shown for its moment, whichever rows come meanwhile.
         if (entry && !entry.isSnapshot && (entry.row.banner || entry.row.highlighted)) this.#moment(view, { row: entry.row }, draw);
         if (view === "desktop") this.#readPanel(draw);
@@ -164,7 +165,8 @@ class Wall {
     }
 
     draw() {
-        if (this.link.state === "closed") return;
+        // The first drawing waits until the rows are whole, for a moment: to draw twice would take twice as long.
+        if (this.link.state === "closed" || (this.link.state === "connecting" && !this.isLate)) return;
         const full = this.#row("full");
         const [phone, watch, car, desktop, standby] = SURFACES.slice(1).map(view => this.#row(view));
         this.#tint = accent(phone?.app ?? desktop?.app ?? this.definition?.app);
