@@ -34,6 +34,8 @@ public struct ClientProtocol {
     public internal(set) var wantsClose = false
     /// The greeting of this connection, or of the last one.
     public internal(set) var greeting: ServerGreeting?
+    /// The interval of this connection's heartbeats, as the answer to `HELLO` tells it.
+    private var grantedHeartbeat: Milliseconds?
 
     var subscriptions: [Subscription] = []
     /// Subscriptions by the server's number on this connection.
@@ -251,7 +253,7 @@ public struct ClientProtocol {
 
     /// The deadline for the next byte: three times the interval after which the server sends a `MARK`.
     private var silenceDeadline: Timestamp {
-        lastReceived + (greeting?.heartbeat ?? ServerGreeting.usualHeartbeat).multiplied(by: 3)
+        lastReceived + (grantedHeartbeat ?? greeting?.heartbeat ?? ServerGreeting.usualHeartbeat).multiplied(by: 3)
     }
 
     private mutating func received(line: Span<UInt8>, at now: Timestamp) {
@@ -284,6 +286,7 @@ public struct ClientProtocol {
                 line)
         }
         self.greeting = greeting
+        grantedHeartbeat = nil
         var hello = Hello()
         hello.client = configuration.name
         hello.surface = configuration.surface
@@ -304,6 +307,8 @@ public struct ClientProtocol {
             let reason = line.message ?? "the daemon refused HELLO"
             return comesBack(after: line) ? giveUp(reason) : refuse(reason, line)
         }
+        // The server caps what `HELLO` asked for.
+        grantedHeartbeat = line.integer("hb").map { Milliseconds($0) }
         readySince = now
         phase = .ready
         events.append(.ready(greeting, line))

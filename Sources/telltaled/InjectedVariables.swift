@@ -5,6 +5,9 @@ enum InjectedVariables {
     /// The origin of the variable; `nil` if it can only be meant for the daemon.
     static func source(of variable: String, value: String) -> String? {
         if serveVariables.contains(variable) { return "telltale serve sets it for the commands that it runs" }
+        if variable == "TELLTALE_GATEWAY" || variable.hasPrefix("TELLTALE_GATEWAY_") {
+            return "it is a setting of telltale-gateway"
+        }
         guard isServiceLink(variable, value: value) else { return nil }
         return "a cluster sets it for a service named like it (enableServiceLinks: false in the pod turns that off)"
     }

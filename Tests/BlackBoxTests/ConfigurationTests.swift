@@ -59,6 +59,7 @@ struct ConfigurationTests {
                 "TELLTALE_PORT": "tcp://10.96.0.7:7878", "TELLTALE_PORT_7878_TCP": "tcp://10.96.0.7:7878",
                 "TELLTALE_PORT_7878_TCP_PROTO": "tcp", "TELLTALE_PORT_7878_TCP_PORT": "7878",
                 "TELLTALE_PORT_7878_TCP_ADDR": "10.96.0.7", "TELLTALE_OP": "7", "TELLTALE_KEY": "porch-light/front",
+                "TELLTALE_GATEWAY": "/usr/bin/telltale-gateway", "TELLTALE_GATEWAY_LISTEN": "http://127.0.0.1:7880",
             ]
             let arguments = ["--data", folder.path + "/data", "--kinds", folder.path + "/kinds", "--check-config"]
             let program = try RunningProgram(DaemonProcess.executable, arguments, environment: variables)

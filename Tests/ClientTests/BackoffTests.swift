@@ -113,6 +113,19 @@ struct BackoffTests {
         #expect(script.client.wantsClose)
     }
 
+    @Test func `silence is three of the heartbeats that HELLO was granted, and not of the greeting's`() {
+        var script = Script { $0.heartbeat = .seconds(120) }
+        script.client.connected(at: script.now)
+        script.server(Script.greeting)
+        script.server("OK id=1 conn=c1 hb=120000")
+        for _ in 0..<3 {
+            script.pass(.seconds(119))
+            #expect(!script.client.wantsClose)
+        }
+        script.pass(.seconds(3))
+        #expect(script.client.wantsClose)
+    }
+
     @Test func `a client that promised heartbeats sends them when it is silent`() {
         var script = Script { $0.heartbeat = .seconds(5) }
         script.introduce()
