@@ -6,8 +6,9 @@ from typing import List
 
 import pytest
 
-from support import LIMIT, Daemon, Script, Stage
+from support import LIMIT, Daemon, Script, Stage, behaviour
 from telltale import AsyncTelltale, ClientClosed, ConnectionLost, Live, Telltale, Update
+from telltale._changes import MOST_WAITING
 
 
 def test_requests_of_many_callers_are_under_way_at_once(daemon: Daemon) -> None:
@@ -66,6 +67,37 @@ def test_two_screens_in_one_program(daemon: Daemon) -> None:
             assert await asyncio.gather(watch(client, "carplay"), watch(client, "watch")) == [["coffee-order/1"]] * 2
 
     asyncio.run(scene())
+
+
+@behaviour("slow-reader")
+def test_a_follower_whose_reader_is_busy_reads_no_further() -> None:
+    count = 5000
+
+    def floods(stage: Stage) -> None:
+        stage.greet()
+        stage.say(f"OK id={stage.hear('SUB')} sub=1 view=full")
+        stage.say(*(f'SNAP sub=1 key=a/{n} rev={n} {{"text":"{"x" * 500}"}}' for n in range(count)))
+        stage.say(f"LIVE sub=1 cur=0123456789abcdef:{count}:b0e4")
+        stage.hear_end()
+
+    async def scene(url: str) -> None:
+        async with AsyncTelltale(url) as client, client.follow("a/*") as follow:
+
+            async def pause() -> None:
+                while follow._link is None or not follow._link._is_paused:
+                    await asyncio.sleep(0)
+
+            await asyncio.wait_for(pause(), LIMIT)
+            # At most one read beyond the limit.
+            assert MOST_WAITING <= len(follow._queue) < count / 2
+            async for change in follow:
+                if isinstance(change, Live):
+                    break
+            assert len(follow.rows) == count
+
+    script = Script(floods)
+    asyncio.run(scene(script.url))
+    script.join()
 
 
 def test_close_ends_what_is_under_way() -> None:

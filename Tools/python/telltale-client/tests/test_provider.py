@@ -86,12 +86,19 @@ def test_an_action_beyond_its_deadline_is_not_begun() -> None:
         stage.say(f"DO op=o2 key={KEY} action=press deadline={now + 60000}")
         stage.hear("DONE")
 
-    def act(action: Action) -> None:
-        done.append(action.op)
+    async def run(url: str) -> None:
+        acted = asyncio.Event()
+
+        def act(action: Action) -> None:
+            done.append(action.op)
+            acted.set()
+
+        async with AsyncTelltale(url, backoff=SOON) as device, device.provide("porch-light", act):
+            await asyncio.wait_for(acted.wait(), LIMIT)
+            await asyncio.get_running_loop().run_in_executor(None, script.join)
 
     script = Script(scene)
-    with Telltale(script.url, backoff=SOON) as device, device.provide("porch-light", act):
-        script.join()
+    asyncio.run(run(script.url))
     assert done == ["o2"]
 
 
