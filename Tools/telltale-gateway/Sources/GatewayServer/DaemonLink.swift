@@ -289,10 +289,7 @@ extension Command {
     var acts: Bool {
         switch self {
         case .event, .set, .press, .dismiss, .seen, .serve, .done, .fail, .report: true
-        case .hello, .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .history, .stats, .traits,
-            .open,
-            .refused:
-            false
+        default: false
         }
     }
 }

@@ -77,14 +77,17 @@ def test_promtool_is_content(world):
 
 
 def test_alerts_and_dashboard_ask_for_metrics_that_there_are(world):
+    """All of them are there from the start, but for those of tokens and TLS."""
     world.daemon()
-    gateway = world.gateway()
-    gateway.post("/errand/1/start")
-    names = set(re.findall(r"^# TYPE (\w+)", gateway.get("/metrics", port=gateway.ops).text, re.MULTILINE))
-    # Metrics that come with tokens, TLS, hooks or a lost connection.
-    names |= {"telltale_auth_failures_total", "telltale_tls_certificate_expiry_timestamp_seconds",
-              "telltale_gateway_webhook_deliveries_total", "telltale_gateway_daemon_reconnects_total",
-              "telltale_gateway_stream_events_total"}
+    world.file("hooks/own.json", json.dumps({
+        "hook": "own", "verify": {"scheme": "shopify", "secrets": ["env:OWN"]},
+        "rules": [{"on": ["*"], "key": "errand/{{body.id}}", "type": "start"}]}))
+    gateway = world.gateway("--hooks", f"{world.folder}/hooks", extra={"OWN": "x"})
+    gateway.get("/v1/kinds")
+    text = gateway.get("/metrics", port=gateway.ops).text
+    names = set(re.findall(r"^# TYPE (\w+)", text, re.MULTILINE))
+    assert 'telltale_gateway_webhook_deliveries_total{hook="own",result="refused"} 0\n' in text
+    names |= {"telltale_auth_failures_total", "telltale_tls_certificate_expiry_timestamp_seconds"}
     folder = REPOSITORY / "Tools/telltale-gateway"
     for file in ["alerts.yml", "dashboard.json"]:
         text = (folder / file).read_text()
