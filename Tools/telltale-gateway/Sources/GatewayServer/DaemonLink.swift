@@ -290,9 +290,7 @@ extension Command {
         switch self {
         case .event, .set, .press, .dismiss, .seen, .serve, .done, .fail, .report: true
         case .hello, .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .history, .stats,
-            .traits,
-            .open,
-            .refused:
+            .traits, .open, .refused:
             false
         }
     }

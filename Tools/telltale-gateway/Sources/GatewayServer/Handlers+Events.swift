@@ -52,7 +52,7 @@ extension GatewayResponder {
     }
 
     private func app(of event: CloudEvent, _ caller: Caller) async -> String? {
-        guard let kind = event.kind else { return nil }
+        guard let kind = event.kind, event.type.contains(".") else { return nil }
         return await gateway.owners.app(of: kind, gateway.link, token: caller.token)
     }
 

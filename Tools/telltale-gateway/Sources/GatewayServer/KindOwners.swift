@@ -1,35 +1,40 @@
 internal import Gateway
 internal import NIOCore
 internal import Synchronization
+internal import TelltaleClient
 internal import TelltaleModel
 internal import TelltaleNIOClient
 internal import TelltaleWire
 
-/// Whose each kind is: its `app`, which the type of a CloudEvent may begin with. Asked of the daemon, and kept for a moment.
+/// Whose each kind is: its `app`, which the type of a CloudEvent may begin with. The daemon tells it to those who may read the
+/// kind; its answer, or its refusal, is kept for a moment.
 final class KindOwners: Sendable {
-    private struct Known {
-        var apps: [String: String] = [:]
-        var asked: NIODeadline?
+    private struct Question: Hashable {
+        var kind: String
+        var token: String?
     }
 
-    private let known = Mutex(Known())
-    private static let span = TimeAmount.seconds(5)
+    private struct Known {
+        var app: String?
+        var asked: NIODeadline
+    }
 
-    /// - Parameter token: The caller's, for a daemon that does not tell the gateway itself.
+    private let known = Mutex<[Question: Known]>([:])
+    private static let span = TimeAmount.seconds(5)
+    private static let limit = 1_024
+
+    /// - Parameter token: The caller's.
     func app(of kind: String, _ link: DaemonLink, token: String?) async -> String? {
-        let (apps, asked) = known.withLock { ($0.apps, $0.asked) }
-        if let asked, NIODeadline.now() - asked < Self.span { return apps[kind] }
-        var answer = try? await link.askForSelf(.kinds)
-        if answer == nil { answer = try? await link.ask(.kinds, token: token) }
+        let question = Question(kind: kind, token: token)
+        let last = known.withLock { $0[question] }
+        if let last, NIODeadline.now() - last.asked < Self.span { return last.app }
         // Without an answer the last one is good for as long.
-        var fresh = apps
-        for item in answer?.items ?? [] {
-            if let name = item["name"] { fresh[name] = item.tail?["app"]?.string }
-        }
+        var app = last?.app
+        if let line = try? await link.ask(.kind(kind), token: token).reply.line { app = line.tail?["app"]?.string }
         known.withLock {
-            $0.apps = fresh
-            $0.asked = .now()
+            if $0.count >= Self.limit { $0 = [:] }
+            $0[question] = Known(app: app, asked: .now())
         }
-        return fresh[kind]
+        return app
     }
 }

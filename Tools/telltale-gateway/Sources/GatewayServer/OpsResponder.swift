@@ -68,11 +68,16 @@ struct OpsResponder: HTTPResponder {
         let (stats, version) = await figures.current(gateway.link)
         var families = DaemonFigures.families(stats, version: version) + registry.families()
         if let expiry = gateway.certificateExpiry {
-            families.append(
-                MetricFamily(
-                    "telltale_tls_certificate_expiry_timestamp_seconds", .gauge,
-                    "When the certificate of a listener is no longer good, Unix time.",
-                    [MetricFamily.Sample(labels: [("listener", "http")], value: Double(expiry))]))
+            let family = MetricFamily(
+                "telltale_tls_certificate_expiry_timestamp_seconds", .gauge,
+                "When the certificate of a listener is no longer good, Unix time.",
+                [MetricFamily.Sample(labels: [("listener", "http")], value: Double(expiry))])
+            // The daemon's certificate may stand there already.
+            if let own = families.firstIndex(where: { $0.name == family.name }) {
+                families[own].samples += family.samples
+            } else {
+                families.append(family)
+            }
         }
         return .text(MetricFamily.render(families, format), type: format.contentType)
     }

@@ -38,6 +38,8 @@ public struct DaemonConnector: Sendable {
         var bootstrap = ClientBootstrap(group: eventLoop)
             .connectTimeout(connectTimeout)
             .channelOption(ChannelOptions.autoRead, value: false)
+            // A second read finds nothing but for long answers, and those are told by the next turn of the loop.
+            .channelOption(ChannelOptions.maxMessagesPerRead, value: 1)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     if let tls {

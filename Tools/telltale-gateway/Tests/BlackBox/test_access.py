@@ -67,6 +67,7 @@ class Guarded:
         add("operator", "stats")
         add("owner", "admin", account="alice")
         add("serving", "serve:*")
+        add("courier", "post:coffee-order/*", "read:coffee-order/*", account="*")
         add("hasty", "post:*", rate=2)
         self.daemon = self.world.daemon("--auth", self.principals.write())
         hooks = pathlib.Path(self.world.file("hooks/own.json", json.dumps(HOOK))).parent
@@ -108,7 +109,7 @@ ROUTES = [
     ("POST", "/v1/entities/errand/1/seen", '{"rev":1}', {}, {"person"}, "act:errand/1"),
     ("POST", "/v1/entities/coffee-order/1/dismiss", None, {}, {"person"}, "act:coffee-order/1"),
     ("GET", "/v1/kinds", None, {}, {"reader"}, "read:*"),
-    ("GET", "/v1/kinds/errand", None, {}, {"reader"}, None),
+    ("GET", "/v1/kinds/errand", None, {}, {"reader", "shelf"}, "read:errand/*"),
     ("GET", "/v1/stats", None, {}, {"gateway", "operator"}, "stats"),
     ("GET", "/hooks", None, {}, {"gateway", "operator"}, "stats"),
     ("HEAD", "/v1/stream?sub=errand/*", None, {}, None, None),
@@ -168,6 +169,14 @@ def test_an_event_has_its_principal_and_no_other_source(guarded):
     assert guarded.ask("poster", "POST", "/errand/by/update?src=till").code == "forbidden"
 
 
+def test_the_owner_of_a_kind_goes_from_a_type_for_those_that_may_read_it(guarded):
+    event = EVENT | {"type": "com.example.coffee.start", "subject": "coffee-order/ce", "source": "courier"}
+    answer = guarded.ask("courier", "POST", "/v1/events", event, {"Content-Type": "application/cloudevents+json"})
+    assert answer.json["verdict"] == "applied"
+    told = guarded.ask("courier", "GET", "/v1/entities/coffee-order/ce/history").json["events"][0]
+    assert (told["type"], told["by"]) == ("start", "courier")
+
+
 def test_a_caller_that_asks_too_often_is_told_when_to_come_back(guarded):
     answers = [guarded.ask("hasty", "POST", f"/errand/hasty-{number}/start") for number in range(12)]
     limited = [answer for answer in answers if answer.status == 429]
@@ -197,7 +206,8 @@ def test_the_gateways_own_token_is_for_hooks_and_figures(guarded):
     assert answer.json["events"][0]["verdict"] == "applied"
     event = guarded.ask("owner", "GET", "/v1/entities/errand/hooked/history").json["events"][0]
     assert (event["by"], event["src"]) == ("gateway", "hook:own")
-    assert guarded.gateway.metrics()["telltale_up"] == "1"
+    figures = guarded.gateway.metrics()
+    assert figures["telltale_up"] == "1" and int(figures["telltale_auth_failures_total"]) > 0
     assert guarded.gateway.get("/readyz", port=guarded.gateway.ops).json == {"ready": True, "auth": "token"}
 
 

@@ -5,7 +5,7 @@ import socket
 import threading
 import time
 
-from support import Line, Stream
+from support import Line, Provider, Stream, attributes
 
 BEGIN = {"content-state": {"note": "a"}}
 
@@ -126,6 +126,25 @@ def test_a_gateway_that_is_killed_loses_nothing_and_no_screen_notices(world):
     events = Stream(gateway, "sub=errand/*", {"Last-Event-ID": last}).until("live")
     assert [event[1]["row"]["content"]["note"] for event in events if event[0] == "row"] == ["b"]
     line.close()
+
+
+def test_a_request_under_way_is_answered_before_the_gateway_ends(world):
+    daemon = world.daemon()
+    gateway = world.gateway()
+    provider = Provider(daemon.port, "porch-light", "porch-light/front value=off")
+    answers = []
+    asking = threading.Thread(target=lambda: answers.append(gateway.ask(
+        "PUT", "/v1/entities/porch-light/front/value", "on", {"Prefer": "wait=9"})))
+    asking.start()
+    found, _ = attributes(provider.line.wait_for("DO"))
+    gateway.process.send_signal(signal.SIGTERM)
+    while '"shutting down"' not in gateway.log():
+        pass
+    provider.line.send(f"DONE op={found['op']}")
+    asking.join()
+    assert answers[0].json["result"] == "confirmed"
+    assert gateway.process.wait(10) == 0
+    provider.close()
 
 
 def test_what_is_no_http_is_answered_and_cut(world):

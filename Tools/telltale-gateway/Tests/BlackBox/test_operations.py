@@ -2,9 +2,13 @@
 
 import json
 import os
+import pathlib
 import re
 import shutil
+import signal
+import ssl
 import subprocess
+import time
 
 import pytest
 
@@ -77,20 +81,31 @@ def test_promtool_is_content(world):
 
 
 def test_alerts_and_dashboard_ask_for_metrics_that_there_are(world):
+    """All of them are there from the start, but for those of tokens and TLS."""
     world.daemon()
-    gateway = world.gateway()
-    gateway.post("/errand/1/start")
-    names = set(re.findall(r"^# TYPE (\w+)", gateway.get("/metrics", port=gateway.ops).text, re.MULTILINE))
-    # Metrics that come with tokens, TLS, hooks or a lost connection.
-    names |= {"telltale_auth_failures_total", "telltale_tls_certificate_expiry_timestamp_seconds",
-              "telltale_gateway_webhook_deliveries_total", "telltale_gateway_daemon_reconnects_total",
-              "telltale_gateway_stream_events_total"}
+    world.file("hooks/own.json", json.dumps({
+        "hook": "own", "verify": {"scheme": "shopify", "secrets": ["env:OWN"]},
+        "rules": [{"on": ["*"], "key": "errand/{{body.id}}", "type": "start"}]}))
+    gateway = world.gateway("--hooks", f"{world.folder}/hooks", extra={"OWN": "x"})
+    gateway.get("/v1/kinds")
+    text = gateway.get("/metrics", port=gateway.ops).text
+    names = set(re.findall(r"^# TYPE (\w+)", text, re.MULTILINE))
+    assert 'telltale_gateway_webhook_deliveries_total{hook="own",result="refused"} 0\n' in text
+    names |= {"telltale_auth_failures_total", "telltale_tls_certificate_expiry_timestamp_seconds"}
     folder = REPOSITORY / "Tools/telltale-gateway"
     for file in ["alerts.yml", "dashboard.json"]:
         text = (folder / file).read_text()
         asked = {re.sub(r"_(bucket|sum|count)$", "", name) for name in re.findall(r"\btelltale_\w+", text)}
         assert asked and asked <= names, asked - names
     json.loads((folder / "dashboard.json").read_text())
+
+
+def test_under_systemd_each_line_has_its_priority(world):
+    world.daemon()
+    gateway = world.gateway(extra={"JOURNAL_STREAM": "8:1234"})
+    gateway.get("/v1/kinds", headers={"X-Request-Id": "mine"})
+    line = next(line for line in gateway.log().splitlines() if '"mine"' in line)
+    assert line.startswith('<6>{"ts":"')
 
 
 def test_secrets_are_in_no_log(world):
@@ -107,10 +122,15 @@ def test_secrets_are_in_no_log(world):
     assert "hunter2" not in gateway.log()
 
 
+def certify(folder, days):
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "key.pem",
+         "-out", "cert.pem", "-days", str(days), "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"],
+        cwd=folder, check=True, capture_output=True)
+
+
 def test_tls_and_http2(world):
-    for step in [["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "key.pem",
-                  "-out", "cert.pem", "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]]:
-        subprocess.run(["openssl", *step], cwd=world.folder, check=True, capture_output=True)
+    certify(world.folder, 2)
     world.daemon()
     gateway = world.gateway("--tls-cert", f"{world.folder}/cert.pem", "--tls-key", f"{world.folder}/key.pem",
                             listen="https://127.0.0.1:0")
@@ -126,3 +146,43 @@ def test_tls_and_http2(world):
     told = curl("--http2", "-N", "--max-time", "2", "URL/v1/stream?sub=errand/*")
     assert told.count("event: row") == 2 and "event: live" in told
     assert int(gateway.metrics()['telltale_tls_certificate_expiry_timestamp_seconds{listener="http"}']) > 1_700_000_000
+
+
+def test_certificates_are_read_again(world):
+    certify(world.folder, 2)
+    world.daemon()
+    gateway = world.gateway("--tls-cert", f"{world.folder}/cert.pem", "--tls-key", f"{world.folder}/key.pem",
+                            listen="https://127.0.0.1:0")
+
+    def presented():
+        return ssl.get_server_certificate(("127.0.0.1", gateway.port)).strip()
+
+    def on_disk():
+        return (pathlib.Path(world.folder) / "cert.pem").read_text().strip()
+
+    def hang_up(told):
+        gateway.process.send_signal(signal.SIGHUP)
+        deadline = time.monotonic() + 10
+        while told not in gateway.log():
+            assert time.monotonic() < deadline
+
+    first = on_disk()
+    assert presented() == first
+    world.file("key.pem", "no key")
+    hang_up("not read again")
+    assert presented() == first
+    certify(world.folder, 90)
+    hang_up('"msg":"read again"')
+    assert presented() == on_disk() != first
+    name = 'telltale_tls_certificate_expiry_timestamp_seconds{listener="http"}'
+    assert float(gateway.metrics()[name]) > time.time() + 80 * 86_400
+
+
+def test_a_connection_a_token_and_not_more_than_256(world):
+    world.daemon()
+    gateway = world.gateway()
+    for number in range(270):
+        answer = gateway.get("/v1/kinds/errand", headers={"Authorization": f"Bearer token-{number}"}, checks=False)
+        assert answer.status == 200
+    # One more is the gateway's own.
+    assert gateway.metrics()["telltale_gateway_daemon_connections"] == "257"

@@ -166,17 +166,6 @@ def test_what_has_gone(gateway):
     stream.close()
 
 
-def test_silence_is_marked(world):
-    world.daemon()
-    gateway = world.gateway()
-    stream = Stream(gateway, "sub=errand/quiet")
-    stream.until("live")
-    before = time.monotonic()
-    assert stream.until("mark")[-1][1]["now"] > 0
-    assert 10 < time.monotonic() - before < 20
-    stream.close()
-
-
 def test_a_daemon_that_says_goodbye_ends_it_and_says_when_to_come_back(world):
     daemon = world.daemon()
     gateway = world.gateway()
