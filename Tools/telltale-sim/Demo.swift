@@ -16,7 +16,7 @@ final class Demo {
     }
 
     /// How long the screens may take to show the last commits.
-    private static let settleMilliseconds: Int64 = 5000
+    private static let settleMilliseconds: Int64 = 30_000
     private static let frameMilliseconds: Int64 = 100
 
     private let orders: DemoTrace
