@@ -188,7 +188,7 @@ let package = Package(
             "Hub",
             [
                 "TelltaleModel", "TelltaleStatechart", "Kinds", "Machines", "Surfaces", "TelltaleWire", "FanOut",
-                "Journal", "Hub", "Server", heap,
+                "Journal", "JournalSQLite", "Hub", "Server", heap,
             ]),
         tests("Server", ["TelltaleModel", "Kinds", "Hub", "Server", "Journal"]),
         tests("Journal", ["TelltaleModel", "Journal"]),

@@ -30,7 +30,7 @@ final class Daemon {
     private var stallTimer: TimerHandle?
     private var signals: [SignalHandle] = []
     /// Connections that there was no room for since the log told so, and when it tells again.
-    private var refusals = (count: 0, nextReport: MonotonicTime.distantPast)
+    private var refusals = RefusalLog()
     private var outgoing = Outgoing()
     private var complaints = DiskComplaints()
     /// The next flush shows a commit, for ``FailPoint``.
@@ -88,15 +88,12 @@ final class Daemon {
         try Listener(at: endpoint, on: loop, options: options) { [unowned self] connection in accept(connection) }
     }
 
-    /// There is no room for a connection. The log says so once a second at the most, with how many it was by then.
+    /// There is no room for a connection.
     private func refuseConnection() -> [UInt8] {
-        let now = clock.now.monotonic
-        refusals.count += 1
-        if now >= refusals.nextReport {
+        if let count = refusals.refused(at: clock.now.monotonic) {
             logger.warning(
                 "no room for more connections: limit_conns; raise the limit of open files (ulimit -n)",
-                metadata: ["refused": "\(refusals.count)"])
-            refusals = (0, now + Milliseconds.seconds(1))
+                metadata: ["refused": "\(count)"])
         }
         return server.refusedConnection()
     }

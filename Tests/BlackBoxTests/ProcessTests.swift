@@ -245,6 +245,9 @@ struct ProcessTests {
             #expect(peers.last?.next() == .end)
             #expect(try peers[0].ask("STATS").tail?["refused"] == 1)
 
+            #expect(daemon.standardError.contains("no room for more connections: limit_conns; raise the limit"))
+            #expect(daemon.standardError.contains("refused=1"))
+
             // Room is there again as soon as one leaves.
             peers.removeSubrange(10..<20)
             #expect(try peers[0].ask("PING").verb == "PONG")

@@ -43,6 +43,17 @@ final class HubHarness {
         turn()
     }
 
+    /// A start on what a journal holds.
+    ///
+    /// - Parameter records: All records that `hub` has replayed.
+    init(recovered: consuming Hub, records: [JournalRecord], at time: Timestamp) {
+        server = Server(recovered, configuration: Self.unpaced, snapshotSequence: 0)
+        self.records = records
+        self.time = time
+        hub.restart()
+        turn()
+    }
+
     /// A flush may be at any time, and a batch is not divided.
     private static var unpaced: ServerConfiguration {
         var configuration = ServerConfiguration()

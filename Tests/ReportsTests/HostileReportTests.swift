@@ -79,7 +79,7 @@ enum HTMLCheck {
     private static let attributes: Set<String> = [
         "lang", "charset", "http-equiv", "content", "name", "class", "style", "scope", "viewBox", "preserveAspectRatio",
         "role",
-        "aria-label", "x1", "x2", "y1", "y2", "points",
+        "aria-label", "data-name", "x1", "x2", "y1", "y2", "points",
     ]
 
     static func faults(of html: String) -> [String] {

@@ -61,7 +61,11 @@ extension RunReport {
         .origin { display: grid; grid-template-columns: auto 1fr; gap: .3rem 1rem; } .origin dt { color: var(--dim); }
         @media (max-width: 40rem) { .story > li { grid-template-columns: 1fr; gap: .2rem; } .origin { grid-template-columns: 1fr;
           gap: 0; } .origin dd { margin-bottom: .5rem; } section, footer { padding: .9rem; } .screens { gap: .6rem; }
-          .plot .y { width: 3.2rem; } th, td { padding: .3rem .35rem; } }
+          .plot .y { width: 3.2rem; } th, td { padding: .3rem .35rem; }
+          .figures tr { display: grid; grid-template-columns: 1fr 1fr 1fr; border-bottom: 1px solid var(--line); padding: .4rem 0; }
+          .figures tr:first-child { display: none; } .figures th, .figures td { border: 0; padding: .05rem 0; text-align: left; }
+          .figures th { grid-column: 1 / -1; font-weight: 600; } .figures td::before { content: attr(data-name) " ";
+            color: var(--dim); font-size: .85em; } }
         footer ul { padding-left: 1.2rem; margin-bottom: 1rem; }
         """ + devices
 
@@ -82,7 +86,7 @@ extension RunReport {
           .desktop .glass { max-width: 100%; }
         .menubar { display: flex; flex-wrap: wrap; gap: .2rem .8rem; padding: .15rem .6rem; border-radius: 5px 5px 0 0;
           background: rgba(10, 12, 20, .55); } .space { flex: 1; } .menubar .row { gap: .4rem; justify-content: flex-end; }
-        .top { display: flex; justify-content: center; gap: .4rem; min-height: 1.6rem; } .island { background: #000;
+        .top { display: flex; flex-wrap: wrap; justify-content: center; gap: .4rem; min-height: 1.6rem; } .island { background: #000;
           border-radius: 999px; min-width: 4.2rem; min-height: 1.6rem; padding: .1rem .6rem; display: inline-flex;
           justify-content: center; align-items: center; gap: .9rem; white-space: nowrap; overflow: hidden; } .island.wide { justify-content: space-between; }
         .island.wide:only-child { gap: 3rem; } .island .inline { flex-wrap: nowrap; }

@@ -61,7 +61,8 @@ extension RunReport {
             guard let time = outcome.latency(of: nil, percentile: percentile) else { continue }
             tiles.append((name, HumanTime.text(microseconds: time), "over all screens that read"))
         }
-        tiles.append(("Resumes", outcome.resumes.grouped, "\(outcome.resets.grouped) resets"))
+        tiles.append(
+            ("Resumes", outcome.resumes.grouped, outcome.resets == 1 ? "1 reset" : "\(outcome.resets.grouped) resets"))
         tiles.append(("Regressions", outcome.regressions.grouped, "rows whose rev went back"))
         if outcome.crashes > 0 { tiles.append(("Crashes", outcome.crashes.grouped, "of the daemon")) }
         tiles.append(
@@ -93,10 +94,10 @@ extension RunReport {
         guard !latencies.isEmpty else { return "" }
         let rows = latencies.map { each -> HTML in
             let cells = Self.percentiles.map { percentile -> HTML in
-                "<td>\(Self.time(value(each.histogram, percentile.value)))</td>"
+                "<td data-name=\"\(percentile.name)\">\(Self.time(value(each.histogram, percentile.value)))</td>"
             }
             return
-                "<tr><th scope=\"row\">\(each.view)</th>\(cells.joined())<td>\(Int(clamping: each.histogram.totalCount).grouped)</td></tr>\n"
+                "<tr><th scope=\"row\">\(each.view)</th>\(cells.joined())<td data-name=\"rows\">\(Int(clamping: each.histogram.totalCount).grouped)</td></tr>\n"
         }
         let heads = Self.percentiles.map { percentile -> HTML in "<th scope=\"col\">\(percentile.name)</th>" }
         return """
@@ -126,7 +127,7 @@ extension RunReport {
                     return (Double(step) / Double(nines * 20), scale.place(of: Double(time)))
                 })
         }
-        let marks = [(0.301_03, "50 %"), (1, "90 %"), (2, "99 %"), (3, "99.9 %"), (4, "99.99 %")]
+        let marks = [(0.301_03, "p50"), (1, "p90"), (2, "p99"), (3, "p99.9"), (4, "p99.99")]
         return Chart(
             title: "Time by percentile", series: series, yTicks: Self.ticks(ofTimes: scale),
             xTicks: marks.filter { $0.0 <= Double(nines) }.map {
