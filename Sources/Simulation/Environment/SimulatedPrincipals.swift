@@ -48,7 +48,8 @@ final class SimulatedPrincipals {
     init(world: World, count: Int, random: SimulationRandom) {
         self.world = world
         self.random = random
-        kinds = world.setting.cast.parts.map(\.kind) + world.setting.cast.controlKinds
+        let cast = world.setting.cast.parts.map(\.kind) + world.setting.cast.controlKinds
+        kinds = cast.isEmpty ? ["order"] : cast
         rates = (0..<count).map { $0 % 3 == 2 ? 3 : nil }
         for _ in 0..<count {
             guests.append(GuestRights(scopes: [], account: nil, tokens: []))
