@@ -18,7 +18,13 @@ struct telltale_tls {
     SSL *ssl;
     BIO *in;
     BIO *out;
+    // Bytes that `in` has taken since it was made.
+    size_t fed;
 };
+
+// A memory BIO keeps the room of the most that it ever held. From so many bytes on an empty one is made anew: an idle
+// connection does not hold the room of its handshake.
+enum { KEPT_ROOM = 1024 };
 
 static void tell(char *error, size_t size, const char *what) {
     unsigned long code = ERR_peek_last_error();
@@ -142,7 +148,15 @@ void telltale_tls_free(telltale_tls *tls) {
     free(tls);
 }
 
+static BIO *fresh(void) {
+    BIO *bio = BIO_new(BIO_s_mem());
+    // Empty means: more may come.
+    if (bio != NULL) BIO_set_mem_eof_return(bio, -1);
+    return bio;
+}
+
 int telltale_tls_feed(telltale_tls *tls, const uint8_t *bytes, size_t count) {
+    tls->fed += count;
     while (count > 0) {
         int piece = count > INT_MAX ? INT_MAX : (int)count;
         int taken = BIO_write(tls->in, bytes, piece);
@@ -168,6 +182,14 @@ long telltale_tls_read(telltale_tls *tls, uint8_t *bytes, size_t count) {
     switch (SSL_get_error(tls->ssl, taken)) {
     case SSL_ERROR_WANT_READ:
     case SSL_ERROR_WANT_WRITE:
+        if (tls->fed > KEPT_ROOM && BIO_ctrl_pending(tls->in) == 0) {
+            BIO *in = fresh();
+            if (in != NULL) {
+                SSL_set0_rbio(tls->ssl, in);
+                tls->in = in;
+                tls->fed = 0;
+            }
+        }
         return 0;
     case SSL_ERROR_ZERO_RETURN:
         return -1;
@@ -197,6 +219,13 @@ size_t telltale_tls_waiting(telltale_tls *tls) { return BIO_ctrl_pending(tls->ou
 
 size_t telltale_tls_take(telltale_tls *tls, uint8_t *bytes, size_t count) {
     int taken = BIO_read(tls->out, bytes, count > INT_MAX ? INT_MAX : (int)count);
+    if (taken > KEPT_ROOM && BIO_ctrl_pending(tls->out) == 0) {
+        BIO *out = fresh();
+        if (out != NULL) {
+            SSL_set0_wbio(tls->ssl, out);
+            tls->out = out;
+        }
+    }
     return taken > 0 ? (size_t)taken : 0;
 }
 

@@ -44,6 +44,9 @@ extension Server {
     /// Without it no connection needs a token.
     public mutating func principalsLoaded(_ directory: PrincipalDirectory) { hub.principalsLoaded(directory) }
 
+    /// Whether a connection still owes a good `HELLO`, so that little of it may wait.
+    public func isRestricted(_ id: SessionID) -> Bool { hub.isRestricted(id) }
+
     /// The certificate of the encrypted listeners ends then, which `STATS` tells.
     public mutating func certificateLoaded(expiry: Timestamp) { hub.statistics.certificateExpiry = expiry }
 

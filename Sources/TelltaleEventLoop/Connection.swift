@@ -73,11 +73,16 @@ public final class ConnectionHandlers {
     /// Whether the peer has shut its writing side.
     public private(set) var hasEnded = false
     private var isReading = false
+    /// Whether one read takes at most ``smallReadByteCount``, so that few bytes wait for an owner that stops reading.
+    public var readsLittle = false
     var isWriteShut = false
     private var knownDescriptor: CInt = -1
     /// Bytes that the system's send buffer was set to; 0 = it is as the system makes it.
     var sendBuffer: CInt = 0
     private var shortTag: Int32 = 0
+
+    /// Of one read, where ``readsLittle``.
+    public static let smallReadByteCount = 2_048
 
     enum Family { case tcp, unix }
 
@@ -198,7 +203,8 @@ public final class ConnectionHandlers {
     }
 
     private var freshReadBuffer: uv_buf_t {
-        unsafe uv_buf_init(loop.readBuffer.baseAddress, CUnsignedInt(loop.readBuffer.count))
+        let count = unsafe readsLittle ? Self.smallReadByteCount : loop.readBuffer.count
+        return unsafe uv_buf_init(loop.readBuffer.baseAddress, CUnsignedInt(count))
     }
 
     private func hasRead(_ count: Int) {

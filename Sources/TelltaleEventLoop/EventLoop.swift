@@ -9,6 +9,8 @@ internal import Glibc
     let raw: UnsafeMutablePointer<uv_loop_t>
     /// The read buffer of all connections of this loop. Each callback uses it exclusively and retains nothing of it.
     let readBuffer: UnsafeMutableBufferPointer<CChar>
+    /// Ciphertext on its way out, for the length of one write.
+    let cipherBuffer: UnsafeMutableBufferPointer<UInt8>
 
     /// The largest number of bytes of one data callback.
     public static let readBufferByteCount = 65_536
@@ -24,6 +26,7 @@ internal import Glibc
         }
         unsafe self.raw = raw
         unsafe readBuffer = .allocate(capacity: Self.readBufferByteCount)
+        unsafe cipherBuffer = .allocate(capacity: Self.readBufferByteCount)
     }
 
     deinit {
@@ -31,6 +34,7 @@ internal import Glibc
         unsafe uv_run(raw, UV_RUN_DEFAULT)
         let status = unsafe uv_loop_close(raw)
         unsafe readBuffer.deallocate()
+        unsafe cipherBuffer.deallocate()
         // If a handle were left all the same, libuv would still use this memory, so it is leaked.
         if status == 0 { unsafe raw.deallocate() }
     }

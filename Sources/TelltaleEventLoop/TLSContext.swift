@@ -105,7 +105,14 @@ internal import CTelltaleTLS
 
     func shutdown() { unsafe telltale_tls_shutdown(raw) }
 
-    var hasOutput: Bool { unsafe telltale_tls_waiting(raw) > 0 }
+    var hasOutput: Bool { outputByteCount > 0 }
+    /// Of the ciphertext that waits for the peer.
+    var outputByteCount: Int { unsafe telltale_tls_waiting(raw) }
+
+    /// Takes ciphertext for the peer into `buffer`, as far as it has room.
+    func takeOutput(into buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
+        unsafe telltale_tls_take(raw, buffer.baseAddress, buffer.count)
+    }
 
     /// Ciphertext for the peer.
     func takeOutput() -> [UInt8] {

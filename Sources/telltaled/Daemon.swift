@@ -140,6 +140,7 @@ final class Daemon {
     private func accept(_ connection: Connection) {
         let id = server.connected(at: clock.now)
         connections.insert(connection, of: id)
+        connection.readsLittle = server.isRestricted(id)
         connection.start(handlers)
     }
 
@@ -147,6 +148,7 @@ final class Daemon {
         onData: { [unowned self] connection, bytes in
             guard let id = connections.session(of: connection) else { return }
             if !server.received(bytes, from: id, at: clock.now) { connection.pauseReading() }
+            if connection.readsLittle, !server.isRestricted(id) { connection.readsLittle = false }
         },
         onEnd: { [unowned self] connection in
             if let id = connections.session(of: connection) { server.inputEnded(id) }
@@ -223,7 +225,7 @@ final class Daemon {
         if let certificate { server.certificateLoaded(expiry: certificate.expiry) }
         do {
             let (kinds, diagnostics) = try KindFolder(path: configuration.kinds).load()
-            for diagnostic in diagnostics { log(diagnostic) }
+            for diagnostic in diagnostics { logger.tell(diagnostic) }
             guard let kinds else {
                 logger.error("the kinds were not reloaded; the old ones stay in force")
                 return
@@ -232,13 +234,6 @@ final class Daemon {
             logger.info("kinds reloaded", metadata: ["count": "\(kinds.kinds.count)"])
         } catch {
             logger.error("the kinds were not reloaded; the old ones stay in force: \(error)")
-        }
-    }
-
-    private func log(_ diagnostic: Diagnostic) {
-        switch diagnostic.severity {
-        case .error: logger.error("\(diagnostic.logged)")
-        case .warning: logger.warning("\(diagnostic.logged)")
         }
     }
 

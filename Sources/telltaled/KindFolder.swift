@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Kinds
+import Logging
 import TelltaleModel
 
 /// The folder of kind files.
@@ -36,4 +37,14 @@ struct KindFolder {
 extension Diagnostic {
     /// For a log, whose line begins with the severity already.
     var logged: String { String(description.dropFirst("\(severity.rawValue): ".count)) }
+}
+
+extension Logger {
+    /// Logs a diagnostic of a kind file.
+    func tell(_ diagnostic: Diagnostic) {
+        switch diagnostic.severity {
+        case .error: error("\(diagnostic.logged)")
+        case .warning: warning("\(diagnostic.logged)")
+        }
+    }
 }

@@ -82,6 +82,19 @@ struct SignedAccessTests {
         #expect(harness.takeReports().contains { $0.contains("i/car was revoked") || $0.contains("car was revoked") })
     }
 
+    @Test func `no reply overtakes one that a revoked connection is not given`() throws {
+        let harness = try Self.harness()
+        let client = harness.connect()
+        harness.send("HELLO token=car.read:*.60", from: client)
+        harness.post("PING id=1", from: client)
+        harness.post("LIST", from: client)
+        harness.post("PING id=2", from: client)
+        harness.commit()
+        Self.load(FakeIssuers(revoked: ["car"]), harness)
+        harness.turn()
+        #expect(harness.lines(of: client) == ["PONG id=1", "BYE code=auth_revoked"])
+    }
+
     @Test func `issuers that are gone take their connections with them`() throws {
         let harness = try Self.harness()
         let client = harness.connect()

@@ -12,6 +12,9 @@ extension Hub {
     /// Failures of authentication since the last call, for a log. They name tokens by their public ids.
     public mutating func takeAccessNotices() -> [String] { access.takeNotices() }
 
+    /// Whether a connection still owes a good `HELLO`.
+    public func isRestricted(_ id: SessionID) -> Bool { sessions[id]?.isRestricted == true }
+
     /// Whether a request may be decided. Otherwise its refusal is staged.
     mutating func isAllowed(_ request: WaitingRequest, from session: Session, at now: HubTime) -> Bool {
         let need: AccessNeed
@@ -73,7 +76,10 @@ extension Hub {
         session.subscriptions = []
         for kind in session.served { providers.leave(kind, id) }
         session.served = []
-        session.outbox.removeAll { if case .bytes = $0 { false } else { true } }
+        session.staged = StagedReplies()
+        // Replies are in the order of requests, so the first one that would be rendered now ends them.
+        let unread = session.outbox.firstIndex { if case .bytes = $0 { false } else { true } }
+        if let unread { session.outbox.removeSubrange(unread...) }
         var writer = LineWriter()
         switch ending {
         case .unauthenticated:

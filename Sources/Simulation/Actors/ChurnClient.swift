@@ -16,6 +16,7 @@ final class ChurnClient: ConnectedClient {
     private enum Question {
         case subscribe(pattern: String, view: String)
         case unsubscribe(Int)
+        case greeting
     }
 
     unowned let world: any Environment
@@ -63,7 +64,12 @@ final class ChurnClient: ConnectedClient {
     }
 
     func connect() {
-        subscribe(on: connection.open(world.connect(self)))
+        let link = connection.open(world.connect(self))
+        if world.needsHello {
+            asked.append(.greeting)
+            world.send("HELLO id=w client=\(name)\n", on: link)
+        }
+        subscribe(on: link)
     }
 
     func ended(_ link: Link, wasLost: Bool) {
@@ -91,6 +97,7 @@ final class ChurnClient: ConnectedClient {
     private func answered(_ line: ClientLine) {
         guard !asked.isEmpty, line["id"] == "w" else { return broken("is answered what it did not ask") }
         switch asked.removeFirst() {
+        case .greeting: break
         case .subscribe(let pattern, let view):
             guard line.verb == "OK", let number = line.integer("sub") else {
                 return broken("may not follow \(pattern)")

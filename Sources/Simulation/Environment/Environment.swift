@@ -23,6 +23,9 @@ protocol Environment: AnyObject {
     /// Every record that became durable; `nil` where only the daemon knows them.
     var chronicle: HistoryChecker? { get }
 
+    /// Whether a connection has to begin with `HELLO`. The environment adds the token.
+    var needsHello: Bool { get }
+
     func scheduleLater(_ what: Int, for client: any SimulatedClient, after delay: Int64)
     func countInput()
     func violated(_ promise: String, _ what: String)
@@ -44,6 +47,7 @@ protocol Environment: AnyObject {
 
 extension Environment {
     var chronicle: HistoryChecker? { nil }
+    var needsHello: Bool { false }
 }
 
 /// A client that posts events and knows the facts that must hold about them in the end.

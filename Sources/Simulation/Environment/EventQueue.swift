@@ -34,6 +34,10 @@ struct EventQueue {
         case clockJump(Int64)
         /// All connections break.
         case storm
+        /// The operator changes the rights of a guest.
+        case rightsChange
+        /// The daemon has read the file of principals, or must have ended what was revoked in it.
+        case principals(isPromise: Bool, guest: Int)
         /// So many events of an open model are due.
         case arrival(count: Int)
     }

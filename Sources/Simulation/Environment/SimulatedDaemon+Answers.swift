@@ -8,6 +8,7 @@ extension SimulatedDaemon {
     /// The answers to a device that has just arrived, at once and without a network.
     func answers(to lines: [String]) -> [UInt8] {
         guard isUp, let id = server?.connected(at: now) else { return [] }
+        let (lines, isAdded) = world.principals?.introducing(lines) ?? (lines, false)
         // No time passes while it is asked, so there is no pace either.
         let pacer = server?.pacer
         server?.pacer = FlushPacer(interval: .zero)
@@ -20,7 +21,13 @@ extension SimulatedDaemon {
             if isOver { break }
         }
         server?.disconnected(id)
-        return bytes
+        return isAdded ? Self.withoutFirstReply(bytes) : bytes
+    }
+
+    private static func withoutFirstReply(_ bytes: [UInt8]) -> [UInt8] {
+        var lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        if let place = lines.firstIndex(where: { $0.starts(with: "OK conn=".utf8) }) { lines.remove(at: place) }
+        return Array(lines.joined(separator: [UInt8(ascii: "\n")]))
     }
 
     /// - Returns: Whether there was nothing to do.

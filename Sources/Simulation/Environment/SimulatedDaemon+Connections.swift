@@ -13,6 +13,18 @@ extension SimulatedDaemon {
         links[id] = link
     }
 
+    /// Reads the file of principals, where there is one.
+    func readPrincipals() {
+        if let principals = world.principals {
+            server?.principalsLoaded(principals.directory(isRestarted: generation > 1))
+        }
+    }
+
+    func principalsChanged() {
+        readPrincipals()
+        turn()
+    }
+
     func received(_ bytes: [UInt8], on link: Link) {
         guard link.session != nil else { return }
         link.arrived.append(bytes)

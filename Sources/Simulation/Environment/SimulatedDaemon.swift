@@ -26,6 +26,7 @@ final class SimulatedDaemon {
     private var isCommittedEarly = false
     var rules: TurnRules
     private(set) var recoveries = 0
+    private(set) var startedAt: Int64 = 0
 
     /// The output of a session, rendered before it is delivered.
     struct Rendered {
@@ -75,6 +76,8 @@ final class SimulatedDaemon {
             server = Server(
                 hub, configuration: rules.configuration(generation: generation),
                 snapshotSequence: disk.contents.snapshotSequence ?? 0)
+            startedAt = world.now
+            readPrincipals()
             isUp = true
         } catch {
             world.violated("P9", "it does not recover: \(error)")
@@ -224,6 +227,11 @@ final class SimulatedDaemon {
 
     private func cut(_ id: SessionID) {
         guard let link = links[id], world.bug != .stuckReaderKept else { return }
+        // A guest that does not take its last words is cut too.
+        if world.clients[link.client] is GuestClient {
+            link.wasCut = true
+            return close(link)
+        }
         if link.blockedSince == nil {
             world.violated("P7", "a reader is cut that has taken everything")
         } else if world.now - link.lastProgress < 30_000 {

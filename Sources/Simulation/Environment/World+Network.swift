@@ -17,11 +17,20 @@ extension World {
     /// A client sends.
     func send(_ text: String, on link: Link) {
         guard link.isOpenAtClient else { return }
+        let text = introducing(text, on: link)
         trace?(now, link.client, "> " + text)
         inPieces(Array(text.utf8)) { piece in
             link.lastArrivalAtServer = max(link.lastArrivalAtServer, now + wireDelay())
             queue.schedule(.toServer(link, piece), at: link.lastArrivalAtServer)
         }
+    }
+
+    /// With the token of the client, where the daemon wants one.
+    private func introducing(_ text: String, on link: Link) -> String {
+        guard let principals, text.hasPrefix("HELLO"), !(clients[link.client] is GuestClient),
+            let end = text.firstIndex(of: "\n")
+        else { return text }
+        return (principals.introducing([String(text[..<end])]).lines.first ?? "") + text[end...]
     }
 
     /// Cuts what is sent, as a network does.
@@ -54,6 +63,7 @@ extension World {
         var bytes = bytes
         tampering?.change(&bytes, toPerson: (clients[link.client] as? Screen)?.account != nil)
         EmissionCheck.check(bytes, limit: daemon.configuration.limits.bytesPerFlush + (1 << 16), world: self)
+        (clients[link.client] as? GuestClient)?.emitted(bytes, on: link)
         link.unsent.append(bytes)
         push(link)
         return link.unsent.isEmpty

@@ -35,6 +35,9 @@ final class World: Environment {
     private(set) var isCalm = false
     private(set) var inputCount = 0
     private var crashesLeft = 0
+    /// Where there are guests.
+    private(set) var principals: SimulatedPrincipals?
+    private var lastJump: Int64 = -1_000_000
     var tampering: BugInjector?
     private(set) var steps = 0
 
@@ -71,6 +74,7 @@ final class World: Environment {
         daemon.disk.written = { [unowned self] in records.take($0) }
         clients = Population.clients(
             in: self, providers: climate.providers, churnClients: climate.wanderers, random: &random)
+        if climate.guests > 0 { addGuests() }
     }
 
     /// A look at a crowd's screens at the end of each storm.
@@ -82,7 +86,21 @@ final class World: Environment {
         (stage, player) = ScriptRunner.set(in: self, expectations: expectations, clients: &clients)
     }
 
+    private func addGuests() {
+        let principals = SimulatedPrincipals(world: self, count: climate.guests, random: random.fork())
+        self.principals = principals
+        for number in 0..<climate.guests {
+            clients.append(
+                GuestClient(
+                    world: self, index: clients.count, number: number, principals: principals, random: random.fork()))
+        }
+    }
+
     // MARK: Time
+
+    /// The real clock was set within the time that the daemon may take to see it.
+    var hasJustJumped: Bool { now < lastJump + SimulatedPrincipals.promptness }
+    var needsHello: Bool { principals != nil }
 
     /// A process counts leaps of the clock from its own start.
     func daemonStarts() { leap = 0 }
@@ -160,6 +178,7 @@ final class World: Environment {
         }
         for _ in 0..<climate.stops { schedule(.stop, after: random.pick(1_000...span)) }
         for _ in 0..<climate.failedSyncs { schedule(.syncFails, after: random.pick(1_000...span)) }
+        for _ in 0..<10 * climate.guests { schedule(.rightsChange, after: random.pick(1_000...span)) }
         for _ in 0..<climate.storms { schedule(.storm, after: random.pick(1_000...span)) }
         for _ in 0..<climate.clockJumps {
             schedule(
@@ -281,9 +300,16 @@ final class World: Environment {
             // Nobody tells the daemon; it sees when it wakes, and it looks at its readers every second.
             records.outages.jump(from: wall.milliseconds, to: wall.milliseconds + span + 1_010)
             wallOffset += span
+            lastJump = now
             leap += max(0, span)
             records.leapt(by: max(0, span))
             trace?(now, -1, "the clock jumps by \(span) ms")
+        case .rightsChange: if !isCalm { principals?.change() }
+        case .principals(isPromise: false, _): daemon.principalsChanged()
+        case .principals(isPromise: true, let guest):
+            for case let client as GuestClient in clients.dropFirst(clients.count - climate.guests + guest).prefix(1) {
+                client.checkPromise()
+            }
         case .storm: if !isCalm { for client in clients { client.vanish() } }
         case .arrival(let count):
             let systems = clients.prefix(climate.producers)

@@ -50,6 +50,7 @@ extension FaultProfile {
         Knob("doubleTaps", .clients, 0...1_000, \.doubleTaps),
         Knob("staleTaps", .clients, 0...1_000, \.staleTaps),
         Knob("wanderers", .population, 0...100, \.wanderers),
+        Knob("guests", .population, 0...10, \.guests),
         Knob("ownAlerts", .faults, 0...1_000, \.ownAlerts),
         Knob("lateEvents", .faults, 0...1_000, \.lateEvents),
         Knob("stops", .faults, 0...1_000, \.stops),

@@ -61,6 +61,8 @@ public struct FaultProfile: Sendable, Equatable {
     public var ownAlerts = 0
     /// Events that tell of a moment that is over.
     public var lateEvents = 0
+    /// Clients with few rights, which change. Where there are some, every connection needs a token.
+    public var guests = 0
 
     /// Orderly stops of the daemon.
     public var stops = 0
@@ -102,6 +104,7 @@ public struct FaultProfile: Sendable, Equatable {
         failedSyncs = maybe(1 + random.below(2), &random)
         pace = [0, 1, 1, 5, 40][random.below(5)]
         requestsInFlight = [3, 20, 1_024][random.below(3)]
+        guests = maybe(3, &random)
     }
 }
 

@@ -7,6 +7,8 @@ public enum SeededBug: String, CaseIterable, Sendable {
     case replyBeforeSync, fullDiskAcknowledged, recordsLost, restartForgotten, halfCloseHangsUp, neverWritable
     case timersLate, controlTimersForgotten, prunedTooMuch, snapshotAhead
     case timersLostAtRestart, leapForgotten, slowReaderCut, stuckReaderKept
+    // The file of principals, read wrongly.
+    case revocationUnread, expiryForgotten, actUnchecked, keyTakenForKind, accountLostAtRestart, rateForgotten
     // The turn, performed wrongly.
     case failedSyncAcknowledged, drainNeverEnds, resumeForgotten, pauseIgnored, partLost, paceForgotten
     case neighbourWritten, decidesAfterFailure, stopSkipsSnapshot
@@ -37,6 +39,12 @@ public enum SeededBug: String, CaseIterable, Sendable {
         case .leapForgotten: "a clock that is set ahead ends operations before their time"
         case .slowReaderCut: "a reader that is slow is taken for one that is stuck"
         case .stuckReaderKept: "a reader that takes nothing is kept for ever"
+        case .revocationUnread: "a revoked token goes on, and its connection keeps following"
+        case .expiryForgotten: "a token that has expired goes on"
+        case .actUnchecked: "the right to act is not looked at"
+        case .keyTakenForKind: "the right to read one key is taken for its kind's"
+        case .accountLostAtRestart: "after a restart, a resume is not held to the account of its principal"
+        case .rateForgotten: "the rate of a principal is not held"
         case .failedSyncAcknowledged: "a failed sync is taken for a good one"
         case .drainNeverEnds: "a stop waits for ever for readers that take nothing"
         case .resumeForgotten: "a connection that was paused is never read from again"
