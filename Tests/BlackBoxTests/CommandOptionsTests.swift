@@ -285,18 +285,47 @@ struct CommandOptionsTests {
             let now: Int64 = 1_000_000
             var peer = try daemon.introduce(now: now)
             try peer.answer("SERVE light", "OK")
+            try peer.answer("SUB light/*", "OK sub=1")
             try peer.answer("REPORT light/a value=off", "OK")
             try peer.send("DO op=o1 key=light/a action=set value=on deadline=\(now + 600_000)")
             #expect(try peer.request("DONE").hasPrefix("DONE op=o1"))
             peer.close()
             peer = try daemon.introduce(now: now)
             try peer.answer("SERVE light", "OK")
+            try peer.answer("SUB light/*", "OK sub=1")
             try peer.answer("REPORT light/a value=on", "OK")
             // The answer shows that the earlier lines were received.
             try peer.send("DO op=o2 key=light/a action=set value=off deadline=\(now + 600_000)")
             #expect(try peer.request("DONE").hasPrefix("DONE op=o2"))
             #expect(provider.standardError.contains("telltale: light/a on: done\n"))
             #expect(provider.standardError.contains("telltale: serving light again\n"))
+        }
+    }
+
+    @Test func `a provider reports again when its kind comes back`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let kind = daemon.folder.appending(path: "kinds/porch-light.json")
+            let away = daemon.folder.appending(path: "porch-light.json")
+            let provider = try RunningProgram(
+                program("telltale"), ["serve", "porch-light", "--exec", "true", "--report", "back=off"],
+                environment: ["TELLTALE_CONNECT": "127.0.0.1:\(daemon.port)"])
+            defer { provider.kill() }
+            let peer = try Peer(port: daemon.port)
+            _ = try peer.receive()
+            #expect(try peer.ask("SUB porch-light/back").verb == "OK")
+            func wait(for beginning: String) -> Bool {
+                while case .line(let line) = peer.next() { if line.hasPrefix(beginning) { return true } }
+                return false
+            }
+            #expect(wait(for: "UPD "))
+            try FileManager.default.moveItem(at: kind, to: away)
+            daemon.send(SIGHUP)
+            #expect(wait(for: "DEL sub=1 key=porch-light/back"))
+            try FileManager.default.moveItem(at: away, to: kind)
+            daemon.send(SIGHUP)
+            #expect(wait(for: "UPD sub=1 key=porch-light/back"))
+            #expect(try telltale(daemon, "get", "porch-light/back").status == 0)
         }
     }
 }

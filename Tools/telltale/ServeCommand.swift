@@ -78,6 +78,10 @@ private final class Provider {
     private var hasServed = false
     /// The last report on a connection that was made again: its answer tells that this serves there.
     private var reporting: RequestID?
+    /// Tells that the kind was taken away, which ends what was reported; `nil` where nothing was.
+    private var following: SubscriptionID?
+    private var isKindGone = false
+    private var reportTimer: TimerHandle?
     /// Why the daemon sent this client away.
     private var farewell: ServerLine?
     private var outcome: ExitCode?
@@ -150,8 +154,16 @@ private final class Provider {
             hasServed = true
             report(to: client)
             complain("telltale: serving \(kind)")
+            follow(client)
         case .reply(let id, let reply) where id == reporting && reply.isOK:
+            isKindGone = false
             complain("telltale: serving \(kind) again")
+        case .reply(_, let reply) where isKindGone && reply.line["code"] == "unknown_kind": break
+        case .subscription(_, .deletion(let key, _, "removed")) where reports.contains { $0.key == key }:
+            guard !isKindGone else { break }
+            isKindGone = true
+            complain("telltale: the daemon has no kind \(kind) any more; waiting for it")
+            reportTimer?.schedule(afterMilliseconds: Self.reportMilliseconds)
         case .reply(_, let reply) where !reply.isOK:
             complain("telltale: \(DaemonOptions.describe(reply.line))")
         case .refused(let reason, _): refused(reason)
@@ -178,6 +190,20 @@ private final class Provider {
             last = client.request(.report(report.key, value: values[report.key] ?? report.value, at: nil))
         }
         return last
+    }
+
+    /// How often a kind that is gone is looked for.
+    private static let reportMilliseconds: Int64 = 1_000
+
+    /// Follows the controls of `--report`. A principal that may serve and not read is refused, and goes on without.
+    private func follow(_ client: Client) {
+        guard following == nil, !reports.isEmpty, let pattern = TelltaleModel.Pattern("\(kind)/*") else { return }
+        following = client.subscribe(SubscribeCommand(pattern: pattern))
+        reportTimer = try? TimerHandle(on: loop) { [unowned self] _ in
+            guard isKindGone else { return }
+            reporting = report(to: client)
+            reportTimer?.schedule(afterMilliseconds: Self.reportMilliseconds)
+        }
     }
 
     private func refused(_ reason: String) {
