@@ -163,7 +163,9 @@ let package = Package(
                 "TelltaleEventLoop", "CShippedFiles", argumentParser, histogram,
             ],
             exclude: ["Scenarios", "CShippedFiles", "Reports"]),
-        .target(name: "CFanOut", path: "Tools/telltale-bench/CFanOut"),
+        .target(
+            name: "CFanOut", path: "Tools/telltale-bench/CFanOut",
+            linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
         .target(name: "CAllocations", path: "Tools/telltale-bench/CAllocations"),
         tool(
             "telltale-bench",

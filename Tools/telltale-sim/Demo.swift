@@ -23,7 +23,7 @@ final class Demo {
     private let flights: DemoTrace
     private let plan: ReplayPlan
     private let titles: StateTitles
-    private let endpoint: Endpoint
+    private let link: DaemonLink
     private let isDrawn: Bool
     private let loop: EventLoop
 
@@ -47,13 +47,13 @@ final class Demo {
     private var nextReport = 10
 
     init(
-        orders: DemoTrace, flights: DemoTrace, titles: StateTitles, span: Milliseconds, endpoint: Endpoint,
+        orders: DemoTrace, flights: DemoTrace, titles: StateTitles, span: Milliseconds, link: DaemonLink,
         isDrawn: Bool
     ) throws {
         self.orders = orders
         self.flights = flights
         self.titles = titles
-        self.endpoint = endpoint
+        self.link = link
         self.isDrawn = isDrawn
         plan = ReplayPlan(merging: [orders.plan, flights.plan])
         postedAt = Array(repeating: 0, count: plan.posts.count)
@@ -76,7 +76,7 @@ final class Demo {
 
     func run() throws -> Ending {
         defer { loop.shutDown() }
-        let replayer = try Replayer(plan, speed: .times(1), isChecked: true, endpoint: endpoint, on: loop) {
+        let replayer = try Replayer(plan, speed: .times(1), isChecked: true, link: link, on: loop) {
             [weak self] event in self?.heard(event)
         }
         self.replayer = replayer
@@ -90,7 +90,7 @@ final class Demo {
         suspension = try SignalHandle(.stop, on: loop) { [weak self] in self?.suspend() }
         ticker = try TimerHandle(on: loop) { [weak self] _ in self?.tick() }
         for screen in [full] + screens {
-            try screen.connect(to: endpoint, on: loop) { [weak self] in self?.startWhenAllAreLive() }
+            try screen.connect(to: link, on: loop) { [weak self] in self?.startWhenAllAreLive() }
         }
         loop.run()
         withExtendedLifetime((signals, resize)) {}
@@ -133,7 +133,7 @@ final class Demo {
         guard !hasStarted, ([full] + screens).allSatisfy(\.isLive) else { return }
         hasStarted = true
         do {
-            try light?.connect(to: endpoint)
+            try light?.connect(to: link)
             try replayer?.start()
         } catch {
             end(.failed("\(error)"))

@@ -29,14 +29,14 @@ struct DemoCommand: ParsableCommand {
     var seconds: Int64?
     @Flag(help: "Plain lines, on a terminal too.")
     var plain = false
-    @OptionGroup var daemon: DaemonAddress
+    @OptionGroup var daemon: DaemonLinkOptions
 
     func validate() throws {
         if let seconds, !(1...3600).contains(seconds) { throw ValidationError("--seconds takes 1 to 3600") }
     }
 
     func run() throws {
-        let endpoint = try daemon.endpoint
+        let link = try daemon.link
         let isDrawn = Terminal.isPresent && !plain
         let span = Milliseconds.seconds(seconds ?? (isDrawn ? 75 : 12))
         let orders: DemoTrace
@@ -51,13 +51,13 @@ struct DemoCommand: ParsableCommand {
             throw ExitCode.failure
         }
         let demo = try Demo(
-            orders: orders, flights: flights, titles: titles, span: span, endpoint: endpoint, isDrawn: isDrawn)
+            orders: orders, flights: flights, titles: titles, span: span, link: link, isDrawn: isDrawn)
         switch try demo.run() {
         case .agreed: return
         case .disagreed: throw ExitCode.failure
         case .interrupted: throw ExitCode(130)
         case .noDaemon(let reason):
-            complain("no daemon at \(endpoint): \(reason)")
+            complain("no daemon at \(link): \(reason)")
             throw ExitCode.noDaemon
         case .failed(let reason):
             complain(reason)

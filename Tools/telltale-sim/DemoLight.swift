@@ -3,6 +3,7 @@ import TelltaleClient
 import TelltaleEventLoop
 import TelltaleModel
 import TelltaleWire
+import ToolSupport
 
 /// The porch light of the demo: a person who taps, a lamp that is slow and sometimes fails, and the row on the screen.
 final class DemoLight {
@@ -45,13 +46,13 @@ final class DemoLight {
         self.key = key
     }
 
-    func connect(to endpoint: Endpoint) throws {
+    func connect(to link: DaemonLink) throws {
         func configuration(_ name: String) -> ClientConfiguration {
             var configuration = ClientConfiguration(name: name, eventIDPrefix: name)
             configuration.reconnects = false
             return configuration
         }
-        let lamp = try Client(to: endpoint, configuration: configuration("demo-lamp"), on: loop) {
+        let lamp = try Client(to: link.endpoint, configuration: configuration("demo-lamp").through(link), on: loop) {
             [weak self] _, event in
             switch event {
             case .action(let action): self?.asked(action)
@@ -65,7 +66,8 @@ final class DemoLight {
         self.lamp = lamp
         var carConfiguration = configuration("demo-car")
         carConfiguration.surface = .carplay
-        let person = try Client(to: endpoint, configuration: carConfiguration, on: loop) { [weak self] _, event in
+        let person = try Client(to: link.endpoint, configuration: carConfiguration.through(link), on: loop) {
+            [weak self] _, event in
             self?.heard(event)
         }
         subscription = person.subscribe(SubscribeCommand(pattern: .key(key)))

@@ -5,6 +5,7 @@ import TelltaleClient
 import TelltaleEventLoop
 import TelltaleModel
 import TelltaleWire
+import ToolSupport
 
 /// One screen of the demo: a connection of its own, which follows everything as its surface shows it.
 final class DemoScreen {
@@ -49,12 +50,13 @@ final class DemoScreen {
 
     var name: String { surface?.rawValue ?? "the full view" }
 
-    func connect(to endpoint: Endpoint, on loop: EventLoop, onLive: @escaping () -> Void) throws {
+    func connect(to link: DaemonLink, on loop: EventLoop, onLive: @escaping () -> Void) throws {
         var configuration = ClientConfiguration(name: "demo-\(surface?.rawValue ?? "full")", eventIDPrefix: "demo")
         configuration.surface = surface
         configuration.keepsRows = false
         configuration.reconnects = false
-        let client = try Client(to: endpoint, configuration: configuration, on: loop) { [weak self] _, event in
+        let client = try Client(to: link.endpoint, configuration: configuration.through(link), on: loop) {
+            [weak self] _, event in
             self?.heard(event, onLive)
         }
         for kind in ["parcel", "flight"] {

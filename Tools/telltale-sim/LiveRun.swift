@@ -13,7 +13,8 @@ final class LiveRun {
     }
 
     let crowd: Crowd
-    private let endpoint: Endpoint
+    private let link: DaemonLink
+    private let tls: TLSContext?
     private let loop: EventLoop
     private var sockets: [Int: Socket] = [:]
     private var timer: TimerHandle?
@@ -38,9 +39,11 @@ final class LiveRun {
         var readsNothing = false
     }
 
-    init(_ crowd: Crowd, at endpoint: Endpoint) throws {
+    init(_ crowd: Crowd, at link: DaemonLink) throws {
         self.crowd = crowd
-        self.endpoint = endpoint
+        self.link = link
+        tls = link.isEncrypted ? try TLSContext(authorities: link.authorities) : nil
+        crowd.token = link.token
         loop = try EventLoop()
     }
 
@@ -121,7 +124,7 @@ final class LiveRun {
         let socket = Socket()
         sockets[number] = socket
         do throws(UVError) {
-            socket.attempt = try ConnectAttempt(to: endpoint, on: loop) { [weak self] result in
+            socket.attempt = try ConnectAttempt(to: link.endpoint, on: loop, tls: tls) { [weak self] result in
                 guard let self, let socket = sockets[number] else {
                     if case .success(let connection) = result { connection.close() }
                     return

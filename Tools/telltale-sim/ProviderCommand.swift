@@ -24,7 +24,7 @@ struct ProviderCommand: ParsableCommand {
     @OptionGroup var options: ProviderOptions
     @Option(help: ArgumentHelp("Every so many seconds somebody uses the switch on the wall.", valueName: "SECONDS"))
     var whims: Int?
-    @OptionGroup var daemon: DaemonAddress
+    @OptionGroup var daemon: DaemonLinkOptions
 
     func validate() throws {
         guard !controls.isEmpty else { throw ValidationError("name a control, as porch-light/front=off") }
@@ -35,13 +35,13 @@ struct ProviderCommand: ParsableCommand {
     }
 
     func run() throws {
-        let endpoint = try daemon.endpoint
+        let link = try daemon.link
         let thing = SimulatedProvider(
             temper: options.temper,
             values: Dictionary(
                 try parsed().compactMap { control in control.value.map { (control.key, $0) } },
                 uniquingKeysWith: { _, last in last }), seed: options.seedOrRandom)
-        try SimulatedProviderClient(thing, controls: try parsed().map(\.key), whims: whims).run(at: endpoint)
+        try SimulatedProviderClient(thing, controls: try parsed().map(\.key), whims: whims).run(at: link)
     }
 
     private func parsed() throws -> [(key: Key, value: Bool?)] {
@@ -78,11 +78,12 @@ private final class SimulatedProviderClient {
         self.whims = whims
     }
 
-    func run(at endpoint: Endpoint) throws {
+    func run(at link: DaemonLink) throws {
         let loop = try EventLoop()
         defer { loop.shutDown() }
         let configuration = ClientConfiguration(name: "telltale-sim-provider", eventIDPrefix: "provider")
-        let client = try Client(to: endpoint, configuration: configuration, on: loop) { [unowned self] client, event in
+        let client = try Client(to: link.endpoint, configuration: configuration.through(link), on: loop) {
+            [unowned self] client, event in
             handle(event, client)
         }
         var kinds: [String] = []

@@ -27,7 +27,7 @@ struct RecordCommand: ParsableCommand {
     var span: String?
     @Flag(help: "What there is now, and no more.")
     var once = false
-    @OptionGroup var daemon: DaemonAddress
+    @OptionGroup var daemon: DaemonLinkOptions
 
     func validate() throws {
         if let span, Milliseconds(span: span) == nil {
@@ -36,8 +36,8 @@ struct RecordCommand: ParsableCommand {
     }
 
     func run() throws {
-        let endpoint = try daemon.endpoint
-        let recorder = try Recorder(endpoint, span: once ? .zero : span.flatMap { Milliseconds(span: $0) })
+        let link = try daemon.link
+        let recorder = try Recorder(link, span: once ? .zero : span.flatMap { Milliseconds(span: $0) })
         let recording = try recorder.run()
         let text = Data(recording.lines.joined(separator: "\n").utf8) + Data("\n".utf8)
         if file == "-" {
@@ -61,7 +61,7 @@ struct RecordCommand: ParsableCommand {
 
 /// Follows a daemon until it is stopped, and then reads the histories.
 private final class Recorder {
-    private let endpoint: Endpoint
+    private let link: DaemonLink
     /// `nil`: until a signal comes.
     private let span: Milliseconds?
     private let loop: EventLoop
@@ -74,8 +74,8 @@ private final class Recorder {
     private var clock: ServerClock?
     private var timer: TimerHandle?
 
-    init(_ endpoint: Endpoint, span: Milliseconds?) throws {
-        self.endpoint = endpoint
+    init(_ link: DaemonLink, span: Milliseconds?) throws {
+        self.link = link
         self.span = span
         loop = try EventLoop()
     }
@@ -84,7 +84,8 @@ private final class Recorder {
         defer { loop.shutDown() }
         var configuration = ClientConfiguration(name: "telltale-sim-record", eventIDPrefix: "record")
         configuration.keepsRows = false
-        let client = try Client(to: endpoint, configuration: configuration, on: loop) { [unowned self] _, event in
+        let client = try Client(to: link.endpoint, configuration: configuration.through(link), on: loop) {
+            [unowned self] _, event in
             heard(event)
         }
         self.client = client
@@ -145,7 +146,7 @@ private final class Recorder {
         case .disconnected(let reason, _):
             guard outcome == nil else { return }
             guard !hasBegun else { return complain("\(reason); trying again") }
-            complain("no daemon at \(endpoint): \(reason)")
+            complain("no daemon at \(link): \(reason)")
             exit = .noDaemon
             loop.stop()
         case .item, .reply, .restarted, .lost, .traitsRefused, .serviceRefused, .action, .violation, .farewell: break

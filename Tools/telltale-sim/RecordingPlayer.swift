@@ -21,7 +21,7 @@ final class RecordingPlayer {
     private let recording: Recording
     /// `nil`: as fast as the daemon takes it.
     private var speed: Double?
-    private let endpoint: Endpoint
+    private let link: DaemonLink
     private let loop: EventLoop
     private var client: Client?
     private var people: [String: Client] = [:]
@@ -58,9 +58,9 @@ final class RecordingPlayer {
 
     /// - Parameter speed: `nil`: as fast as the daemon takes it, unless time had a part in it: then at the pace of the
     ///   daemon's own clock.
-    init(_ recording: Recording, speed: ReplaySpeed?, at endpoint: Endpoint) throws {
+    init(_ recording: Recording, speed: ReplaySpeed?, at link: DaemonLink) throws {
         self.recording = recording
-        self.endpoint = endpoint
+        self.link = link
         loop = try EventLoop()
         switch speed {
         case .times(let factor): self.speed = factor
@@ -77,7 +77,8 @@ final class RecordingPlayer {
             name: "telltale-sim-replay", eventIDPrefix: "replay-\(UInt64.random(in: 0..<(1 << 32)))")
         configuration.keepsRows = false
         configuration.reconnects = false
-        let client = try Client(to: endpoint, configuration: configuration, on: loop) { [unowned self] _, event in
+        let client = try Client(to: link.endpoint, configuration: configuration.through(link), on: loop) {
+            [unowned self] _, event in
             heard(event)
         }
         self.client = client
@@ -223,7 +224,8 @@ final class RecordingPlayer {
         var configuration = ClientConfiguration(name: "telltale-sim-replay-house", eventIDPrefix: "replay-house")
         configuration.keepsRows = false
         configuration.reconnects = false
-        house = try? Client(to: endpoint, configuration: configuration, on: loop) { [unowned self] client, event in
+        house = try? Client(to: link.endpoint, configuration: configuration.through(link), on: loop) {
+            [unowned self] client, event in
             guard client === house else { return }
             switch event {
             case .action(let action): asked[action.key.text, default: []].append(action.operation)
@@ -301,7 +303,8 @@ final class RecordingPlayer {
         var configuration = ClientConfiguration(name: "telltale-sim-replay-person", eventIDPrefix: "replay-person")
         if sender.hasPrefix("account:") { configuration.account = String(sender.dropFirst("account:".count)) }
         configuration.keepsRows = false
-        let person = try Client(to: endpoint, configuration: configuration, on: loop) { [unowned self] _, event in
+        let person = try Client(to: link.endpoint, configuration: configuration.through(link), on: loop) {
+            [unowned self] _, event in
             guard case .reply(let id, let reply) = event, id == personRequest else { return }
             if !reply.isOK { refusals.append("\(reply.line["code"] ?? "refused"): \(reply.line.message ?? "")") }
             isPersonBusy = false

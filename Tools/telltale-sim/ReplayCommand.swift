@@ -35,7 +35,7 @@ struct ReplayCommand: ParsableCommand {
     var check = false
     @Option(help: ArgumentHelp("Misbehave, by this seed (any number). Nothing is paced then.", valueName: "SEED"))
     var rough: UInt64?
-    @OptionGroup var daemon: DaemonAddress
+    @OptionGroup var daemon: DaemonLinkOptions
     @Flag(help: "The summary as JSON.")
     var json = false
 
@@ -47,10 +47,10 @@ struct ReplayCommand: ParsableCommand {
     }
 
     func run() throws {
-        let endpoint = try daemon.endpoint
+        let link = try daemon.link
         let speed = speed.flatMap { ReplaySpeed($0) }
         let bytes = try readFile()
-        if Recording.isRecording(bytes) { return try replay(recording: bytes, speed: speed, at: endpoint) }
+        if Recording.isRecording(bytes) { return try replay(recording: bytes, speed: speed, at: link) }
         guard let kind else {
             complain("telltale-sim: --kind is missing: the kind of the activities in \(file)")
             throw ExitCode(2)
@@ -66,7 +66,7 @@ struct ReplayCommand: ParsableCommand {
         defer { loop.shutDown() }
         let replayer = try Replayer(
             plan, speed: speed ?? .maximum, roughness: rough.map { ReplayFaults(seed: $0) }, isChecked: check,
-            endpoint: endpoint,
+            link: link,
             on: loop
         ) { if case .finished = $0 { loop.stop() } }
         defer { replayer.end() }
@@ -75,7 +75,7 @@ struct ReplayCommand: ParsableCommand {
         loop.run()
         progress.clear()
         if let failure = replayer.connectionFailure {
-            complain("no daemon at \(endpoint): \(failure)")
+            complain("no daemon at \(link): \(failure)")
             throw ExitCode.noDaemon
         }
         let summary = replayer.summary
@@ -93,7 +93,7 @@ struct ReplayCommand: ParsableCommand {
         }
     }
 
-    private func replay(recording bytes: [UInt8], speed: ReplaySpeed?, at endpoint: Endpoint) throws {
+    private func replay(recording bytes: [UInt8], speed: ReplaySpeed?, at link: DaemonLink) throws {
         let recording: Recording
         do {
             recording = try Recording(file: bytes)
@@ -101,10 +101,10 @@ struct ReplayCommand: ParsableCommand {
             complain("\(file): \(error)")
             throw ExitCode.failure
         }
-        let player = try RecordingPlayer(recording, speed: speed, at: endpoint)
+        let player = try RecordingPlayer(recording, speed: speed, at: link)
         switch try player.run() {
         case .noDaemon(let reason):
-            complain("no daemon at \(endpoint): \(reason)")
+            complain("no daemon at \(link): \(reason)")
             throw ExitCode.noDaemon
         case .failed(let reason):
             complain("telltale-sim: \(reason)")

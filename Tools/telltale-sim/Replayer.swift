@@ -27,7 +27,7 @@ final class Replayer {
     private let speed: ReplaySpeed
     private let roughness: ReplayFaults?
     private let isChecked: Bool
-    private let endpoint: Endpoint
+    private let link: DaemonLink
     private let loop: EventLoop
     private let onEvent: (Event) -> Void
     private var producers: [Producer] = []
@@ -71,14 +71,14 @@ final class Replayer {
     ///   - roughness: How to misbehave; nothing is paced then.
     ///   - isChecked: Whether each case's end is compared with the data's when all is posted.
     init(
-        _ plan: ReplayPlan, speed: ReplaySpeed, roughness: ReplayFaults? = nil, isChecked: Bool, endpoint: Endpoint,
+        _ plan: ReplayPlan, speed: ReplaySpeed, roughness: ReplayFaults? = nil, isChecked: Bool, link: DaemonLink,
         on loop: EventLoop, onEvent: @escaping (Event) -> Void
     ) throws {
         self.plan = roughness?.mix(plan) ?? plan
         self.speed = speed
         self.roughness = roughness
         self.isChecked = isChecked
-        self.endpoint = endpoint
+        self.link = link
         self.loop = loop
         self.onEvent = onEvent
         startedAt = loop.monotonicMilliseconds
@@ -120,7 +120,7 @@ final class Replayer {
     private func connect(_ producer: Producer) throws {
         var configuration = ClientConfiguration(name: "telltale-sim", eventIDPrefix: "sim")
         configuration.keepsRows = false
-        producer.client = try Client(to: endpoint, configuration: configuration, on: loop) {
+        producer.client = try Client(to: link.endpoint, configuration: configuration.through(link), on: loop) {
             [weak self, weak producer] _, event in
             if let producer { self?.heard(event, producer) }
         }

@@ -31,8 +31,10 @@ struct RunCommand: ParsableCommand {
     var kinds: String?
     @Option(
         help: ArgumentHelp(
-            "A live daemon, instead of one in process: real sockets, real time.", valueName: "host:port|unix:path"))
-    var connect: Endpoint?
+            "A live daemon, instead of one in process: real sockets, real time.",
+            valueName: "host:port|tls://host:port|unix:path"))
+    var connect: DaemonPlace?
+    @OptionGroup var access: DaemonAccess
     @Option(
         help: ArgumentHelp(
             "How many times as fast as real time; in process and unwatched always max, else 1 for a script and a live daemon, 10 for a crowd.",
@@ -72,7 +74,7 @@ struct RunCommand: ParsableCommand {
         }
         if let seed { scenario.climate.seed = seed }
         if let connect {
-            try runLive(scenario, at: connect)
+            try runLive(scenario, at: try access.link(to: connect))
         } else {
             try runInProcess(scenario)
         }
@@ -108,10 +110,10 @@ struct RunCommand: ParsableCommand {
         for line in text.split(separator: "\n") { print(time, client, line) }
     }
 
-    private func runLive(_ scenario: Scenario, at endpoint: Endpoint) throws {
+    private func runLive(_ scenario: Scenario, at link: DaemonLink) throws {
         // The tag is unique to this run, so that it shares no keys with other runs at the same daemon.
         let tag = String(UInt64.random(in: 0..<(1 << 40)), radix: 36)
-        let run = try LiveRun(Crowd(scenario, tag: tag, speed: speedFactor ?? 1), at: endpoint)
+        let run = try LiveRun(Crowd(scenario, tag: tag, speed: speedFactor ?? 1), at: link)
         if trace { run.crowd.trace = { Self.tell($0, $1, $2) } }
         let watch = isWatched ? RunWatch(scenario) : nil
         let progress = RunProgress(isQuiet: json || trace || isWatched)
@@ -128,7 +130,7 @@ struct RunCommand: ParsableCommand {
             if isWatched { print("Stopped.") }
             throw ExitCode(130)
         case .noDaemon(let reason):
-            complain("no daemon at \(endpoint): \(reason)")
+            complain("no daemon at \(link): \(reason)")
             throw ExitCode.noDaemon
         case .failed(let reason):
             complain("telltale-sim: \(reason)")

@@ -4,6 +4,7 @@ import TelltaleWire
 final class Asker {
     private let isDone: ([ClientLine]) -> Bool
     private let then: ([ClientLine]) -> Void
+    private let skipsGreeting: Bool
     private var reader = ClientLines()
     private var lines: [ClientLine] = []
     private var attempts = 0
@@ -14,14 +15,19 @@ final class Asker {
 
     private static let attemptLimit = 3
 
-    init(until isDone: @escaping ([ClientLine]) -> Bool, then: @escaping ([ClientLine]) -> Void) {
+    /// - Parameter skipsGreeting: The first reply is that of a `HELLO`, and is not handed over.
+    init(
+        skipsGreeting: Bool = false, until isDone: @escaping ([ClientLine]) -> Bool,
+        then: @escaping ([ClientLine]) -> Void
+    ) {
+        self.skipsGreeting = skipsGreeting
         self.isDone = isDone
         self.then = then
     }
 
     func received(_ bytes: [UInt8], on link: Link) {
         guard link === self.link, !isOver else { return }
-        lines += reader.readHeads(bytes).lines
+        lines += reader.readHeads(bytes).lines.filter { !skipsGreeting || $0["conn"] == nil }
         guard isDone(lines) else { return }
         isOver = true
         end(link)

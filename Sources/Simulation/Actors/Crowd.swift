@@ -49,6 +49,8 @@ public final class Crowd: Environment {
     var calmSince: Int64?
     /// A look at the screens when all inputs were posted, where no script is played.
     private(set) var moments: [StoryScene] = []
+    /// Of all clients, at a daemon with principals: with every right, any account and any source.
+    public var token: String?
 
     /// - Parameters:
     ///   - tag: A suffix of every id, letters and digits, so that runs at the same daemon do not share keys.
@@ -247,6 +249,7 @@ public final class Crowd: Environment {
     func send(_ text: String, on link: Link) {
         guard link.isOpenAtClient else { return }
         trace?(now, link.client, "> " + text)
+        let text = Self.introducing(text, token: token, name: &link.name)
         var bytes = Array(text.utf8)
         while !bytes.isEmpty {
             let isSliced = !isCalm && climate.slices > 0 && wires.chance(climate.slices)
@@ -327,7 +330,8 @@ public final class Crowd: Environment {
         _ lines: [String], until isDone: @escaping ([ClientLine]) -> Bool, then: @escaping ([ClientLine]) -> Void
     ) {
         let index = -1 - askers.count
-        let asker = Asker(until: isDone) { [unowned self] lines in
+        let hello = token == nil || lines.first?.hasPrefix("HELLO") == true ? "" : "HELLO\n"
+        let asker = Asker(skipsGreeting: !hello.isEmpty, until: isDone) { [unowned self] lines in
             if daemonClock == nil, let greeting = lines.first {
                 daemonClock = DaemonClock(greeting: greeting, at: instant)
             }
@@ -337,7 +341,8 @@ public final class Crowd: Environment {
         asker.begin = { [unowned self, unowned asker] in
             let link = links.open(for: index)
             asker.link = link
-            links.write(Array(lines.map { $0 + "\n" }.joined().utf8), on: link)
+            let text = hello + lines.map { $0 + "\n" }.joined()
+            links.write(Array(Self.introducing(text, token: token, name: &link.name).utf8), on: link)
         }
         asker.end = { [unowned self] link in reset(link) }
         asker.begin()

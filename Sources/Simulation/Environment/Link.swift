@@ -5,6 +5,8 @@ final class Link {
     let client: Int
     /// Of a ``Crowd``'s connections, which one.
     var number = 0
+    /// The name that its `HELLO` said, where a token speaks for it.
+    var name: String?
     /// The daemon has shut its side.
     var hasEnded = false
     /// On the daemon's side; `nil` before it was accepted and when it is gone.

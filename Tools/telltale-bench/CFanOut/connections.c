@@ -12,6 +12,7 @@
 
 void load_close_peer(fanout_load *load, peer *peer) {
     if (peer->fd < 0) return;
+    load_end_tls(peer);
     // A reset leaves no connection in TIME_WAIT. Tens of thousands of those would use up the ports.
     struct linger linger = {1, 0};
     setsockopt(peer->fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
@@ -47,7 +48,9 @@ static int start_connecting(fanout_load *load, int index) {
     peer->needles = 0;
     peer->digits = NO_DIGITS;
     peer->transcript_count = 0;
-    if (connect(peer->fd, (struct sockaddr *)&load->address, sizeof load->address) < 0 && errno != EINPROGRESS)
+    struct sockaddr_in address = load->address;
+    if (load->tls && index < load->subscribers) address.sin_port = load->tls_port;
+    if (connect(peer->fd, (struct sockaddr *)&address, sizeof address) < 0 && errno != EINPROGRESS)
         return errno;
     load_watch(load, index, true, EPOLL_CTL_ADD);
     return 0;
@@ -61,11 +64,19 @@ static int go_on_opening(fanout_load *load, int index) {
         getsockopt(peer->fd, SOL_SOCKET, SO_ERROR, &error, &length);
         if (error) return error;
         peer->state = OPENING;
+        if (load->tls && index < load->subscribers) {
+            peer->state = HANDSHAKING;
+            if ((error = load_begin_tls(load, peer))) return error;
+        }
+    }
+    if (peer->state == HANDSHAKING) {
+        int error = load_handshake(load, index);
+        if (error) return error == EAGAIN ? 0 : error;
+        peer->state = OPENING;
     }
     while (peer->opening_sent < peer->opening_count) {
-        ssize_t sent = send(
-            peer->fd, peer->opening + peer->opening_sent, peer->opening_count - peer->opening_sent,
-            MSG_DONTWAIT | MSG_NOSIGNAL);
+        ssize_t sent = load_send(
+            peer, peer->opening + peer->opening_sent, peer->opening_count - peer->opening_sent);
         if (sent < 0) return errno == EAGAIN ? 0 : errno;
         peer->opening_sent += (size_t)sent;
     }
@@ -83,13 +94,13 @@ int load_pass(fanout_load *load, int64_t wait) {
         int index = (int)events[i].data.u32;
         peer *peer = &load->peers[index];
         if (peer->fd < 0) continue;
-        if (peer->state == CONNECTING || (peer->state == OPENING && events[i].events & EPOLLOUT)) {
+        if (peer->state == CONNECTING || peer->state == HANDSHAKING || (peer->state == OPENING && events[i].events & EPOLLOUT)) {
             int error = go_on_opening(load, index);
             if (error) return error;
         } else if (index == load->subscribers && events[i].events & EPOLLOUT) {
             load_flush_output(load);
         }
-        if (peer->fd >= 0 && events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR)) load_receive(load, index);
+        if (peer->fd >= 0 && peer->state >= OPENING && events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR)) load_receive(load, index);
         if (index == load->subscribers && peer->fd < 0) return ECONNRESET;
     }
     return 0;

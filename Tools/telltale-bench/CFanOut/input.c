@@ -114,13 +114,8 @@ static void drop(fanout_load *load, int index) {
     load_close_peer(load, &load->peers[index]);
 }
 
-void load_receive(fanout_load *load, int index) {
+static void take(fanout_load *load, int index, const uint8_t *bytes, size_t rest) {
     peer *peer = &load->peers[index];
-    ssize_t count = recv(peer->fd, load->input, READ_BYTES, MSG_DONTWAIT);
-    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (count <= 0) return drop(load, index);
-    const uint8_t *bytes = load->input;
-    size_t rest = (size_t)count;
     if (index == load->subscribers && peer->state == READY) {
         for (size_t i = 0; i < rest; i++) load->counts.answers += bytes[i] == '\n';
         return;
@@ -135,4 +130,15 @@ void load_receive(fanout_load *load, int index) {
     if (rest == 0 || index == load->subscribers) return;
     load->counts.bytes += rest;
     take_rows(load, index, bytes, rest, fanout_now());
+}
+
+void load_receive(fanout_load *load, int index) {
+    peer *peer = &load->peers[index];
+    do {
+        ssize_t count = load_recv(peer, load->input, READ_BYTES);
+        if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+        if (count <= 0) return drop(load, index);
+        take(load, index, load->input, (size_t)count);
+        // A record that was read with another one wakes nobody.
+    } while (peer->ssl);
 }

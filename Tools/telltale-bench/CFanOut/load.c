@@ -61,10 +61,12 @@ void fanout_free(fanout_load *load) {
     for (int i = 0; i <= load->subscribers; i++) {
         load_close_peer(load, &load->peers[i]);
         free(load->peers[i].newest);
+        SSL_SESSION_free(load->peers[i].session);
         free(load->peers[i].opening);
         free(load->peers[i].transcript);
     }
     close(load->epoll);
+    SSL_CTX_free(load->tls);
     free(load->peers);
     free(load->needle);
     free(load->message);

@@ -3,17 +3,23 @@
 #define CFANOUT_LOAD_H
 
 #include <netinet/in.h>
+#include <openssl/ssl.h>
 #include <stdbool.h>
+#include <sys/epoll.h>
+#include <sys/types.h>
 
 #include "CFanOut.h"
 
 enum { READ_BYTES = 1 << 18, WRITE_BYTES = 1 << 16, EVENTS_PER_PASS = 128, RING = 1 << 16, NO_DIGITS = 0xFF };
 
-enum state { CLOSED, CONNECTING, OPENING, READY };
+enum state { CLOSED, CONNECTING, HANDSHAKING, OPENING, READY };
 
 typedef struct {
     int fd;
     enum state state;
+    // NULL in plain.
+    SSL *ssl;
+    SSL_SESSION *session;
     // How many digits of a number have come when a read ends within it, and their value.
     uint8_t digits;
     uint64_t number;
@@ -30,6 +36,10 @@ typedef struct {
 
 struct fanout_load {
     struct sockaddr_in address;
+    // Of the subscribers; NULL in plain. The publisher always is plain.
+    SSL_CTX *tls;
+    in_port_t tls_port;
+    int resumed;
     int epoll, subscribers, keys, per;
     peer *peers;  // the publisher is the last
     uint8_t *needle;
@@ -66,6 +76,14 @@ void load_close_peer(fanout_load *load, peer *peer);
 void load_watch(fanout_load *load, int index, bool writable, int operation);
 // Waits once for at most `wait` nanoseconds, and handles the events. 0 or an errno.
 int load_pass(fanout_load *load, int64_t wait);
+
+// TLS (tls.c). 0 or an errno; load_handshake returns EAGAIN until it is finished.
+int load_begin_tls(fanout_load *load, peer *peer);
+int load_handshake(fanout_load *load, int index);
+void load_end_tls(peer *peer);
+// As send(2) and recv(2).
+ssize_t load_send(peer *peer, const uint8_t *bytes, size_t count);
+ssize_t load_recv(peer *peer, uint8_t *bytes, size_t count);
 
 // Input (input.c).
 void load_receive(fanout_load *load, int index);

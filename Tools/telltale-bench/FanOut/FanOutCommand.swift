@@ -40,6 +40,8 @@ struct FanOutCommand: ParsableCommand {
     @Option(help: "Seconds before that.") var warmUp = 1.0
     @Option(help: "Measurements, over the same connections.") var rounds = 1
     @Option(help: "A folder for the files; it is removed afterwards.") var data = "telltale-bench-fanout"
+    @Flag(help: "Measures a second daemon over TLS too, by turns, and compares. Exit status 1 above 1.35 times.")
+    var tls = false
     @Flag(help: "Print one JSON object.") var json = false
 
     var shape: FanOutLoad.Shape { FanOutLoad.Shape(subscribers: subscribers, keys: keys, each: per) }
@@ -66,30 +68,50 @@ struct FanOutCommand: ParsableCommand {
         DescriptorLimit.raiseToMaximum()
         var settings = TelltaleScreens.Settings()
         (settings.journal, settings.pace, settings.view, settings.bytes) = (journal, pace, view, bytes)
-        let target = try TelltaleScreens(settings, data: data)
-        let load = try target.makeLoad(shape)
+        let plain = try TelltaleScreens(settings, data: data)
+        var sides = [(label: "telltale", target: plain, load: try plain.makeLoad(shape), costs: Sample())]
+        if tls {
+            settings.isEncrypted = true
+            let encrypted = try TelltaleScreens(settings, data: data + "-tls")
+            sides.append(("over TLS", encrypted, try encrypted.makeLoad(shape), Sample()))
+        }
         let plan = FanOutPlan(
             rate: rate == "max" ? nil : Double(rate), window: window, warmUpSeconds: warmUp, seconds: seconds)
         var isVoid = false
         var all: [JSON] = []
         for _ in 0..<rounds {
-            let result = try load.measure(plan, on: target.process, label: "telltale", progress: Progress())
-            isVoid = isVoid || result.voidReason != nil
-            all.append(.object(result.json))
-            if !json { tell(result) }
+            for index in sides.indices {
+                let side = sides[index]
+                let result = try side.load.measure(
+                    plan, on: side.target.process, label: side.label, progress: Progress())
+                isVoid = isVoid || result.voidReason != nil
+                sides[index].costs.values.append(result.nanosecondsPerDelivery)
+                var object = result.json
+                if tls { object["tls"] = .bool(side.target.tlsPort != nil) }
+                all.append(.object(object))
+                if !json { tell(result, tls ? "\(side.label): " : "") }
+            }
+        }
+        let ratio = tls ? sides[1].costs.median / max(1, sides[0].costs.median) : 1
+        if tls, !json {
+            print("over TLS a delivery costs \(String(format: "%.2f", ratio)) times as much; the limit, 1.35")
         }
         if json {
             var report = JSONObject()
             report["subscribers"] = .integer(Int64(subscribers))
             report["keys"] = .integer(Int64(keys))
             report["per"] = .integer(Int64(per))
+            if tls { report["tls_cost_ratio"] = JSON((ratio * 1_000).rounded() / 1_000) }
             report["rounds"] = .array(all)
             print(JSON.object(report))
         }
-        if isVoid { throw ExitCode.failure }
+        if isVoid || ratio > Self.tlsLimit { throw ExitCode.failure }
     }
 
-    private func tell(_ result: FanOutResult) {
+    /// How many times as much a delivery over TLS may cost.
+    private static let tlsLimit = 1.35
+
+    private func tell(_ result: FanOutResult, _ label: String) {
         func milliseconds(_ nanoseconds: UInt64) -> String { String(format: "%.2f", Double(nanoseconds) / 1e6) }
         let percentiles = FanOutResult.percentiles.map {
             "\($0.0) \(milliseconds(result.latency.valueAtPercentile($0.1)))"
@@ -100,7 +122,7 @@ struct FanOutCommand: ParsableCommand {
         ].compactMap(\.self).map { ", " + $0 }.joined()
         print(
             """
-            \(subscribers) subscribers, \(keys) key\(keys == 1 ? "" : "s"): \(Int(result.eventsPerSecond)) events/s, \
+            \(label)\(subscribers) subscribers, \(keys) key\(keys == 1 ? "" : "s"): \(Int(result.eventsPerSecond)) events/s, \
             \(Int(result.deliveriesPerSecond)) deliveries/s of \(Int(result.bytesPerDelivery)) bytes, \
             \(String(format: "%.2f", result.foldedShare * 100))% folded\(trouble)
               server CPU \(Int(result.nanosecondsPerDelivery)) ns a delivery, \(Int(result.nanosecondsPerEvent)) ns an \

@@ -32,9 +32,11 @@ import Histogram
     let shape: Shape
     private let raw: OpaquePointer
 
-    init(port: UInt16, _ shape: Shape) {
+    /// - Parameter tlsPort: Subscribers speak TLS to this port; `nil` = they speak in plain to `port`.
+    init(port: UInt16, tlsPort: UInt16? = nil, _ shape: Shape) throws {
         self.shape = shape
         unsafe raw = fanout_make(port, CInt(shape.subscribers), CInt(shape.keys), CInt(shape.each))
+        if let tlsPort { try check(unsafe fanout_encrypt(raw, tlsPort), "begin TLS") }
     }
 
     deinit {
@@ -79,6 +81,8 @@ import Histogram
         unsafe fanout_disconnect(raw)
     }
 
+    /// Handshakes that used a session ticket.
+    var resumedCount: Int { unsafe Int(fanout_resumed_count(raw)) }
     var readyCount: Int { unsafe Int(fanout_ready_count(raw)) }
     /// Subscribers that have the newest event of each key that they follow.
     var currentCount: Int { unsafe Int(fanout_current_count(raw)) }
@@ -154,6 +158,9 @@ enum Processors {
 
     /// The server's, while the load has another one; `nil` on a machine with one.
     static var server: Int? { count > 1 ? 0 : nil }
+
+    /// Lets other threads of the load's processor go first.
+    static func giveWay() { setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 19) }
 
     /// Binds this thread to the load's processor.
     static func takeLoadProcessor() {

@@ -3,6 +3,8 @@ protocol FanOutTarget: AnyObject {
     var name: String { get }
     var process: ServerProcess { get }
     var port: UInt16 { get }
+    /// Where subscribers speak TLS; `nil` = in plain.
+    var tlsPort: UInt16? { get }
     /// The publisher's opening, the server's answer, and the message of each event.
     var publisherOpening: [UInt8] { get }
     var publisherReadiness: [UInt8] { get }
@@ -17,9 +19,11 @@ protocol FanOutTarget: AnyObject {
 }
 
 extension FanOutTarget {
+    var tlsPort: UInt16? { nil }
+
     /// The load, with its publisher connected, the keys made and all subscribers ready.
     func makeLoad(_ shape: FanOutLoad.Shape) throws -> FanOutLoad {
-        let load = FanOutLoad(port: port, shape)
+        let load = try FanOutLoad(port: port, tlsPort: tlsPort, shape)
         do {
             try load.connectPublisher(opening: publisherOpening, readiness: publisherReadiness, message: message)
             if hasState { try load.post(shape.keys) }

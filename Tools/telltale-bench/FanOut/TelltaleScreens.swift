@@ -6,6 +6,7 @@ final class TelltaleScreens: FanOutTarget {
     let name: String
     let daemon: BenchDaemon
     let port: UInt16
+    let tlsPort: UInt16?
     let message: FanOutMessage
     private let view: String
 
@@ -28,20 +29,25 @@ final class TelltaleScreens: FanOutTarget {
         var view = "carplay"
         /// Of a row's JSON.
         var bytes = 200
+        /// Whether subscribers speak TLS.
+        var isEncrypted = false
     }
 
     init(_ settings: Settings, data: String, name: String = "telltale") throws {
         self.name = name
         view = settings.view
-        let folder = try BenchFolder(data, kinds: ["tally.json": Self.kind])
+        let calm = Self.kind.replacingOccurrences(of: "\"tally\"", with: "\"calm\"")
+        let folder = try BenchFolder(data, kinds: ["tally.json": Self.kind, "calm.json": calm])
+        let listeners = settings.isEncrypted ? try BenchCertificate.listener(in: folder) : []
         let isInMemory = settings.journal == "memory"
         daemon = try BenchDaemon(
-            ["--pace", "\(settings.pace)", "--sync", isInMemory ? "off" : settings.journal], in: folder,
+            ["--pace", "\(settings.pace)", "--sync", isInMemory ? "off" : settings.journal] + listeners, in: folder,
             environment: isInMemory ? ["TELLTALE_JOURNAL": "memory"] : [:], processor: Processors.server)
         guard case .tcp(_, let port) = daemon.endpoint else {
             throw ServerProcess.StartFailure(description: "telltaled listens on no port")
         }
         self.port = port
+        tlsPort = daemon.ready["tls"]?.split(separator: ":").last.flatMap { UInt16($0) }
         let least = try Self.rowByteCount(daemon.endpoint, view: settings.view)
         guard settings.bytes >= least else {
             throw ServerProcess.StartFailure(
@@ -59,6 +65,19 @@ final class TelltaleScreens: FanOutTarget {
 
     func opening(_ keys: [Int]) -> [UInt8] {
         Array(keys.map { "SUB tally/\(FanOutMessage.digits($0)) view=\(view)\n" }.joined().utf8)
+    }
+
+    /// A load of one screen that follows one activity of its own, beside another load.
+    func makeCalmLoad() throws -> FanOutLoad {
+        let load = try FanOutLoad(port: port, tlsPort: tlsPort, .init(subscribers: 1))
+        let key = "calm/\(FanOutMessage.digits(0))"
+        let event = String(decoding: message.bytes, as: UTF8.self).replacingOccurrences(of: "tally/", with: "calm/")
+        try load.connectPublisher(
+            opening: publisherOpening, readiness: publisherReadiness, message: FanOutMessage(event))
+        try load.post(1)
+        load.prepareSubscribers(readiness: readiness, times: 1) { _ in Array("SUB \(key) view=\(view)\n".utf8) }
+        try load.connect()
+        return load
     }
 
     private static func event(note: Int) -> FanOutMessage {

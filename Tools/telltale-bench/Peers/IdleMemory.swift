@@ -29,7 +29,7 @@ struct IdleMemory {
     /// - Parameter target: Fresh, so that nothing was freed that connections could have.
     static func measure(_ target: any FanOutTarget, connections: Int, settling: Double) throws -> Row {
         let shape = FanOutLoad.Shape(subscribers: connections, keys: shapeKeys(connections), each: 10)
-        let load = FanOutLoad(port: target.port, shape)
+        let load = try FanOutLoad(port: target.port, tlsPort: target.tlsPort, shape)
         try load.connectPublisher(
             opening: target.publisherOpening, readiness: target.publisherReadiness, message: target.message)
         if target.hasState { try load.post(shape.keys) }

@@ -13,7 +13,8 @@ struct IdleCommand: ParsableCommand {
             """)
 
     @Option(help: "Connections.") var connections = 10_000
-    @Option(help: "Bytes that one may cost.") var limit = 1_536
+    @Option(help: "Bytes that one may cost. (default: 1536; with --tls 22528)") var limit: Int?
+    @Flag(help: "Over TLS.") var tls = false
     @Option(
         help: """
             Seconds that nothing happens before the memory is looked at: the daemon gives some back at a session's \
@@ -30,8 +31,11 @@ struct IdleCommand: ParsableCommand {
     func run() throws {
         Processors.takeLoadProcessor()
         DescriptorLimit.raiseToMaximum()
+        var settings = TelltaleScreens.Settings()
+        settings.isEncrypted = tls
+        let limit = limit ?? (tls ? 22_528 : 1_536)
         let row = try IdleMemory.measure(
-            TelltaleScreens(.init(), data: data), connections: connections, settling: settling)
+            TelltaleScreens(settings, data: data), connections: connections, settling: settling)
         if json {
             var report = JSONObject()
             report["bytes_per_connection"] = .integer(Int64(row.byteCount))
@@ -40,7 +44,7 @@ struct IdleCommand: ParsableCommand {
         } else {
             print(
                 """
-                \(connections) idle connections, ten subscriptions each: \(row.byteCount) bytes a connection \
+                \(connections) idle connections\(tls ? " over TLS" : ""), ten subscriptions each: \(row.byteCount) bytes a connection \
                 (\(row.before >> 20) to \(row.after >> 20) MiB); the limit, \(limit): \
                 \(row.byteCount <= limit ? "kept" : "NOT KEPT")
                 """)

@@ -9,6 +9,8 @@ struct Reconnection {
         var processorTime = 0.0
         /// How many had the newest state of everything by then.
         var currentCount = 0
+        /// How many TLS handshakes used a ticket.
+        var resumedHandshakes = 0
     }
 
     let target: TelltaleScreens
@@ -24,7 +26,7 @@ struct Reconnection {
         self.target = target
         self.patterns = patterns
         self.view = view
-        load = FanOutLoad(port: target.port, shape)
+        load = try FanOutLoad(port: target.port, tlsPort: target.tlsPort, shape)
         try load.connectPublisher(
             opening: target.publisherOpening, readiness: target.publisherReadiness, message: target.message)
         try load.post(shape.keys)
@@ -46,8 +48,10 @@ struct Reconnection {
         if changed > 0 { try load.post(changed) }
         prepare { resumes ? cursors[$0] : [] }
         let before = target.process.processorNanoseconds
+        let resumed = load.resumedCount
         let took = try load.connect(atOnce: atOnce)
         var result = Result()
+        result.resumedHandshakes = load.resumedCount - resumed
         result.seconds = Double(took) / 1e9
         result.processorTime = Double(target.process.processorNanoseconds - before)
         result.currentCount = load.currentCount

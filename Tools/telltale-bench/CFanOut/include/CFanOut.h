@@ -30,6 +30,10 @@ typedef struct {
 // Subscriber i follows the keys (i * per + j) % keys, for j from 0 to per - 1.
 fanout_load *fanout_make(uint16_t port, int subscribers, int keys, int per);
 void fanout_free(fanout_load *load);
+// From now on subscribers connect to this port, and speak TLS. 0 or an errno.
+int fanout_encrypt(fanout_load *load, uint16_t port);
+// How many handshakes used a ticket.
+int fanout_resumed_count(const fanout_load *load);
 
 // The opening of subscriber i (copied), and the answer to it: `needle`, `times` over (and, with `to_line_end`, the rest
 // of the last one's line).
