@@ -139,11 +139,8 @@ public struct Hub: ~Copyable {
     ///
     /// Decide nothing after this: the process that is started next begins with what the disk has.
     public mutating func failed(at now: HubTime) {
-        takeBatchBack(
-            WireError(
-                .storageFailed, "the disk failed, and the server ends; send it again when it is back, with the same eid"
-            ),
-            at: now)
+        takeBatchBack(.journalFailed, at: now)
+        refuseUndecided()
     }
 
     private mutating func takeBatchBack(_ error: WireError, at now: HubTime) {

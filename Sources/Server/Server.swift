@@ -258,14 +258,20 @@ public struct Server: ~Copyable {
             hub.failed(at: now)
             end(1)
         }
-        if hasLostJournal { end(1) }
+        if hasLostJournal {
+            hub.refuseUndecided()
+            end(1)
+        }
         flush.isOwed = true
     }
 
     /// The journal failed outside a batch: nothing more can be made durable. A batch that it has is answered first.
     public mutating func journalFailed() {
         hasLostJournal = true
-        if !hub.isCommitting { end(1) }
+        guard !hub.isCommitting else { return }
+        hub.refuseUndecided()
+        flush.isOwed = true
+        end(1)
     }
 
     // MARK: Snapshots

@@ -34,6 +34,8 @@ public enum ByeCode: String, CaseIterable, Hashable, Sendable {
     case expired = "auth_expired"
     /// The token of this connection was revoked, or its principal lost a right.
     case revoked = "auth_revoked"
+    /// The client asked for heartbeats, and sent nothing for two of them.
+    case silent
 }
 
 extension LineWriter {

@@ -141,6 +141,7 @@ final class Daemon {
         let id = server.connected(at: clock.now)
         connections.insert(connection, of: id)
         connection.readsLittle = server.isRestricted(id)
+        logger.opened(id)
         connection.start(handlers)
     }
 
@@ -158,8 +159,9 @@ final class Daemon {
             blocked.remove(id)
             server.becameWritable(id)
         },
-        onClosed: { [unowned self] connection, _ in
+        onClosed: { [unowned self] connection, reason in
             guard let id = connections.remove(connection) else { return }
+            logger.closed(id, connection, reason)
             blocked.remove(id)
             server.disconnected(id)
         })
@@ -198,6 +200,7 @@ final class Daemon {
         switch result {
         case .success(let receipt):
             if complaints.end() { logger.notice("there is space again") }
+            logger.committed(receipt)
             FailPoint.shared.reached("before-reply")
             showsCommit = true
             server.synced(.durable(duration: receipt.duration, wait: receipt.wait), at: now)

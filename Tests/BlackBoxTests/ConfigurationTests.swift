@@ -125,4 +125,21 @@ struct ConfigurationTests {
                 telling: "walk.json")
         }
     }
+
+    @Test func `debug logs tell of connections and commits, and of no key`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess(["--log-level", "debug"])
+            let peer = try Peer(port: daemon.port)
+            _ = try peer.receive()
+            #expect(try peer.ask("EVT errand/secret type=start").verb == "OK")
+            peer.close()
+            daemon.send(SIGTERM)
+            #expect(daemon.waitForExit() == 0)
+            let log = daemon.standardError
+            #expect(log.contains(" debug connection opened conn=c1\n"))
+            #expect(log.contains(" debug committed sync_ms="))
+            #expect(log.contains(" debug connection closed conn=c1 received_bytes="))
+            #expect(!log.contains("secret"))
+        }
+    }
 }

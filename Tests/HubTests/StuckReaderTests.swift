@@ -98,10 +98,21 @@ struct StuckReaderTests {
         #expect(!silent.isFinished)
         house.advance(by: Milliseconds(1))
         #expect(silent.isFinished && !talking.isFinished)
+        #expect(house.lines(of: silent).last == "BYE code=silent")
         house.advance(by: Milliseconds(1_999))
         #expect(talking.isFinished)
         house.advance(by: .hours(1))
         #expect(!modest.isFinished)
+    }
+
+    @Test func `a client that is silent and takes nothing is cut without a word`() throws {
+        let house = try HubHarness()
+        let silent = house.connect()
+        house.send("HELLO hb=1000", from: silent)
+        house.hub.becameBlocked(silent.id, at: house.now)
+        house.advance(by: Milliseconds(2_000))
+        #expect(silent.isFinished)
+        #expect(!house.lines(of: silent).contains { $0.hasPrefix("BYE") })
     }
 
     @Test func `a connection has so many subscriptions and no more, until it gives one up`() throws {

@@ -62,6 +62,8 @@ struct ServerTests {
         private(set) var wake = Wake()
         private(set) var appended: [JournalRecord] = []
         private(set) var written: [SessionID] = []
+        /// The lines of each session, the greeting among them.
+        private(set) var said: [SessionID: String] = [:]
 
         func actions() -> [String] {
             var names: [String] = []
@@ -75,6 +77,7 @@ struct ServerTests {
                         var bytes: [UInt8] = []
                         _ = server.output(for: id, at: now, to: &bytes)
                         written.append(id)
+                        said[id, default: ""] += String(decoding: bytes, as: UTF8.self)
                     }
                     server.flushed(at: now)
                     names.append("flush")
@@ -144,6 +147,29 @@ struct ServerTests {
         #expect(performer.actions() == [])
         performer.server.synced(.failed, at: performer.now)
         #expect(performer.actions() == ["flush", "exit 1"])
+    }
+
+    @Test(
+        "A request that waits when the journal fails is answered, and is not left in silence", arguments: [true, false])
+    func undecided(duringBatch: Bool) throws {
+        let performer = try Performer()
+        let (shop, other, reader) = (performer.connect(), performer.connect(), performer.connect())
+        if duringBatch {
+            performer.post(from: shop)
+            #expect(performer.turn() == ["append"])
+        }
+        _ = performer.server.received(
+            Array("EVT tally/1 type=start id=w\nGET tally/1\n".utf8).span, from: other, at: performer.now)
+        if duringBatch {
+            performer.server.synced(.failed, at: performer.now)
+        } else {
+            performer.server.journalFailed()
+        }
+        #expect(performer.actions() == ["flush", "exit 1"])
+        let lines = performer.said[other]?.split(separator: "\n").dropFirst() ?? []
+        #expect(lines.count == 1 && lines.first?.hasPrefix("ERR id=w code=storage_failed retry=later fatal=1 ") == true)
+        #expect(performer.said[shop]?.contains("code=storage_failed") == duringBatch)
+        #expect(performer.said[reader]?.contains("ERR") != true)
     }
 
     @Test func `a connection with too many requests is read from again when some are answered`() throws {

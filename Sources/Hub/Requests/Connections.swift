@@ -109,6 +109,21 @@ extension Hub {
         }
     }
 
+    /// Nothing is decided any more: the senders of what waits are told so, instead of being left without an answer.
+    public mutating func refuseUndecided() {
+        for slot in 0..<sessions.slotCount {
+            // An answer must not overtake those that are due before it.
+            guard let session = sessions[slot: Int32(slot)], !session.isClosing, session.staged.isEmpty,
+                let request = session.inbox.first
+            else { continue }
+            var writer = LineWriter()
+            writer.error(.journalFailed, id: request.id)
+            session.send(writer.bytes)
+            session.isClosing = true
+            sessions.makeReady(session)
+        }
+    }
+
     /// Looks at every session whose moment has come: it must be told that the server lives, or is cut, or its rate allows a
     /// row.
     public mutating func sessionDeadlineReached(at now: HubTime) {

@@ -10,7 +10,7 @@ public struct SessionID: Hashable, Sendable {
     /// A small number that no other open session has: good for a place in a table.
     public let slot: Int32
     /// The connection's number, so that a late callback of an old connection meets nobody.
-    let number: Int64
+    public let number: Int64
 
     init(slot: Int32, number: Int64) {
         self.slot = slot

@@ -283,7 +283,9 @@ struct SessionTable: ~Copyable {
             stuckReaderCount += 1
             return cut(session)
         }
-        if session.owesLife, now >= session.lastReceived + session.heartbeat + session.heartbeat { return cut(session) }
+        if session.owesLife, now >= session.lastReceived + session.heartbeat + session.heartbeat {
+            return dismiss(session, at: now)
+        }
         // Now, and not when it is written: what is still held back is then what is yet to be watched.
         if subscriptions.release(session.subscriptions, at: now) { makeReady(session) }
         if now >= session.trimmed + session.heartbeat {
@@ -307,6 +309,18 @@ struct SessionTable: ~Copyable {
         if session.owesLife { next = min(next, session.lastReceived + session.heartbeat + session.heartbeat) }
         if let blockedSince = session.blockedSince { next = min(next, blockedSince + limits.stuckReader) }
         return max(next, now + Milliseconds(1))
+    }
+
+    /// Ends a session that has given no sign of life. One that takes bytes is told why.
+    private mutating func dismiss(_ session: Session, at now: MonotonicTime) {
+        guard session.blockedSince == nil, !session.isClosing else { return cut(session) }
+        var writer = LineWriter()
+        writer.bye(.silent)
+        session.send(writer.bytes)
+        session.isClosing = true
+        makeReady(session)
+        // It is cut where the line does not leave.
+        watch(session, at: now + session.heartbeat)
     }
 
     /// Ends a session at once, without a word: its peer takes none, or gives no sign of life.

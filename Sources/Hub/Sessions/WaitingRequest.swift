@@ -7,6 +7,14 @@ enum WaitingRequest: Sendable {
     case event(PostedEvent)
     indirect case other(Request)
 
+    /// `id=`, which its answer repeats.
+    var id: String? {
+        switch self {
+        case .event(let event): event.requestID
+        case .other(let request): request.id
+        }
+    }
+
     /// The key that it would change.
     var key: Key? {
         switch self {
@@ -29,4 +37,10 @@ extension Command {
             nil
         }
     }
+}
+
+extension WireError {
+    /// The answer to what cannot be made durable any more.
+    static let journalFailed = WireError(
+        .storageFailed, "the disk failed, and the server ends; send it again when it is back, with the same eid")
 }
