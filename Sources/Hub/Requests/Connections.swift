@@ -109,12 +109,13 @@ extension Hub {
         }
     }
 
-    /// Nothing is decided any more: the senders of what waits are told so, instead of being left without an answer.
+    /// Nothing is decided any more: the sender of a change that waits is told so, instead of being left without an answer.
+    /// A read that waits ends with the connection, and its client asks the next server.
     public mutating func refuseUndecided() {
         for slot in 0..<sessions.slotCount {
             // An answer must not overtake those that are due before it.
             guard let session = sessions[slot: Int32(slot)], !session.isClosing, session.staged.isEmpty,
-                let request = session.inbox.first
+                let request = session.inbox.first, request.key != nil
             else { continue }
             var writer = LineWriter()
             writer.error(.journalFailed, id: request.id)
