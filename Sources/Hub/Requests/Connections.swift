@@ -112,6 +112,8 @@ extension Hub {
     /// Nothing is decided any more: the sender of a change that waits is told so, instead of being left without an answer.
     /// A read that waits ends with the connection, and its client asks the next server.
     public mutating func refuseUndecided() {
+        // Rights are looked at when a request is decided, and an answer before that would tell of them.
+        guard !access.isEnforced else { return }
         for slot in 0..<sessions.slotCount {
             // An answer must not overtake those that are due before it.
             guard let session = sessions[slot: Int32(slot)], !session.isClosing, session.staged.isEmpty,
