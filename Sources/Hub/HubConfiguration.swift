@@ -28,11 +28,11 @@ public struct Limits: Hashable, Sendable {
     /// A reader that accepts no byte for so long is cut.
     public var stuckReader = Milliseconds.seconds(30)
     /// Bytes rendered for one session in one turn; the rest stays dirty keys.
-    public var bytesPerFlush = 262_144
+    public var bytesPerFlush = 32_768
     /// A subscription to more keys than this is owed a position in the table of keys, and not each of them.
     public var keysFilledAtOnce = 1_024
     /// Keys that are looked at for one session in one turn, where nothing is written for most of them.
-    public var keysPerLook = 4_096
+    public var keysPerLook = 1_024
     /// Milestones and alerts that wait for one connection, in bytes of memory.
     public var announcementBytes = 1_048_576
     /// Names of sources of event ids (`src=`), whose ids are remembered.
