@@ -56,6 +56,12 @@ extension Server {
     public var entityCount: Int { hub.entityCount }
     public var statistics: Statistics { hub.statistics }
 
+    /// Whether the next turn looks at sessions. Tell it before that which blocked sockets took something: a reader that
+    /// took bytes a moment ago is not cut for those that it did not take.
+    public func isSessionDeadlineDue(at now: HubTime) -> Bool {
+        hub.nextSessionDeadline.map { $0 <= now.monotonic } ?? false
+    }
+
     /// The earliest deadline on the kinds' clock.
     public var nextDeadline: Timestamp? { hub.nextDeadline }
     /// The same on the real clock.

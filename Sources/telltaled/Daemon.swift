@@ -117,7 +117,9 @@ final class Daemon {
         }
         stallTimer?.scheduleRepeating(everyMilliseconds: 1_000)
         turnHandle = try PrepareHandle(on: loop) { [unowned self] in
-            server.turn(at: clock.now)
+            let now = clock.now
+            if !blocked.isEmpty, server.isSessionDeadlineDue(at: now) { tellProgress() }
+            server.turn(at: now)
             perform()
         }
         signals = [

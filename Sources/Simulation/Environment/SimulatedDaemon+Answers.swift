@@ -16,7 +16,7 @@ extension SimulatedDaemon {
         _ = server?.received(Array(lines.map { $0 + "\n" }.joined().utf8).span, from: id, at: now)
         var bytes: [UInt8] = []
         for _ in 0..<10_000 {
-            server?.turn(at: now)
+            turnServer()
             let isOver = performAtOnce(for: id, to: &bytes)
             if isOver { break }
         }

@@ -76,11 +76,19 @@ extension SimulatedDaemon {
         turn()
     }
 
+    /// Tells the server which blocked readers took something: once a second, and before it looks at its sessions.
+    func tellProgress() {
+        guard world.bug != .slowReaderCut else { return }
+        for link in blocked where world.now - link.lastProgress <= 1_000 {
+            if let id = link.session { server?.progressed(id, at: now) }
+        }
+    }
+
     func lookAtBlocked() {
+        tellProgress()
         for link in blocked {
-            guard let id = link.session else { continue }
+            guard link.session != nil else { continue }
             let pause = world.now - link.lastProgress
-            if pause <= 1_000, world.bug != .slowReaderCut { server?.progressed(id, at: now) }
             // The server hears of progress once a second, and of its end as late.
             if pause > 33_000 {
                 world.violated("P7", "a reader has taken nothing for \(pause) ms, and is not cut")

@@ -144,8 +144,13 @@ final class SimulatedDaemon {
     func turn() {
         guard isUp else { return }
         rules.check(turnIn: world)
-        server?.turn(at: now)
+        turnServer()
         perform()
+    }
+
+    func turnServer() {
+        if server?.isSessionDeadlineDue(at: now) == true { tellProgress() }
+        server?.turn(at: now)
     }
 
     private func perform() {
