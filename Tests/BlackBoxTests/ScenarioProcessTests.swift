@@ -111,21 +111,20 @@ struct ScenarioProcessTests {
 
     @Test(
         "On a terminal it draws, takes keys and gives the terminal back",
-        .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/script"), "script(1) is not installed"),
         arguments: [("  ++s ", 0), (" sq", 130)])
     func terminal(keys: String, status: Int32) async throws {
         try await onOwnThread {
-            let command = "'\(program("telltale-sim").path)' run flight-with-a-delay --speed 50"
+            let terminal = try PseudoTerminal(width: 100, height: 40)
             let run = try RunningProgram(
-                URL(filePath: "/usr/bin/script"), ["-qec", command, "/dev/null"], input: keys,
-                environment: ["TERM": "xterm", "NO_COLOR": "1"])
-            let text = run.readToEnd().joined(separator: "\n")
+                program("telltale-sim"), ["run", "flight-with-a-delay", "--speed", "50"],
+                environment: ["TERM": "xterm", "NO_COLOR": "1"], at: terminal)
+            #expect(terminal.read(until: "\u{1B}[?1049h") != nil)
+            #expect(terminal.read(until: "space pauses, s steps")?.contains("CarPlay · car") == true)
+            terminal.press(keys)
+            #expect(terminal.read(until: "\u{1B}[?1049l") != nil)
+            if status == 0 { #expect(terminal.read(until: "Everything is as it should be.") != nil) }
             #expect(run.waitForExit() == status, "\(run.standardError)")
-            let (begin, end) = (text.range(of: "\u{1B}[?1049h"), text.range(of: "\u{1B}[?1049l", options: .backwards))
-            #expect(begin != nil && end != nil)
-            #expect(text.contains("CarPlay · car"))
-            #expect(text.contains("space pauses, s steps"))
-            if status == 0 { #expect(text.contains("Everything is as it should be.")) }
+            #expect(terminal.isPlain)
         }
     }
 

@@ -16,9 +16,3 @@ public final class TemporaryFolder: Sendable {
     /// The path of `name` in it.
     public func path(_ name: String) -> String { url.appending(path: name).path() }
 }
-
-/// Descriptors that this process has open.
-public func openDescriptorCount() throws -> Int {
-    // The listing itself uses one, each time.
-    try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
-}

@@ -45,8 +45,7 @@ final class Backlog {
     ///
     /// ``DirtyQueue/announcementLimit`` holds for the queue and the keys ahead of a walk together.
     func announce(_ announcement: Announcement, before entity: EntityIndex) {
-        guard let covered = scan?.covers(entity) else { return queue.announce(announcement, before: entity) }
-        if covered {
+        if scan?.covers(entity) == true {
             scan?.ahead.announce(announcement, before: entity)
         } else {
             queue.announce(announcement, before: entity)
