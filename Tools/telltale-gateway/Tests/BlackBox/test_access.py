@@ -11,8 +11,8 @@ import time
 import pytest
 
 import signatures
-from conftest import World
 from support import Provider, Stream
+from world import World
 
 HOOK = {"hook": "own", "verify": {"scheme": "shopify", "secrets": ["env:OWN"]},
         "rules": [{"on": ["*"], "key": "errand/{{body.id}}", "type": "start"}]}

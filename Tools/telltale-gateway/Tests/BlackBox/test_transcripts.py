@@ -13,8 +13,8 @@ import time
 
 import pytest
 
-from conftest import World
 from support import PATIENCE, Line, REPOSITORY, attributes
+from world import World
 
 LINE = REPOSITORY / "Protocols/Line"
 # Nothing in these is a request that HTTP has words for: the grammar, greetings, heartbeats, cursors and ends of a line.

@@ -1,10 +1,17 @@
 """A real browser, a real daemon and a real gateway for the tests of the board."""
 
+import pathlib
+import sys
+
 import pytest
 from playwright.sync_api import sync_playwright
 
 from lives import LIVES
-from world import CHROMIUM, World
+from previews import CHROMIUM
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "Support"))
+
+from world import daemon, gateway, gateway_options, pair, world  # noqa: E402, F401 - pytest finds fixtures by their names here.
 
 # Longer than anything takes; a test that waits so long has failed.
 PATIENCE = 20_000
@@ -17,33 +24,6 @@ def browser():
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
         browser.close()
-
-
-@pytest.fixture(scope="module")
-def pair():
-    """A daemon and a gateway that the tests of one file share."""
-    world = World()
-    daemon = world.daemon()
-    yield daemon, world.gateway()
-    world.close()
-
-
-@pytest.fixture
-def world():
-    """A world of one test alone."""
-    world = World()
-    yield world
-    world.close()
-
-
-@pytest.fixture
-def gateway(pair):
-    return pair[1]
-
-
-@pytest.fixture
-def daemon(pair):
-    return pair[0]
 
 
 @pytest.fixture

@@ -8,9 +8,13 @@ import sys
 
 from playwright.sync_api import sync_playwright
 
-from world import CHROMIUM, World
 from lives import LIVES, post
-from support import Provider
+from previews import CHROMIUM
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "Support"))
+
+from support import Provider  # noqa: E402
+from world import World  # noqa: E402
 
 SITUATIONS = ["Locked", "Always-On", "Night", "StandBy tapped"]
 

@@ -1,6 +1,9 @@
 """What a preview on the page says, and what a row says: the two are compared."""
 
 import json
+import os
+
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium-headless-shell")
 
 # Every text of a preview that a person can read, and each date that it counts down to.
 SAID = """element => {
