@@ -29,7 +29,7 @@ export function tile({ key, rev, row }, placement = row.placement ?? "controlCen
         row.hint ? el("span.value.hint", { dir: "auto" }, row.hint) : null,
         row.status ? el("span.value.status", { dir: "auto" }, row.status) : null);
     const data = {
-        testid: "control", key, rev, control: row.control, phase: row.phase, placement,
+        testid: "control", key, entity: key, rev, control: row.control, phase: row.phase, placement,
         on: row.shown === true || null, busy: isBusy || null, dead: row.available === false || null, unsure: isUnsure || null,
     };
     const label = row.title ? null : `${key}${row.text ? `, ${row.text}` : ""}`;
@@ -37,7 +37,7 @@ export function tile({ key, rev, row }, placement = row.placement ?? "controlCen
     if (isUnsure) {
         const choice = wants => el("button.choice", {
             type: "button", "aria-disabled": isDead, "aria-label": `${row.title ?? key}: ${wants}`,
-            data: { control: "toggle", key, rev, wants, dead: isDead },
+            data: { control: "toggle", key: `${key} ${wants}`, entity: key, rev, wants, dead: isDead },
         }, wants === "on" ? "On" : "Off");
         return el("div.tile-of-control", { data, vars: { tint }, role: "group", "aria-label": row.title ?? key },
             el("span.disc", {}, symbol(row.symbol)), words, el("span.choices", {}, choice("off"), choice("on")));
@@ -57,7 +57,7 @@ export function tileWithPage(entry) {
 /** The rev that a tap acts on: that of the drawn row, or for a control inside an activity that of now, if it looks the same. */
 async function revOf(button) {
     if (button.dataset.rev) return Number(button.dataset.rev);
-    const { data } = await ask("GET", entityPath(button.dataset.key));
+    const { data } = await ask("GET", entityPath(button.dataset.entity));
     const wasOn = button.dataset.on !== undefined;
     if (button.dataset.control === "toggle" && (data.row.shown === true) !== wasOn) {
         throw new Refusal(412, { code: "stale_rev", title: "the control has changed since it was drawn" });
@@ -74,16 +74,16 @@ function tellEnd(name, end) {
 
 /** Sends what a tap on a control asks for, and says what became of it where that is not what was wanted. */
 async function act(button) {
-    const { control, key, wants, dead } = button.dataset;
-    const name = button.querySelector(".name")?.textContent || button.getAttribute("aria-label") || key;
+    const { control, entity, wants, dead } = button.dataset;
+    const name = button.querySelector(".name")?.textContent || button.getAttribute("aria-label") || entity;
     if (dead) return say(`${name}: it cannot be tapped here`, "bad");
     const headers = { wait: 25 };
     try {
         if (control === "toggle") {
-            const { data } = await ask("PUT", `${entityPath(key)}/value`, { body: wants, ifMatch: await revOf(button), ...headers });
+            const { data } = await ask("PUT", `${entityPath(entity)}/value`, { body: wants, ifMatch: await revOf(button), ...headers });
             tellEnd(name, data);
         } else {
-            const { data } = await ask("POST", `${entityPath(key)}/press`, headers);
+            const { data } = await ask("POST", `${entityPath(entity)}/press`, headers);
             tellEnd(name, data);
         }
     } catch (refusal) {

@@ -76,7 +76,7 @@ function isOwn(element) {
     return element.nodeName === "INPUT" || element.nodeName === "SELECT";
 }
 
-/** Children with a key are found by it; the others by their place. */
+/** Children with a key are found by it, each once; the others by their place. */
 function matchChildren(old, fresh) {
     const keyed = new Map();
     for (const child of old.children) if (child.dataset.key) keyed.set(child.dataset.key, child);
@@ -84,6 +84,7 @@ function matchChildren(old, fresh) {
     for (const child of [...fresh.childNodes]) {
         const key = child.dataset?.key;
         const same = key ? keyed.get(key) : null;
+        keyed.delete(key);
         if (same && same !== next) {
             old.insertBefore(same, next);
             morph(same, child);

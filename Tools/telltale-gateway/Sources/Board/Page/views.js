@@ -110,7 +110,7 @@ function button(one) {
         type: "button", "aria-disabled": isDead ? "true" : null, "aria-label": label,
         "aria-pressed": one.control === "toggle" ? String(one.shown === true) : null,
         data: {
-            control: one.control, key: one.key, phase: one.phase, dead: isDead || null, busy: isBusy || null,
+            control: one.control, key: one.key, entity: one.key, phase: one.phase, dead: isDead || null, busy: isBusy || null,
             on: one.shown === true || null, wants: one.control === "toggle" ? (one.shown === true ? "off" : "on") : null,
         },
         vars: tint ? { tint } : {},
