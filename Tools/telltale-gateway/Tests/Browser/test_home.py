@@ -1,5 +1,7 @@
 """All activities and controls on one page."""
 
+import pytest
+
 from lives import live, post
 from previews import SAID, row, texts
 from support import Provider, attributes
@@ -37,6 +39,12 @@ def test_cards_and_filters(page, gateway):
     page.wait_for_selector('[data-testid=card][data-key="coffee-order/1"][data-state="ready"]')
     post(gateway, "coffee-order/new", "start", {})
     card(page, "coffee-order/new").wait_for()
+
+
+@pytest.mark.parametrize("query", ["?as=constructor", "?as=__proto__", "?device=constructor"])
+def test_an_address_may_say_anything(page, gateway, query):
+    open_home(page, gateway, query)
+    assert page.get_by_label("See as").input_value() == "lockScreen"
 
 
 def tile(key):

@@ -36,3 +36,9 @@ def test_children_with_one_key_stay_as_many_as_they_are(run):
     }""") == ["4", "5", "6"]
 
 
+@pytest.mark.parametrize("name", ["constructor", "__proto__", "toString", "hasOwnProperty.fill"])
+def test_a_symbol_may_have_any_name(run, name):
+    """Without a drawing of that name its first letter stands there."""
+    assert run(["symbols"], "({ symbol }, name) => symbol(name).dataset.letter", name) == name.strip("_")[0].upper()
+
+

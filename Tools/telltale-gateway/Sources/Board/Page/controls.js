@@ -6,7 +6,8 @@ import { symbol } from "./symbols.js";
 import { color } from "./views.js";
 
 const ENDS = {
-    reverted: { timeout: "did not answer in time", failed: "failed", overridden: "stayed as it was", unavailable: "is not connected" },
+    __proto__: null,
+    reverted: { __proto__: null, timeout: "did not answer in time", failed: "failed", overridden: "stayed as it was", unavailable: "is not connected" },
 };
 
 /** Whether a row is a control's. */
@@ -89,7 +90,7 @@ async function act(button) {
     } catch (refusal) {
         if (!(refusal instanceof Refusal)) throw refusal;
         const words = {
-            stale_rev: "it had changed meanwhile. This is how it is now; look, then tap again",
+            __proto__: null, stale_rev: "it had changed meanwhile. This is how it is now; look, then tap again",
             unavailable: "nothing that could do it is connected", cooling: "wait a moment before the next press",
             auth_required: "unlock the device first",
         };

@@ -27,7 +27,7 @@ class Home {
     constructor(main) {
         this.filters = { text: "", kind: "", lifecycle: "" };
         const query = new URLSearchParams(location.search);
-        this.#face = FACES[query.get("as")] ?? this.#face;
+        this.#face = Object.hasOwn(FACES, query.get("as")) ? FACES[query.get("as")] : this.#face;
         this.cards = el("div.cards");
         this.count = el("span.count", { role: "status" });
         this.none = el("p.quiet", { hidden: true }, "No activity matches.");

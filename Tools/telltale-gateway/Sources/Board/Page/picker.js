@@ -32,7 +32,7 @@ export class Picker {
         this.root = el("details.panel-of-page.picker", {}, el("summary", {}, "One person's device"),
             el("div.tools", {}, field("Device", this.surface), field("Account", this.account), this.traits), this.place);
         const asked = query.get("device");
-        if (NAMES[asked]) {
+        if (Object.hasOwn(NAMES, asked)) {
             this.surface.value = asked;
             this.account.value = query.get("account") ?? "";
             this.root.open = true;

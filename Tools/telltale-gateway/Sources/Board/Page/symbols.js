@@ -19,7 +19,9 @@ const PERSON = "M12 3.2a4.3 4.3 0 1 0 0 8.6 4.3 4.3 0 0 0 0-8.6zM4 19.2c0-3.2 3.
 const MOON = "M20.5 14.7A8.8 8.8 0 0 1 9.3 3.5 8.9 8.9 0 1 0 20.5 14.7z";
 const CAMERA = "M9 5.3 7.7 7.2H4.5A1.9 1.9 0 0 0 2.6 9v8.6a1.9 1.9 0 0 0 1.9 1.9h15a1.9 1.9 0 0 0 1.9-1.9V9a1.9 1.9 0 0 0-1.9-1.8h-3.2L15 5.3a1.5 1.5 0 0 0-1.2-.7h-3.6A1.5 1.5 0 0 0 9 5.3zm3 3.9a4 4 0 1 1 0 8 4 4 0 0 1 0-8z";
 
+/** Without a prototype: a row may name a symbol `constructor`. */
 const DRAWN = {
+    __proto__: null,
     "cup.and.saucer": ["s" + CUP, "sM16.6 8h1a2.5 2.5 0 0 1 0 5h-1.3", "sM3.6 19.9h13.4"],
     "cup.and.saucer.fill": ["f" + CUP, "sM16.6 8h1a2.5 2.5 0 0 1 0 5h-1.3", "sM3.6 19.9h13.4"],
     "mug.fill": ["fM4 5h12v12a3 3 0 0 1-3 3H7a3 3 0 0 1-3-3z", "sM16.2 8.3h1.3a2.7 2.7 0 0 1 2.7 2.7v1.6a2.7 2.7 0 0 1-2.7 2.7h-1.3"],
@@ -97,9 +99,6 @@ function find(name) {
     const base = name.replace(/\.fill$/, "");
     return DRAWN[name] ?? DRAWN[`${base}.fill`] ?? DRAWN[base] ?? null;
 }
-
-/** Whether a name has a drawing. */
-export function isDrawn(name) { return Object.hasOwn(DRAWN, name) || find(name) !== null; }
 
 /**
  * A symbol, which says nothing to a screen reader: the texts beside it do.
