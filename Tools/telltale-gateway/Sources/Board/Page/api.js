@@ -48,12 +48,16 @@ export async function ask(method, path, { body, ifMatch, accept, wait } = {}) {
     } catch {
         throw new Refusal(0, { code: "gateway_unreachable", title: "The gateway does not answer; try again" });
     }
+    if (answer.status >= 400) throw await refusalOf(answer);
     const text = await answer.text();
     let data = null;
     try { data = text ? JSON.parse(text) : null; } catch { data = text; }
-    if (answer.status >= 400) {
-        if (answer.status === 401) whenUnauthorized();
-        throw new Refusal(answer.status, data && typeof data === "object" ? data : {});
-    }
     return { status: answer.status, data, tag: answer.headers.get("ETag") };
+}
+
+/** What an answer of 400 and above says. */
+export async function refusalOf(answer) {
+    if (answer.status === 401) whenUnauthorized();
+    const data = await answer.json().catch(() => null);
+    return new Refusal(answer.status, data && typeof data === "object" ? data : {});
 }

@@ -1,15 +1,16 @@
 // The stream of rows: one for the page. It holds the newest row of each key and view, and says how the link is.
 
-import { Refusal, ask } from "./api.js";
+import { refusalOf } from "./api.js";
 import { clock } from "./clock.js";
 
 /** No event for so long (marks come each 15 s) means that the link is dead, whatever the browser believes. */
 const SILENCE = 40_000;
 
 /**
- * Follows subscriptions. Dispatches "change" with {sub, key}, "alert" with the alert, and "state".
+ * Follows subscriptions. Dispatches "change" with {sub, key}, "alert" with the alert, "refused" with the refusal, and "state".
  *
- * `state` is connecting, live, reconnecting, resumed (back, nothing missed), reset (back, drawn anew) or closed.
+ * `state` is connecting, live, reconnecting, resumed (back, nothing missed), reset (back, drawn anew), refused (the gateway
+ * does not take this stream, and it is not asked for again) or closed.
  */
 export class Link extends EventTarget {
     #source = null;
@@ -19,6 +20,7 @@ export class Link extends EventTarget {
     #waiting = new Set();
     #watch = 0;
     #retry = 0;
+    #asking = null;
     #wasReset = false;
     #isClosed = false;
 
@@ -50,13 +52,19 @@ export class Link extends EventTarget {
 
     close() {
         this.#isClosed = true;
-        this.#source?.close();
-        clearTimeout(this.#watch);
-        clearTimeout(this.#retry);
+        this.#stop();
         this.#become("closed");
     }
 
-    #query() {
+    #stop() {
+        this.#source?.close();
+        this.#asking?.abort();
+        this.#asking = null;
+        clearTimeout(this.#watch);
+        clearTimeout(this.#retry);
+    }
+
+    #address() {
         const query = new URLSearchParams();
         for (const sub of this.subs) query.append("sub", sub);
         const { surface, account, traits = {} } = this.situation;
@@ -64,15 +72,15 @@ export class Link extends EventTarget {
         if (account) query.set("account", account);
         for (const [name, value] of Object.entries(traits)) query.append("trait", `${name}:${value}`);
         if (this.#lastID) query.set("lastEventID", this.#lastID);
-        return query;
+        return `/v1/stream?${query}`;
     }
 
     #connect() {
-        this.#source?.close();
-        clearTimeout(this.#retry);
+        if (this.#isClosed) return;
+        this.#stop();
         const isFirst = !this.#lastID;
         if (isFirst) this.subs.forEach((_, index) => this.#remember(index));
-        const source = new EventSource(`/v1/stream?${this.#query()}`);
+        const source = new EventSource(this.#address());
         this.#source = source;
         const on = (name, run) => source.addEventListener(name, event => {
             if (source !== this.#source) return;
@@ -137,19 +145,28 @@ export class Link extends EventTarget {
 
     #lost() { if (this.state !== "connecting") this.#become("reconnecting"); }
 
-    /** The browser has given up: find out why, and begin again where the stream ended. */
+    /**
+     * The browser has given up, and does not tell why: ask for the same stream in a way that shows the answer's status.
+     *
+     * A refusal is final, but for 429. Everything else is asked again, after 5 s at most.
+     */
     #probe(wait) {
+        this.#listen();
         clearTimeout(this.#retry);
         this.#retry = setTimeout(async () => {
-            if (this.#isClosed) return;
-            try {
-                await ask("GET", "/v1/kinds");
-                this.#connect();
-            } catch (refusal) {
-                const isForbidden = refusal instanceof Refusal && (refusal.status === 401 || refusal.status === 403);
-                if (isForbidden) this.#tell("refused", refusal);
-                else this.#probe(Math.min(wait * 2, 5000));
-            }
+            const asking = new AbortController();
+            this.#asking = asking;
+            const answer = await fetch(this.#address(), { headers: { Accept: "text/event-stream" }, signal: asking.signal }).catch(() => null);
+            const isFinal = answer && answer.status >= 400 && answer.status < 500 && answer.status !== 429;
+            const refusal = isFinal ? await refusalOf(answer) : null;
+            // Closed, or begun anew meanwhile.
+            if (this.#asking !== asking) return;
+            if (answer?.ok) return this.#connect();
+            asking.abort();
+            if (!refusal) return this.#probe(Math.min(wait * 2, 5000));
+            this.#stop();
+            this.#become("refused");
+            this.#tell("refused", refusal);
         }, wait);
     }
 

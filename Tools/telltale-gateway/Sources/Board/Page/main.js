@@ -7,7 +7,7 @@ import { say } from "./dom.js";
 import { askForToken } from "./signin.js";
 
 const WORDS = {
-    connecting: "connecting", live: "live", reconnecting: "reconnecting", resumed: "resumed", reset: "reset", closed: "closed",
+    connecting: "connecting", live: "live", reconnecting: "reconnecting", resumed: "resumed", reset: "reset", refused: "refused", closed: "closed",
 };
 
 /** Shows how a link is, in the header and to tests. */
@@ -21,8 +21,9 @@ export function showLink(link) {
     };
     link.addEventListener("state", show);
     link.addEventListener("refused", event => {
-        if (event.detail.status === 401) askForToken();
-        else say(`This token may not see that: ${event.detail.message}`, "bad");
+        const { status, message } = event.detail;
+        if (status === 401) askForToken();
+        else say(status === 403 ? `This token may not see that: ${message}` : message, "bad");
     });
     show();
 }

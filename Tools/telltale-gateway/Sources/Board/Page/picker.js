@@ -22,6 +22,7 @@ export class Picker {
     #link = null;
     #alert = null;
     #moment = new Map();
+    #refusal = null;
 
     constructor(query) {
         this.surface = el("select", { id: "device-surface" }, el("option", { value: "" }, "No device"), Object.entries(NAMES).map(([name, words]) => el("option", { value: name }, words)));
@@ -56,6 +57,7 @@ export class Picker {
     #follow() {
         this.#link?.close();
         this.#link = null;
+        this.#refusal = null;
         this.#moment.clear();
         const surface = this.surface.value;
         if (!surface) return this.place.replaceChildren();
@@ -76,6 +78,7 @@ export class Picker {
             draw();
         });
         this.#link.addEventListener("state", draw);
+        this.#link.addEventListener("refused", ({ detail }) => { this.#refusal = detail; draw(); });
         draw();
     }
 
@@ -86,6 +89,7 @@ export class Picker {
 
     #draw(surface) {
         if (!this.#link) return;
+        if (this.#refusal) return renew(this.place, el("p.quiet", { role: "alert" }, this.#refusal.message));
         const entries = [...this.#link.rows(0).values()].filter(entry => !isControl(entry.row))
             .sort((one, other) => (one.row.order ?? 1e9) - (other.row.order ?? 1e9) || (one.key < other.key ? -1 : 1));
         for (const { key, row } of entries) learnIcon(key, row, this.draw);

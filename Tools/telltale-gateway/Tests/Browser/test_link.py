@@ -1,0 +1,68 @@
+"""The stream that the browser gives up: why it was refused, and that it comes back where it was not."""
+
+import pytest
+
+from lives import live
+from previews import open_wall
+
+STREAM = "**/v1/stream**"
+PROBLEM = {"type": "/errors#bad_attr", "title": "not like this", "code": "bad_attr", "retry": "no"}
+
+
+def refuse(status):
+    return lambda route: route.fulfill(status=status, json=PROBLEM | {"status": status}, content_type="application/problem+json")
+
+
+@pytest.mark.parametrize("status", [400, 403])
+def test_a_refusal_is_said_once_and_for_all(page, gateway, status):
+    asked = []
+    page.on("request", lambda request: asked.append(request.url.startswith(f"{gateway.url}/v1/stream")))
+    page.route(STREAM, refuse(status))
+    page.goto(gateway.url)
+    page.wait_for_selector('[data-testid=link][data-state="refused"]')
+    page.get_by_text("not like this").wait_for()
+    assert sum(asked) == 2, "the browser's own request, and the one that tells why"
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_stream_that_is_not_there_for_the_moment_comes_back(page, gateway, status):
+    """Whatever else this token may see."""
+    live(gateway, "coffee-order/back", 3)
+    page.route("**/v1/kinds", refuse(403))
+    left = [status] * 3
+
+    def answer(route):
+        refuse(left.pop())(route) if left else route.continue_()
+
+    page.route(STREAM, answer)
+    open_wall(page, gateway, "coffee-order/back")
+    assert left == []
+
+
+def test_a_link_that_is_closed_while_it_asks_stays_closed(page, gateway):
+    page.goto(f"{gateway.url}/login")
+    refuse_one = [503]
+    held = []
+
+    def answer(route):
+        refuse(refuse_one.pop())(route) if refuse_one else held.append(route)
+
+    page.route(STREAM, answer)
+    page.route("**/v1/kinds", lambda route: held.append(route))
+    page.evaluate("""async () => {
+        window.streams = 0;
+        window.EventSource = class extends EventSource { constructor(address) { super(address); window.streams += 1; } };
+        const { Link } = await import("/assets/test/link.js");
+        window.testedLink = new Link(["parcel/*,full"]);
+    }""")
+    # The second question, which tells why.
+    with page.expect_request(lambda request: "/v1/stream" in request.url or request.url.endswith("/v1/kinds")):
+        pass
+    page.evaluate("window.testedLink.close()")
+    for route in held:
+        route.fulfill(json={"kinds": []})
+    # A later answer than that one.
+    page.evaluate("fetch('/v1/entities/parcel/none').then(answer => answer.text())")
+    assert page.evaluate("[window.testedLink.state, window.streams]") == ["closed", 1]
+    page.evaluate("window.testedLink.begin({})")
+    assert page.evaluate("[window.testedLink.state, window.streams]") == ["closed", 1]
