@@ -1,10 +1,12 @@
 """All activities and controls on one page."""
 
+import itertools
+
 import pytest
 
 from lives import live, post
 from previews import SAID, row, texts
-from support import Provider, attributes
+from support import Line, Provider, attributes
 
 
 def open_home(page, gateway, query=""):
@@ -39,6 +41,48 @@ def test_cards_and_filters(page, gateway):
     page.wait_for_selector('[data-testid=card][data-key="coffee-order/1"][data-state="ready"]')
     post(gateway, "coffee-order/new", "start", {})
     card(page, "coffee-order/new").wait_for()
+
+
+def test_a_card_that_comes_to_match_is_shown(page, gateway):
+    key = "coffee-order/matching"
+    live(gateway, key, 3)
+    open_home(page, gateway)
+    card(page, key).wait_for()
+    page.get_by_label("Life-cycle").select_option("ended")
+    card(page, key).wait_for(state="hidden")
+    post(gateway, key, "ready", {})
+    post(gateway, key, "collect", {})
+    card(page, key).wait_for()
+    page.wait_for_function("key => document.querySelector(`[data-key='${key}'] .badge`).textContent === 'collected'", arg=key)
+
+
+def test_a_card_out_of_sight_costs_nothing_while_it_is_as_it_was(page, gateway, daemon):
+    line = Line(daemon.port)
+    for index in range(60):
+        assert line.ask(f"EVT parcel/far-{index} type=purchased").startswith("OK")
+    open_home(page, gateway)
+    page.wait_for_function("() => document.querySelectorAll('.card[data-key^=\"parcel/far-\"]').length === 60")
+    near, far = page.evaluate("() => { const all = document.querySelectorAll('.card[data-key^=\"parcel/far-\"]'); return [all[0].dataset.key, all[59].dataset.key]; }")
+
+    counts = itertools.count()
+
+    def change(key):
+        rev = attributes(line.ask(f'EVT {key} type=update {{"content-state":{{"count":{next(counts)}}}}}'))[0]["rev"]
+        page.wait_for_function("([key, rev]) => document.querySelector(`[data-testid=card][data-key='${key}']`).dataset.rev === rev", arg=[key, rev])
+
+    change(far)
+    page.evaluate("""key => {
+        window.written = 0;
+        new MutationObserver(found => { window.written += found.length; })
+            .observe(document.querySelector(`[data-testid=card][data-key='${key}']`), { attributes: true, childList: true, subtree: true });
+    }""", far)
+    for _ in range(3):
+        change(near)
+    assert page.evaluate("window.written") == 0
+    change(far)
+    assert page.evaluate("window.written") > 0
+    card(page, far).scroll_into_view_if_needed()
+    line.close()
 
 
 @pytest.mark.parametrize("query", ["?as=constructor", "?as=__proto__", "?device=constructor"])

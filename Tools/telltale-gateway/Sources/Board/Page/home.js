@@ -20,6 +20,8 @@ export function home(main) {
 class Home {
     #cards = new Map();
     #dirty = new Set();
+    /** Cards whose picture waits until they come into sight. */
+    #waiting = new Set();
     #visible = new Set();
     #face = FACES.lockScreen;
     #controlsAreDirty = true;
@@ -42,7 +44,7 @@ class Home {
                 const key = target.dataset.key;
                 if (!isIntersecting) { this.#visible.delete(key); continue; }
                 this.#visible.add(key);
-                if (this.#dirty.has(key)) this.draw();
+                if (this.#waiting.delete(key)) this.#changed(key);
             }
         }, { rootMargin: "300px" });
         this.draw = eachFrame(() => this.#draw());
@@ -74,7 +76,7 @@ class Home {
         this.link = new Link(["*,full", `*,${this.#face.view}`]);
         showLink(this.link);
         this.link.addEventListener("change", event => this.#changed(event.detail.key));
-        this.link.addEventListener("state", () => { this.#count(); });
+        this.link.addEventListener("state", this.draw);
         this.#drawAll();
     }
 
@@ -100,12 +102,9 @@ class Home {
             }
             if (!full && !shown) {
                 if (this.link.state === "connecting" && old) continue;
-                old?.remove();
-                if (old) this.observer.unobserve(old);
-                this.#cards.delete(key);
-                this.#visible.delete(key);
                 this.#dirty.delete(key);
-                if (!full) this.#controlsAreDirty = true;
+                if (old) this.#forget(old);
+                else this.#controlsAreDirty = true;
                 continue;
             }
             if (old && !this.#visible.has(key)) {
@@ -113,10 +112,13 @@ class Home {
                 old.dataset.state = full?.row.state ?? "";
                 old.dataset.rev = String(full?.rev ?? shown?.rev);
                 old.dataset.lifecycle = lifecycleOf(full?.row);
+                old.hidden = !this.#matches(key);
+                this.#dirty.delete(key);
+                this.#waiting.add(key);
                 continue;
             }
             this.#dirty.delete(key);
-            if (!old && this.#cards.size >= MOST) this.#forgetOldest();
+            if (!old && this.#cards.size >= MOST) this.#forget(this.cards.lastElementChild);
             if (shown) learnIcon(key, shown.row, this.drawAll);
             const fresh = card(key, full, shown, this.#face);
             if (old) {
@@ -135,13 +137,12 @@ class Home {
         this.#count();
     }
 
-    /** Makes room. A change of an activity without a card gives it one again. */
-    #forgetOldest() {
-        const oldest = this.cards.lastElementChild;
-        this.observer.unobserve(oldest);
-        this.#cards.delete(oldest.dataset.key);
-        this.#visible.delete(oldest.dataset.key);
-        oldest.remove();
+    /** Takes a card away. A change of its activity gives it one again. */
+    #forget(card) {
+        const { key } = card.dataset;
+        this.observer.unobserve(card);
+        for (const one of [this.#cards, this.#visible, this.#waiting]) one.delete(key);
+        card.remove();
     }
 
     #drawControls() {
