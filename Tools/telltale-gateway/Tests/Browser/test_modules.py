@@ -42,3 +42,18 @@ def test_a_symbol_may_have_any_name(run, name):
     assert run(["symbols"], "({ symbol }, name) => symbol(name).dataset.letter", name) == name.strip("_")[0].upper()
 
 
+def test_one_at_a_time(run):
+    """Calls while it runs make it run once more, also after a failure."""
+    assert run(["api"], """async ({ oneAtATime }) => {
+        const ends = [];
+        const wait = oneAtATime(() => new Promise((resolve, reject) => ends.push([resolve, reject])));
+        const first = wait();
+        for (let count = 0; count < 3; count++) wait();
+        const atFirst = ends.length;
+        ends[0][0]();
+        while (ends.length < 2) await null;
+        ends[1][1](new Error("expected"));
+        const fault = await first.catch(error => error.message);
+        wait();
+        return [atFirst, fault, ends.length];
+    }""") == [1, "expected", 3]

@@ -1,11 +1,12 @@
 """The wall says what the rows say, at once, whatever becomes of the gateway."""
 
+import json
 import signal
 
 import pytest
 
 from lives import LIVES, live, post
-from previews import check_wall, open_wall, row, wait_for_state
+from previews import SAID, check_wall, open_wall, row, texts, wait_for_state
 from support import Line, free_port
 
 
@@ -66,6 +67,33 @@ def test_the_panel_is_the_one_that_opens(page, gateway):
     open_wall(page, gateway, key)
     opened = gateway.get(f"/v1/entities/{key}/open?surface=desktop").json
     assert page.locator('[data-testid="wall-panel"] .title').text_content() == opened["view"]["title"]
+
+
+def test_the_newest_panel_wins(page, gateway):
+    """One request is under way, and one more follows the last row, however many rows came meanwhile."""
+    key = "parcel/panels"
+    live(gateway, key, 1)
+    held = []
+    page.route("**/open?**", lambda route: held.append(route))
+    open_wall(page, gateway, key)
+    page.wait_for_selector('[data-testid="wall-menubar"]')
+    old = gateway.get(f"/v1/entities/{key}/open?surface=desktop").json
+    for index in range(4):
+        rev = post(gateway, key, "update", {"content-state": {"index": index}})["rev"]
+        page.wait_for_function("rev => Number(document.querySelector('[data-testid=wall-menubar]').dataset.rev) >= rev", arg=rev)
+    assert len(held) == 1
+    state = post(gateway, key, "approved", {})["state"]
+    wait_for_state(page, state)
+    with page.expect_request("**/open?**"):
+        held.pop().fulfill(json=old)
+    page.wait_for_function("() => document.querySelector('[data-testid=wall-panel]')")
+    held.pop().continue_()
+    new = gateway.get(f"/v1/entities/{key}/open?surface=desktop").json
+    assert texts(new["view"]) != texts(old["view"])
+    page.wait_for_function(
+        f"texts => JSON.stringify(({SAID})(document.querySelector('[data-testid=wall-panel]'))) === texts",
+        arg=json.dumps(texts(new["view"]), ensure_ascii=False, separators=(",", ":")))
+    assert held == []
 
 
 def test_the_timeline_goes_on(page, gateway):

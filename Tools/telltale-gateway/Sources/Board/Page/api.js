@@ -61,3 +61,25 @@ export async function refusalOf(answer) {
     const data = await answer.json().catch(() => null);
     return new Refusal(answer.status, data && typeof data === "object" ? data : {});
 }
+
+/**
+ * Makes an asynchronous function run once at a time. Calls while it runs make it run once more, so that its last run begins
+ * after the last call.
+ */
+export function oneAtATime(run) {
+    let isRunning = false;
+    let isDue = false;
+    return async () => {
+        isDue = true;
+        if (isRunning) return;
+        isRunning = true;
+        try {
+            while (isDue) {
+                isDue = false;
+                await run();
+            }
+        } finally {
+            isRunning = false;
+        }
+    };
+}

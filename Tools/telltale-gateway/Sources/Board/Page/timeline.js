@@ -1,6 +1,6 @@
 // The history of an entity: newest first, and going on.
 
-import { ask, entityPath } from "./api.js";
+import { ask, entityPath, oneAtATime } from "./api.js";
 import { timeText } from "./clock.js";
 import { el, renew } from "./dom.js";
 
@@ -41,8 +41,6 @@ function row(event, isNew) {
 /** The timeline of one key. `renew()` reads it again; it is asked for at each change. */
 export class Timeline {
     #seen = -1;
-    #isReading = false;
-    #isDue = false;
 
     constructor(key) {
         this.key = key;
@@ -54,16 +52,12 @@ export class Timeline {
     /** Types of events that have come, for suggestions. */
     types = new Set();
 
-    async renew() {
-        if (this.#isReading) { this.#isDue = true; return; }
-        this.#isReading = true;
+    renew = oneAtATime(async () => {
         try {
             const { data } = await ask("GET", `${entityPath(this.key)}/history`);
             this.#draw(data.events);
         } catch { /* Unknown yet, or the link is down, which the header says. */ }
-        this.#isReading = false;
-        if (this.#isDue) { this.#isDue = false; this.renew(); }
-    }
+    });
 
     #draw(events) {
         const before = this.#seen;

@@ -1,6 +1,6 @@
 // The wall: one activity on every screen at once, each drawn from the row of its own surface.
 
-import { ask, entityPath } from "./api.js";
+import { ask, entityPath, oneAtATime } from "./api.js";
 import { ago, clock, countdown } from "./clock.js";
 import { tile } from "./controls.js";
 import { Diagram } from "./diagram.js";
@@ -67,6 +67,7 @@ class Wall {
         this.link = new Link(SURFACES.map(view => `${key},${view}`));
         showLink(this.link);
         const draw = eachFrame(() => this.draw());
+        this.readPanel = oneAtATime(() => this.#readPanel(draw));
         ask("GET", `/v1/kinds/${encodeURIComponent(kind)}`).then(({ data }) => {
             this.definition = data;
             this.#icon ??= symbolOf(data);
@@ -108,7 +109,7 @@ class Wall {
         this.#icon = (entry && iconOf(entry.row)) ?? this.#icon;
         // An alert marks one row alone. It is shown for its moment, whichever rows come meanwhile.
         if (entry && !entry.isSnapshot && (entry.row.banner || entry.row.highlighted)) this.#moment(view, { row: entry.row }, draw);
-        if (view === "desktop") this.#readPanel(draw);
+        if (view === "desktop") this.readPanel();
         if (view === "full") {
             this.timeline.renew();
             this.events.show(entry?.row.configuration ?? null, this.timeline.types);
