@@ -5,7 +5,7 @@ import json
 import os
 
 from lives import live, post
-from previews import check_wall, open_wall
+from previews import check_wall, open_wall, row
 from support import validate
 
 HOSTILE = [
@@ -47,11 +47,27 @@ def test_ten_thousand_characters_from_a_row(page, gateway):
 
 
 def test_a_link_of_another_scheme_is_dead(page, gateway):
-    live(gateway, "bistro-order/link", 1)
-    post(gateway, "bistro-order/link", "update", {"content-state": {"phone": "1\" onclick=\"window.broken=1"}})
-    open_wall(page, gateway, "bistro-order/link")
-    for link in page.locator("a.button").all():
-        assert link.get_attribute("onclick") is None and link.get_attribute("href").startswith("tel:")
+    """Of a daemon that sends one: a row whose second link is a script."""
+    key = "bistro-order/link"
+    live(gateway, key, 5)
+    post(gateway, key, "update", {"content-state": {"phone": "1\" onclick=\"window.broken=1"}})
+    phone = row(gateway, key, "phone")
+    buttons = phone["row"]["lockScreen"]["view"]["buttons"]
+    assert [button["link"] for button in buttons if "link" in button] == ["tel:1\"%20onclick=\"window.broken=1"]
+    for scheme in ["javascript", " JavaScript", "data", "vbscript"]:
+        buttons.append({"interactive": True, "link": f"{scheme}:window.broken=1", "title": scheme})
+    events = [("open", {"now": 0}), ("row", {"sub": 2} | phone), *(("live", {"sub": sub}) for sub in range(1, 7))]
+    page.route("**/v1/stream**", lambda route: route.fulfill(
+        content_type="text/event-stream", body="".join(f"event: {name}\ndata: {json.dumps(data)}\n\n" for name, data in events)))
+    page.goto(f"{gateway.url}/{key}")
+    page.wait_for_selector('[data-testid="wall-lockscreen"]')
+    drawn = page.locator('[data-testid="wall-lockscreen"]')
+    assert drawn.locator("a").count() == 1
+    assert drawn.locator("a").get_attribute("onclick") is None
+    assert drawn.locator("a").get_attribute("href") == "tel:1\"%20onclick=\"window.broken=1"
+    assert drawn.locator(".link[data-dead]").all_text_contents() == ["javascript", " JavaScript", "data", "vbscript"]
+    drawn.locator(".link[data-dead]").first.click()
+    assert page.evaluate("window.broken") is None
 
 
 def test_the_page_loads_nothing_from_elsewhere(page, gateway):

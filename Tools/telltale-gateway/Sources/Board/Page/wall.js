@@ -177,9 +177,8 @@ class Wall {
         const minimal = standby?.presentation === "minimal" ? standby : null;
         const alert = view => this.#moments.get(view)?.alert;
         const isAlerting = view => this.#moments.has(view);
-        const night = this.traits.light === "low" || null;
         this.scene.dataset.luminance = this.traits.luminance ?? "normal";
-        if (night) this.scene.dataset.night = "yes"; else delete this.scene.dataset.night;
+        if (standby?.night) this.scene.dataset.night = "yes"; else delete this.scene.dataset.night;
         const mark = (device, view) => { if (isAlerting(view)) device.classList.add("is-alerting"); return device; };
 
         const expanded = island?.expanded ?? phone?.expanded;
