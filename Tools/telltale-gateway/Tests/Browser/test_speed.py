@@ -1,7 +1,11 @@
-"""How much the page loads, how fast, and what 500 living cards cost."""
+"""How much the page loads, what that costs, and what 500 living cards cost.
 
-import socket
-import threading
+The bounds are bytes, requests and processor time, which are the same on a busy machine. The time on the wall is printed.
+"""
+
+import os
+import pathlib
+import time
 
 from lives import live
 from support import Line
@@ -9,81 +13,89 @@ from support import Line
 CARDS = 500
 CHANGES = 200  # a second
 SECONDS = 5
+FRAMES = 60  # a second
+
+
+class PageThread:
+    """The processor time that the page's main thread has taken since the page began to load, in seconds."""
+
+    def __init__(self, page):
+        self.session = page.context.new_cdp_session(page)
+        self.session.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def seconds(self):
+        metrics = self.session.send("Performance.getMetrics")["metrics"]
+        return {one["name"]: one["value"] for one in metrics}["TaskDuration"]
+
+
+def processor_seconds(process):
+    """What a process has taken in user and kernel mode."""
+    fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def test_the_wall_is_small_and_soon_there(page, gateway):
-    """All bytes of the page count, as they go over the wire; the time is that of the best of eight loads."""
+    """All bytes and requests of the page, as they go over the wire; the processor time of the page and the gateway together
+    is the mean of eight loads without a cache."""
     key = "coffee-order/load"
+    loads = 8
     live(gateway, key, 3)
     session = page.context.new_cdp_session(page)
     session.send("Network.enable")
     sizes = []
     session.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
-    times = []
-    for _ in range(8):
+    thread = PageThread(page)
+    # The first page of a browser costs what only it does.
+    page.goto(f"{gateway.url}/{key}")
+    page.wait_for_selector("[data-testid=wall-standby]")
+    took = []
+    of_page, of_gateway = [], processor_seconds(gateway.process)
+    for _ in range(loads):
         session.send("Network.clearBrowserCache")
         sizes.clear()
         page.goto(f"{gateway.url}/{key}", wait_until="commit")
         page.wait_for_selector("[data-testid=wall-standby]")
-        times.append(page.evaluate(
-            """() => new Promise(done => requestAnimationFrame(() => done(performance.now())))"""))
-    print(f"the wall: {sum(sizes) / 1024:.0f} KB in {len(sizes)} answers, drawn after {min(times):.0f} ms")
+        took.append(page.evaluate("() => new Promise(done => requestAnimationFrame(() => done(performance.now())))"))
+        of_page.append(thread.seconds())
+    of_page = sum(of_page) / loads
+    of_gateway = (processor_seconds(gateway.process) - of_gateway) / loads
+    print(f"the wall: {sum(sizes) / 1024:.0f} KB in {len(sizes)} answers; processor time of the page {of_page * 1000:.0f} ms, "
+          f"of the gateway {of_gateway * 1000:.0f} ms; drawn after {min(took):.0f} ms")
     assert sum(sizes) <= 150 * 1024
-    assert min(times) < 300
+    assert 0 < len(sizes) <= 30
+    assert 0 < of_page and of_page + of_gateway < 0.2
 
 
 def test_500_living_cards(page, gateway, daemon):
-    """200 changes a second: processor time of the page's thread, and frames while it scrolls."""
+    """The processor time of the page's thread for an amount of work that is always the same: what 200 changes a second and 60
+    frames of scrolling a second are in 5 s."""
     line = Line(daemon.port)
     for index in range(CARDS):
-        assert line.ask(f'EVT parcel/{index:04} type=purchased').startswith("OK")
+        assert line.ask(f"EVT parcel/{index:04} type=purchased").startswith("OK")
     page.goto(gateway.url)
     page.wait_for_function(f"() => document.querySelectorAll('[data-testid=card]').length >= {CARDS}")
-    stop = threading.Event()
-
-    def change():
-        count = 0
-        while not stop.wait(1 / 20):
-            for _ in range(CHANGES // 20):
-                line.send(f'EVT parcel/{count % CARDS:04} type=update {{"content-state":{{"count":{count}}}}}')
-                count += 1
-
-    def drain():
-        while line.file.readline():
-            pass
-
-    sender = threading.Thread(target=change)
-    reader = threading.Thread(target=drain)
-    sender.start()
-    reader.start()
-    try:
-        session = page.context.new_cdp_session(page)
-        session.send("Performance.enable", {"timeDomain": "threadTicks"})
-
-        def ticks():
-            return {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}["TaskDuration"]
-
-        before = ticks()
-        rows = page.evaluate("document.querySelector('.count').textContent")
-        frames = page.evaluate(
-            f"""() => new Promise(done => {{
-                const end = performance.now() + {SECONDS * 1000};
-                let frames = 0;
-                const draw = () => {{
-                    frames += 1;
-                    scrollBy(0, 12);
-                    if (performance.now() < end) requestAnimationFrame(draw); else done(frames);
-                }};
-                draw();
-            }})""")
-        share = (ticks() - before) / SECONDS
-        after = page.evaluate("document.querySelector('.count').textContent")
-    finally:
-        stop.set()
-        sender.join()
-        line.socket.shutdown(socket.SHUT_RDWR)
-        reader.join()
-        line.close()
-    print(f"500 cards, {CHANGES} changes a second: {share:.0%} of a core, {frames / SECONDS:.0f} frames a second while scrolling ({rows} to {after})")
-    assert after != rows
-    assert share < 0.5
+    thread = PageThread(page)
+    before, start = thread.seconds(), time.monotonic()
+    page.evaluate(
+        f"""() => {{
+            window.frames = 0;
+            const draw = () => {{
+                scrollBy(0, 12);
+                window.frames += 1;
+                if (window.frames < {SECONDS * FRAMES}) requestAnimationFrame(draw);
+            }};
+            draw();
+        }}""")
+    for count in range(CHANGES * SECONDS):
+        rev = line.ask(f'EVT parcel/{count % CARDS:04} type=update {{"content-state":{{"count":{count}}}}}').split("rev=")[1].split(" ")[0]
+        # In steps of a twentieth of a second, where the machine keeps up.
+        if count % (CHANGES // 20) == 0:
+            page.wait_for_timeout(max(0, (start + count / CHANGES - time.monotonic()) * 1000))
+    page.wait_for_function(
+        "([key, rev]) => document.querySelector(`[data-key='${key}']`).dataset.rev === rev",
+        arg=[f"parcel/{(CHANGES * SECONDS - 1) % CARDS:04}", rev])
+    page.wait_for_function(f"() => window.frames === {SECONDS * FRAMES}")
+    share, elapsed = (thread.seconds() - before) / SECONDS, time.monotonic() - start
+    line.close()
+    print(f"500 cards, {CHANGES * SECONDS} changes and {SECONDS * FRAMES} frames of scrolling: {share:.0%} of a core for {SECONDS} s, in {elapsed:.1f} s")
+    assert 0 < share < 0.5
