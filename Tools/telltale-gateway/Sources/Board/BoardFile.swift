@@ -8,15 +8,19 @@ public struct BoardFile: Sendable {
     public let bytes: [UInt8]
     /// The same bytes in gzip; `nil` where that is not smaller.
     public let compressed: [UInt8]?
-    /// For `ETag`: 32 hexadecimal digits of the file's SHA-256, in quotes.
+    /// For `ETag` of the plain bytes: 32 hexadecimal digits of the file's SHA-256, in quotes.
     public let tag: String
+    /// For `ETag` of the compressed bytes: a strong tag names one sequence of bytes (RFC 9110 §8.8.1).
+    public let compressedTag: String
 
     init(type: String, bytes: [UInt8]) {
         self.type = type
         self.bytes = bytes
         let packed = Self.gzip(bytes)
         compressed = packed.count < bytes.count && !packed.isEmpty ? packed : nil
-        tag = "\"\(Self.hex(SHA256.hash(data: bytes).prefix(16)))\""
+        let digest = Self.hex(SHA256.hash(data: bytes).prefix(16))
+        tag = "\"\(digest)\""
+        compressedTag = "\"\(digest)-gzip\""
     }
 
     static func hex(_ bytes: some Sequence<UInt8>) -> String {

@@ -105,41 +105,42 @@ public enum Preference {
     }
 }
 
-/// `Accept` (RFC 9110 §12.5.1).
+/// Lists of what a caller takes, each item with a weight (RFC 9110 §12.4.2).
 public enum Acceptance {
-    /// The first of `offers` with the highest quality; `nil` where none is accepted. No field accepts everything.
+    /// Of `Accept` the first of `offers` with the highest weight; `nil` where none is accepted. No field accepts everything.
     public static func choose(_ fields: [String], of offers: [String]) -> String? {
         guard !fields.isEmpty else { return offers.first }
-        var best: (offer: String, quality: Double)?
+        let items = items(of: fields)
+        var best: (offer: String, weight: Double)?
         for offer in offers {
-            let quality = quality(of: offer, in: fields)
-            if quality > 0, quality > best?.quality ?? 0 { best = (offer, quality) }
+            let type = offer.prefix { $0 != "/" }
+            let weight = weight(of: [offer, "\(type)/*", "*/*"], in: items) ?? 0
+            if weight > best?.weight ?? 0 { best = (offer, weight) }
         }
         return best?.offer
     }
 
-    private static func quality(of offer: String, in fields: [String]) -> Double {
-        var found: (specificity: Int, quality: Double)?
-        for element in fields.joined(separator: ",").split(separator: ",") {
-            let parts = element.split(separator: ";").map { String($0).trimmingBlanks }
-            guard let range = parts.first?.lowercased() else { continue }
-            let specificity: Int
-            if range == offer {
-                specificity = 2
-            } else if range.hasSuffix("/*"), offer.hasPrefix(range.dropLast()) {
-                specificity = 1
-            } else if range == "*/*" {
-                specificity = 0
-            } else {
-                continue
-            }
-            let weight = parts.dropFirst().first { $0.lowercased().hasPrefix("q=") }
-            let quality = weight.flatMap { Double($0.dropFirst(2)) } ?? 1
-            if specificity >= found?.specificity ?? -1 {
-                found = (specificity, quality.isFinite ? min(max(quality, 0), 1) : 0)
-            }
+    /// Whether by `Accept-Encoding` an answer may be in gzip. A request without the field takes anything, and is sent plain
+    /// bytes all the same.
+    public static func takesGzip(_ fields: [String]) -> Bool {
+        weight(of: ["gzip", "*"], in: items(of: fields)) ?? 0 > 0
+    }
+
+    /// The weight of the first name that stands in the list, of the most specific one.
+    private static func weight(of names: [String], in items: [(name: String, weight: Double)]) -> Double? {
+        for name in names {
+            if let item = items.last(where: { $0.name == name }) { return item.weight }
         }
-        return found?.quality ?? 0
+        return nil
+    }
+
+    /// The items of all fields in lower case, with their weights from 0 to 1. A weight that is no number is 1.
+    private static func items(of fields: [String]) -> [(name: String, weight: Double)] {
+        fields.joined(separator: ",").lowercased().split(separator: ",").map { item in
+            let parts = item.split(separator: ";", omittingEmptySubsequences: false).map { String($0).trimmingBlanks }
+            let weight = parts.dropFirst().first { $0.hasPrefix("q=") }.flatMap { Double($0.dropFirst(2)) } ?? 1
+            return (parts[0], weight.isFinite ? min(max(weight, 0), 1) : 0)
+        }
     }
 }
 
@@ -154,22 +155,5 @@ extension String {
         while let first = text.first, first == " " || first == "\t" { text = text.dropFirst() }
         while let last = text.last, last == " " || last == "\t" { text = text.dropLast() }
         return String(text)
-    }
-}
-
-/// `Accept-Encoding` (RFC 9110 §12.5.3).
-public enum ContentCoding {
-    /// Whether an answer may be in gzip. A request without the field takes anything, and is sent plain bytes all the same.
-    public static func takesGzip(_ field: String?) -> Bool {
-        var wildcard = false
-        for item in (field ?? "").lowercased().split(separator: ",") {
-            let parts = item.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }
-            guard let name = parts.first else { continue }
-            let weight = parts.dropFirst().first { $0.hasPrefix("q=") }?.dropFirst(2)
-            let isTaken = weight.flatMap { Double($0) } ?? 1 > 0
-            if name == "gzip" { return isTaken }
-            if name == "*" { wildcard = isTaken }
-        }
-        return wildcard
     }
 }

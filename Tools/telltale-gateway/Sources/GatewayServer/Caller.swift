@@ -94,6 +94,7 @@ extension HTTPField.Name {
     static let webHookAllowedOrigin = HTTPField.Name.known("WebHook-Allowed-Origin")
     static let webHookAllowedRate = HTTPField.Name.known("WebHook-Allowed-Rate")
     static let fetchSite = HTTPField.Name.known("Sec-Fetch-Site")
+    static let referrerPolicy = HTTPField.Name.known("Referrer-Policy")
 
     /// - Precondition: `name` is a field's name.
     private static func known(_ name: String) -> HTTPField.Name {

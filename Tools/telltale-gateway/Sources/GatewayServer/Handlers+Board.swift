@@ -26,26 +26,14 @@ extension GatewayResponder {
     }
 
     private func boardFile(_ file: BoardFile, _ caller: Caller, caching: String) -> Response {
+        let compressed = Acceptance.takesGzip(caller.request.headers[values: .acceptEncoding]) ? file.compressed : nil
+        let tag = compressed == nil ? file.tag : file.compressedTag
         var fields = [
-            HTTPField(name: .eTag, value: file.tag), HTTPField(name: .cacheControl, value: caching),
+            HTTPField(name: .eTag, value: tag), HTTPField(name: .cacheControl, value: caching),
             HTTPField(name: .vary, value: "Accept-Encoding"),
         ]
-        if let field = caller.field(.ifNoneMatch), EntityTag.matches(field, file.tag) { return .empty(304, fields) }
-        guard let compressed = file.compressed, ContentCoding.takesGzip(caller.field(.acceptEncoding)) else {
-            return .json(file.bytes, type: file.type, fields)
-        }
-        fields.append(HTTPField(name: .contentEncoding, value: "gzip"))
-        return .json(compressed, type: file.type, fields)
-    }
-}
-
-extension HTTPField.Name {
-    static let contentSecurityPolicy = HTTPField.Name.board("Content-Security-Policy")
-    static let referrerPolicy = HTTPField.Name.board("Referrer-Policy")
-
-    /// - Precondition: `name` is a field's name.
-    private static func board(_ name: String) -> HTTPField.Name {
-        guard let known = HTTPField.Name(name) else { preconditionFailure("\(name) is no field's name") }
-        return known
+        if let field = caller.field(.ifNoneMatch), EntityTag.matches(field, tag) { return .empty(304, fields) }
+        if compressed != nil { fields.append(HTTPField(name: .contentEncoding, value: "gzip")) }
+        return .json(compressed ?? file.bytes, type: file.type, fields)
     }
 }

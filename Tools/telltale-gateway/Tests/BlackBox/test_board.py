@@ -28,6 +28,10 @@ def test_files_are_compressed_and_kept(gateway):
         packed = gateway.get(path, headers={"Accept-Encoding": "gzip, br"})
         if len(plain.bytes) > 1_000:
             assert packed.headers["content-encoding"] == "gzip" and gzip.decompress(packed.bytes) == plain.bytes
+            # A strong tag names one sequence of bytes.
+            assert packed.headers["etag"] != plain.headers["etag"]
+            for tag, status in [(packed.headers["etag"], 304), (plain.headers["etag"], 200)]:
+                assert gateway.get(path, headers={"Accept-Encoding": "gzip", "If-None-Match": tag}).status == status
         assert gateway.get(path, headers={"If-None-Match": plain.headers["etag"]}).status == 304
         assert gateway.ask("HEAD", path).bytes == b""
 
