@@ -35,17 +35,6 @@ export function eventsTaken(definition, configuration) {
     return [...taken].filter(type => !/[*#]/.test(type));
 }
 
-/** Data that a start has use for, so that a try shows more than dashes. */
-function sample(definition) {
-    const words = {
-        shop: "Blue Bottle", item: "Flat white", name: "Ada", price: "3.80", restaurant: "Trattoria Bella", table: "4", total: "42.50",
-        store: "Example Store", currency: "EUR", number: "1042",
-    };
-    const attributes = {};
-    for (const name of definition?.attributes ?? []) attributes[name] = words[name] ?? name;
-    return Object.keys(attributes).length ? { attributes, "content-state": { eta: Date.now() + 8 * 60_000 } } : {};
-}
-
 /** The panel with which events of one activity are posted. */
 export class EventPanel {
     #types = new Set();
@@ -66,9 +55,7 @@ export class EventPanel {
         });
         this.buttons.addEventListener("click", event => {
             const type = event.target.closest("button")?.dataset.type;
-            if (!type) return;
-            const body = this.isNew ? JSON.stringify(sample(this.definition)) : "";
-            this.#post(type, body);
+            if (type) this.#post(type, "");
         });
         this.root = el("section.panel-of-page", { "aria-labelledby": "events-title" },
             el("h2", { id: "events-title" }, "Post an event"), this.buttons, el("details", {}, el("summary", {}, "Any other event"), form));
@@ -76,7 +63,6 @@ export class EventPanel {
 
     /** Draws the buttons for a configuration. */
     show(configuration, known) {
-        this.isNew = !configuration;
         const types = eventsTaken(this.definition, configuration);
         renew(this.buttons, types.length
             ? types.map(type => el("button", { type: "button", data: { type, key: type, testid: "event" } }, type))
