@@ -2,7 +2,9 @@
 
 import json
 import os
+import pathlib
 import re
+import shutil
 import signal
 import subprocess
 
@@ -69,3 +71,23 @@ def test_a_stream_that_curl_leaves_is_noticed(gateway):
             return
         gateway.post("/errand/left/update", {"content-state": {"note": str(number)}})
     pytest.fail("the stream is still open")
+
+
+def test_a_demo_that_fails_leaves_no_provider(tmp_path):
+    """With programs that do nothing but stay: a post fails once the provider is there."""
+    def program(path, text):
+        file = tmp_path / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"#!/bin/sh\n{text}\n")
+        file.chmod(0o755)
+
+    pid = tmp_path / "provider"
+    program("Tools/telltale-gateway/.build/release/telltale-gateway", 'echo "ready http=127.0.0.1:1"; exec sleep 600')
+    program("bin/telltale-sim", f"echo $$ >{pid}; exec sleep 600")
+    program("bin/telltale", f"until [ -s {pid} ]; do sleep 0.05; done; exit 1")
+    shutil.copy(REPOSITORY / "Tools/demo", tmp_path / "Tools/demo")
+    ended = subprocess.run(
+        [tmp_path / "Tools/demo", "inside", "http://127.0.0.1:0"], capture_output=True, timeout=PATIENCE,
+        env=environment() | {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}", "TELLTALE_CONNECT": "127.0.0.1:1", "TMPDIR": str(tmp_path)})
+    assert ended.returncode == 1, ended.stderr
+    assert not pathlib.Path(f"/proc/{pid.read_text().strip()}").exists()

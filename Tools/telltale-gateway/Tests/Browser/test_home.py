@@ -143,6 +143,26 @@ def test_a_button_of_an_activity_acts_from_a_card(page, gateway):
         "async () => (await (await fetch('/v1/entities/coffee-order/tip')).json()).row.content?.tipped === true")
 
 
+def test_a_toggle_inside_an_activity_acts_on_what_it_looked_like(page, gateway, daemon):
+    key = "leave-at-door/inside"
+    provider = Provider(daemon.port, "leave-at-door", f"{key} value=off")
+    live(gateway, "bistro-order/inside", 5)
+    open_home(page, gateway)
+    button = card(page, "bistro-order/inside").locator(f'[data-key="{key}"]:not([data-dead])')
+    button.wait_for()
+    rev = gateway.get(f"/v1/entities/{key}").json["rev"]
+    with page.expect_request(lambda request: request.method == "PUT") as asked:
+        button.click()
+    assert asked.value.headers["if-match"] == f'"{rev}"'
+    answer(provider, "DONE", "value=on")
+    page.wait_for_selector(f'[data-key="{key}"][data-on]:not([data-busy])')
+    # The row that the person saw: the page is not told of the change that comes between.
+    button.evaluate("element => { delete element.dataset.on; }")
+    button.click()
+    page.locator(".said").get_by_text("it had changed").wait_for()
+    provider.close()
+
+
 def test_a_control_has_a_page_with_every_placement(page, gateway, daemon):
     provider = Provider(daemon.port, "porch-light", "porch-light/front value=off")
     page.goto(f"{gateway.url}/porch-light/front")
