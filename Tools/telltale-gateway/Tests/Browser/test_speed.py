@@ -1,6 +1,6 @@
 """How much the page loads, what that costs, and what 500 living cards cost.
 
-The bounds are bytes, requests and processor time, which are the same on a busy machine. The time on the wall is printed.
+The bounds are bytes, requests and processor time, which are the same on a busy machine, and the time of the quickest load.
 """
 
 import os
@@ -64,6 +64,8 @@ def test_the_wall_is_small_and_soon_there(page, gateway):
     assert sum(sizes) <= 150 * 1024
     assert 0 < len(sizes) <= 30
     assert 0 < of_page and of_page + of_gateway < 0.2
+    # The promise of the page, held by the quickest of eight loads.
+    assert min(took) < 300
 
 
 def test_500_living_cards(page, gateway, daemon):
