@@ -37,6 +37,23 @@ struct TLSTests {
         }
         #expect(received == text, "\(received.utf8.count) of \(text.utf8.count) bytes")
     }
+
+    @Test func `a key behind a passphrase is a fault that says what to do, and nothing is asked on a terminal`() throws
+    {
+        let folder = try certificates()
+        let key = folder.path("encrypted.pem")
+        try run(
+            "openssl", "pkcs8", "-topk8", "-in", folder.path("leaf.key.pem"), "-passout", "pass:secret", "-out", key)
+        let failure = #expect(throws: TLSContext.Failure.self) {
+            try TLSContext(certificate: folder.path("leaf.pem"), key: key)
+        }
+        #expect(
+            failure?.description
+                == "the key is encrypted, and no passphrase is asked for; decrypt it: openssl pkey -in KEY -out FILE")
+        #expect(throws: Never.self) {
+            try TLSContext(certificate: folder.path("leaf.pem"), key: folder.path("leaf.key.pem"))
+        }
+    }
 }
 
 /// A folder with the files of `Tools/dev-certificates`.
