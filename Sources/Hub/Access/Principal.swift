@@ -139,18 +139,19 @@ public struct PrincipalDirectory: Sendable {
         guard let (token, principal) = tokens[id] else { throw .unknown(id: id) }
         guard Self.isSame(given, token.digest) else { throw .wrongSecret(id: id) }
         if let expires = token.expires, expires <= wall { throw .expired(id: id) }
-        return Credential(principals[principal], tokenID: id, expires: token.expires)
+        return Credential(principals[principal], token)
     }
 
     /// The credential of a connection under this directory; `nil` = it was revoked.
     func renewed(_ credential: Credential) -> Credential? {
         switch credential.proof {
         case .assertion(let assertion): return issuers?.renewed(assertion).map { Credential($0) }
-        case .token(let id):
-            guard let (token, principal) = tokens[id], principals[principal].name == credential.principal.name else {
-                return nil
-            }
-            return Credential(principals[principal], tokenID: id, expires: token.expires)
+        case .token(let id, let digest):
+            // A secret that was replaced is gone, although the new one has its id.
+            guard let (token, principal) = tokens[id], Self.isSame(digest, token.digest),
+                principals[principal].name == credential.principal.name
+            else { return nil }
+            return Credential(principals[principal], token)
         }
     }
 
