@@ -23,4 +23,45 @@ struct AccessRightsTests {
         #expect(access.harness.lines(of: client) == ["BYE code=auth_revoked"] && client.isFinished)
         #expect(access.connect(with: other).isFinished == false)
     }
+
+    @Test(
+        "Rights that cover those before keep a connection",
+        arguments: [
+            (["read:coffee-order/*"], Principal.Accounts.one("alice"), ["read:*"], Principal.Accounts.one("alice")),
+            (["read:coffee-order/1"], .one("alice"), ["read:coffee-order/*", "stats"], .one("alice")),
+            (["read:*"], .one("alice"), ["read:*"], .any), (["post:*", "stats"], .none, ["admin"], .none),
+            (["post:coffee-order/1*"], .none, ["post:coffee-order/*"], .any),
+            (["serve:porch-light"], .none, ["serve:*"], .none),
+        ] as [([String], Principal.Accounts, [String], Principal.Accounts)])
+    func wider(
+        scopes: [String], accounts: Principal.Accounts, newScopes: [String], newAccounts: Principal.Accounts
+    ) throws {
+        #expect(try stays(Self.principal("p", scopes, accounts), as: Self.principal("p", newScopes, newAccounts)))
+    }
+
+    @Test(
+        "Rights that cover less, or another account, end a connection",
+        arguments: [
+            (["read:*"], Principal.Accounts.one("alice"), ["read:coffee-order/*"], Principal.Accounts.one("alice")),
+            (["read:*"], .one("alice"), ["read:*"], .one("bob")), (["read:*"], .any, ["read:*"], .one("alice")),
+            (["read:*", "stats"], .any, ["read:*"], .any), (["admin"], .none, ["post:*", "stats"], .none),
+            // A connection without an account would see those of all.
+            (["post:*"], .none, ["post:*", "read:*"], .one("alice")),
+        ] as [([String], Principal.Accounts, [String], Principal.Accounts)])
+    func fewer(
+        scopes: [String], accounts: Principal.Accounts, newScopes: [String], newAccounts: Principal.Accounts
+    ) throws {
+        #expect(try !stays(Self.principal("p", scopes, accounts), as: Self.principal("p", newScopes, newAccounts)))
+    }
+
+    private func stays(_ old: Principal, as new: Principal) throws -> Bool {
+        var access = try AccessHarness()
+        let token = access.insert(old)
+        let client = access.connect(with: token)
+        var directory = PrincipalDirectory { Array($0.utf8) }
+        directory.insert(new, tokens: [.init(id: "aaaaaaab", digest: Array(token.utf8))])
+        access.harness.hub.principalsLoaded(directory)
+        access.harness.turn()
+        return !client.isFinished
+    }
 }

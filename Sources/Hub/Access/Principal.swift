@@ -10,6 +10,10 @@ public struct Principal: Hashable, Sendable {
         case one(String)
         /// Any account; every account's activities if it names none.
         case any
+
+        /// An account does not include none: a connection without one that is given `read:` would see every account's
+        /// activities.
+        fileprivate func include(_ other: Accounts) -> Bool { self == .any || self == other }
     }
 
     public var name: String
@@ -70,8 +74,11 @@ public struct Principal: Hashable, Sendable {
     /// The account of a connection that names none.
     var defaultAccount: String? { if case .one(let account) = accounts { account } else { nil } }
 
-    /// Whether it may do everything that `other` may.
-    func includes(_ other: Principal) -> Bool { scopes.isSuperset(of: other.scopes) && accounts == other.accounts }
+    /// Whether a connection of `other` loses nothing, and is shown nothing new but by its own requests, when it goes on with
+    /// this one.
+    func includes(_ other: Principal) -> Bool {
+        other.scopes.allSatisfy(has) && accounts.include(other.accounts)
+    }
 }
 
 /// Every principal with its tokens, as the performer has read them. A token itself is never kept: only its digest is.
