@@ -15,7 +15,7 @@ struct AccessPolicy: ~Copyable {
     private let addressOnly = AddressOnly()
     private var directory: PrincipalDirectory?
     private var visitors: [SessionID: Visitor] = [:]
-    private var usage: [String: Usage] = [:]
+    private var usage = PrincipalUsage()
     private var deadlines = Heap<SessionDeadline>()
     /// The directory has changed since the connections were last compared with it.
     private var needsReview = false
@@ -30,11 +30,6 @@ struct AccessPolicy: ~Copyable {
         var deadline = MonotonicTime.distantFuture
         /// It was told that it ends.
         var isEnding = false
-    }
-
-    private struct Usage {
-        var connectionCount = 0
-        var bucket = RateBucket()
     }
 
     /// The result of a good `HELLO`.
@@ -85,10 +80,11 @@ struct AccessPolicy: ~Copyable {
         guard let visitor = visitors.removeValue(forKey: id), let name = visitor.credential?.principal.name else {
             return
         }
-        usage[name]?.connectionCount -= 1
-        // A bucket that is not full must outlive the connection, or reconnecting would refill it.
-        if let left = usage[name], left.connectionCount == 0, left.bucket.isUnused { usage[name] = nil }
+        usage.closed(name)
     }
+
+    /// Of principals whose connections or requests are remembered.
+    var principalCount: Int { usage.count }
 
     /// The principal that a connection speaks for.
     func principal(of id: SessionID) -> Principal? { visitors[id]?.credential?.principal }
@@ -128,7 +124,7 @@ struct AccessPolicy: ~Copyable {
         if let account = hello.account, !principal.may(use: account) {
             throw WireError(.forbidden, "\(principal.name) has no account \(account)")
         }
-        if visitor.credential == nil { try take(principal) }
+        if visitor.credential == nil { try take(principal, at: now.monotonic) }
         visitors[id]?.credential = credential
         watchExpiry(of: id, at: now)
         return Admission(
@@ -157,15 +153,15 @@ struct AccessPolicy: ~Copyable {
         return "authentication failed on connection c\(id.number): \(what)"
     }
 
-    private mutating func take(_ principal: Principal) throws(WireError) {
-        let count = usage[principal.name]?.connectionCount ?? 0
+    private mutating func take(_ principal: Principal, at now: MonotonicTime) throws(WireError) {
+        let count = usage.connectionCount(of: principal.name)
         if let limit = principal.connections, count >= limit {
             var error = WireError(
                 .limitConnections, "\(principal.name) has \(count) connections already; close one, or try again later")
             error.endsConnection = true
             throw error
         }
-        usage[principal.name, default: Usage()].connectionCount += 1
+        usage.opened(principal.name, at: now)
     }
 
     // MARK: Requests
@@ -178,9 +174,7 @@ struct AccessPolicy: ~Copyable {
             return need == .nothing || need == .farewell ? nil : .authenticationRequired
         }
         guard need != .farewell else { return nil }
-        if let rate = principal.rate,
-            let wait = usage[principal.name, default: Usage()].bucket.take(rate: rate, at: now)
-        {
+        if let rate = principal.rate, let wait = usage.take(principal.name, rate: rate, at: now) {
             var details = JSONObject()
             details["wait"] = .integer(wait.count)
             return WireError(
@@ -255,30 +249,6 @@ struct AccessPolicy: ~Copyable {
     private mutating func watch(_ id: SessionID, at time: MonotonicTime) {
         visitors[id]?.deadline = time
         if time < .distantFuture { deadlines.insert(SessionDeadline(time: time, session: id)) }
-    }
-}
-
-/// How many requests a principal may still make: a bucket that fills by its rate, and holds twice as much.
-struct RateBucket {
-    /// Requests that were taken and have not been given back by time, in nanoseconds of the rate.
-    private var emptyUntil = MonotonicTime.distantPast
-
-    var isUnused: Bool { emptyUntil == .distantPast }
-
-    /// Takes one request out.
-    ///
-    /// - Returns: `nil` where it was there; else how long until there is one.
-    mutating func take(rate: Int, at now: MonotonicTime) -> Milliseconds? {
-        let interval = Duration.seconds(1) / max(1, rate)
-        let capacity = Duration.seconds(2)
-        let start = max(emptyUntil, now)
-        let used = start - now
-        guard used + interval <= capacity else {
-            let wait = used + interval - capacity
-            return max(Milliseconds(1), Milliseconds(Int64((wait / .milliseconds(1)).rounded(.up))))
-        }
-        emptyUntil = start + interval
-        return nil
     }
 }
 
