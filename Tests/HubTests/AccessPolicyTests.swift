@@ -43,6 +43,50 @@ struct AccessPolicyTests {
         return policy
     }
 
+    @Test func `a thousand tokens that expire are one look a second`() throws {
+        var policy = Self.policy(count: 1_000, expires: Self.wall + .seconds(3_600))
+        for number in 0..<1_000 {
+            let id = SessionID(slot: Int32(number), number: Int64(number))
+            policy.opened(id, at: MonotonicTime(milliseconds: Int64(number)))
+            _ = try policy.admit(Self.hello(number), from: id, account: nil, at: Self.time(Int64(number)))
+        }
+        var looks = 0
+        var moment: Int64 = 1_000
+        while let next = policy.nextDeadline, next <= MonotonicTime(milliseconds: 30_000) {
+            moment = max(moment, Int64((next - MonotonicTime(nanoseconds: 0)) / .milliseconds(1)))
+            // What a connection owes in its first 10 s is over then.
+            if moment > 20_000 { looks += 1 }
+            let ending = policy.nextEnding(at: Self.time(moment))
+            #expect(ending == nil)
+        }
+        #expect((1...11).contains(looks), "\(looks) looks in 10 s")
+    }
+
+    @Test func `a connection that takes one token after the other leaves few expiries behind`() throws {
+        var directory = PrincipalDirectory { Array($0.utf8) }
+        let tokens = (0..<2).map { number in
+            let text = Self.token(number)
+            return PrincipalDirectory.Token(
+                id: TokenText.id(of: text) ?? "", digest: Array(text.utf8),
+                expires: Self.wall + .seconds(3_600 + Int64(number)))
+        }
+        directory.insert(Principal(name: "p", scopes: [.stats]), tokens: tokens)
+        var policy = AccessPolicy()
+        policy.loaded(directory)
+        let id = SessionID(slot: 0, number: 1)
+        policy.opened(id, at: MonotonicTime(milliseconds: 0))
+        for number in 0..<1_000 {
+            _ = try policy.admit(Self.hello(number % 2), from: id, account: nil, at: Self.time(1))
+        }
+        let count = policy.expiryCount
+        #expect(count < 100, "\(count) are kept")
+        // The last one is that of the second token.
+        let early = policy.nextEnding(at: Self.time(3_600_999))
+        #expect(early == nil)
+        let ending = policy.nextEnding(at: Self.time(3_601_000))
+        #expect(ending?.1 == .expired)
+    }
+
     @Test func `principals that have gone are forgotten when their buckets are full again`() throws {
         var policy = Self.policy(count: 2_000, expires: nil)
         for number in 0..<2_000 {

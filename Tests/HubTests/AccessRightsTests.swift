@@ -64,4 +64,20 @@ struct AccessRightsTests {
         access.harness.turn()
         return !client.isFinished
     }
+
+    @Test func `an expiry is noticed within a second of a clock that was set ahead, and not before its time`() throws {
+        var access = try AccessHarness()
+        let principal = try Self.principal("p", ["stats"])
+        let soon = access.insert(principal, expires: access.harness.time + .seconds(3_600))
+        let late = access.insert(principal, expires: access.harness.time + .seconds(7_200))
+        let (short, long) = (access.connect(with: soon), access.connect(with: late))
+        access.harness.leap(by: .seconds(3_599))
+        access.harness.advance(by: Milliseconds(999))
+        #expect(!short.isFinished)
+        access.harness.advance(by: Milliseconds(1))
+        #expect(access.harness.lines(of: short) == ["BYE code=auth_expired"] && short.isFinished)
+        access.harness.leap(by: .seconds(3_600))
+        access.harness.advance(by: .seconds(1))
+        #expect(access.harness.lines(of: long) == ["BYE code=auth_expired"] && long.isFinished)
+    }
 }

@@ -16,7 +16,9 @@ struct AccessPolicy: ~Copyable {
     private var directory: PrincipalDirectory?
     private var visitors: [SessionID: Visitor] = [:]
     private var usage = PrincipalUsage()
-    private var deadlines = Heap<SessionDeadline>()
+    /// Of connections without a credential, and of those that end.
+    private var deadlines = Heap<SessionDeadline<MonotonicTime>>()
+    private var expiries = ExpiryWatch()
     /// The directory has changed since the connections were last compared with it.
     private var needsReview = false
     private var notices: [String] = []
@@ -28,6 +30,8 @@ struct AccessPolicy: ~Copyable {
         var failureCount = 0
         /// When the connection is looked at next; others of its entries mean nothing.
         var deadline = MonotonicTime.distantFuture
+        /// When its token expires, where that is watched; others of its moments mean nothing.
+        var expiry: Timestamp?
         /// It was told that it ends.
         var isEnding = false
     }
@@ -85,6 +89,8 @@ struct AccessPolicy: ~Copyable {
 
     /// Of principals whose connections or requests are remembered.
     var principalCount: Int { usage.count }
+    /// Of expiries that are remembered, those that mean nothing any more included.
+    var expiryCount: Int { expiries.count }
 
     /// The principal that a connection speaks for.
     func principal(of id: SessionID) -> Principal? { visitors[id]?.credential?.principal }
@@ -126,6 +132,7 @@ struct AccessPolicy: ~Copyable {
         }
         if visitor.credential == nil { try take(principal, at: now.monotonic) }
         visitors[id]?.credential = credential
+        visitors[id]?.deadline = .distantFuture
         watchExpiry(of: id, at: now)
         return Admission(
             principal: principal.name, account: hello.account ?? account ?? principal.defaultAccount,
@@ -186,7 +193,11 @@ struct AccessPolicy: ~Copyable {
     // MARK: Ends
 
     /// When ``nextEnding(at:)`` has something to tell; `nil` = not by itself.
-    var nextDeadline: MonotonicTime? { needsReview ? .distantPast : deadlines.min?.time }
+    var nextDeadline: MonotonicTime? {
+        guard !needsReview else { return .distantPast }
+        guard let look = expiries.nextLook else { return deadlines.min?.time }
+        return deadlines.min.map { min($0.time, look) } ?? look
+    }
 
     /// Compares every connection with the newest principals.
     ///
@@ -214,10 +225,12 @@ struct AccessPolicy: ~Copyable {
             guard let visitor = visitors[next.session], visitor.deadline == next.time else { continue }
             visitors[next.session]?.deadline = .distantFuture
             if visitor.isEnding { return (next.session, .cut) }
-            guard let credential = visitor.credential else { return (next.session, .unauthenticated) }
-            if let ends = credential.ends, ends <= now.wall { return (next.session, .expired) }
-            // The real clock was set back.
-            watchExpiry(of: next.session, at: now)
+            if visitor.credential == nil { return (next.session, .unauthenticated) }
+        }
+        while let due = expiries.takeDue(at: now) {
+            guard let visitor = visitors[due.session], visitor.expiry == due.time, !visitor.isEnding else { continue }
+            visitors[due.session]?.expiry = nil
+            return (due.session, .expired)
         }
         return nil
     }
@@ -236,15 +249,20 @@ struct AccessPolicy: ~Copyable {
     }
 
     private mutating func watchExpiry(of id: SessionID, at now: HubTime) {
-        let ends = visitors[id]?.credential?.ends
-        watch(
-            id,
-            at: ends.map { now.monotonic + max(Milliseconds(1), min($0 - now.wall, Self.longestWatch)) }
-                ?? .distantFuture)
+        guard let visitor = visitors[id], visitor.credential?.ends != visitor.expiry else { return }
+        visitors[id]?.expiry = visitor.credential?.ends
+        guard let ends = visitor.credential?.ends else { return }
+        expiries.insert(ends, of: id, at: now)
+        guard expiries.count > 2 * visitors.count + Self.spareMomentCount else { return }
+        var moments: [SessionDeadline<Timestamp>] = []
+        for (id, visitor) in visitors {
+            if let expiry = visitor.expiry { moments.append(SessionDeadline(time: expiry, session: id)) }
+        }
+        expiries.replaceAll(with: moments)
     }
 
-    /// The real clock may be set forward, so an expiry is looked at again and again.
-    private static let longestWatch = Milliseconds.seconds(1)
+    /// Moments that mean nothing any more and may stay, besides one for each connection.
+    private static let spareMomentCount = 64
 
     private mutating func watch(_ id: SessionID, at time: MonotonicTime) {
         visitors[id]?.deadline = time
