@@ -65,6 +65,23 @@ struct AccessRightsTests {
         return !client.isFinished
     }
 
+    @Test func `HELLO of a connection that has a principal counts against its rate`() throws {
+        var access = try AccessHarness()
+        var limited = try Self.principal("slow", ["stats"])
+        limited.rate = 10
+        let token = access.insert(limited)
+        let client = access.connect(with: token)
+        for _ in 1...20 {
+            #expect(access.harness.send("HELLO token=\(token)", from: client).first?.hasPrefix("OK ") == true)
+        }
+        let refusal = access.harness.send("HELLO id=a token=\(token)", from: client)
+        #expect(refusal.first?.hasPrefix("ERR id=a code=limit_rate retry=later {\"msg\":") == true, "\(refusal)")
+        #expect(refusal.first?.hasSuffix(#""wait":100}"#) == true, "\(refusal)")
+        access.harness.advance(by: Milliseconds(100))
+        #expect(access.harness.send("HELLO token=\(token)", from: client).first?.hasPrefix("OK ") == true)
+        #expect(!client.isFinished)
+    }
+
     @Test func `an expiry is noticed within a second of a clock that was set ahead, and not before its time`() throws {
         var access = try AccessHarness()
         let principal = try Self.principal("p", ["stats"])

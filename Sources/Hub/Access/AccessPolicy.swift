@@ -100,11 +100,13 @@ struct AccessPolicy: ~Copyable {
     /// Decides on a `HELLO`.
     ///
     /// - Parameter account: The connection's account so far.
-    /// - Throws: `auth_required`, `auth_failed`, `forbidden` or `limit_conns`; the connection keeps what it had.
+    /// - Throws: `auth_required`, `auth_failed`, `forbidden`, `limit_rate` or `limit_conns`; the connection keeps what it had.
     mutating func admit(
         _ hello: Hello, from id: SessionID, account: String?, at now: HubTime
     ) throws(WireError) -> Admission {
         guard let directory, let visitor = visitors[id] else { throw .authenticationRequired }
+        // Before the token is looked at: a signature takes longer to check than most requests take.
+        if let own = visitor.credential?.principal, let error = rateRefusal(of: own, at: now.monotonic) { throw error }
         let credential: Credential
         if let token = hello.token {
             do throws(PrincipalDirectory.Refusal) {
@@ -181,13 +183,14 @@ struct AccessPolicy: ~Copyable {
             return need == .nothing || need == .farewell ? nil : .authenticationRequired
         }
         guard need != .farewell else { return nil }
-        if let rate = principal.rate, let wait = usage.take(principal.name, rate: rate, at: now) {
-            var details = JSONObject()
-            details["wait"] = .integer(wait.count)
-            return WireError(
-                .limitRate, "\(principal.name) may ask \(rate) times a second; wait", details: details)
-        }
-        return need.refusal(for: principal)
+        return rateRefusal(of: principal, at: now) ?? need.refusal(for: principal)
+    }
+
+    private mutating func rateRefusal(of principal: Principal, at now: MonotonicTime) -> WireError? {
+        guard let rate = principal.rate, let wait = usage.take(principal.name, rate: rate, at: now) else { return nil }
+        var details = JSONObject()
+        details["wait"] = .integer(wait.count)
+        return WireError(.limitRate, "\(principal.name) may ask \(rate) times a second; wait", details: details)
     }
 
     // MARK: Ends
