@@ -54,7 +54,7 @@ struct AccessPolicyTests {
         var moment: Int64 = 1_000
         while let next = policy.nextDeadline, next <= MonotonicTime(milliseconds: 30_000) {
             moment = max(moment, Int64((next - MonotonicTime(nanoseconds: 0)) / .milliseconds(1)))
-            // What a connection owes in its first 10 s is over then.
+            // The 10 s that a connection has for its HELLO are over then.
             if moment > 20_000 { looks += 1 }
             let ending = policy.nextEnding(at: Self.time(moment))
             #expect(ending == nil)

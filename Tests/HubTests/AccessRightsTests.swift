@@ -2,7 +2,7 @@ import Hub
 import TelltaleModel
 import Testing
 
-/// What becomes of a connection when its principal's file changes, when its token expires, and when it says `HELLO` again.
+/// Connections whose principal changes in the file, whose token expires, and that say `HELLO` again.
 struct AccessRightsTests {
     private static func principal(
         _ name: String, _ scopes: [String], _ accounts: Principal.Accounts = .none
