@@ -7,7 +7,7 @@
 /// SHA-256 of `count` bytes, by libcrypto. Returns 1, or 0 where libcrypto has no SHA-256 or no memory.
 int telltale_sha256(const uint8_t *bytes, size_t count, uint8_t digest[32]);
 
-/// A public key as libcrypto has parsed it: that takes about as long as a verification. Threads may share one.
+/// A public key that libcrypto has parsed once, and not for each signature. Threads may share one.
 typedef struct evp_pkey_st telltale_public_key;
 
 /// Of a point 4, x, y. NULL where that is none on P-256.
