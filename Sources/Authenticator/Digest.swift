@@ -1,4 +1,5 @@
 internal import CTelltaleCrypto
+internal import TelltaleModel
 
 /// SHA-256, by libcrypto.
 public enum Digest {
@@ -19,10 +20,9 @@ public enum Digest {
 
     /// Two lower-case digits for each byte.
     public static func hexadecimal(_ bytes: [UInt8]) -> String {
-        bytes.map { byte in
-            let digits = String(byte, radix: 16)
-            return digits.utf8.count == 1 ? "0" + digits : digits
-        }.joined()
+        var buffer = ByteBuffer()
+        for byte in bytes { buffer.append(hexadecimal: UInt64(byte), digits: 2) }
+        return String(decoding: buffer.array, as: UTF8.self)
     }
 
     /// The bytes of 64 hexadecimal digits; `nil` for anything else.

@@ -77,7 +77,10 @@ public struct PrincipalEditor {
                 description:
                     "\(grant.name) is there with other rights; add the token with its name alone, or edit the file")
         }
-        object["tokens"] = .array((object["tokens"]?.array ?? []) + [token])
+        guard let tokens = (object["tokens"] ?? []).array else {
+            throw Failure(description: "the tokens of \(grant.name) are to be an array of tokens; edit the file")
+        }
+        object["tokens"] = .array(tokens + [token])
         principal = .object(object)
     }
 
@@ -119,23 +122,37 @@ public struct PrincipalEditor {
 
     /// The principals as the file has them. They hold no secret.
     public func principals() throws(Failure) -> [JSON] {
-        guard let json = try content() else { throw Failure(description: "\(path): there is no such file") }
-        return json["principals"]?.array ?? []
+        guard let object = try content() else { throw Failure(description: "\(path): there is no such file") }
+        return try principals(of: object)
     }
 
     // MARK: The file
 
-    private func content() throws(Failure) -> JSON? {
+    private func principals(of object: JSONObject) throws(Failure) -> [JSON] {
+        guard let json = object["principals"] else { return [] }
+        guard let principals = json.array else {
+            throw Failure(description: "\(path): principals: is to be an array of principals")
+        }
+        return principals
+    }
+
+    /// The file's object; `nil` = there is no such file.
+    private func content() throws(Failure) -> JSONObject? {
         guard unsafe access(path, F_OK) == 0 || errno != ENOENT else { return nil }
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure("\(path): cannot be read", errno) }
         defer { close(descriptor) }
         guard let bytes = FileBytes.read(descriptor) else { throw failure("\(path): cannot be read", errno) }
+        let json: JSON
         do throws(JSONError) {
-            return try JSONParser().parse(bytes.span)
+            json = try JSONParser().parse(bytes.span)
         } catch {
             throw Failure(description: "\(path): \(error)")
         }
+        guard case .object(let object) = json else {
+            throw Failure(description: "\(path): the file: is to hold one JSON object")
+        }
+        return object
     }
 
     private func edit<Value>(_ body: (inout [JSON]) throws(Failure) -> Value) throws(Failure) -> Value {
@@ -145,10 +162,9 @@ public struct PrincipalEditor {
         defer { close(lock) }
         // Two edits at a time would lose one of them.
         guard flock(lock, LOCK_EX) == 0 else { throw failure("\(folder): cannot be locked", errno) }
-        let old = try content()
-        var object = old?.object ?? JSONObject()
+        var object = try content() ?? JSONObject()
         if object["version"] == nil { object["version"] = 1 }
-        var principals = object["principals"]?.array ?? []
+        var principals = try principals(of: object)
         let value = try body(&principals)
         object["principals"] = .array(principals)
         do throws(PrincipalFaults) {

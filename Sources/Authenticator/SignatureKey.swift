@@ -4,9 +4,8 @@ public import TelltaleModel
 /// A key that checks signatures, of a JSON Web Key (RFC 7517). It decides the algorithm: a token only repeats it.
 public struct SignatureKey: Hashable, Sendable {
     private enum Form: Hashable {
-        /// The point: 4, x, y.
-        case es256([UInt8])
-        case ed25519([UInt8])
+        case es256(PublicKey)
+        case ed25519(PublicKey)
         case hs256([UInt8])
     }
 
@@ -54,17 +53,15 @@ public struct SignatureKey: Hashable, Sendable {
             guard let x = bytes(object["x"], 32), let y = bytes(object["y"], 32) else {
                 throw Fault(description: "is to have x and y, each 32 bytes in base64url without padding")
             }
-            let point = [4] + x + y
-            guard unsafe point.withUnsafeBufferPointer({ unsafe telltale_is_p256($0.baseAddress) }) == 1 else {
-                throw Fault(description: "is no point on P-256")
-            }
-            return .es256(point)
+            guard let key = PublicKey(point: [4] + x + y) else { throw Fault(description: "is no point on P-256") }
+            return .es256(key)
         case "OKP":
             guard object["crv"]?.string == "Ed25519" else { throw Fault(description: "is to have crv Ed25519") }
             guard let x = bytes(object["x"], 32) else {
                 throw Fault(description: "is to have x, 32 bytes in base64url without padding")
             }
-            return .ed25519(x)
+            guard let key = PublicKey(edwards: x) else { throw Fault(description: "cannot be read for lack of memory") }
+            return .ed25519(key)
         case "oct":
             guard let secret = object["k"]?.string.flatMap({ Base64URL.bytes($0.utf8) }), secret.count >= secretLength
             else {
@@ -95,16 +92,12 @@ public struct SignatureKey: Hashable, Sendable {
         let status = unsafe message.withUnsafeBufferPointer { message in
             unsafe signature.withUnsafeBufferPointer { signature in
                 switch form {
-                case .es256(let point):
-                    unsafe point.withUnsafeBufferPointer {
-                        unsafe telltale_verify_es256(
-                            $0.baseAddress, message.baseAddress, message.count, signature.baseAddress)
-                    }
+                case .es256(let key):
+                    unsafe telltale_verify_es256(
+                        key.raw, message.baseAddress, message.count, signature.baseAddress)
                 case .ed25519(let key):
-                    unsafe key.withUnsafeBufferPointer {
-                        unsafe telltale_verify_ed25519(
-                            $0.baseAddress, message.baseAddress, message.count, signature.baseAddress)
-                    }
+                    unsafe telltale_verify_ed25519(
+                        key.raw, message.baseAddress, message.count, signature.baseAddress)
                 case .hs256(let secret):
                     unsafe secret.withUnsafeBufferPointer {
                         unsafe telltale_verify_hs256(
@@ -115,4 +108,36 @@ public struct SignatureKey: Hashable, Sendable {
         }
         return status == 1
     }
+}
+
+/// A public key, parsed once: tokens are checked on the event loop.
+///
+/// Sendable because libcrypto only reads it.
+@safe private final class PublicKey: Hashable, @unchecked Sendable {
+    let raw: OpaquePointer
+    private let bytes: [UInt8]
+
+    /// - Parameter point: 4, x, y.
+    init?(point: [UInt8]) {
+        guard let raw = unsafe point.withUnsafeBufferPointer({ unsafe telltale_key_p256($0.baseAddress) }) else {
+            return nil
+        }
+        unsafe self.raw = raw
+        bytes = point
+    }
+
+    init?(edwards bytes: [UInt8]) {
+        guard let raw = unsafe bytes.withUnsafeBufferPointer({ unsafe telltale_key_ed25519($0.baseAddress) }) else {
+            return nil
+        }
+        unsafe self.raw = raw
+        self.bytes = bytes
+    }
+
+    deinit {
+        unsafe telltale_key_free(raw)
+    }
+
+    static func == (left: PublicKey, right: PublicKey) -> Bool { left.bytes == right.bytes }
+    func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
 }

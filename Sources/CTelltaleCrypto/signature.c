@@ -21,7 +21,7 @@ int telltale_verify_hs256(const uint8_t *key, size_t key_count, const uint8_t *b
     return is_same;
 }
 
-static EVP_PKEY *p256(const uint8_t point[65]) {
+telltale_public_key *telltale_key_p256(const uint8_t point[65]) {
     EVP_PKEY *key = NULL;
     EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_from_name(NULL, "EC", NULL);
     OSSL_PARAM parameters[] = {
@@ -33,8 +33,21 @@ static EVP_PKEY *p256(const uint8_t point[65]) {
         EVP_PKEY_fromdata(context, &key, EVP_PKEY_PUBLIC_KEY, parameters);
     }
     EVP_PKEY_CTX_free(context);
+    EVP_PKEY_CTX *check = key ? EVP_PKEY_CTX_new_from_pkey(NULL, key, NULL) : NULL;
+    if (check == NULL || EVP_PKEY_public_check(check) != 1) {
+        EVP_PKEY_free(key);
+        key = NULL;
+    }
+    EVP_PKEY_CTX_free(check);
+    ERR_clear_error();
     return key;
 }
+
+telltale_public_key *telltale_key_ed25519(const uint8_t key[32]) {
+    return EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, key, 32);
+}
+
+void telltale_key_free(telltale_public_key *key) { EVP_PKEY_free(key); }
 
 static int verify(EVP_PKEY *key, const EVP_MD *digest, const uint8_t *bytes, size_t count, const uint8_t *signature,
                   size_t signature_count) {
@@ -42,12 +55,11 @@ static int verify(EVP_PKEY *key, const EVP_MD *digest, const uint8_t *bytes, siz
     int is_good = key != NULL && context != NULL && EVP_DigestVerifyInit(context, NULL, digest, NULL, key) == 1 &&
                   EVP_DigestVerify(context, signature, signature_count, bytes, count) == 1;
     EVP_MD_CTX_free(context);
-    EVP_PKEY_free(key);
     ERR_clear_error();
     return is_good;
 }
 
-int telltale_verify_es256(const uint8_t point[65], const uint8_t *bytes, size_t count, const uint8_t signature[64]) {
+int telltale_verify_es256(telltale_public_key *key, const uint8_t *bytes, size_t count, const uint8_t signature[64]) {
     ECDSA_SIG *numbers = ECDSA_SIG_new();
     BIGNUM *r = BN_bin2bn(signature, 32, NULL);
     BIGNUM *s = BN_bin2bn(signature + 32, 32, NULL);
@@ -61,21 +73,11 @@ int telltale_verify_es256(const uint8_t point[65], const uint8_t *bytes, size_t 
     uint8_t *der = NULL;
     int der_count = i2d_ECDSA_SIG(numbers, &der);
     ECDSA_SIG_free(numbers);
-    int is_good = der_count > 0 && verify(p256(point), EVP_sha256(), bytes, count, der, (size_t)der_count);
+    int is_good = der_count > 0 && verify(key, EVP_sha256(), bytes, count, der, (size_t)der_count);
     OPENSSL_free(der);
     return is_good;
 }
 
-int telltale_verify_ed25519(const uint8_t key[32], const uint8_t *bytes, size_t count, const uint8_t signature[64]) {
-    return verify(EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, key, 32), NULL, bytes, count, signature, 64);
-}
-
-int telltale_is_p256(const uint8_t point[65]) {
-    EVP_PKEY *key = p256(point);
-    EVP_PKEY_CTX *context = key ? EVP_PKEY_CTX_new_from_pkey(NULL, key, NULL) : NULL;
-    int is_good = context != NULL && EVP_PKEY_public_check(context) == 1;
-    EVP_PKEY_CTX_free(context);
-    EVP_PKEY_free(key);
-    ERR_clear_error();
-    return is_good;
+int telltale_verify_ed25519(telltale_public_key *key, const uint8_t *bytes, size_t count, const uint8_t signature[64]) {
+    return verify(key, NULL, bytes, count, signature, 64);
 }

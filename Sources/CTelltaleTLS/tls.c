@@ -57,6 +57,13 @@ static telltale_tls_context *wrapped(SSL_CTX *ssl) {
     return context;
 }
 
+// OpenSSL's own one asks on the terminal, and holds up the caller until there is an answer.
+static int refuse_passphrase(char *buffer, int size, int for_writing, void *was_asked) {
+    (void)buffer, (void)size, (void)for_writing;
+    if (was_asked != NULL) *(int *)was_asked = 1;
+    return -1;
+}
+
 telltale_tls_context *telltale_tls_server(const char *certificate, const char *key, char *error, size_t size) {
     ERR_clear_error();
     SSL_CTX *ssl = settings(TLS_server_method());
@@ -64,13 +71,21 @@ telltale_tls_context *telltale_tls_server(const char *certificate, const char *k
         tell(error, size, "TLS");
         return NULL;
     }
+    int was_asked = 0;
+    SSL_CTX_set_default_passwd_cb(ssl, refuse_passphrase);
+    SSL_CTX_set_default_passwd_cb_userdata(ssl, &was_asked);
     if (SSL_CTX_use_certificate_chain_file(ssl, certificate) != 1) {
         tell(error, size, "the certificate cannot be read");
     } else if (SSL_CTX_use_PrivateKey_file(ssl, key, SSL_FILETYPE_PEM) != 1) {
         tell(error, size, "the key cannot be read");
+        if (was_asked) {
+            snprintf(error, size, "%s", "the key is encrypted, and no passphrase is asked for; "
+                                        "decrypt it: openssl pkey -in KEY -out FILE");
+        }
     } else if (SSL_CTX_check_private_key(ssl) != 1) {
         tell(error, size, "the key is not that of the certificate");
     } else {
+        SSL_CTX_set_default_passwd_cb_userdata(ssl, NULL);
         SSL_CTX_set_session_id_context(ssl, (const unsigned char *)"telltale", 8);
         return wrapped(ssl);
     }
@@ -108,6 +123,13 @@ int64_t telltale_tls_expiry(const telltale_tls_context *context) {
     return (int64_t)timegm(&date);
 }
 
+static BIO *fresh(void) {
+    BIO *bio = BIO_new(BIO_s_mem());
+    // Empty means: more may come.
+    if (bio != NULL) BIO_set_mem_eof_return(bio, -1);
+    return bio;
+}
+
 static int expect(SSL *ssl, const char *host) {
     SSL_set_connect_state(ssl);
     X509_VERIFY_PARAM *param = SSL_get0_param(ssl);
@@ -120,8 +142,8 @@ telltale_tls *telltale_tls_new(const telltale_tls_context *context, const char *
     telltale_tls *tls = calloc(1, sizeof *tls);
     if (tls == NULL) return NULL;
     tls->ssl = SSL_new(context->ssl);
-    tls->in = BIO_new(BIO_s_mem());
-    tls->out = BIO_new(BIO_s_mem());
+    tls->in = fresh();
+    tls->out = fresh();
     if (tls->ssl == NULL || tls->in == NULL || tls->out == NULL) {
         SSL_free(tls->ssl);
         BIO_free(tls->in);
@@ -129,9 +151,6 @@ telltale_tls *telltale_tls_new(const telltale_tls_context *context, const char *
         free(tls);
         return NULL;
     }
-    // Empty means: more may come.
-    BIO_set_mem_eof_return(tls->in, -1);
-    BIO_set_mem_eof_return(tls->out, -1);
     SSL_set_bio(tls->ssl, tls->in, tls->out);
     if (host == NULL) {
         SSL_set_accept_state(tls->ssl);
@@ -146,13 +165,6 @@ void telltale_tls_free(telltale_tls *tls) {
     if (tls == NULL) return;
     SSL_free(tls->ssl);
     free(tls);
-}
-
-static BIO *fresh(void) {
-    BIO *bio = BIO_new(BIO_s_mem());
-    // Empty means: more may come.
-    if (bio != NULL) BIO_set_mem_eof_return(bio, -1);
-    return bio;
 }
 
 int telltale_tls_feed(telltale_tls *tls, const uint8_t *bytes, size_t count) {

@@ -49,7 +49,7 @@ enum DateText {
         guard let year = scanner.digits(limit: 4), scanner.offset == 4, take("-"), let month = pair(), take("-"),
             let day = pair(), (1...12).contains(month), day >= 1, day <= daysInMonth(month, year: year)
         else { return nil }
-        var milliseconds = days(year: year, month: month, day: day) * 86_400_000
+        var milliseconds = CivilDate(year: year, month: month, day: day).daysSinceEpoch * 86_400_000
         guard scanner.offset < bytes.count else { return Timestamp(milliseconds: milliseconds) }
 
         guard take("Tt "), let hour = pair(), take(":"), let minute = pair(), hour <= 23, minute <= 59 else {
@@ -93,22 +93,12 @@ enum DateText {
         // Beyond these years, four digits are not enough.
         guard (-62_135_596_800_000...253_402_300_799_999).contains(time.milliseconds) else { return nil }
         let local = time.milliseconds + offset * 60_000
-        let day = floorDivide(local, 86_400_000)
+        let day = CivilDate.floorDivide(local, 86_400_000)
         let minutes = (local - day * 86_400_000) / 60_000
-        let (year, month, dayOfMonth) = civil(day)
         return (
-            "\(padded(year, 4))-\(padded(month, 2))-\(padded(dayOfMonth, 2))",
-            "\(padded(minutes / 60, 2)):\(padded(minutes % 60, 2))"
+            CivilDate(daysSinceEpoch: day).description,
+            "\(CivilDate.padded(minutes / 60, 2)):\(CivilDate.padded(minutes % 60, 2))"
         )
-    }
-
-    private static func padded(_ value: Int64, _ width: Int) -> String {
-        let digits = String(value)
-        return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
-    }
-
-    private static func floorDivide(_ value: Int64, _ divisor: Int64) -> Int64 {
-        value >= 0 ? value / divisor : -((-value + divisor - 1) / divisor)
     }
 
     private static func daysInMonth(_ month: Int64, year: Int64) -> Int64 {
@@ -117,28 +107,5 @@ enum DateText {
         case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
         default: 31
         }
-    }
-
-    // Both conversions count from 1 March, so that the leap day is the last of its year, in eras of 400 years.
-
-    private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
-        let shifted = month <= 2 ? year - 1 : year
-        let era = floorDivide(shifted, 400)
-        let yearOfEra = shifted - era * 400
-        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
-        return era * 146_097 + dayOfEra - 719_468
-    }
-
-    private static func civil(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
-        let shifted = days + 719_468
-        let era = floorDivide(shifted, 146_097)
-        let dayOfEra = shifted - era * 146_097
-        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let monthFromMarch = (5 * dayOfYear + 2) / 153
-        let day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
-        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
-        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
     }
 }

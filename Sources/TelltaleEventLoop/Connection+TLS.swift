@@ -72,7 +72,6 @@ extension Connection {
         let connection: Connection
         let deadline: Int64
         var receivedByteCount = 0
-        var isQueued = false
     }
 
     /// About a millisecond.
@@ -111,12 +110,11 @@ extension Connection {
         guard !bytes.isEmpty, entry.receivedByteCount <= Self.byteLimit, let tls = connection.tls,
             tls.feed(bytes)
         else { return end(connection) }
-        if !entry.isQueued {
-            entry.isQueued = true
-            queue.append(connection)
-            idle?.start()
-        }
         waiting[id] = entry
+        // A client may send its first lines behind the handshake. They do not count to its bytes: they wait in the socket.
+        connection.pauseReading()
+        queue.append(connection)
+        idle?.start()
     }
 
     private func takeSteps() {
@@ -134,12 +132,11 @@ extension Connection {
 
     private func step(_ connection: Connection) {
         let id = ObjectIdentifier(connection)
-        waiting[id]?.isQueued = false
         guard waiting[id] != nil, let tls = connection.tls, connection.isOpen else { return end(connection) }
         let result = tls.handshake()
         connection.sendWaitingCiphertext()
         switch result {
-        case .needsMore: break
+        case .needsMore: connection.resumeReading()
         case .failed: end(connection)
         case .finished:
             waiting[id] = nil

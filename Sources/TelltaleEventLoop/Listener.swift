@@ -9,7 +9,8 @@ internal import Glibc
         /// The number of descriptors reserved for files, timers and libraries. A connection that would use one of them
         /// is sent the farewell and closed.
         public var reservedDescriptorCount = 64
-        /// The last bytes for a connection that cannot be accepted: a line of the caller's protocol.
+        /// Called for each connection that cannot be accepted: its last bytes, a line of the caller's protocol. They are
+        /// not sent where ``tls`` is set.
         public var farewell: () -> [UInt8] = { [] }
         /// The certificate of new connections; `nil` = they are plain. A connection is given to its owner when its
         /// handshake is finished.
@@ -102,15 +103,23 @@ internal import Glibc
             connection.boundSendAhead()
             // A new descriptor has the lowest free number, so the number bounds how many are in use.
             guard connection.descriptor < descriptorCeiling else {
-                refusedCount += 1
-                // Without a handshake there is no way to say why.
-                if handshakes == nil { _ = connection.write(options.farewell()) }
+                let farewell = refuse()
+                if !farewell.isEmpty { _ = connection.write(farewell) }
                 return connection.close()
             }
             if let handshakes { handshakes.begin(connection) } else { onConnection(connection) }
         } catch {
             // Only memory can be short here, and then there is no remedy.
         }
+    }
+
+    /// A connection is refused.
+    ///
+    /// - Returns: What it is told; empty on an encrypted listener, where nothing can be said before a handshake.
+    private func refuse() -> [UInt8] {
+        refusedCount += 1
+        let farewell = options.farewell()
+        return handshakes == nil ? farewell : []
     }
 
     /// libuv reserves a descriptor of its own to refuse waiting connections with. If another thread has taken that
@@ -121,8 +130,7 @@ internal import Glibc
         Glibc.close(spareDescriptor)
         let accepted = accept(listening, nil, nil)
         if accepted >= 0 {
-            refusedCount += 1
-            let farewell = options.farewell()
+            let farewell = refuse()
             _ = unsafe farewell.withUnsafeBytes {
                 unsafe send(accepted, $0.baseAddress, $0.count, CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL))
             }

@@ -65,7 +65,7 @@ struct Configuration: Sendable {
                         "may be an address of this machine alone (127.0.0.1, ::1, localhost), not \"\(value)\"; write tls://\(value), or plain://\(value) where something else encrypts in front of it"
                 }
                 return
-                    "may be an address of this machine alone (127.0.0.1, ::1, localhost) until there is authentication, not \"\(value)\"; put a tunnel in front for others"
+                    "may be an address of this machine alone (127.0.0.1, ::1, localhost) without --auth FILE, not \"\(value)\"; for others use --auth FILE and tls://HOST:PORT"
             }
             if scheme == "tls://" { encrypted.append(endpoint) } else { plain.append(endpoint) }
         }

@@ -64,7 +64,7 @@ final class Daemon {
         mailbox = try Mailbox(on: loop) { messages in for message in messages { box.daemon?.take(message) } }
         let sender = mailbox.sender
         self.journal = JournalWriter(journal) { error in _ = sender.post(.failed(error)) }
-        if let principals { self.server.principalsLoaded(principals.first) }
+        if let directory = self.principals?.takeFirst() { self.server.principalsLoaded(directory) }
         if let certificate { self.server.certificateLoaded(expiry: certificate.expiry) }
         box.daemon = self
     }

@@ -5,14 +5,20 @@ import Logging
 /// The file of `--auth`: who may say what, read again when it changes.
 struct Principals {
     private var file: PrincipalFile
-    /// As it was read at the start.
-    let first: PrincipalDirectory
+    /// As it was read at the start, until it is taken.
+    private var first: PrincipalDirectory?
     /// The faults that the log was told of last: a file that stays wrong is a line, and not one a second.
     private var told: [String] = []
 
     init(_ path: String) throws(PrincipalFaults) {
         file = PrincipalFile(path)
         first = try file.load()
+    }
+
+    /// Gives what was read at the start, once: the server has it from then on.
+    mutating func takeFirst() -> PrincipalDirectory? {
+        defer { first = nil }
+        return first
     }
 
     /// Reads the file again.

@@ -114,6 +114,40 @@ struct PrincipalFileTests {
         #expect(throws: PrincipalEditor.Failure.self) { try editor.add(grant) }
     }
 
+    @Test(
+        "A file of another form is not edited, and stays as it is",
+        arguments: [
+            ("[1]", "is to hold one JSON object"), (#""text""#, "is to hold one JSON object"),
+            (#"{"version":1,"principals":{"a":1}}"#, "principals: is to be an array"),
+            (#"{"version":1,"principals":null}"#, "principals: is to be an array"),
+        ])
+    func foreign(text: String, fault: String) throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("p.json")
+        try text.write(toFile: path, atomically: true, encoding: .utf8)
+        let editor = PrincipalEditor(path)
+        var grant = PrincipalEditor.Grant(name: "a")
+        grant.scopes = ["stats"]
+        let failures = [
+            #expect(throws: PrincipalEditor.Failure.self) { _ = try editor.add(grant) },
+            #expect(throws: PrincipalEditor.Failure.self) { _ = try editor.revoke("a") },
+            #expect(throws: PrincipalEditor.Failure.self) { _ = try editor.principals() },
+        ]
+        for failure in failures { #expect(failure?.description.contains(fault) == true, "\(failure as Any)") }
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == text)
+    }
+
+    @Test func `tokens that are no array are not replaced by a new one`() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("p.json")
+        let text = #"{"version":1,"principals":[{"name":"a","scopes":["stats"],"tokens":{"id":"aaaaaaaa"}}]}"#
+        try text.write(toFile: path, atomically: true, encoding: .utf8)
+        #expect(throws: PrincipalEditor.Failure.self) {
+            try PrincipalEditor(path).add(PrincipalEditor.Grant(name: "a"))
+        }
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == text)
+    }
+
     @Test func `a file that others can read is refused`() throws {
         let folder = try TemporaryFolder()
         let path = folder.url.appending(path: "p.json").path

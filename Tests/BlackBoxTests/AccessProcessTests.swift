@@ -90,7 +90,7 @@ struct AccessProcessTests {
             ]
             for (more, word) in [
                 (["--auth", access.file], "chmod o="), (["--auth", access.folder.path("none")], "cannot be read"),
-                (["--listen", "plain://0.0.0.0:0"], "until there is authentication"),
+                (["--listen", "plain://0.0.0.0:0"], "for others use --auth FILE and tls://HOST:PORT"),
             ] {
                 let program = try DaemonProcess.launch(arguments + more)
                 #expect(program.waitForExit() == 78)

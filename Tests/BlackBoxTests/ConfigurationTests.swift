@@ -90,7 +90,7 @@ struct ConfigurationTests {
         }
     }
 
-    @Test func `other than loopback is refused until there is authentication`() async throws {
+    @Test func `other than loopback is refused without authentication and encryption`() async throws {
         try await onOwnThread {
             let folder = try DaemonProcess.makeFolder()
             defer { try? FileManager.default.removeItem(at: folder) }
@@ -98,6 +98,7 @@ struct ConfigurationTests {
                 ["--data", folder.path + "/data", "--kinds", folder.path + "/kinds", "--listen", "0.0.0.0:0"])
             #expect(program.waitForExit() == 78)
             #expect(program.standardError.contains("0.0.0.0"))
+            #expect(program.standardError.contains("use --auth FILE and tls://HOST:PORT"))
         }
     }
 

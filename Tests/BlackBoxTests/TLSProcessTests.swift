@@ -198,7 +198,7 @@ struct TLSProcessTests {
                 "--data", folder.path("data"), "--kinds", repository.appending(path: "Protocols/Kinds/examples").path,
             ]
             for (more, word) in [
-                (["--listen", "tls://0.0.0.0:0"] + certificate, "until there is authentication"),
+                (["--listen", "tls://0.0.0.0:0"] + certificate, "for others use --auth FILE and tls://HOST:PORT"),
                 (["--listen", "tls://127.0.0.1:0"], "--tls-cert"),
                 (
                     [

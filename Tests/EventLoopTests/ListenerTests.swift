@@ -128,6 +128,41 @@ struct ListenerTests {
         }
     }
 
+    @Test func `connections beyond the descriptors of an encrypted listener are counted, and told nothing in plain`()
+        async throws
+    {
+        await #expect(processExitsWith: .success) {
+            let folder = try certificates()
+            let seen = try await onLoop { loop in
+                let context = try TLSContext(certificate: folder.path("leaf.pem"), key: folder.path("leaf.key.pem"))
+                let count = Box(0)
+                var options = Listener.Options()
+                options.reservedDescriptorCount = 32
+                options.tls = { context }
+                options.farewell = {
+                    count.value += 1
+                    return Array("ERR code=limit_conns retry=later\n".utf8)
+                }
+                try limitDescriptors(toFurther: 64)
+                let listener = try Listener(at: .tcp(host: "127.0.0.1", port: 0), on: loop, options: options) { _ in }
+                let port = listener.port
+                let answer = try Peer(of: listener) { _ in
+                    // Together with their other ends these are more than there is room for.
+                    let sockets = try (0..<30).map { _ in try RawSocket(port: port) }
+                    return try sockets[29].receiveAll()
+                }.result(on: loop, holding: listener)
+                return {
+                    let text = try answer()
+                    return "\(count.value > 0 && count.value == listener.refusedCount)\(text)"
+                }
+            }
+            guard seen == "true" else {
+                print(seen)
+                exit(1)
+            }
+        }
+    }
+
     @Test func `no descriptor left at all is survived`() async throws {
         await #expect(processExitsWith: .success) {
             let answer = try await onLoop { loop in

@@ -15,8 +15,10 @@ struct AccessPolicy: ~Copyable {
     private let addressOnly = AddressOnly()
     private var directory: PrincipalDirectory?
     private var visitors: [SessionID: Visitor] = [:]
-    private var usage: [String: Usage] = [:]
-    private var deadlines = Heap<SessionDeadline>()
+    private var usage = PrincipalUsage()
+    /// Of connections without a credential, and of those that end.
+    private var deadlines = Heap<SessionDeadline<MonotonicTime>>()
+    private var expiries = ExpiryWatch()
     /// The directory has changed since the connections were last compared with it.
     private var needsReview = false
     private var notices: [String] = []
@@ -28,13 +30,10 @@ struct AccessPolicy: ~Copyable {
         var failureCount = 0
         /// When the connection is looked at next; others of its entries mean nothing.
         var deadline = MonotonicTime.distantFuture
+        /// When its token expires, where that is watched; others of its moments mean nothing.
+        var expiry: Timestamp?
         /// It was told that it ends.
         var isEnding = false
-    }
-
-    private struct Usage {
-        var connectionCount = 0
-        var bucket = RateBucket()
     }
 
     /// The result of a good `HELLO`.
@@ -85,10 +84,13 @@ struct AccessPolicy: ~Copyable {
         guard let visitor = visitors.removeValue(forKey: id), let name = visitor.credential?.principal.name else {
             return
         }
-        usage[name]?.connectionCount -= 1
-        // A bucket that is not full must outlive the connection, or reconnecting would refill it.
-        if let left = usage[name], left.connectionCount == 0, left.bucket.isUnused { usage[name] = nil }
+        usage.closed(name)
     }
+
+    /// Of principals whose connections or requests are remembered.
+    var principalCount: Int { usage.count }
+    /// Of expiries that are remembered, those that mean nothing any more included.
+    var expiryCount: Int { expiries.count }
 
     /// The principal that a connection speaks for.
     func principal(of id: SessionID) -> Principal? { visitors[id]?.credential?.principal }
@@ -98,11 +100,13 @@ struct AccessPolicy: ~Copyable {
     /// Decides on a `HELLO`.
     ///
     /// - Parameter account: The connection's account so far.
-    /// - Throws: `auth_required`, `auth_failed`, `forbidden` or `limit_conns`; the connection keeps what it had.
+    /// - Throws: `auth_required`, `auth_failed`, `forbidden`, `limit_rate` or `limit_conns`; the connection keeps what it had.
     mutating func admit(
         _ hello: Hello, from id: SessionID, account: String?, at now: HubTime
     ) throws(WireError) -> Admission {
         guard let directory, let visitor = visitors[id] else { throw .authenticationRequired }
+        // Before the token is looked at: a signature takes longer to check than most requests take.
+        if let own = visitor.credential?.principal, let error = rateRefusal(of: own, at: now.monotonic) { throw error }
         let credential: Credential
         if let token = hello.token {
             do throws(PrincipalDirectory.Refusal) {
@@ -128,8 +132,9 @@ struct AccessPolicy: ~Copyable {
         if let account = hello.account, !principal.may(use: account) {
             throw WireError(.forbidden, "\(principal.name) has no account \(account)")
         }
-        if visitor.credential == nil { try take(principal) }
+        if visitor.credential == nil { try take(principal, at: now.monotonic) }
         visitors[id]?.credential = credential
+        visitors[id]?.deadline = .distantFuture
         watchExpiry(of: id, at: now)
         return Admission(
             principal: principal.name, account: hello.account ?? account ?? principal.defaultAccount,
@@ -157,15 +162,15 @@ struct AccessPolicy: ~Copyable {
         return "authentication failed on connection c\(id.number): \(what)"
     }
 
-    private mutating func take(_ principal: Principal) throws(WireError) {
-        let count = usage[principal.name]?.connectionCount ?? 0
+    private mutating func take(_ principal: Principal, at now: MonotonicTime) throws(WireError) {
+        let count = usage.connectionCount(of: principal.name)
         if let limit = principal.connections, count >= limit {
             var error = WireError(
                 .limitConnections, "\(principal.name) has \(count) connections already; close one, or try again later")
             error.endsConnection = true
             throw error
         }
-        usage[principal.name, default: Usage()].connectionCount += 1
+        usage.opened(principal.name, at: now)
     }
 
     // MARK: Requests
@@ -178,21 +183,24 @@ struct AccessPolicy: ~Copyable {
             return need == .nothing || need == .farewell ? nil : .authenticationRequired
         }
         guard need != .farewell else { return nil }
-        if let rate = principal.rate,
-            let wait = usage[principal.name, default: Usage()].bucket.take(rate: rate, at: now)
-        {
-            var details = JSONObject()
-            details["wait"] = .integer(wait.count)
-            return WireError(
-                .limitRate, "\(principal.name) may ask \(rate) times a second; wait", details: details)
-        }
-        return need.refusal(for: principal)
+        return rateRefusal(of: principal, at: now) ?? need.refusal(for: principal)
+    }
+
+    private mutating func rateRefusal(of principal: Principal, at now: MonotonicTime) -> WireError? {
+        guard let rate = principal.rate, let wait = usage.take(principal.name, rate: rate, at: now) else { return nil }
+        var details = JSONObject()
+        details["wait"] = .integer(wait.count)
+        return WireError(.limitRate, "\(principal.name) may ask \(rate) times a second; wait", details: details)
     }
 
     // MARK: Ends
 
     /// When ``nextEnding(at:)`` has something to tell; `nil` = not by itself.
-    var nextDeadline: MonotonicTime? { needsReview ? .distantPast : deadlines.min?.time }
+    var nextDeadline: MonotonicTime? {
+        guard !needsReview else { return .distantPast }
+        guard let look = expiries.nextLook else { return deadlines.min?.time }
+        return deadlines.min.map { min($0.time, look) } ?? look
+    }
 
     /// Compares every connection with the newest principals.
     ///
@@ -220,10 +228,12 @@ struct AccessPolicy: ~Copyable {
             guard let visitor = visitors[next.session], visitor.deadline == next.time else { continue }
             visitors[next.session]?.deadline = .distantFuture
             if visitor.isEnding { return (next.session, .cut) }
-            guard let credential = visitor.credential else { return (next.session, .unauthenticated) }
-            if let ends = credential.ends, ends <= now.wall { return (next.session, .expired) }
-            // The real clock was set back.
-            watchExpiry(of: next.session, at: now)
+            if visitor.credential == nil { return (next.session, .unauthenticated) }
+        }
+        while let due = expiries.takeDue(at: now) {
+            guard let visitor = visitors[due.session], visitor.expiry == due.time, !visitor.isEnding else { continue }
+            visitors[due.session]?.expiry = nil
+            return (due.session, .expired)
         }
         return nil
     }
@@ -242,43 +252,24 @@ struct AccessPolicy: ~Copyable {
     }
 
     private mutating func watchExpiry(of id: SessionID, at now: HubTime) {
-        let ends = visitors[id]?.credential?.ends
-        watch(
-            id,
-            at: ends.map { now.monotonic + max(Milliseconds(1), min($0 - now.wall, Self.longestWatch)) }
-                ?? .distantFuture)
+        guard let visitor = visitors[id], visitor.credential?.ends != visitor.expiry else { return }
+        visitors[id]?.expiry = visitor.credential?.ends
+        guard let ends = visitor.credential?.ends else { return }
+        expiries.insert(ends, of: id, at: now)
+        guard expiries.count > 2 * visitors.count + Self.spareMomentCount else { return }
+        var moments: [SessionDeadline<Timestamp>] = []
+        for (id, visitor) in visitors {
+            if let expiry = visitor.expiry { moments.append(SessionDeadline(time: expiry, session: id)) }
+        }
+        expiries.replaceAll(with: moments)
     }
 
-    /// The real clock may be set forward, so an expiry is looked at again and again.
-    private static let longestWatch = Milliseconds.seconds(1)
+    /// Moments that mean nothing any more and may stay, besides one for each connection.
+    private static let spareMomentCount = 64
 
     private mutating func watch(_ id: SessionID, at time: MonotonicTime) {
         visitors[id]?.deadline = time
         if time < .distantFuture { deadlines.insert(SessionDeadline(time: time, session: id)) }
-    }
-}
-
-/// How many requests a principal may still make: a bucket that fills by its rate, and holds twice as much.
-struct RateBucket {
-    /// Requests that were taken and have not been given back by time, in nanoseconds of the rate.
-    private var emptyUntil = MonotonicTime.distantPast
-
-    var isUnused: Bool { emptyUntil == .distantPast }
-
-    /// Takes one request out.
-    ///
-    /// - Returns: `nil` where it was there; else how long until there is one.
-    mutating func take(rate: Int, at now: MonotonicTime) -> Milliseconds? {
-        let interval = Duration.seconds(1) / max(1, rate)
-        let capacity = Duration.seconds(2)
-        let start = max(emptyUntil, now)
-        let used = start - now
-        guard used + interval <= capacity else {
-            let wait = used + interval - capacity
-            return max(Milliseconds(1), Milliseconds(Int64((wait / .milliseconds(1)).rounded(.up))))
-        }
-        emptyUntil = start + interval
-        return nil
     }
 }
 

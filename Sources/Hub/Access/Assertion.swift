@@ -86,8 +86,8 @@ struct Credential: Hashable, Sendable {
     var ends: Timestamp?
 
     enum Proof: Hashable {
-        /// A token of the directory, by its id.
-        case token(id: String)
+        /// A token of the directory, by its id, and the digest that it had.
+        case token(id: String, digest: [UInt8])
         case assertion(Assertion)
     }
 
@@ -98,10 +98,10 @@ struct Credential: Hashable, Sendable {
         ends = assertion.claims.expires + assertion.leeway
     }
 
-    init(_ principal: Principal, tokenID: String, expires: Timestamp?) {
+    init(_ principal: Principal, _ token: PrincipalDirectory.Token) {
         self.principal = principal
-        proof = .token(id: tokenID)
-        self.expires = expires
-        ends = expires
+        proof = .token(id: token.id, digest: token.digest)
+        expires = token.expires
+        ends = token.expires
     }
 }

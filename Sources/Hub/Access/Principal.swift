@@ -10,6 +10,10 @@ public struct Principal: Hashable, Sendable {
         case one(String)
         /// Any account; every account's activities if it names none.
         case any
+
+        /// An account does not include none: a connection without one that is given `read:` would see every account's
+        /// activities.
+        fileprivate func include(_ other: Accounts) -> Bool { self == .any || self == other }
     }
 
     public var name: String
@@ -70,8 +74,11 @@ public struct Principal: Hashable, Sendable {
     /// The account of a connection that names none.
     var defaultAccount: String? { if case .one(let account) = accounts { account } else { nil } }
 
-    /// Whether it may do everything that `other` may.
-    func includes(_ other: Principal) -> Bool { scopes.isSuperset(of: other.scopes) && accounts == other.accounts }
+    /// Whether a connection of `other` loses nothing, and is shown nothing new but by its own requests, when it goes on with
+    /// this one.
+    func includes(_ other: Principal) -> Bool {
+        other.scopes.allSatisfy(has) && accounts.include(other.accounts)
+    }
 }
 
 /// Every principal with its tokens, as the performer has read them. A token itself is never kept: only its digest is.
@@ -139,18 +146,19 @@ public struct PrincipalDirectory: Sendable {
         guard let (token, principal) = tokens[id] else { throw .unknown(id: id) }
         guard Self.isSame(given, token.digest) else { throw .wrongSecret(id: id) }
         if let expires = token.expires, expires <= wall { throw .expired(id: id) }
-        return Credential(principals[principal], tokenID: id, expires: token.expires)
+        return Credential(principals[principal], token)
     }
 
     /// The credential of a connection under this directory; `nil` = it was revoked.
     func renewed(_ credential: Credential) -> Credential? {
         switch credential.proof {
         case .assertion(let assertion): return issuers?.renewed(assertion).map { Credential($0) }
-        case .token(let id):
-            guard let (token, principal) = tokens[id], principals[principal].name == credential.principal.name else {
-                return nil
-            }
-            return Credential(principals[principal], tokenID: id, expires: token.expires)
+        case .token(let id, let digest):
+            // A secret that was replaced is gone, although the new one has its id.
+            guard let (token, principal) = tokens[id], Self.isSame(digest, token.digest),
+                principals[principal].name == credential.principal.name
+            else { return nil }
+            return Credential(principals[principal], token)
         }
     }
 

@@ -72,10 +72,7 @@ extension Hub {
         access.ending(id, at: now.monotonic)
         guard ending != .cut else { return sessions.cut(session) }
         // It is shown nothing more: neither rows, nor what it asked for and has not been told.
-        for index in session.subscriptions { subscriptions.remove(index, &store) }
-        session.subscriptions = []
-        for kind in session.served { providers.leave(kind, id) }
-        session.served = []
+        detach(session)
         session.staged = StagedReplies()
         // Replies are in the order of requests, so the first one that would be rendered now ends them.
         let unread = session.outbox.firstIndex { if case .bytes = $0 { false } else { true } }

@@ -57,10 +57,22 @@ extension Hub {
     /// The connection is gone, for whatever reason.
     public mutating func disconnected(_ id: SessionID) {
         guard let session = sessions[id] else { return }
-        for index in session.subscriptions { subscriptions.remove(index, &store) }
-        for kind in session.served { providers.leave(kind, id) }
+        detach(session)
         sessions.closed(session)
         access.closed(id)
+    }
+
+    /// A session follows nothing any more, and acts for no kind.
+    mutating func detach(_ session: Session) {
+        for index in session.subscriptions { subscriptions.remove(index, &store) }
+        session.subscriptions = []
+        leaveKinds(session)
+    }
+
+    /// A session acts for no kind any more: the next in line does.
+    mutating func leaveKinds(_ session: Session) {
+        for kind in session.served { providers.leave(kind, session.id) }
+        session.served = []
     }
 
     /// The socket took nothing of what it was given: nothing is rendered for it until ``becameWritable(_:)``.

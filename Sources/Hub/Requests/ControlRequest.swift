@@ -211,8 +211,7 @@ extension Hub {
     /// A provider that has said its last word cannot tell what became of anything: the next in line is to act.
     mutating func retireProvider(_ session: Session) {
         guard session.inputEnded, session.inbox.isEmpty, session.unread.isEmpty else { return }
-        for kind in session.served { providers.leave(kind, session.id) }
-        session.served = []
+        leaveKinds(session)
     }
 
     // MARK: Controls that belong to activities

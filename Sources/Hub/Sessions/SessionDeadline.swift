@@ -1,8 +1,6 @@
-internal import TelltaleModel
-
-/// A moment at which a session must be looked at.
-struct SessionDeadline: Comparable, Sendable {
-    var time: MonotonicTime
+/// A moment of some clock at which a session must be looked at.
+struct SessionDeadline<Time: Comparable & Sendable>: Comparable, Sendable {
+    var time: Time
     var session: SessionID
 
     static func < (left: SessionDeadline, right: SessionDeadline) -> Bool {

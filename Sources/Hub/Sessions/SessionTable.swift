@@ -33,7 +33,7 @@ struct SessionTable: ~Copyable {
     private var ready = ReadyQueue()
     /// Sessions that ended by a decision of the hub; the performer closes their connections.
     private var ended: [SessionID] = []
-    private var deadlines = Heap<SessionDeadline>()
+    private var deadlines = Heap<SessionDeadline<MonotonicTime>>()
     private var historyRequests: [HistoryRequest] = []
     private var parser = RequestParser()
 

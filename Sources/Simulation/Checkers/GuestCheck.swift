@@ -132,7 +132,9 @@ final class GuestCheck {
         let rights = rights(since: connectedAt)
         switch line["code"] {
         case "auth_revoked":
-            if rights.count == 1, isGood(rights[0]) { broken("is ended as revoked, and nothing was taken from it") }
+            if GuestRights.tookNothing(Array(rights.dropFirst() + rights.prefix(1)), from: token) {
+                broken("is ended as revoked, and nothing was taken from it")
+            }
         case "auth_expired":
             let dates = rights.flatMap(\.tokens).filter { $0.number == token }.map(\.expires)
             let latest = dates.compactMap(\.self).max() ?? 0

@@ -21,6 +21,10 @@ extension SimulatedDaemon {
     }
 
     func principalsChanged() {
+        if world.bug == .grownRightsTaken, let principals = world.principals {
+            server?.principalsLoaded(principals.directory(isRestarted: generation > 1, lacksGrown: true))
+            turn()
+        }
         readPrincipals()
         turn()
     }

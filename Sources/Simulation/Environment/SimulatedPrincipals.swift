@@ -24,6 +24,23 @@ struct GuestRights: Equatable {
             return own == range || own.hasSuffix("*") && range.hasPrefix(own.dropLast())
         }
     }
+
+    /// Whether everything that `other` allows is allowed, for the same accounts or for any.
+    func cover(_ other: GuestRights) -> Bool {
+        (account == nil || account == other.account)
+            && other.scopes.allSatisfy { scope in
+                let parts = scope.split(separator: ":", maxSplits: 1).map(String.init)
+                return allows(parts[0], parts.count == 2 ? parts[1] : "")
+            }
+    }
+
+    /// Whether a connection of this token lost nothing: each of these rights has the token, and covers the one before.
+    ///
+    /// - Parameter rights: In the order of time. A daemon may have read only some of them.
+    static func tookNothing(_ rights: [GuestRights], from token: Int) -> Bool {
+        rights.allSatisfy { $0.tokens.contains { $0.number == token } }
+            && zip(rights, rights.dropFirst()).allSatisfy { old, new in new.cover(old) }
+    }
 }
 
 /// The principals of a simulated daemon: one for each client that is not a guest, with every right, and the guests, whose
@@ -103,7 +120,7 @@ final class SimulatedPrincipals {
         world.schedule(.principals(isPromise: true, guest: guest), after: Self.promptness)
     }
 
-    /// Every rights that a guest had at some time since `start`.
+    /// Every rights that a guest had at some time since `start`: those of now, then the others in the order of time.
     func rights(of guest: Int, since start: Int64) -> [GuestRights] {
         [guests[guest]] + former[guest].filter { $0.until >= start }.map(\.rights)
     }
@@ -140,7 +157,9 @@ final class SimulatedPrincipals {
     }
 
     /// The daemon's directory, as it reads the file now; with some bugs it reads what does not stand there.
-    func directory(isRestarted: Bool) -> PrincipalDirectory {
+    ///
+    /// - Parameter lacksGrown: Without the tokens of guests whose rights cover those before.
+    func directory(isRestarted: Bool, lacksGrown: Bool = false) -> PrincipalDirectory {
         var directory = PrincipalDirectory { Array($0.utf8) }
         for (place, name) in ordinary.enumerated() {
             let scopes: [Scope] = [.post(.all), .read(.all), .act(.all), .serve(nil), .stats]
@@ -165,6 +184,7 @@ final class SimulatedPrincipals {
                     tokens.append(old)
                 }
             }
+            if lacksGrown, let old = former[guest].last, rights.cover(old.rights) { tokens = [] }
             directory.insert(principal, tokens: tokens.map { token($0.number, expires: $0.expires) })
         }
         return directory

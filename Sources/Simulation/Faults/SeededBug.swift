@@ -9,6 +9,7 @@ public enum SeededBug: String, CaseIterable, Sendable {
     case timersLostAtRestart, leapForgotten, slowReaderCut, stuckReaderKept
     // The file of principals, read wrongly.
     case revocationUnread, expiryForgotten, actUnchecked, keyTakenForKind, accountLostAtRestart, rateForgotten
+    case grownRightsTaken
     // The turn, performed wrongly.
     case failedSyncAcknowledged, drainNeverEnds, resumeForgotten, pauseIgnored, partLost, paceForgotten
     case neighbourWritten, decidesAfterFailure, stopSkipsSnapshot
@@ -45,6 +46,7 @@ public enum SeededBug: String, CaseIterable, Sendable {
         case .keyTakenForKind: "the right to read one key is taken for its kind's"
         case .accountLostAtRestart: "after a restart, a resume is not held to the account of its principal"
         case .rateForgotten: "the rate of a principal is not held"
+        case .grownRightsTaken: "rights that grew end a connection"
         case .failedSyncAcknowledged: "a failed sync is taken for a good one"
         case .drainNeverEnds: "a stop waits for ever for readers that take nothing"
         case .resumeForgotten: "a connection that was paused is never read from again"

@@ -1,0 +1,75 @@
+import Foundation
+import TelltaleEventLoop
+import TestSupport
+import Testing
+
+struct TLSTests {
+    @Test func `lines that come with the last flight of a handshake are delivered, and end no connection`() async throws
+    {
+        let text = (0..<512).map { "EVT coffee-order/\($0) type=start \(String(repeating: "x", count: 32))\n" }.joined()
+        #expect(text.utf8.count > 32_000)
+        let folder = try certificates()
+        let received = try await onLoop { loop in
+            var options = Listener.Options()
+            let context = try TLSContext(certificate: folder.path("leaf.pem"), key: folder.path("leaf.key.pem"))
+            options.tls = { context }
+            let received = Box("")
+            let listener = try Listener(at: .tcp(host: "127.0.0.1", port: 0), on: loop, options: options) {
+                connection in
+                connection.start(
+                    ConnectionHandlers(
+                        onData: { _, bytes in
+                            received.value += String(decoding: (0..<bytes.count).map { bytes[$0] }, as: UTF8.self)
+                            if received.value.utf8.count >= text.utf8.count { loop.stop() }
+                        }, onEnd: { $0.close() }, onWritable: { _ in }, onClosed: { _, _ in loop.stop() }))
+            }
+            let authority = try TLSContext(authorities: folder.path("ca.pem"))
+            // The client writes its lines in the turn in which it says Finished, before the listener reads that.
+            let attempt = try ConnectAttempt(to: listener.endpoint, on: loop, tls: authority) { result in
+                guard case .success(let connection) = result else { return loop.stop() }
+                connection.start(
+                    ConnectionHandlers(
+                        onData: { _, _ in }, onEnd: { $0.close() }, onWritable: { _ in },
+                        onClosed: { _, _ in loop.stop() }))
+                _ = connection.write(Array(text.utf8))
+            }
+            return { withExtendedLifetime((listener, attempt, folder)) { received.value } }
+        }
+        #expect(received == text, "\(received.utf8.count) of \(text.utf8.count) bytes")
+    }
+
+    @Test func `a key behind a passphrase is a fault that says what to do, and nothing is asked on a terminal`() throws
+    {
+        let folder = try certificates()
+        let key = folder.path("encrypted.pem")
+        try run(
+            "openssl", "pkcs8", "-topk8", "-in", folder.path("leaf.key.pem"), "-passout", "pass:secret", "-out", key)
+        let failure = #expect(throws: TLSContext.Failure.self) {
+            try TLSContext(certificate: folder.path("leaf.pem"), key: key)
+        }
+        #expect(
+            failure?.description
+                == "the key is encrypted, and no passphrase is asked for; decrypt it: openssl pkey -in KEY -out FILE")
+        #expect(throws: Never.self) {
+            try TLSContext(certificate: folder.path("leaf.pem"), key: folder.path("leaf.key.pem"))
+        }
+    }
+}
+
+/// A folder with the files of `Tools/dev-certificates`.
+func certificates() throws -> TemporaryFolder {
+    let folder = try TemporaryFolder()
+    try run(repositoryRoot.appending(path: "Tools/dev-certificates").path, folder.url.path)
+    return folder
+}
+
+private func run(_ arguments: String...) throws {
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = arguments
+    process.standardInput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    process.waitUntilExit()
+    try #require(process.terminationStatus == 0, "\(arguments)")
+}
