@@ -57,9 +57,8 @@ struct BarTests {
             }
             _ = try telltale("post", "coffee-order/7", "start")
             let opener = folder.path("opener")
-            try Data("#!/bin/sh\nprintf '%s' \"$1\" >'\(folder.path("opened"))'\n".utf8).write(
-                to: URL(filePath: opener))
-            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: opener)
+            try makeExecutable(
+                URL(filePath: opener), holding: "#!/bin/sh\nprintf '%s' \"$1\" >'\(folder.path("opened"))'\n")
             #expect(try telltale("bar", "click", "--opener", opener).status == 0)
             let opened = try String(contentsOfFile: folder.path("opened"), encoding: .utf8)
             #expect(opened.hasPrefix("https://") && opened.hasSuffix("7"))

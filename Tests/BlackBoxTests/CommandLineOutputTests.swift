@@ -79,9 +79,7 @@ struct CommandLineOutputTests {
             let (begin, end) = ("\u{1B}[?1049h", "\u{1B}[?1049l")
             watch.send(SIGTSTP)
             #expect(terminal.read(until: end)?.contains("\u{1B}[?25h") == true)
-            let deadline = Date.now.addingTimeInterval(patience)
-            while !watch.isStopped, Date.now < deadline {}
-            #expect(watch.isStopped)
+            #expect(watch.waitUntilStopped())
             watch.send(SIGCONT)
             #expect(terminal.read(until: begin) != nil)
             #expect(terminal.read(until: "CarPlay") != nil, "the whole picture is drawn again")

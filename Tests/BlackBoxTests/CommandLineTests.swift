@@ -98,7 +98,7 @@ struct CommandLineTests {
             let note = daemon.folder.appending(path: "pid")
             let provider = try shell.start(
                 "serve", "porch-light", "--report", "front=off", "--exec", "echo $$ >'\(note.path)'; sleep 600; true")
-            let end = Date.now.addingTimeInterval(30)
+            let end = Date.now.addingTimeInterval(patience)
             while Date.now < end, try shell.run("set", "porch-light/front", "on").status != 0 {}
             var group: pid_t?
             while Date.now < end, group == nil {

@@ -66,6 +66,13 @@ final class DaemonProcess {
 
     var standardError: String { program.standardError }
 
+    /// Waits until its log contains `text`. Nothing but the log tells when a signal was served.
+    func waitUntilLogged(_ text: String) throws {
+        let deadline = Date.now.addingTimeInterval(patience)
+        while !standardError.contains(text), Date.now < deadline { usleep(10_000) }
+        try #require(standardError.contains(text), "\(standardError)")
+    }
+
     /// The status with which it ended, or `nil` when it still runs after `seconds`.
     func waitForExit(seconds: Double = patience) -> Int32? { program.waitForExit(seconds: seconds) }
 
@@ -198,11 +205,16 @@ final class RunningProgram {
         return lines
     }
 
-    /// Whether it was stopped, and does not go on.
-    var isStopped: Bool {
-        let text = (try? String(contentsOfFile: "/proc/\(identifier)/stat", encoding: .utf8)) ?? ""
-        // Behind its name, which may hold anything.
-        return text[(text.lastIndex(of: ")") ?? text.startIndex)...].hasPrefix(") T ")
+    /// Waits until it is stopped and does not go on, as after ctrl-Z.
+    func waitUntilStopped() -> Bool {
+        let (child, stopped) = (id_t(identifier), DispatchSemaphore(value: 0))
+        // The system tells the parent; a thread of its own waits for that, because the call knows no time limit. It ends
+        // with the program at the latest.
+        Thread {
+            var state = unsafe siginfo_t()
+            if unsafe waitid(P_PID, child, &state, WSTOPPED | WNOWAIT) == 0 { stopped.signal() }
+        }.start()
+        return stopped.wait(timeout: .now() + patience) == .success
     }
 
     func send(_ signal: CInt) { Glibc.kill(process.processIdentifier, signal) }

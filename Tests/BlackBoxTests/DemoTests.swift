@@ -60,9 +60,7 @@ struct DemoTests {
             #expect(terminal.read(until: "CarPlay") != nil)
             demo.send(SIGTSTP)
             #expect(terminal.read(until: end) != nil)
-            let deadline = Date.now.addingTimeInterval(patience)
-            while !demo.isStopped, Date.now < deadline {}
-            #expect(demo.isStopped)
+            #expect(demo.waitUntilStopped())
             demo.send(SIGCONT)
             #expect(terminal.read(until: begin) != nil)
             #expect(terminal.read(until: "CarPlay") != nil, "the whole picture is drawn again")

@@ -60,8 +60,7 @@ struct FuzzTests {
         try await onOwnThread {
             let folder = try TemporaryFolder()
             let daemon = folder.path("mortal")
-            try Data(Self.mortal.utf8).write(to: URL(filePath: daemon))
-            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: daemon)
+            try makeExecutable(URL(filePath: daemon), holding: Self.mortal)
             let saved = folder.path("lines.txt")
             let first = try fuzz(["--seed", "3", "--daemon", daemon, "--save", saved])
             #expect(first.status == 1)

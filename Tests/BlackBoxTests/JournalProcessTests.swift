@@ -323,9 +323,9 @@ struct JournalProcessTests {
         return try #require(try JSONParser.parse(info)["pruned_through"]?.integer)
     }
 
-    /// Asks until it is so, for half a minute.
+    /// Asks until it is so.
     private func waitUntil(_ what: Comment, _ isSo: () throws -> Bool) throws {
-        let end = Date.now.addingTimeInterval(30)
+        let end = Date.now.addingTimeInterval(patience)
         while Date.now < end { if try isSo() { return } }
         let isSo = try isSo()
         try #require(isSo, what)

@@ -28,11 +28,16 @@ struct OperatorsPageTests {
             let tools = DaemonProcess.executable.deletingLastPathComponent().path
             let program = try RunningProgram(
                 URL(filePath: "/bin/sh"),
-                ["-ec", "umask 077; cd '\(folder.url.path)'; \(script)\nkill $!; wait $! || true"],
+                ["-ec", "umask 022; cd '\(folder.url.path)'; \(script)\nkill $!; wait $! || true"],
                 environment: ["PATH": "\(tools):/usr/bin:/bin"])
             let lines = program.readToEnd()
             #expect(program.waitForExit() == 0, "\(program.standardError)")
             #expect(lines.first?.hasPrefix("ready tls=127.0.0.1:\(port) ") == true, "\(lines)")
+            for name in ["pos.token", "car.token"] {
+                let mode =
+                    try FileManager.default.attributesOfItem(atPath: folder.path(name))[.posixPermissions] as? Int
+                #expect(mode == 0o600, "\(name)")
+            }
             #expect(lines.contains { $0.contains("applied") }, "\(lines)")
             #expect(lines.contains { $0.hasPrefix("coffee-order/1042 rev=") }, "\(lines)")
         }

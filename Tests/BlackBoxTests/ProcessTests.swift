@@ -187,18 +187,18 @@ struct ProcessTests {
             try Data(kind.utf8).write(to: file)
             try Data("{".utf8).write(to: broken)
             daemon.send(SIGHUP)
-            try wait(for: "the old ones stay", in: daemon)
+            try daemon.waitUntilLogged("the old ones stay")
             #expect(try peer.ask("EVT walk/1 type=start").errorCode == .unknownKind)
             #expect(daemon.standardError.contains(" error broken.json:1:2: "))
             // An editor's temporary file is no kind file.
             try FileManager.default.moveItem(at: broken, to: daemon.folder.appending(path: "kinds/.#walk.json"))
             daemon.send(SIGHUP)
-            try wait(for: "kinds reloaded", in: daemon)
+            try daemon.waitUntilLogged("kinds reloaded")
             #expect(try peer.ask("EVT walk/1 type=start")["verdict"] == "applied")
             // While one of it lives, its kind cannot leave.
             try FileManager.default.removeItem(at: file)
             daemon.send(SIGHUP)
-            try wait(for: "kind walk is gone, but 1 of it exist", in: daemon)
+            try daemon.waitUntilLogged("kind walk is gone, but 1 of it exist")
             #expect(try peer.ask("EVT walk/1 type=stop")["state"] == "off")
         }
     }
@@ -254,14 +254,6 @@ struct ProcessTests {
             let late = try Peer(port: daemon.port)
             guard case .line(let line) = late.next() else { return #expect(Bool(false), "no greeting") }
             #expect(line.hasPrefix("TELLTALE "))
-        }
-    }
-
-    private func wait(for text: String, in daemon: DaemonProcess) throws {
-        let deadline = Date.now.addingTimeInterval(patience)
-        while !daemon.standardError.contains(text) {
-            guard Date.now < deadline else { throw Peer.NoLine() }
-            Thread.sleep(forTimeInterval: 0.01)
         }
     }
 }

@@ -73,9 +73,7 @@ struct ScenarioProcessTests {
             #expect(!terminal.isPlain)
             if isKey { terminal.press("\u{1A}") } else { run.send(SIGTSTP) }
             #expect(terminal.read(until: end)?.contains("\u{1B}[?25h") == true)
-            let deadline = Date.now.addingTimeInterval(patience)
-            while !run.isStopped, Date.now < deadline {}
-            #expect(run.isStopped)
+            #expect(run.waitUntilStopped())
             #expect(terminal.isPlain)
             run.send(SIGCONT)
             #expect(terminal.read(until: begin) != nil)
@@ -111,16 +109,23 @@ struct ScenarioProcessTests {
 
     @Test(
         "On a terminal it draws, takes keys and gives the terminal back",
-        arguments: [("  ++s ", 0), (" sq", 130)])
-    func terminal(keys: String, status: Int32) async throws {
+        arguments: [(["s", "q"], 130), (["s", " ", "++++++++++"], 0)] as [([String], Int32)])
+    func terminal(keys: [String], status: Int32) async throws {
         try await onOwnThread {
             let terminal = try PseudoTerminal(width: 100, height: 40)
+            // So slow that it cannot end before the keys arrive.
             let run = try RunningProgram(
-                program("telltale-sim"), ["run", "flight-with-a-delay", "--speed", "50"],
+                program("telltale-sim"), ["run", "flight-with-a-delay", "--speed", "0.1"],
                 environment: ["TERM": "xterm", "NO_COLOR": "1"], at: terminal)
+            defer { run.kill() }
             #expect(terminal.read(until: "\u{1B}[?1049h") != nil)
             #expect(terminal.read(until: "space pauses, s steps")?.contains("CarPlay · car") == true)
-            terminal.press(keys)
+            for (key, shown) in [(" ", "paused"), (" ", "at 0.1 ×"), (" ", "paused")] {
+                terminal.press(key)
+                #expect(terminal.read(until: shown) != nil)
+            }
+            // It is paused, and goes on by these alone.
+            for key in keys { terminal.press(key) }
             #expect(terminal.read(until: "\u{1B}[?1049l") != nil)
             if status == 0 { #expect(terminal.read(until: "Everything is as it should be.") != nil) }
             #expect(run.waitForExit() == status, "\(run.standardError)")

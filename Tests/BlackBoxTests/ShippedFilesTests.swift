@@ -57,7 +57,7 @@ struct ShippedFilesTests {
         try await onOwnThread {
             let folder = try TemporaryFolder()
             let copy = folder.url.appending(path: "telltale-sim")
-            try FileManager.default.copyItem(at: program("telltale-sim"), to: copy)
+            try makeExecutable(copy, from: program("telltale-sim"))
             func alone(_ arguments: String) throws -> (status: Int32?, text: String) {
                 let run = try RunningProgram(
                     URL(filePath: "/bin/sh"), ["-c", "cd '\(folder.url.path)' && exec ./telltale-sim \(arguments)"])

@@ -177,12 +177,12 @@ struct TLSProcessTests {
             try FileManager.default.moveItem(atPath: server.authority, toPath: server.folder.path("old.pem"))
             try Encrypted.makeCertificates(in: server.folder)
             server.daemon.send(SIGHUP)
-            try wait(until: server.daemon, logs: "certificate reloaded")
+            try server.daemon.waitUntilLogged("certificate reloaded")
             let second = try server.shell(serial)
             #expect(first.count == 1 && second.count == 1 && first != second)
             try "".write(toFile: server.folder.path("leaf.pem"), atomically: true, encoding: .utf8)
             server.daemon.send(SIGHUP)
-            try wait(until: server.daemon, logs: "the certificate was not reloaded")
+            try server.daemon.waitUntilLogged("the certificate was not reloaded")
             #expect(try server.shell(serial) == second)
         }
     }
@@ -212,12 +212,5 @@ struct TLSProcessTests {
                 #expect(program.standardError.contains(word), "\(program.standardError)")
             }
         }
-    }
-
-    private func wait(until daemon: DaemonProcess, logs text: String) throws {
-        // The log tells when a signal was served; nothing else does.
-        let deadline = Date.now.addingTimeInterval(patience)
-        while !daemon.standardError.contains(text), Date.now < deadline { usleep(10_000) }
-        try #require(daemon.standardError.contains(text), "\(daemon.standardError)")
     }
 }

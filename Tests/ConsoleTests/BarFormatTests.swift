@@ -46,6 +46,14 @@ struct BarFormatTests {
         #expect(gone.status == "unavailable" && gone.action == nil && gone.isDim)
     }
 
+    @Test func `a mark that combines with a sign does not keep it from being escaped`() throws {
+        let items = try items("<\u{301}b|\u{301}%{\u{301}F")
+        let waybar = block(.waybar, items)
+        #expect(!waybar.contains("<\u{301}") && waybar.contains("&lt;\u{301}b"))
+        #expect(block(.polybar, items).contains("% {\u{301}F"))
+        #expect(block(.swiftbar, items).contains("¦\u{301}"))
+    }
+
     @Test func `waybar: a line of JSON, its texts escaped for Pango`() throws {
         let block = block(.waybar, try items("<b>&\u{1B}[2J\n\"x'"))
         #expect(block.hasSuffix("\n") && block.dropLast().firstIndex(of: "\n") == nil)

@@ -60,8 +60,6 @@ final class BarDisplay: WatchDisplay {
         draw(watch)
     }
 
-    func warn(_ text: String) { complain("telltale: \(text)") }
-
     private func draw(_ watch: Watch) {
         guard isLive, isConnected else { return }
         items = BarItem.items(watch.rows.map { Card(key: $0.key.text, body: $0.body) }, at: watch.now)

@@ -2,6 +2,7 @@ import ArgumentParser
 import Cards
 import Console
 import Foundation
+import Glibc
 import TelltaleClient
 import TelltaleEventLoop
 import TelltaleModel
@@ -51,17 +52,22 @@ final class ConnectSession {
     init(to endpoint: Endpoint, tls: ClientTLS?, hello: Hello?) throws(UVError) {
         (self.endpoint, self.tls, self.hello) = (endpoint, tls, hello)
         loop = try EventLoop()
-        prompt = Output.canDraw ? Prompt() : nil
+        prompt = Output.canDraw && isatty(STDIN_FILENO) == 1 ? Prompt() : nil
     }
 
     func run() throws {
         do throws(TLSContext.Failure) {
             let context = try tls.map { (tls) throws(TLSContext.Failure) in try TLSContext(authorities: tls.authorities)
             }
-            attempt = try? ConnectAttempt(to: endpoint, on: loop, tls: context) { [unowned self] in connected($0) }
+            do throws(UVError) {
+                attempt = try ConnectAttempt(to: endpoint, on: loop, tls: context) { [unowned self] in connected($0) }
+            } catch {
+                fail(.unreachable("cannot connect to \(endpoint): \(error)"))
+            }
         } catch {
             throw DaemonOptions.exit(after: .unreachable("cannot connect to \(endpoint) with TLS: \(error)"))
         }
+        if let outcome { throw outcome }
         timer = try TimerHandle(on: loop) { [unowned self] _ in
             fail(.unreachable(isGreeted ? "" : "no greeting of a daemon came from \(endpoint)"))
         }
@@ -173,10 +179,11 @@ final class ConnectSession {
     }
 
     private func printed(_ text: String, verb: String = "") -> String {
-        guard prompt != nil else { return text + "\n" }
+        // Any terminal obeys its control characters, one without a prompt too.
+        guard Output.isTerminal else { return text + "\n" }
         let harmless = text.harmlessJSON
         let code = verb == "ERR" ? "31" : verb == "OK" || verb == "PONG" ? "32" : "36"
-        guard Output.hasColor, !verb.isEmpty else { return harmless + "\n" }
+        guard prompt != nil, Output.hasColor, !verb.isEmpty else { return harmless + "\n" }
         return "\u{1B}[\(code)m\(verb)\u{1B}[0m\(harmless.dropFirst(verb.count))\n"
     }
 

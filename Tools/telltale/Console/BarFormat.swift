@@ -37,6 +37,20 @@ public enum BarFormat: String, CaseIterable, Sendable {
         }
     }
 
+    /// Replaces scalars, and not characters: a mark that combines with a sign makes another character of it, and the same
+    /// sign to a bar.
+    private static func escaped(_ text: String, _ replacements: [Unicode.Scalar: String]) -> String {
+        var scalars = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            if let replacement = replacements[scalar] {
+                scalars.append(contentsOf: replacement.unicodeScalars)
+            } else {
+                scalars.append(scalar)
+            }
+        }
+        return String(scalars)
+    }
+
     private static func joined(_ items: [BarItem]) -> String {
         items.map(\.text).joined(separator: separator)
     }
@@ -57,8 +71,7 @@ public enum BarFormat: String, CaseIterable, Sendable {
 
     /// Text for Pango's markup, which waybar reads.
     private static func pango(_ text: String) -> String {
-        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
-            .replacing("\"", with: "&quot;").replacing("'", with: "&#39;")
+        escaped(text, ["&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&quot;", "'": "&#39;"])
     }
 
     // MARK: i3blocks (interval=persist and format=json; or three lines)
@@ -83,13 +96,22 @@ public enum BarFormat: String, CaseIterable, Sendable {
     private static func polybar(_ items: [BarItem], _ isConnected: Bool, _ click: Click) -> String {
         items.map { item in
             // A percent sign with a brace begins a tag, and there is no way to write one.
-            var text = item.text.replacing("%{", with: "% {")
+            var text = untagged(item.text)
             if !isConnected || item.isDim { text = "%{F\(dim)}\(text)%{F-}" }
             guard item.action != nil else { return text }
             // It ends at the first colon that is not escaped.
-            let command = shell(click.command(for: item.key)).replacing("\\", with: "\\\\").replacing(":", with: "\\:")
+            let command = escaped(shell(click.command(for: item.key)), ["\\": "\\\\", ":": "\\:"])
             return "%{A1:\(command):}\(text)%{A}"
         }.joined(separator: separator)
+    }
+
+    private static func untagged(_ text: String) -> String {
+        var scalars = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            if scalar == "{", scalars.last == "%" { scalars.append(" ") }
+            scalars.append(scalar)
+        }
+        return String(scalars)
     }
 
     /// Words as one command of a shell.
@@ -99,7 +121,7 @@ public enum BarFormat: String, CaseIterable, Sendable {
                 ($0 >= 0x61 && $0 <= 0x7A) || ($0 >= 0x41 && $0 <= 0x5A) || ($0 >= 0x30 && $0 <= 0x39)
                     || "-_./:@=+,".utf8.contains($0)
             }
-            return isPlain && !word.isEmpty ? word : "'" + word.replacing("'", with: "'\\''") + "'"
+            return isPlain && !word.isEmpty ? word : "'" + escaped(word, ["'": "'\\''"]) + "'"
         }.joined(separator: " ")
     }
 
@@ -124,8 +146,8 @@ public enum BarFormat: String, CaseIterable, Sendable {
 
     /// A bar begins the parameters, and dashes in front a separator or a submenu: neither can be escaped.
     private static func menuText(_ text: String) -> String {
-        let text = text.replacing("|", with: "¦")
-        return text.hasPrefix("-") ? "–" + text.dropFirst() : text
+        let scalars = escaped(text, ["|": "¦"]).unicodeScalars
+        return scalars.first == "-" ? "–" + String(scalars.dropFirst()) : String(scalars)
     }
 
     /// `nil` where a word cannot be written as a parameter.

@@ -164,9 +164,18 @@ def test_a_token_is_told_to_a_server_that_asks_for_it_alone() -> None:
     assert "tt_secret" not in repr(Options(token="tt_secret"))
 
 
+def test_a_token_that_is_longer_than_a_word_stands_in_the_tail() -> None:
+    for length, told in ((256, "token=" + "t" * 256), (257, '{"token":"' + "t" * 257 + '"}'), (4096, '"' + "t" * 4096 + '"}')):
+        machine = ClientProtocol(Options(token="t" * length))
+        machine.start()
+        machine.connected(0)
+        machine.received((GREETING.replace("auth=none", "auth=token") + "\n").encode(), 0)
+        assert machine.take_output(0).endswith(f"{told}\n".encode())
+
+
 @behaviour("needless-secret")
 def test_a_token_that_cannot_be_read_is_told_without_it() -> None:
-    for token in ("tt bad", "", "tt_\n"):
+    for token in ("tt bad", "", "tt_\n", "tt" * 2049):
         with pytest.raises(InvalidRequest) as caught:
             Options(token=token)
         assert "tt" not in str(caught.value).replace("the token", "")

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from typing import List, Optional
+from typing import Callable, List, Optional
 
 import pytest
 
@@ -74,6 +74,29 @@ def test_an_operation_that_comes_again_is_performed_once() -> None:
     with Telltale(script.url, backoff=SOON) as device, device.provide("porch-light", act):
         script.join()
     assert done == ["o1", "o2"]
+
+
+@behaviour("asked-again")
+def test_an_operation_of_another_epoch_is_another_one() -> None:
+    done: List[str] = []
+
+    def life(epoch: str, told: str) -> Callable[[Stage], None]:
+        def scene(stage: Stage) -> None:
+            stage.greet(GREETING.replace("0123456789abcdef", epoch))
+            stage.say(f"OK id={stage.hear('SERVE')}", f"DO op=o1 key={KEY} action=set value={told} deadline=99999999999999")
+            stage.say(f"OK id={stage.hear('DONE')}")
+            assert stage.heard[-1].endswith(f"op=o1 value={told}")
+
+        return scene
+
+    def act(action: Action) -> Optional[bool]:
+        done.append(f"{action.op} {action.value}")
+        return action.value
+
+    script = Script(life("0123456789abcdef", "on"), life("fedcba9876543210", "off"))
+    with Telltale(script.url, backoff=SOON) as device, device.provide("porch-light", act):
+        script.join()
+    assert done == ["o1 True", "o1 False"]
 
 
 def test_an_action_beyond_its_deadline_is_not_begun() -> None:

@@ -55,6 +55,7 @@ class AsyncProvider:
         self._answers: "OrderedDict[str, Answer]" = OrderedDict()
         self._repeats: Set["asyncio.Task[None]"] = set()
         self._connections = 0
+        self._epoch = ""
         self._offset = 0.0
         self._error: Optional[Exception] = None
         _calls.serve(kind)
@@ -116,6 +117,8 @@ class AsyncProvider:
             # Deadlines are in real time: the server's, unless its clock runs faster than that.
             is_real = greeting.now is not None and greeting.speed == 1
             self._offset = (greeting.now or 0) / 1000 - time.monotonic() if is_real else time.time() - time.monotonic()
+            if greeting.epoch != self._epoch:
+                self._forget(greeting.epoch)
             self._connections += 1
             if self._reporting is not None:
                 self._reporting.cancel()
@@ -130,6 +133,13 @@ class AsyncProvider:
         elif isinstance(event, Ended):
             for task in self._tasks.values():
                 task.cancel()
+
+    def _forget(self, epoch: str) -> None:
+        """Another history begins: its operations may have the names of those of the last one, and are others."""
+        self._epoch = epoch
+        self._answers.clear()
+        for task in self._tasks.values():
+            task.cancel()
 
     def _asked(self, action: Action) -> None:
         if action.op in self._answers:

@@ -1,4 +1,4 @@
-"""The requests of the client without asyncio."""
+"""The requests without asyncio. Made by make_sync.py."""
 
 from typing import Any, List, Mapping, Optional, Sequence, TypeVar, Union
 

@@ -17,6 +17,7 @@ _KIND = re.compile(_SEGMENT)
 _EVENT = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,15}")
 _VALUE = re.compile(r"[\x21-\x7e]{1,256}")
+_TOKEN = re.compile(r"[\x21-\x7e]{1,4096}")
 _CURSOR = re.compile(r"[0-9a-f]{16}:(0|[1-9][0-9]{0,15}):[0-9a-f]{4}")
 _CODE = re.compile(r"[a-z0-9_]{1,64}")
 
@@ -68,9 +69,14 @@ def text(what: str, value: str) -> str:
 
 def secret(value: str) -> str:
     """A token. The error does not show it."""
-    if isinstance(value, str) and _VALUE.fullmatch(value):
+    if isinstance(value, str) and _TOKEN.fullmatch(value):
         return value
-    raise InvalidRequest("the token is not sent: a token is 1 to 256 visible ASCII characters, without a blank")
+    raise InvalidRequest("the token is not sent: a token is 1 to 4,096 visible ASCII characters, without a blank")
+
+
+def hello_token(value: str) -> str:
+    """The word, or the tail, in which a token stands in `HELLO`, with its blank: a word holds 256 bytes alone."""
+    return f" token={value}" if _VALUE.fullmatch(value) else tail({"token": value})
 
 
 def names(what: str, values: Union[str, Sequence[str]]) -> str:

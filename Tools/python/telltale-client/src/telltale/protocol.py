@@ -7,6 +7,7 @@ loop, and for tests.
 from enum import Enum
 from typing import Dict, List, Optional, Tuple
 
+from . import _words
 from ._lines import Line, LineDecoder
 from ._opening import USUAL_HEARTBEAT, USUAL_MAX_LINE, farewell_wait, greeting
 from ._requests import Repeat, Request
@@ -278,9 +279,7 @@ class ClientProtocol:
             words.append(f"hb={round(options.heartbeat * 1000)}")
         # A server that asks for no proof is told no secret.
         token = options.current_token() if greeting.auth != "none" else None
-        if token is not None:
-            words.append(f"token={token}")
-        return " ".join(words)
+        return " ".join(words) + (_words.hello_token(token) if token is not None else "")
 
     def _introduced(self, line: Line, now: float) -> None:
         if line.verb != "OK":
