@@ -93,9 +93,10 @@ public struct Server: ~Copyable {
                 tidy(at: now)
             case .waking:
                 step = .idle
+                let hasWork = hub.hasWork(at: now)
                 // No client could be served sooner now.
-                if hub.isCommitting || !hub.hasWork(at: now) { hub.freeSettledBatch() }
-                return .wake(wake(at: now))
+                if hub.isCommitting || !hasWork { hub.freeSettledBatch() }
+                return .wake(wake(at: now, hasWork: hasWork))
             case .idle: return nil
             }
         }
@@ -116,10 +117,6 @@ public struct Server: ~Copyable {
         decision = Decision()
         decision.start = now
         if !configuration.isJournalImmediate { decision.batchLimit = limiter.limit(waiting: hub.waitingCount) }
-        decideFirstPart()
-    }
-
-    private mutating func decideFirstPart() {
         if let action = decidePart() { actions.append(action) }
     }
 
@@ -129,13 +126,17 @@ public struct Server: ~Copyable {
         decision.hasRecords = decision.hasRecords || !part.isEmpty
         if hub.isDeciding { return .append(part, isLast: false) }
         decision.requestCount = hub.batchRequestCount
-        let faults = hub.takeMachineFaults() + hub.takeAccessNotices()
-        if !faults.isEmpty { actions.append(.report(faults)) }
+        report(hub.takeMachineFaults())
+        report(hub.takeAccessNotices())
         if decision.hasRecords { return .append(part, isLast: true) }
         // A batch without records is shown at once.
         hub.committed(at: decision.start)
         flush.isOwed = true
         return nil
+    }
+
+    private mutating func report(_ faults: [String]) {
+        if !faults.isEmpty { actions.append(.report(faults)) }
     }
 
     private var partLimit: Int {
@@ -163,15 +164,15 @@ public struct Server: ~Copyable {
         {
             actions.append(beginSnapshot())
         }
-        goOnStopping(at: now)
+        if !shutdown.isRunning { goOnStopping(at: now) }
     }
 
-    private func wake(at now: HubTime) -> Wake {
+    private func wake(at now: HubTime, hasWork: Bool) -> Wake {
         var wake = Wake()
         func consider(_ time: MonotonicTime) { wake.at = min(wake.at ?? .distantFuture, time) }
         if !hub.isCommitting {
             let mayDecide = shutdown.mayDecide(at: now.monotonic)
-            if hub.hasReadySessions || (mayDecide && hub.hasWork(at: now)) {
+            if hub.hasReadySessions || (mayDecide && hasWork) {
                 if isFlushDue(at: now) {
                     consider(now.monotonic)
                 } else {
