@@ -18,6 +18,7 @@ final class Daemon {
     private var principals: Principals?
     private var certificate: Certificate?
     private let logger: Logger
+    private let manager: ServiceManager
     private let journal: JournalWriter
     private let mailbox: Mailbox<Message>
     private var listeners: [Listener] = []
@@ -28,6 +29,7 @@ final class Daemon {
     private var timer: TimerHandle?
     private var flushTimer: PreciseTimerHandle?
     private var stallTimer: TimerHandle?
+    private var watchdogTimer: TimerHandle?
     private var signals: [SignalHandle] = []
     /// Connections that there was no room for since the log told so, and when it tells again.
     private var refusals = RefusalLog()
@@ -50,7 +52,7 @@ final class Daemon {
     init(
         loop: EventLoop, server: consuming Server, journal: sending any Journal, clock: Clock,
         configuration: Configuration, principals: Principals?, certificate: Certificate?, logger: Logger,
-        exit: @escaping (Int32) -> Void
+        manager: ServiceManager, exit: @escaping (Int32) -> Void
     ) throws(UVError) {
         self.loop = loop
         self.server = server
@@ -59,6 +61,7 @@ final class Daemon {
         self.principals = principals
         self.certificate = certificate
         self.logger = logger
+        self.manager = manager
         self.exit = exit
         let box = Box()
         mailbox = try Mailbox(on: loop) { messages in for message in messages { box.daemon?.take(message) } }
@@ -116,6 +119,7 @@ final class Daemon {
             reloadPrincipals(isAsked: false)
         }
         stallTimer?.scheduleRepeating(everyMilliseconds: 1_000)
+        watchdogTimer = try manager.watchdog(on: loop)
         turnHandle = try PrepareHandle(on: loop) { [unowned self] in
             let now = clock.now
             if !blocked.isEmpty, server.isSessionDeadlineDue(at: now) { tellProgress() }
@@ -125,7 +129,7 @@ final class Daemon {
         signals = [
             try SignalHandle(.terminate, on: loop) { [unowned self] in stop(because: "SIGTERM") },
             try SignalHandle(.interrupt, on: loop) { [unowned self] in stop(because: "SIGINT") },
-            try SignalHandle(.hangUp, on: loop) { [unowned self] in reload() },
+            try SignalHandle(.hangUp, on: loop) { [unowned self] in manager.reloading { reload() } },
         ]
     }
 
@@ -216,7 +220,7 @@ final class Daemon {
     }
 
     private func stop(because reason: String) {
-        if !server.isStopping { logger.info("stopping", metadata: ["because": "\(reason)"]) }
+        if !server.isStopping { manager.stopping(because: reason, logger) }
         server.stopRequested(at: clock.now)
     }
 

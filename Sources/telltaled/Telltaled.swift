@@ -214,9 +214,11 @@ struct Telltaled: ParsableCommand {
         let principals = try loadPrincipals(configuration)
         let certificate = try loadCertificate(configuration)
         do {
+            let manager = ServiceManager()
             let startedAt = ContinuousClock.now
             let journal = try openJournal(configuration, logger: logger)
-            var hub = try Recovery.recover(journal, configuration: configuration.hub, logger: logger)
+            var hub = try Recovery.recover(
+                journal, configuration: configuration.hub, logger: logger, manager: manager)
             if let reason = journal.opening.epochReplaced {
                 logger.warning("the history may not be whole, so it has a new epoch: \(reason)")
             }
@@ -242,7 +244,7 @@ struct Telltaled: ParsableCommand {
             var status: Int32 = 0
             let daemon = try Daemon(
                 loop: loop, server: server, journal: journal, clock: clock, configuration: configuration,
-                principals: principals, certificate: certificate, logger: logger
+                principals: principals, certificate: certificate, logger: logger, manager: manager
             ) { status = $0 }
             do {
                 try daemon.listen()
@@ -252,6 +254,7 @@ struct Telltaled: ParsableCommand {
                 throw error
             }
             announce(daemon.endpoints, daemon.tlsEndpoints, epoch: epoch, entities: entities, recovered: recovered)
+            manager.tell("READY=1", "STATUS=serving")
             _ = loop.run()
             return status
         } catch let error as ExitCode {

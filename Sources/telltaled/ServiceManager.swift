@@ -1,0 +1,92 @@
+import FoundationEssentials
+import Glibc
+import Logging
+import TelltaleEventLoop
+
+/// The service manager that started the process, as `sd_notify` reaches it: a datagram to the socket of `NOTIFY_SOCKET`.
+///
+/// Without the variable nothing is told. A socket that is full or gone is no failure: the manager's own limits judge silence.
+final class ServiceManager: Sendable {
+    private let address: ServiceManagerAddress?
+    private let descriptor: CInt
+    /// How often the loop says that it turns: half of what the manager waits. `nil` where nobody waits for it.
+    let watchdogMilliseconds: Int64?
+
+    /// Takes the variables out of the environment, so that no child speaks for the daemon.
+    convenience init() {
+        self.init(ProcessInfo.processInfo.environment, process: getpid())
+        for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"] { unsafe unsetenv(name) }
+    }
+
+    init(_ environment: [String: String], process: pid_t) {
+        address = environment["NOTIFY_SOCKET"].flatMap { ServiceManagerAddress($0) }
+        let type = CInt(SOCK_DGRAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
+        descriptor = address == nil ? -1 : socket(AF_UNIX, type, 0)
+        watchdogMilliseconds = descriptor < 0 ? nil : Self.watchdogInterval(environment, process: process)
+    }
+
+    deinit {
+        if descriptor >= 0 { close(descriptor) }
+    }
+
+    /// `WATCHDOG_PID`, where it is set, names the one process that is meant.
+    static func watchdogInterval(_ environment: [String: String], process: pid_t) -> Int64? {
+        if let meant = environment["WATCHDOG_PID"], meant != String(process) { return nil }
+        guard let limit = environment["WATCHDOG_USEC"].flatMap({ Int64($0) }), limit > 0 else { return nil }
+        return max(1, limit / 2_000)
+    }
+
+    /// The timer by which the loop says that it turns; none where nobody waits for it. A loop that hangs says nothing.
+    func watchdog(on loop: EventLoop) throws(UVError) -> TimerHandle? {
+        guard let watchdogMilliseconds else { return nil }
+        let timer = try TimerHandle(on: loop) { [self] _ in tell("WATCHDOG=1") }
+        timer.scheduleRepeating(everyMilliseconds: watchdogMilliseconds)
+        return timer
+    }
+
+    func reloading(_ reload: () -> Void) {
+        tell("RELOADING=1")
+        reload()
+        tell("READY=1")
+    }
+
+    func stopping(because reason: String, _ logger: Logger) {
+        logger.info("stopping", metadata: ["because": "\(reason)"])
+        tell("STOPPING=1", "STATUS=stopping")
+    }
+
+    func tell(_ lines: String...) {
+        guard let address, descriptor >= 0 else { return }
+        let text = Array(lines.joined(separator: "\n").utf8)
+        let flags = CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL)
+        unsafe address.withSocketAddress { pointer, length in
+            _ = unsafe sendto(descriptor, text, text.count, flags, pointer, length)
+        }
+    }
+}
+
+/// The address in `NOTIFY_SOCKET`: a path, or a name after `@` that is in no folder.
+struct ServiceManagerAddress: Sendable {
+    private let bytes: [UInt8]
+
+    /// `nil` for what is neither, or too long for a socket's address.
+    init?(_ text: String) {
+        var bytes = Array(text.utf8)
+        guard bytes.count > 1, bytes.count < 108, bytes[0] == UInt8(ascii: "/") || bytes[0] == UInt8(ascii: "@") else {
+            return nil
+        }
+        if bytes[0] == UInt8(ascii: "@") { bytes[0] = 0 }
+        self.bytes = bytes
+    }
+
+    func withSocketAddress(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Void) {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { path in unsafe path.copyBytes(from: bytes) }
+        // The name after `@` has no end of its own: the length is its end.
+        let length = socklen_t(MemoryLayout<sa_family_t>.size + bytes.count)
+        unsafe withUnsafePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe body($0, length) }
+        }
+    }
+}
