@@ -27,6 +27,9 @@ public struct MachineDrawing: Sendable {
         /// Empty for a transition that only runs actions.
         let targets: [Int]
         let label: String
+        /// The name of the event, and how long after the entry a timer takes it.
+        var event = ""
+        var delay: Milliseconds?
     }
 
     let name: String
@@ -95,14 +98,15 @@ public struct MachineDrawing: Sendable {
     }
 
     private mutating func add(_ transition: TransitionDescription, source: Int, prefix: String) {
+        let delay: Milliseconds? = if case .after(let delay) = transition.trigger { delay } else { nil }
         edges.append(
             Edge(
                 source: source, targets: transition.targets.compactMap { find($0) },
-                label: prefix + Self.label(transition)))
+                label: prefix + Self.label(transition), event: Self.event(transition.trigger), delay: delay))
     }
 
     /// Resolves a path, or a key if it is unique.
-    private func find(_ name: String) -> Int? {
+    func find(_ name: String) -> Int? {
         if let index = nodes.firstIndex(where: { $0.path == name }) { return index }
         let found = nodes.indices.filter { nodes[$0].state.key == name }
         return found.count == 1 ? found[0] : nil
@@ -131,19 +135,22 @@ public struct MachineDrawing: Sendable {
     // MARK: - Labels
 
     static func label(_ transition: TransitionDescription) -> String {
-        var label =
-            switch transition.trigger {
-            case .event(let name): name
-            case .wildcard: "*"
-            case .always: "always"
-            case .after(let delay): "after \(text(of: delay))"
-            case .done: "done"
-            }
+        var label = event(transition.trigger)
         if let condition = transition.condition { label += " [\(condition.text)]" }
         if transition.skip { label += " (skip)" }
         if transition.reenter { label += " (reenter)" }
         if !transition.actions.isEmpty { label += " / " + transition.actions.map(text(of:)).joined(separator: ", ") }
         return label
+    }
+
+    private static func event(_ trigger: Trigger) -> String {
+        switch trigger {
+        case .event(let name): name
+        case .wildcard: "*"
+        case .always: "always"
+        case .after(let delay): "after \(text(of: delay))"
+        case .done: "done"
+        }
     }
 
     private static func text(of action: ActionDescription) -> String {

@@ -9,7 +9,8 @@ struct CommandLineOutputTests {
     @Test func `output that cannot be written is a failure, and a closed pipe is none`() async throws {
         try await onOwnThread {
             let kind = repository.appending(path: "Protocols/Kinds/examples/parcel.json").path
-            for arguments in [["kinds", "draw", kind], ["surfaces"], ["kinds", "run", kind]] {
+            let drawing = ["kinds", "draw", kind]
+            for arguments in [drawing, drawing + ["--format", "svg"], ["surfaces"], ["kinds", "run", kind]] {
                 func outcome(_ redirection: String) throws -> (status: Int32?, error: String) {
                     let program = try RunningProgram(
                         URL(filePath: "/bin/sh"),

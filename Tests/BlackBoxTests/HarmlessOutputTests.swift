@@ -19,6 +19,7 @@ struct HarmlessOutputTests {
         arguments: [
             ("telltale", ["kinds", "draw", "FILE", "--format", "text"]), ("telltale", ["kinds", "draw", "MISSING"]),
             ("telltale", ["kinds", "check", "FOLDER"]), ("telltale", ["kinds", "draw", "CONTROL"]),
+            ("telltale", ["kinds", "draw", "FILE", "--format", "svg"]),
             ("telltale", ["kinds", "run", "CONTROL"]), ("telltale", ["journal", "info", "MISSING"]),
             ("telltale", ["post", "a/b", "\u{1B}[31m"]), ("telltale", ["list", "--connect", "\u{1B}[31m"]),
             ("telltale-sim", ["run", "MISSING"]), ("telltale-sim", ["replay", "MISSING"]),

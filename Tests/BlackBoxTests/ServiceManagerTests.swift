@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What the daemon tells the service manager that started it (`sd_notify`).
+/// The service manager that started the daemon is told its states (`sd_notify`).
 struct ServiceManagerTests {
     @Test("It is ready, reloads and stops", arguments: [false, true])
     func states(isAbstract: Bool) async throws {
