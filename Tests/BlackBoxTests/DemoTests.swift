@@ -7,7 +7,8 @@ import Testing
 struct DemoTests {
     @Test func `every case ends as the data says, on the server and on three screens`() async throws {
         try await onOwnThread {
-            let daemon = try DaemonProcess(["--clock-speed", "2400"])
+            // At ten times this speed an ended case leaves a screen that is 3 s behind before it is looked at.
+            let daemon = try DaemonProcess(["--clock-speed", "240"])
             let demo = try Self.demo(["--seconds", "4"], daemon)
             let lines = demo.readToEnd()
             #expect(demo.waitForExit() == 0, "\(lines) \(demo.standardError)")
