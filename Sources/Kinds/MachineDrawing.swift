@@ -27,9 +27,9 @@ public struct MachineDrawing: Sendable {
         /// Empty for a transition that only runs actions.
         let targets: [Int]
         let label: String
-        /// The name of the event, and how long after the entry a timer takes it.
-        var event = ""
-        var delay: Milliseconds?
+        /// The name of the event; empty where none takes it. A timer takes it so long after the entry.
+        let event: String
+        let delay: Milliseconds?
     }
 
     let name: String
@@ -56,7 +56,9 @@ public struct MachineDrawing: Sendable {
             for transition in state.transitions { add(transition, source: index, prefix: "") }
             for transition in state.reopen { add(transition, source: index, prefix: "reopen: ") }
             if case .history(_, let targets) = state.kind, !targets.isEmpty {
-                edges.append(Edge(source: index, targets: targets.compactMap { find($0) }, label: ""))
+                edges.append(
+                    Edge(
+                        source: index, targets: targets.compactMap { find($0) }, label: "", event: "", delay: nil))
             }
         }
         orderChildren()

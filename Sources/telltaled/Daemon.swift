@@ -220,7 +220,10 @@ final class Daemon {
     }
 
     private func stop(because reason: String) {
-        if !server.isStopping { manager.stopping(because: reason, logger) }
+        if !server.isStopping {
+            logger.info("stopping", metadata: ["because": "\(reason)"])
+            manager.tell("STOPPING=1", "STATUS=stopping")
+        }
         server.stopRequested(at: clock.now)
     }
 

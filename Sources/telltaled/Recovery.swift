@@ -12,21 +12,11 @@ enum Recovery {
         _ journal: any Journal, configuration: HubConfiguration, logger: Logger, manager: ServiceManager
     ) throws -> sending Hub {
         var hub = Hub(configuration: configuration, epoch: journal.epoch)
-        var told = ContinuousClock.now
+        var progress = Progress(logger: logger, manager: manager)
         if let snapshot = journal.snapshot {
             for index in 0..<snapshot.chunkCount {
                 try hub.load(try journal.readChunk(index))
-                if ContinuousClock.now - told > .seconds(1) {
-                    told = ContinuousClock.now
-                    let percent = 100 * (index + 1) / snapshot.chunkCount
-                    tell(manager, "snapshot", percent: Int64(percent))
-                    logger.info(
-                        "recovering",
-                        metadata: [
-                            "snapshot": "\(index + 1) of \(snapshot.chunkCount) chunks",
-                            "percent": "\(percent)",
-                        ])
-                }
+                progress.reached(Int64(index + 1), of: Int64(snapshot.chunkCount), "snapshot", unit: " chunks")
             }
             hub.finishLoading()
         }
@@ -35,19 +25,24 @@ enum Recovery {
             let records = try journal.readRecords(after: hub.lastRecordSequence, limit: portion)
             guard !records.isEmpty else { break }
             for record in records { try hub.replay(record) }
-            if ContinuousClock.now - told > .seconds(1) {
-                told = ContinuousClock.now
-                let done = hub.lastRecordSequence - first
-                let all = max(1, journal.lastSequence - first)
-                tell(manager, "records", percent: Int64(100 * done / all))
-                logger.info("recovering", metadata: ["records": "\(done) of \(all)", "percent": "\(100 * done / all)"])
-            }
+            progress.reached(hub.lastRecordSequence - first, of: journal.lastSequence - first, "records")
         }
         return hub
     }
 
-    /// Asks for a minute more each time that there is progress. Recovery that stands still asks for nothing.
-    private static func tell(_ manager: ServiceManager, _ part: String, percent: Int64) {
-        manager.tell("EXTEND_TIMEOUT_USEC=60000000", "STATUS=recovering \(part), \(percent) %")
+    /// Tells once a second how far it has come.
+    private struct Progress {
+        let logger: Logger
+        let manager: ServiceManager
+        var told = ContinuousClock.now
+
+        mutating func reached(_ done: Int64, of all: Int64, _ part: String, unit: String = "") {
+            guard ContinuousClock.now - told > .seconds(1) else { return }
+            told = ContinuousClock.now
+            let percent = 100 * done / max(1, all)
+            // A recovery that stands still asks for no further minute.
+            manager.tell("EXTEND_TIMEOUT_USEC=60000000", "STATUS=recovering \(part), \(percent) %")
+            logger.info("recovering", metadata: [part: "\(done) of \(all)\(unit)", "percent": "\(percent)"])
+        }
     }
 }

@@ -1,6 +1,5 @@
 import FoundationEssentials
 import Glibc
-import Logging
 import TelltaleEventLoop
 
 /// The service manager that started the process, as `sd_notify` reaches it: a datagram to the socket of `NOTIFY_SOCKET`.
@@ -50,11 +49,7 @@ final class ServiceManager: Sendable {
         tell("READY=1")
     }
 
-    func stopping(because reason: String, _ logger: Logger) {
-        logger.info("stopping", metadata: ["because": "\(reason)"])
-        tell("STOPPING=1", "STATUS=stopping")
-    }
-
+    /// Sends these assignments in one datagram.
     func tell(_ lines: String...) {
         guard let address, descriptor >= 0 else { return }
         let text = Array(lines.joined(separator: "\n").utf8)

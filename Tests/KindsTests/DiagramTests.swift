@@ -38,6 +38,11 @@ struct DiagramTests {
                 }
             }
             guard let label = link.labelFrame else { continue }
+            for (other, link) in diagram.links[..<index].enumerated() {
+                if let frame = link.labelFrame, overlap(label, frame) {
+                    faults.append("labels \(other) and \(index) overlap")
+                }
+            }
             for leaf in leaves where overlap(label, boxes[leaf].frame) {
                 faults.append("the label of line \(index) lies on \(leaf)")
             }
@@ -116,6 +121,15 @@ struct DiagramTests {
                 events["event\(number)"] = .string(paths[Int.random(in: 0..<paths.count, using: &random)])
             }
             object["on"] = .object(events)
+            if let regions = object["regions"]?.array {
+                object["regions"] = .array(
+                    regions.map { region in
+                        var inner = region.object ?? JSONObject()
+                        connect(&inner)
+                        inner["on"] = nil
+                        return .object(inner)
+                    })
+            }
             guard var states = object["states"]?.object else { return }
             for member in Array(states) {
                 var inner = member.value.object ?? JSONObject()
@@ -147,9 +161,7 @@ struct DiagramTests {
         machine["states"] = .object(states)
         var source = goodKind.object ?? JSONObject()
         source["machine"] = .object(machine)
-        guard let drawing = Kind.read(.object(source), file: "a.json").kind.flatMap({ MachineDrawing($0) }) else {
-            return
-        }
+        let drawing = try #require(Kind.read(.object(source), file: "a.json").kind.flatMap { MachineDrawing($0) })
         #expect(Diagram(drawing) == nil)
     }
 }

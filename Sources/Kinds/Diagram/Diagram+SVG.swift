@@ -169,8 +169,8 @@ extension Diagram {
         """
 }
 
-/// SVG that is being written. Texts and values of attributes are escaped; what XML 1.0 cannot hold, and what would turn the
-/// direction of the text around it, is left out.
+/// SVG that is being written. Texts and values of attributes are escaped; a character that XML 1.0 cannot hold, or that would
+/// turn the direction of the text around it, is a space.
 private struct SVGText {
     private(set) var result = ""
 
@@ -183,13 +183,13 @@ private struct SVGText {
     }
 
     mutating func text(_ text: String) {
-        for scalar in text.unicodeScalars {
-            switch scalar.value {
-            case 0x26: result += "&amp;"
-            case 0x3C: result += "&lt;"
-            case 0x3E: result += "&gt;"
-            case 0x22: result += "&quot;"
-            case 0..<0x20, 0x7F...0x9F, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069, 0xFFFE, 0xFFFF: result += " "
+        for scalar in text.harmless.unicodeScalars {
+            switch scalar {
+            case "&": result += "&amp;"
+            case "<": result += "&lt;"
+            case ">": result += "&gt;"
+            case "\"": result += "&quot;"
+            case "\u{FFFE}", "\u{FFFF}": result += " "
             default: result.unicodeScalars.append(scalar)
             }
         }

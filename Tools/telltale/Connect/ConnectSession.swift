@@ -56,18 +56,17 @@ final class ConnectSession {
     }
 
     func run() throws {
-        do throws(TLSContext.Failure) {
-            let context = try tls.map { (tls) throws(TLSContext.Failure) in try TLSContext(authorities: tls.authorities)
-            }
-            do throws(UVError) {
-                attempt = try ConnectAttempt(to: endpoint, on: loop, tls: context) { [unowned self] in connected($0) }
-            } catch {
-                fail(.unreachable("cannot connect to \(endpoint): \(error)"))
-            }
+        let context: TLSContext?
+        do {
+            context = try tls.map { try TLSContext(authorities: $0.authorities) }
         } catch {
             throw DaemonOptions.exit(after: .unreachable("cannot connect to \(endpoint) with TLS: \(error)"))
         }
-        if let outcome { throw outcome }
+        do {
+            attempt = try ConnectAttempt(to: endpoint, on: loop, tls: context) { [unowned self] in connected($0) }
+        } catch {
+            throw DaemonOptions.exit(after: .unreachable("cannot connect to \(endpoint): \(error)"))
+        }
         timer = try TimerHandle(on: loop) { [unowned self] _ in
             fail(.unreachable(isGreeted ? "" : "no greeting of a daemon came from \(endpoint)"))
         }
