@@ -284,10 +284,17 @@ struct ListenerTests {
     }
 }
 
-/// Sets how many descriptors this process may have beyond the highest that is open: it may have inherited any.
+/// Sets how many descriptors this process may have beyond those that are open: it may have inherited any.
 private func limitDescriptors(toFurther count: rlim_t) throws {
     let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { rlim_t($0) }
-    let limit = (open.max() ?? 0) + 1 + count
+    // An inherited descriptor may have a high number, and each free number below it would be one more descriptor. The highest
+    // may be that of the list of the folder, which is closed by now.
+    let highest = open.max() ?? 0
+    var filler = dup(0)
+    while filler >= 0, filler < highest { filler = dup(0) }
+    try #require(filler >= highest)
+    close(filler)
+    let limit = highest + 1 + count
     var limits = rlimit(rlim_cur: limit, rlim_max: limit)
     let status = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)
     try #require(status == 0)
