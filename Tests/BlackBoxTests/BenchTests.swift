@@ -65,6 +65,21 @@ struct BenchTests {
         #expect(report["idle"]?["telltale"]?["bytes_per_connection"]?.integer != nil)
     }
 
+    @Test func `peers tells latency over load, for each server`() async throws {
+        let (status, report) = try await bench(
+            ["peers", "--only", "telltale", "--only", "plain", "--audience", "4x8x4", "--rounds", "1", "--seconds"]
+                + ["0.3", "--load", "1", "--load", "10"])
+        #expect(status == 0)
+        let loads = try #require(report["4x8x4"]?["loads"]?.array)
+        #expect(loads.map { $0["percent"] } == [1, 10])
+        for load in loads {
+            for name in ["telltale", "plain C"] {
+                let (p50, p99) = (load[name]?["p50_us"]?["median"], load[name]?["p99_us"]?["median"])
+                #expect(try #require(p50?.double) <= #require(p99?.double))
+            }
+        }
+    }
+
     @Test func `after a storm every client is up to date, with cursors and without`() async throws {
         for arguments in [[], ["--fresh"]] {
             let (status, report) = try await bench(

@@ -28,46 +28,13 @@ struct PeerComparison {
         self.audience = audience
         pace = group.settings.pace
         let progress = Progress()
-        var fastest = FanOutPlan(rate: nil, window: 64, warmUpSeconds: seconds / 2, seconds: seconds)
-        // Several events on their way share writes. With one event of each key, no server folds any.
-        let windows = audience.shape.keys < 64 ? [64, audience.shape.keys] : [64]
-        var best: [Int] = []
-        var targets: [any FanOutTarget] = []
-        var maximum = Double.infinity
-        var line = 0
-        for name in group.names {
-            let target = try group.start(name, lineByteCount: line)
-            targets.append(target)
-            var most = (deliveries: 0.0, events: 0.0, window: 64)
-            for window in windows {
-                fastest.window = window
-                let result = try Self.measure(fastest, target, audience.shape, "finding the rate", progress)
-                if result.deliveriesPerSecond > most.deliveries {
-                    most = (result.deliveriesPerSecond, result.eventsPerSecond, window)
-                }
-            }
-            maximum = min(maximum, most.events)
-            best.append(most.window)
-            if name == "telltale" {
-                let slow = FanOutPlan(
-                    rate: min(20, Self.ceiling(audience.shape, pace: pace)), warmUpSeconds: 0.2,
-                    seconds: max(0.5, 0.006 * Double(pace.milliseconds ?? 1)))
-                // Folded rows say so, and are longer; so slowly none is folded, but by a machine that stood still.
-                for _ in 1...5 {
-                    let result = try Self.measure(slow, target, audience.shape, "finding the length", progress)
-                    line = Int(result.bytesPerDelivery.rounded())
-                    if result.foldedShare == 0 { break }
-                }
-            }
-        }
-        if group.names.contains("telltale") {
-            targets.insert(try group.start("telltale", suffix: "-again"), at: 1)
-            best.insert(best[0], at: 1)
-        }
+        let stage = try PeerStage(audience.shape, group: group, seconds: seconds, progress: progress)
+        let targets = stage.targets
         rate =
             deliveries.map { $0 / Double(audience.shape.followers) }
-            ?? min(maximum * 0.7, Self.ceiling(audience.shape, pace: pace))
-        rows = zip(targets, best).map { Row(name: $0.name, window: $1) }
+            ?? min(stage.maximum * 0.7, stage.ceiling)
+        rows = zip(targets, stage.windows).map { Row(name: $0.name, window: $1) }
+        var fastest = FanOutPlan(rate: nil, warmUpSeconds: seconds / 2, seconds: seconds)
         var paced = fastest
         paced.rate = rate
         for round in 0..<rounds {
@@ -85,19 +52,6 @@ struct PeerComparison {
                         fastest, on: target.process, label: "\(label), \(target.name) at its best", progress: progress))
             }
         }
-    }
-
-    /// The rate at which Telltale folds no event: one event of each key in three paces, because the time of the writes
-    /// adds to the pace.
-    private static func ceiling(_ shape: FanOutLoad.Shape, pace: PaceArgument) -> Double {
-        1_000 * Double(shape.keys) / Double(3 * max(1, pace.milliseconds ?? 1))
-    }
-
-    private static func measure(
-        _ plan: FanOutPlan, _ target: any FanOutTarget, _ shape: FanOutLoad.Shape, _ label: String, _ progress: Progress
-    ) throws -> FanOutResult {
-        try target.makeLoad(shape).measure(
-            plan, on: target.process, label: "\(label), \(target.name)", progress: progress)
     }
 
     // MARK: Telling
@@ -118,13 +72,8 @@ struct PeerComparison {
     }
 
     private var title: String {
-        let shape = audience.shape
-        let who =
-            shape.keys == 1
-            ? "\(shape.subscribers) subscribers of one key"
-            : "\(shape.keys) keys, \(shape.subscribers) subscribers, \(shape.each) keys each"
-        return
-            "\(who), a pace of \(pace)\(pace.milliseconds == nil ? "" : " ms"): \(Sample.text(rate, rate < 100 ? 1 : 0)) events/s for all"
+        "\(audience.title), a pace of \(pace)\(pace.milliseconds == nil ? "" : " ms"): "
+            + "\(Sample.text(rate, rate < 100 ? 1 : 0)) events/s for all"
     }
 
     var table: String {

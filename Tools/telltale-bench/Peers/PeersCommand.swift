@@ -34,6 +34,7 @@ struct PeersCommand: ParsableCommand {
               telltale-bench peers --audience 64x1000x64@20   1,000 follow the same 64 keys, at a pace of 20 ms
               telltale-bench peers --audience 16x10000x16@1000 --seconds 5    some events a second; so longer
               telltale-bench peers --audience 10000x1000x10   10,000 keys, 1,000 subscribers, 10 keys each
+              telltale-bench peers --audience 64x10x64 --load 1 --load 10 --load 30 --load 60 --load 90
               telltale-bench peers --idle 10000               memory of idle connections with ten subscriptions
             """)
 
@@ -46,6 +47,8 @@ struct PeersCommand: ParsableCommand {
     @Option(help: "Seconds of each measurement, after half as many to warm up.") var seconds = 2.0
     @Option(help: "Bytes of a payload.") var bytes = 200
     @Option(help: "Deliveries a second for all, instead of 70% of what the slowest can.") var deliveries: Double?
+    @Option(help: "Latency at this per cent of what the slowest can, instead of the comparison; may be repeated.")
+    var load: [Double] = []
     @Option(help: "telltaled's --pace: auto, or milliseconds. The plain relay has the same, and none with auto.")
     var pace = PaceArgument.auto
     @Option(help: "memory, off, normal or full.") var journal = "memory"
@@ -65,7 +68,7 @@ struct PeersCommand: ParsableCommand {
         }
         guard rounds > 0, (0.1...600).contains(seconds), (60...4_000).contains(bytes),
             ["memory", "off", "normal", "full"].contains(journal), (idle ?? 0) >= 0, (0...3_600).contains(settling),
-            (deliveries ?? 1) > 0,
+            (deliveries ?? 1) > 0, load.allSatisfy({ $0 > 0 && $0 <= 200 }),
             only.allSatisfy({ PeerGroup.names.contains($0) })
         else { throw ValidationError("a number is out of range, or a name unknown") }
     }
@@ -92,6 +95,12 @@ struct PeersCommand: ParsableCommand {
             }
             guard shape.isEven, shape.keys <= 1_000_000 else { return nil }
         }
+
+        var title: String {
+            shape.keys == 1
+                ? "\(shape.subscribers) subscribers of one key"
+                : "\(shape.keys) keys, \(shape.subscribers) subscribers, \(shape.each) keys each"
+        }
     }
 
     func run() throws {
@@ -103,6 +112,13 @@ struct PeersCommand: ParsableCommand {
         var report = JSONObject()
         let audiences = audience.isEmpty && idle == nil ? Self.standard : audience
         for audience in audiences.compactMap({ Audience($0) }) {
+            if !load.isEmpty {
+                let curve = try LoadCurve(
+                    audience, loads: load, group: group.paced(audience.pace), rounds: rounds, seconds: seconds)
+                report[audience.text] = .object(curve.json)
+                if !json { print(curve.table + "\n") }
+                continue
+            }
             let comparison = try PeerComparison(
                 audience, group: group.paced(audience.pace), rounds: rounds, seconds: seconds, deliveries: deliveries)
             report[audience.text] = .object(comparison.json)
