@@ -24,7 +24,7 @@ struct ActCommand: ParsableCommand {
         let (delay, answer) = thing.answer(to: key, value: value)
         Thread.sleep(forTimeInterval: Double(delay.count) / 1_000)
         switch answer {
-        case .done(let value): if let value { print(value ? "on" : "off") }
+        case .done(let value): if let value { Output.text(value ? "on" : "off") }
         case .failed(_, let message):
             complain(message)
             throw ExitCode.failure

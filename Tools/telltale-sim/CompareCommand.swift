@@ -9,7 +9,7 @@ struct CompareCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compare", abstract: "Compare two reports of a scenario, for a build that must not become slower.",
         discussion: """
-            A and B are what `telltale-sim run … --json` printed, A before and B after a change. Exit 1 when B has a fault or
+            A and B are what `telltale-sim run SCENARIO --json` printed, A before and B after a change. Exit 1 when B has a fault or
             a regression that A does not have, lacks a view that A has, or has a time of an event to a view that is longer by more
             than --percent and more than --least. Exit 2 when a file is no report, or the reports are of two scenarios.
 
@@ -49,9 +49,9 @@ struct CompareCommand: ParsableCommand {
             throw ExitCode(2)
         }
         if json {
-            print(comparison.json)
+            Output.json(comparison.json)
         } else {
-            print(comparison.text)
+            Output.text(comparison.text)
         }
         if !comparison.isGood { throw ExitCode.failure }
     }

@@ -37,7 +37,7 @@ struct DemoCommand: ParsableCommand {
 
     func run() throws {
         let link = try daemon.link
-        let isDrawn = Terminal.isPresent && !plain
+        let isDrawn = Output.canDraw && !plain
         let span = Milliseconds.seconds(seconds ?? (isDrawn ? 75 : 12))
         let orders: DemoTrace
         let flights: DemoTrace

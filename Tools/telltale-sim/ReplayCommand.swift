@@ -70,7 +70,7 @@ struct ReplayCommand: ParsableCommand {
             on: loop
         ) { if case .finished = $0 { loop.stop() } }
         defer { replayer.end() }
-        let progress = try ReplayProgress(on: loop) { [unowned replayer] in replayer.progressText }
+        let progress = try ReplayProgress(on: loop, of: replayer)
         try replayer.start()
         loop.run()
         progress.clear()
@@ -79,7 +79,7 @@ struct ReplayCommand: ParsableCommand {
             throw ExitCode.noDaemon
         }
         let summary = replayer.summary
-        print(json ? summary.json.description : summary.text)
+        Output.report(json ? summary.json : nil, summary.text)
         if !summary.isClean { throw ExitCode.failure }
     }
 
@@ -111,7 +111,7 @@ struct ReplayCommand: ParsableCommand {
             throw ExitCode.failure
         case .played(let played):
             let report = RecordingReport(recording, played, refusals: player.refusals)
-            print(json ? report.json.description : report.text)
+            Output.report(json ? report.json : nil, report.text)
             if !report.isClean { throw ExitCode.failure }
         }
     }

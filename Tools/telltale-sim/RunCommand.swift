@@ -81,7 +81,7 @@ struct RunCommand: ParsableCommand {
     }
 
     /// Whether a person watches the run and nothing else is printed.
-    private var isWatched: Bool { Terminal.isPresent && !plain && !json && !trace }
+    private var isWatched: Bool { Output.canDraw && !plain && !json && !trace }
 
     /// A script at the pace at which it is written; a crowd faster, or its minutes would be long.
     private func watchSpeed(_ scenario: Scenario) -> Double {
@@ -95,7 +95,7 @@ struct RunCommand: ParsableCommand {
             let outcome = ScenarioRun.inProcess(scenario, watch: pacer.mayGoOn)
             pacer.watch.close()
             if pacer.hasQuit {
-                print("Stopped.")
+                Output.text("Stopped.")
                 throw ExitCode(130)
             }
             return try conclude(RunReport(scenario, outcome, isLive: false))
@@ -107,7 +107,7 @@ struct RunCommand: ParsableCommand {
     }
 
     private static func tell(_ time: Int64, _ client: Int, _ text: String) {
-        for line in text.split(separator: "\n") { print(time, client, line) }
+        for line in text.split(separator: "\n") { Output.text("\(time) \(client) \(line)") }
     }
 
     private func runLive(_ scenario: Scenario, at link: DaemonLink) throws {
@@ -127,7 +127,7 @@ struct RunCommand: ParsableCommand {
         switch ending {
         case .over: break
         case .interrupted:
-            if isWatched { print("Stopped.") }
+            if isWatched { Output.text("Stopped.") }
             throw ExitCode(130)
         case .noDaemon(let reason):
             complain("no daemon at \(link): \(reason)")
@@ -177,7 +177,7 @@ struct RunCommand: ParsableCommand {
                 throw ExitCode.failure
             }
         }
-        print(json ? report.json.description : report.text)
+        Output.report(json ? report.json : nil, report.text)
         for fault in report.faults { complain("\(report.scenario.name): \(fault)") }
         if !report.faults.isEmpty { throw ExitCode.failure }
     }

@@ -2,6 +2,7 @@ import ArgumentParser
 import Cards
 import TelltaleModel
 import TelltaleWire
+import ToolSupport
 
 /// Prints the outcome: the attributes of the reply, or one JSON object of them.
 func show(_ line: ServerLine, key: Key, json: Bool) {

@@ -56,7 +56,7 @@ struct KindsRunCommand: ParsableCommand {
     }
 
     private func draw(_ kind: Kind, _ activity: ActivityKind, _ view: ViewName) throws {
-        let now = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000))
+        let now = Timestamp.ofThisMachine
         var trial = ViewTrial(kind, activity, view: view, json: json, width: Output.size.width, at: now)
         var input = StandardInputLines()
         while let lines = input.next(limit: 1) {

@@ -4,6 +4,7 @@ import Foundation
 import TelltaleClient
 import TelltaleModel
 import TelltaleWire
+import ToolSupport
 
 /// One row as commands print it.
 private func show(_ line: ServerLine, json: Bool) {
@@ -32,7 +33,7 @@ struct GetCommand: ParsableCommand {
         if Output.isTerminal, !output.json {
             let card = Card(key: key.text, body: line.tail ?? JSONObject())
             // On the daemon's clock, which the row's dates are on.
-            let now = greeting?.now ?? Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+            let now = greeting?.now ?? .ofThisMachine
             Output.draw(Screen.draw([card], view: view ?? .full, at: now, width: Output.size.width))
         } else {
             show(line, json: output.json)

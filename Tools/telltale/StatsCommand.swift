@@ -4,6 +4,7 @@ import Glibc
 import TelltaleClient
 import TelltaleModel
 import TelltaleWire
+import ToolSupport
 
 struct StatsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -18,7 +19,7 @@ struct StatsCommand: ParsableCommand {
     @OptionGroup var daemon: DaemonOptions
 
     func run() throws {
-        let (endpoint, configuration) = (try daemon.endpoint, try daemon.configuration())
+        let (endpoint, configuration) = try daemon.connection()
         do throws(ClientFailure) {
             let client = try BlockingClient(
                 to: endpoint, configuration: configuration, timeout: .seconds(20))

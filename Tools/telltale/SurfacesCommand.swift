@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Surfaces
 internal import TelltaleModel
+import ToolSupport
 
 /// `telltale surfaces`: the screens and sizes that the server knows. Needs no daemon.
 struct SurfacesCommand: ParsableCommand {

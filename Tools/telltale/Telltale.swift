@@ -1,6 +1,4 @@
 import ArgumentParser
-import Glibc
-import TelltaleEventLoop
 import TelltaleWire
 import ToolSupport
 
@@ -46,17 +44,5 @@ struct Telltale: ParsableCommand {
                 ]),
         ])
 
-    static func main() {
-        StandardStream.occupyMissing()
-        // A closed standard output then ends every command with an error of the write, whether or not it runs a loop.
-        signal(SIGPIPE, SIG_IGN)
-        // A file that may not grow is then an error of the write, like a full disk.
-        signal(SIGXFSZ, SIG_IGN)
-        do {
-            var command = try parseAsRoot()
-            try command.run()
-        } catch {
-            end(after: error)
-        }
-    }
+    static func main() { runProgram() }
 }

@@ -52,7 +52,7 @@ struct WatchCommand: ParsableCommand {
     }
 
     func run() throws {
-        var configuration = try daemon.configuration(account: who.account)
+        var (endpoint, configuration) = try daemon.connection(account: who.account)
         if case .surface(let surface) = view { configuration.surface = surface }
         configuration.traits = try traits()
         var subscribe = SubscribeCommand(pattern: pattern)
@@ -73,7 +73,7 @@ struct WatchCommand: ParsableCommand {
                 LineDisplay(view: view)
             }
         try Watch(
-            endpoint: try daemon.endpoint, configuration: configuration, subscribe: subscribe, display: display,
+            endpoint: endpoint, configuration: configuration, subscribe: subscribe, display: display,
             endsWhenLive: once, countLimit: count
         ).run()
     }

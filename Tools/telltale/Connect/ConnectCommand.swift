@@ -25,13 +25,13 @@ struct ConnectCommand: ParsableCommand {
     @OptionGroup var daemon: DaemonOptions
 
     func run() throws {
-        let configuration = try daemon.configuration(account: who.account)
+        let (endpoint, configuration) = try daemon.connection(account: who.account)
         var hello = Hello()
         hello.client = configuration.name
         hello.account = configuration.account
         hello.token = configuration.token
         if case .surface(let surface)? = surface { hello.surface = surface }
         let isNeeded = hello.account != nil || hello.token != nil || hello.surface != nil
-        try ConnectSession(to: try daemon.endpoint, tls: configuration.tls, hello: isNeeded ? hello : nil).run()
+        try ConnectSession(to: endpoint, tls: configuration.tls, hello: isNeeded ? hello : nil).run()
     }
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import Cards
 import Foundation
 import Glibc
+import TelltaleEventLoop
 import TelltaleModel
 import ToolSupport
 
@@ -72,21 +73,31 @@ struct ContextAddCommand: ParsableCommand {
     }
 
     func run() throws {
-        var context = Context(connect: connect.text)
+        var context = Context(connect: try Self.absolute(connect))
         context.tokenFile = try tokenFile.map { try Self.readable($0, "--token-file") }
         context.authorities = try ca.map { try Self.readable($0, "--ca") }
         context.account = account
         if token != nil { context.token = try SecretInput.read() }
         try ContextCommand.run { (store) throws(ContextFailure) in
-            guard replace || !store.contains(name) else {
-                throw ContextFailure("there is a context '\(name)'; --replace writes over it")
-            }
-            try store.write(context, as: name)
+            try store.write(context, as: name, replaces: replace)
             if use { try store.select(name) }
         }
     }
 
-    /// The absolute path, because a context is used in other folders too.
+    /// The address with an absolute path of a Unix socket, because a context is used in other folders too.
+    private static func absolute(_ place: DaemonPlace) throws -> String {
+        guard case .unix(let path) = place.endpoint else { return place.text }
+        let absolute = URL(filePath: path).standardizedFileURL.path
+        guard absolute.utf8.count <= Endpoint.pathLengthLimit else {
+            complain(
+                "telltale: --connect unix:\(absolute): the path is longer than \(Endpoint.pathLengthLimit) bytes"
+                    .harmless)
+            throw ExitCode.failure
+        }
+        return "unix:" + absolute
+    }
+
+    /// The absolute path, for the same reason.
     private static func readable(_ path: String, _ option: String) throws -> String {
         guard unsafe access(path, R_OK) == 0 else {
             complain("telltale: \(option) \(path): \(unsafe String(cString: strerror(errno)))".harmless)
@@ -176,9 +187,7 @@ struct ContextRemoveCommand: ParsableCommand {
 
     func run() throws {
         try ContextCommand.run { (store) throws(ContextFailure) in
-            guard ContextStore.isName(name), store.contains(name) else {
-                throw ContextFailure("there is no context '\(name)'")
-            }
+            guard ContextStore.isName(name) else { throw ContextFailure("there is no context '\(name)'") }
             try store.remove(name)
         }
     }
