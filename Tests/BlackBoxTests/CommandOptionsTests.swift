@@ -40,6 +40,10 @@ struct CommandOptionsTests {
             _ = try telltale(daemon, "post", "errand/1", "update", "--content", #"{"d":4}"#)
             #expect(try row("errand/1", daemon)["content"] == ["d": 4], "an update's content replaces")
 
+            let past = try telltale(daemon, "history", "errand/1").lines
+            #expect(past.first?.hasSuffix(#"  attributes={"who":"Ana"}  content={"a":1,"b":2}"#) == true, "\(past)")
+            #expect(past.last?.hasSuffix(#"  content={"d":4}"#) == true)
+
             let lost = try telltale(
                 daemon, "post", "errand/1", "arrive", "--data", #"{"rider":"Ana","content":{"eta":1}}"#)
             #expect(lost.status == 0)
@@ -59,6 +63,11 @@ struct CommandOptionsTests {
             _ = try telltale(daemon, "post", "errand/1", "start")
             let ignored = try telltale(daemon, "post", "errand/1", "gone")
             #expect(ignored.status == 0)
+            let hint = "no state of errand handles gone"
+            #expect(ignored.lines.first?.hasSuffix(" (\(hint))") == true, "\(ignored.lines)")
+            let object = try JSONParser.parse(
+                try telltale(daemon, "post", "errand/1", "gone", "--json").lines.first ?? "")
+            #expect(object["msg"] == .string(hint) && object["row"] == nil)
             let strict = try telltale(daemon, "post", "errand/1", "gone", "--strict")
             #expect(strict.status == 1)
             #expect(strict.lines.first?.hasPrefix("ignored") == true)

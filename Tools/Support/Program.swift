@@ -39,7 +39,12 @@ extension ParsableCommand {
     private static func end(after error: any Error) -> Never {
         let code = exitCode(for: error)
         guard code != .success else { exit(withError: error) }
-        let message = fullMessage(for: error)
+        var message = fullMessage(for: error)
+        // The parser's word for every error that is not one of usage.
+        let beginning = "Error: "
+        if code == .failure, message.hasPrefix(beginning) {
+            message = "\(programName): \(message.dropFirst(beginning.count))"
+        }
         if !message.isEmpty { complain(message) }
         exit(withError: code == .validationFailure ? ExitCode.usage : code)
     }

@@ -10,7 +10,7 @@ struct ActCommand: ParsableCommand {
         discussion: """
             Takes its time, then ends with 0 and prints the value that the thing has now, or complains and ends with 1.
 
-              telltale serve porch-light --report front=off --exec 'telltale-sim act --fail 30'
+              telltale serve porch-light --exec 'telltale-sim act --fail 30'
             """)
 
     @OptionGroup var options: ProviderOptions

@@ -12,10 +12,10 @@ struct ProviderCommand: ParsableCommand {
         commandName: "provider",
         abstract: "Is the provider of controls that are not there: slow, and failing at times.",
         discussion: """
-            Names each control, a toggle with what it is at first. Serves their kinds, and does what it is asked with the
+            Names each control, a toggle with what it is at first. Serves their kinds, and does what it is asked with the \
             delays and failures of the options.
 
-              telltale-sim provider porch-light/front=off store-open/main=on log-coffee/espresso
+              telltale-sim provider porch-light/front=off log-coffee/espresso
               telltale-sim provider porch-light/front=off --slow 0-50 --fail 0 --whims 5
             """)
 

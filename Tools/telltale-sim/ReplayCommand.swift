@@ -59,7 +59,7 @@ struct ReplayCommand: ParsableCommand {
         do {
             plan = try ReplayPlan(Trace(csv: bytes), kind: kind)
         } catch {
-            complain("\(file): \(error)")
+            complain("telltale-sim: \(file): \(error)")
             throw ExitCode.failure
         }
         let loop = try EventLoop()
@@ -84,11 +84,10 @@ struct ReplayCommand: ParsableCommand {
     }
 
     private func readFile() throws -> [UInt8] {
-        do {
-            if file == "-" { return Array(try FileHandle.standardInput.readToEnd() ?? Data()) }
-            return Array(try Data(contentsOf: URL(filePath: file)))
+        do throws(NamedFile.Failure) {
+            return file == "-" ? try NamedFile.readStandardInput() : try NamedFile.read(file)
         } catch {
-            complain("\(file) cannot be read: \(error.localizedDescription)")
+            complain("telltale-sim: \(error)")
             throw ExitCode.failure
         }
     }
@@ -98,7 +97,7 @@ struct ReplayCommand: ParsableCommand {
         do {
             recording = try Recording(file: bytes)
         } catch {
-            complain("\(file): \(error)")
+            complain("telltale-sim: \(file): \(error)")
             throw ExitCode.failure
         }
         let player = try RecordingPlayer(recording, speed: speed, at: link)

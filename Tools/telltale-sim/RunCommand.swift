@@ -18,7 +18,7 @@ struct RunCommand: ParsableCommand {
 
               telltale-sim run lunch-rush
               telltale-sim run ./mine.json --seed 7 --trace
-              telltale-sim run lossy-train --connect 127.0.0.1:7878 --speed 5 --report train.html
+              telltale-sim run lossy-train --connect 127.0.0.1:7878 --report train.html
             """)
 
     @Argument(help: ArgumentHelp("A scenario that ships, or the path of a file.", valueName: "SCENARIO"))
@@ -168,12 +168,12 @@ struct RunCommand: ParsableCommand {
     /// - Throws: The exit code, where something was not as it should be.
     private func conclude(_ report: RunReport) throws {
         if let file = self.report {
-            do {
-                var report = report
-                report.origin = Self.origin
-                try Data(report.html.utf8).write(to: URL(filePath: file))
+            var report = report
+            report.origin = Self.origin
+            do throws(NamedFile.Failure) {
+                try NamedFile.write(Array(report.html.utf8), to: file)
             } catch {
-                complain("telltale-sim: \(file) cannot be written: \(error.localizedDescription)")
+                complain("telltale-sim: \(error)")
                 throw ExitCode.failure
             }
         }

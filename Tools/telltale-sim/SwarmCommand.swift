@@ -16,8 +16,8 @@ struct SwarmCommand: ParsableCommand {
 
               telltale-sim swarm --seeds 1000
               telltale-sim swarm --seed 77 --trace     what every client sends and reads
-              telltale-sim swarm --seed 77 --shrink    a scenario file with no more than the failure needs
-              telltale-sim swarm --bugs --seeds 30     that each seeded bug is found, and in how many seeds
+              telltale-sim swarm --seed 77 --shrink    the smallest scenario that fails
+              telltale-sim swarm --bugs --seeds 30     in how many seeds each bug is found
             """)
 
     @Option(help: ArgumentHelp("How many seeds.", valueName: "N"))

@@ -10,18 +10,18 @@ struct KindsRunCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run", abstract: "Try a kind's machine without a daemon.",
         discussion: """
-            Reads events from standard input, one a line, with or without the tail that EVT would have, of which the
+            Reads events from standard input, one a line, with or without the tail that EVT would have, of which the \
             content counts:
 
                 confirm
                 ready {"content-state":{"shelf":"B"}}
                 after 5m30s
 
-            and prints the initial configuration, then for each line the event, its verdict, and the active states. A line
+            and prints the initial configuration, then for each line the event, its verdict, and the active states. A line \
             that is none of these is `bad_line`, is told on standard error with its number, and makes the exit status 1.
 
-            With --view a whole activity is run, with its life-cycle, its alerts and its templates, and what the surface
-            shows is drawn after each line; with --json it is the row. `start {"attributes":{…}}` may be the first line.
+            With --view a whole activity is run, with its life-cycle, its alerts and its templates, and what the surface \
+            shows is drawn after each line; with --json it is the row. `start {"attributes":{...}}` may be the first line.
 
                 telltale kinds run coffee-order.json --view carplay <events.txt
             """)

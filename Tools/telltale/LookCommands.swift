@@ -61,7 +61,8 @@ struct HistoryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "history", abstract: "What happened to one key, when, and when we heard of it.",
         discussion: """
-            Oldest first. `heard` is when the daemon got it; the first column when it happened, in UTC. On a terminal, what is
+            Oldest first. The first column is when it happened, in UTC; `heard` is when the daemon got it, where that \
+            differs; attributes and content are those of the event. On a terminal, what is \
             longer than the screen goes through the pager that PAGER names (less).
             """)
 
@@ -98,6 +99,10 @@ struct HistoryCommand: ParsableCommand {
         if let state = line.tail?["state"]?.string { text += "  \(state)" }
         if heard != at { text += "  heard \(date(heard))" }
         if let source = line.tail?["src"]?.string { text += "  from \(source)" }
+        if let principal = line.tail?["by"]?.string { text += "  by \(principal)" }
+        for (name, member) in [("attributes", "attributes"), ("content", "content-state")] {
+            if let value = line.tail?[member] { text += "  \(name)=\(value)" }
+        }
         return text
     }
 

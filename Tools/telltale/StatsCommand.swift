@@ -10,7 +10,7 @@ struct StatsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stats", abstract: "The daemon's own figures.",
         discussion: """
-            One figure a line. With --watch they are asked for again every second, and what a count has grown by since is
+            One figure a line. With --watch they are asked for again every second, and what a count has grown by since is \
             told beside it, until ctrl-c; on a terminal in place, into a pipe one table after the other.
             """)
 

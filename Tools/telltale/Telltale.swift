@@ -9,7 +9,7 @@ struct Telltale: ParsableCommand {
         commandName: "telltale",
         abstract: "Live activities and controls, from a shell.",
         discussion: """
-            Commands that speak to a daemon find it at --connect, else at TELLTALE_CONNECT, else by the context in use
+            Commands that speak to a daemon find it at --connect, else at TELLTALE_CONNECT, else by the context in use \
             (`telltale context`), else at 127.0.0.1:7878.
 
               telltale watch --view carplay            what a car shows, live

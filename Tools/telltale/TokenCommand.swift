@@ -13,10 +13,10 @@ struct TokenCommand: ParsableCommand {
         discussion: """
             The file holds digests of tokens, never a token. telltaled reads it again within 2 s of a change.
 
-              telltale token add pos-7 --scope 'post:coffee-order/*' --auth principals.json
-              telltale token add car-alice --scope 'read:*' --scope 'act:*' --account alice --auth principals.json
-              telltale token revoke k3v9q2ma --auth principals.json
-              telltale token revoke --sub alice --issued-before now --auth principals.json
+              telltale token add pos-7 --scope 'post:coffee-order/*' --auth p.json
+              telltale token add car --scope 'read:*' --account alice --auth p.json
+              telltale token revoke k3v9q2ma --auth p.json
+              telltale token revoke --sub alice --issued-before now --auth p.json
             """,
         subcommands: [TokenAddCommand.self, TokenListCommand.self, TokenRevokeCommand.self])
 }
@@ -96,7 +96,7 @@ struct TokenListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "The principals and the ids of their tokens.",
         discussion: """
-            A line a token: ID, principal, when it expires, scopes. Then a line for each revocation of signed tokens. No
+            A line a token: ID, principal, when it expires, scopes. Then a line for each revocation of signed tokens. No \
             secret is shown, because none is kept.
             """)
 
@@ -150,7 +150,7 @@ struct TokenRevokeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke", abstract: "Removes a token, or every token of a principal; refuses signed tokens.",
         discussion: """
-            Connections that use it end within 3 s. A signed token is refused by its jti, or by its sub; with
+            Connections that use it end within 3 s. A signed token is refused by its jti, or by its sub; with \
             --issued-before those of its sub that were issued earlier, so that the person can sign in again.
             """)
 

@@ -12,8 +12,8 @@ struct BarCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bar", abstract: "Activities and controls in waybar, i3blocks, polybar, SwiftBar or xbar.",
         discussion: """
-            telltale bar waybar, i3blocks, polybar or swiftbar runs on, writes a block for each change in the bar's own
-            format, and connects again by itself; what is shown is dim meanwhile. telltale bar xbar writes one block and
+            telltale bar waybar, i3blocks, polybar or swiftbar runs on, writes a block for each change in the bar's own \
+            format, and connects again by itself; what is shown is dim meanwhile. telltale bar xbar writes one block and \
             ends. A click opens the deep link of an activity, switches a toggle or presses a button.
 
               telltale bar waybar --account alice
@@ -70,7 +70,7 @@ struct BarShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Write for a bar. (This is what `telltale bar waybar` does.)",
         discussion: """
-            i3blocks with interval=persist and format=json gives its clicks on standard input. With --once it is written
+            i3blocks with interval=persist and format=json gives its clicks on standard input. With --once it is written \
             three lines, and a click (BLOCK_BUTTON) is performed first.
             """)
 
@@ -97,7 +97,7 @@ struct BarClickCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "click", abstract: "What a click on an item does: open its link, switch it, or press it.",
         discussion: """
-            With a pattern it is the first item. While `telltale bar waybar` runs with the same pattern and options, it is the
+            With a pattern it is the first item. While `telltale bar waybar` runs with the same pattern and options, it is the \
             item that the bar shows: when the control has changed since, nothing is switched, and the exit code is 1.
             """)
 

@@ -60,6 +60,7 @@ final class BarDisplay: WatchDisplay {
         guard case .live = event else { return }
         isLive = true
         draw(watch)
+        performClicks()
     }
 
     private func draw(_ watch: Watch) {
@@ -82,14 +83,19 @@ final class BarDisplay: WatchDisplay {
     private func clicked(_ bytes: [UInt8]) {
         guard !bytes.isEmpty else { return }
         typed += bytes
-        while let end = typed.firstIndex(of: UInt8(ascii: "\n")) {
+        // A line of i3blocks is short.
+        if typed.count > 65_536 { typed = [] }
+        performClicks()
+        input?.readOn()
+    }
+
+    /// Each is for the item that is shown, so none is performed before there is one.
+    private func performClicks() {
+        while isLive, let end = typed.firstIndex(of: UInt8(ascii: "\n")) {
             let line = Array(typed[..<end])
             typed.removeFirst(end + 1)
             if (try? JSONParser().parse(line.span))?["button"]?.integer == 1 { runClick() }
         }
-        // A line of i3blocks is short.
-        if typed.count > 65_536 { typed = [] }
-        input?.readOn()
     }
 
     private func runClick() {

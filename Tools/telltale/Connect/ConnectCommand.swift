@@ -7,11 +7,11 @@ struct ConnectCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "connect", abstract: "Speaks the line protocol by hand.",
         discussion: """
-            What is typed is sent as it is, line by line, and each line of the daemon is printed. On a terminal there is a
-            prompt: TAB completes verbs, kinds, keys, attributes and values, the arrow keys bring earlier lines back, and
+            What is typed is sent as it is, line by line, and each line of the daemon is printed. On a terminal there is a \
+            prompt: TAB completes verbs, kinds, keys, attributes and values, the arrow keys bring earlier lines back, and \
             ctrl-D ends. HELP lists the verbs. Signs of life of the daemon (MARK) are not shown.
 
-            Into and out of pipes it is plain: every line is printed, and after the end of the input it ends with the last
+            Into and out of pipes it is plain: every line is printed, and after the end of the input it ends with the last \
             reply, or follows what was subscribed to. An ERR among the replies makes the exit status 1.
 
             With a token or an account it introduces itself first (HELLO).

@@ -11,13 +11,13 @@ struct ContextCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "context", abstract: "Daemons under names: address, token, authorities, account.",
         discussion: """
-            Every command that speaks to a daemon takes its address from --connect, else from --context, else from
-            TELLTALE_CONNECT, else from the context that TELLTALE_CONTEXT names, else from the one that is in use, else
-            it is 127.0.0.1:7878. The token, the authorities and the account of a context that is named by --context
-            always count; those of another context only together with its address, so that no token goes to a daemon
+            Every command that speaks to a daemon takes its address from --connect, else from --context, else from \
+            TELLTALE_CONNECT, else from the context that TELLTALE_CONTEXT names, else from the one that is in use, else \
+            it is 127.0.0.1:7878. The token, the authorities and the account of a context that is named by --context \
+            always count; those of another context only together with its address, so that no token goes to a daemon \
             that it is not for.
 
-              telltale context add shop --connect tls://shop.example:7879 --token-file ~/shop.token --ca ca.pem --use
+              telltale context add shop --connect tls://shop.example:7879 --ca ca.pem --use
               telltale watch
               telltale context list
 
@@ -43,7 +43,7 @@ struct ContextAddCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add", abstract: "Keeps a daemon under a name.",
         discussion: """
-            With --token - the token is read from standard input and kept in the context; a terminal does not show it.
+            With --token - the token is read from standard input and kept in the context; a terminal does not show it. \
             With --token-file the context keeps the path alone.
             """)
 

@@ -6,22 +6,22 @@ struct ServeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve", abstract: "Is the provider of a kind of controls: runs a command for each action.",
         discussion: """
-            The command runs in a shell with TELLTALE_KEY, TELLTALE_ACTION (set or press), TELLTALE_VALUE (on, off or
+            The command runs in a shell with TELLTALE_KEY, TELLTALE_ACTION (set or press), TELLTALE_VALUE (on, off or \
             empty), TELLTALE_OP and TELLTALE_DEADLINE (Unix ms). Exit status 0 is done, anything else failed.
 
-            A toggle's command may print what the thing is now, on or off, as its last line; without that the value is
-            taken for what was asked, and told as assumed. What a failing command prints last on standard error is told
-            to whoever tapped; what came of each action is a line on standard error. A command that is still at it when
-            its deadline comes, or when the same control is to do something else, is terminated. What a command has begun
+            A toggle's command may print what the thing is now, on or off, as its last line; without that the value is \
+            taken for what was asked, and told as assumed. What a failing command prints last on standard error is told \
+            to whoever tapped; what came of each action is a line on standard error. A command that is still at it when \
+            its deadline comes, or when the same control is to do something else, is terminated. What a command has begun \
             and left behind is not waited for.
 
-            With --json standard output has an object a line, each with an "event": serving (again after a lost
-            connection), do, done, failed, replaced (by another action of the same control), kind_removed, disconnected,
+            With --json standard output has an object a line, each with an "event": serving (again after a lost \
+            connection), do, done, failed, replaced (by another action of the same control), kind_removed, disconnected, \
             and skipped, where the reader of standard output was too slow for "count" of them.
 
-              telltale serve porch-light --exec 'gpioset 17=$([ $TELLTALE_VALUE = on ] && echo 1 || echo 0)'
+              telltale serve porch-light --exec 'curl -f http://lamp/$TELLTALE_VALUE'
               telltale serve porch-light --report front=off --exec true
-              telltale serve porch-light --exec ./switch --json | jq -c 'select(.event == "failed")'
+              telltale serve porch-light --exec ./switch --json | jq .event
             """)
 
     @Argument(help: "The kind to serve.") var kind: String
