@@ -85,6 +85,33 @@ struct BarTests {
         }
     }
 
+    @Test func `a click of a block that is started each time is for what it showed the last time`() async throws {
+        try await onOwnThread {
+            let (daemon, folder) = (try DaemonProcess(), try TemporaryFolder())
+            let provider = try Peer(port: daemon.port)
+            _ = try provider.receive()
+            _ = try provider.ask("SERVE porch-light")
+            _ = try provider.ask("REPORT porch-light/front value=off")
+            func block(button: String) throws -> (lines: [String], error: String) {
+                let bar = try RunningProgram(
+                    program("telltale"), ["bar", "i3blocks", "--once", "porch-light/*"],
+                    environment: [
+                        "TELLTALE_CONNECT": "127.0.0.1:\(daemon.port)", "XDG_RUNTIME_DIR": folder.url.path(),
+                        "BLOCK_BUTTON": button,
+                    ])
+                let lines = bar.readToEnd()
+                #expect(bar.waitForExit() == 0)
+                return (lines, bar.standardError)
+            }
+            #expect(try block(button: "").lines.first?.hasSuffix(" off") == true)
+            _ = try provider.ask("REPORT porch-light/front value=on")
+            let late = try block(button: "1")
+            #expect(late.error.contains("stale_rev: ") && late.lines.first?.hasSuffix(" on") == true)
+            #expect(try block(button: "1").error.isEmpty)
+            #expect(try order(to: provider).contains("action=set value=off"))
+        }
+    }
+
     /// The file in which a bar keeps what it shows.
     private func memory(in folder: TemporaryFolder) throws -> String? {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path("telltale"))) ?? []

@@ -160,24 +160,25 @@ struct ContextTests {
     @Test func `ctrl-C at the question for a secret gives the terminal its echo back`() async throws {
         try await onOwnThread {
             let home = try Home()
-            for signal in [SIGINT, SIGTERM] {
-                let terminal = try PseudoTerminal(width: 80, height: 24)
+            func ask(at terminal: PseudoTerminal) throws -> RunningProgram {
                 let add = try RunningProgram(
                     program("telltale"), ["context", "add", "x", "--connect", "127.0.0.1:1", "--token", "-"],
                     environment: ["XDG_CONFIG_HOME": home.folder.url.path()], at: terminal)
-                defer { add.kill() }
                 #expect(terminal.waitUntil { !$0.isPlain })
+                return add
+            }
+            for signal in [SIGINT, SIGTERM] {
+                let terminal = try PseudoTerminal(width: 80, height: 24)
+                let add = try ask(at: terminal)
+                defer { add.kill() }
                 add.send(signal)
                 #expect(add.waitForExit() == 128 + signal)
                 #expect(terminal.isPlain)
             }
             // A terminal drops what is longer than it can hold.
             let terminal = try PseudoTerminal(width: 80, height: 24)
-            let add = try RunningProgram(
-                program("telltale"), ["context", "add", "x", "--connect", "127.0.0.1:1", "--token", "-"],
-                environment: ["XDG_CONFIG_HOME": home.folder.url.path()], at: terminal)
+            let add = try ask(at: terminal)
             defer { add.kill() }
-            #expect(terminal.waitUntil { !$0.isPlain })
             terminal.press(String(repeating: "a", count: 4_095) + "\n")
             #expect(add.waitForExit() == 1)
             #expect(add.standardError.contains("a line of a terminal has less than 4095 bytes"))
