@@ -21,6 +21,12 @@ struct PlainTextTests {
         #expect("plain".inASCII == "plain")
     }
 
+    @Test func `JSON stays the same JSON in ASCII`() throws {
+        let text = #"{"a":"Café ☕ 💡","b":1}"#
+        #expect(text.escapedToASCII == #"{"a":"Caf\u00e9 \u2615 \ud83d\udca1","b":1}"#)
+        #expect(try JSONParser.parse(text.escapedToASCII) == JSONParser.parse(text))
+    }
+
     @Test func `a card has the same columns in ASCII`() throws {
         let body = try #require(
             try JSONParser.parse(

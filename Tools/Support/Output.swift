@@ -20,8 +20,12 @@ public enum Output {
     public static func drawable(_ text: String) -> String { isTerminal && !hasUTF8 ? text.inASCII : text }
 
     /// - Parameter text: Made harmless, or JSON, which is made so here where a terminal would obey it.
-    public static func line(_ text: String) {
-        write((isTerminal ? text.harmlessJSON : text) + "\n")
+    public static func line(_ text: String) { write(shown(text) + "\n") }
+
+    /// JSON, or a line with JSON, as a terminal can show it: characters that it would obey or does not know are escapes.
+    public static func shown(_ text: String) -> String {
+        guard isTerminal else { return text }
+        return hasUTF8 ? text.harmlessJSON : text.harmlessJSON.escapedToASCII
     }
 
     public static func json(_ value: JSON) { line(value.description) }

@@ -29,7 +29,7 @@ struct JournalExportCommand: ParsableCommand {
             var lines = ""
             for record in records where key == nil || key?.text == record.entity {
                 let object = readable ? Self.decoded(record) : Self.raw(record)
-                lines += "\(Output.isTerminal ? object.description.harmlessJSON : object.description)\n"
+                lines += "\(Output.shown(object.description))\n"
             }
             Output.write(lines)
         }

@@ -69,7 +69,7 @@ struct KindsRunCommand: ParsableCommand {
     private func show(_ lines: [String], _ trial: inout ViewTrial) {
         // Lines of a drawing are harmless, and hold the colours.
         for line in lines {
-            let text = json && Output.isTerminal ? line.harmlessJSON : line
+            let text = json ? Output.shown(line) : line
             Output.write((json ? text : Output.drawable(text)) + "\n")
         }
         if let complaint = trial.complaint.take() { complain("telltale: \(complaint)") }

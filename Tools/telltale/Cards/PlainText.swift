@@ -20,6 +20,21 @@ extension String {
         return text
     }
 
+    /// The same for JSON, which stays what it is: other characters are written as escapes.
+    public var escapedToASCII: String {
+        guard utf8.contains(where: { $0 >= 0x80 }) else { return self }
+        var text = ""
+        for unit in utf16 {
+            if unit < 0x80 {
+                text.unicodeScalars.append(Unicode.Scalar(UInt8(unit)))
+            } else {
+                let digits = String(unit, radix: 16)
+                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            }
+        }
+        return text
+    }
+
     private static let marks: [Character: Character] = [
         "─": "-", "│": "|", "├": "|", "└": "`", "┌": "+", "┐": "+", "┘": "+", "┤": "|", "╭": "+", "╮": "+", "╯": "+",
         "╰": "+",
