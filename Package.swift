@@ -103,9 +103,10 @@ let package = Package(
         module("Journal", ["TelltaleModel"]),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         module("JournalSQLite", ["TelltaleModel", "Journal", "CSQLite"]),
+        module("AtomicFile"),
         // libcrypto: digests of tokens, and signatures of signed ones.
         .target(name: "CTelltaleCrypto", linkerSettings: [.linkedLibrary("crypto")]),
-        module("Authenticator", ["TelltaleModel", "Hub", "CTelltaleCrypto"]),
+        module("Authenticator", ["TelltaleModel", "Hub", "AtomicFile", "CTelltaleCrypto"]),
         .systemLibrary(name: "CTelltaleLibuv", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
         // OpenSSL, without IO.
         .target(name: "CTelltaleTLS", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
@@ -141,7 +142,8 @@ let package = Package(
             name: "Console", dependencies: ["TelltaleModel", "TelltaleWire", "Cards"], path: "Tools/telltale/Console",
             swiftSettings: settings),
         .target(
-            name: "ToolSupport", dependencies: ["TelltaleModel", "TelltaleEventLoop", argumentParser],
+            name: "ToolSupport",
+            dependencies: ["TelltaleModel", "TelltaleEventLoop", "AtomicFile", "Cards", argumentParser],
             path: "Tools/Support",
             swiftSettings: settings),
         tool(
@@ -149,7 +151,8 @@ let package = Package(
             [
                 "TelltaleModel", "TelltaleStatechart", "Kinds", "Machines", "Surfaces", "TelltaleWire",
                 "TelltaleClient", "TelltaleEventLoop", "Journal",
-                "JournalSQLite", "Hub", "Authenticator", "Cards", "Console", "ToolSupport", argumentParser,
+                "JournalSQLite", "Hub", "AtomicFile", "Authenticator", "Cards", "Console", "ToolSupport",
+                argumentParser,
             ], exclude: ["Cards", "Console"]),
         // The scenarios that ship, their data and the kind files, inside the program.
         .target(name: "CShippedFiles", path: "Tools/telltale-sim/CShippedFiles"),
@@ -196,6 +199,7 @@ let package = Package(
         tests("Journal", ["TelltaleModel", "Journal"]),
         .target(name: "CFaultVFS", dependencies: ["CSQLite"], path: "Tests/CFaultVFS"),
         tests("JournalSQLite", ["TelltaleModel", "Journal", "JournalSQLite", "CFaultVFS"]),
+        tests("AtomicFile", ["AtomicFile"]),
         // Signs tokens, so that the checks of signatures have something to check.
         .target(name: "CTestSigner", path: "Tests/CTestSigner", linkerSettings: [.linkedLibrary("crypto")]),
         tests("Authenticator", ["TelltaleModel", "Hub", "Authenticator", "CTestSigner"]),

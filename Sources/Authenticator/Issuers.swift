@@ -26,14 +26,6 @@ public struct Issuer: Hashable, Sendable {
     }
 }
 
-/// A revocation of signed tokens that have not expired yet.
-public enum Revocation: Hashable, Sendable {
-    /// The token of a `jti`.
-    case token(String)
-    /// The tokens of a `sub` that were issued before; `nil` = all of them.
-    case subject(String, issuedBefore: Timestamp?)
-}
-
 /// The issuers of a file of principals, and the tokens of theirs that were revoked.
 public struct Issuers: TokenIssuers {
     private var issuers: [String: Issuer] = [:]

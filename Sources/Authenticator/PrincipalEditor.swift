@@ -1,14 +1,20 @@
+internal import AtomicFile
 internal import Glibc
 internal import Hub
 public import TelltaleModel
 
 /// Edits a file of principals: the whole file is replaced at once, and keeps its mode and its owner.
 public struct PrincipalEditor {
-    private let path: String
+    private let file: AtomicFile
+    private var path: String { file.path }
 
     /// An edit that cannot be done, for people.
     public struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
         public let description: String
+
+        init(description: String) { self.description = description }
+
+        init(_ failure: AtomicFile.Failure) { description = failure.description }
     }
 
     /// The purpose of a new token.
@@ -29,7 +35,7 @@ public struct PrincipalEditor {
 
     public init(_ path: String) {
         // A link stays one, and what it names is edited.
-        self.path = Self.resolved(path) ?? path
+        file = AtomicFile(Self.resolved(path) ?? path)
     }
 
     private static func resolved(_ path: String) -> String? {
@@ -44,7 +50,7 @@ public struct PrincipalEditor {
     ///
     /// - Returns: The token, which is nowhere else.
     public func add(_ grant: Grant) throws(Failure) -> String {
-        try edit { (principals: inout [JSON]) throws(Failure) -> String in
+        try editPrincipals { (principals: inout [JSON]) throws(Failure) -> String in
             var used: Set<String> = []
             for principal in principals {
                 for token in principal["tokens"]?.array ?? [] { if let id = token["id"]?.string { used.insert(id) } }
@@ -100,7 +106,7 @@ public struct PrincipalEditor {
     ///
     /// - Returns: The ids of what was removed.
     public func revoke(_ idOrName: String) throws(Failure) -> [String] {
-        try edit { (principals: inout [JSON]) throws(Failure) -> [String] in
+        try editPrincipals { (principals: inout [JSON]) throws(Failure) -> [String] in
             var removed: [String] = []
             for index in principals.indices {
                 guard case .object(var object) = principals[index], let tokens = object["tokens"]?.array else {
@@ -121,12 +127,41 @@ public struct PrincipalEditor {
     }
 
     /// The principals as the file has them. They hold no secret.
-    public func principals() throws(Failure) -> [JSON] {
+    public func principals() throws(Failure) -> [JSON] { try principals(of: existing()) }
+
+    /// The revocations of signed tokens as the file has them.
+    public func revocations() throws(Failure) -> [JSON] { try revocations(of: existing()) }
+
+    private func existing() throws(Failure) -> JSONObject {
         guard let object = try content() else { throw Failure(description: "\(path): there is no such file") }
-        return try principals(of: object)
+        return object
+    }
+
+    /// Refuses signed tokens from now on. A revocation that the new one contains goes.
+    ///
+    /// - Throws: ``Failure``, also where the file has no issuer, because no signed token is accepted then.
+    public func revoke(_ revocation: Revocation) throws(Failure) {
+        try edit { (object: inout JSONObject) throws(Failure) in
+            guard object["issuers"]?.array?.isEmpty == false else {
+                throw Failure(description: "\(path): the file has no issuers, so there are no signed tokens to revoke")
+            }
+            let kept = try revocations(of: object).filter { json in
+                Revocation(json).map { !revocation.contains($0) } ?? true
+            }
+            let isContained = kept.contains { Revocation($0)?.contains(revocation) == true }
+            object["revoked"] = .array(isContained ? kept : kept + [revocation.json])
+        }
     }
 
     // MARK: The file
+
+    private func revocations(of object: JSONObject) throws(Failure) -> [JSON] {
+        guard let json = object["revoked"] else { return [] }
+        guard let revoked = json.array else {
+            throw Failure(description: "\(path): revoked: is to be an array of revocations")
+        }
+        return revoked
+    }
 
     private func principals(of object: JSONObject) throws(Failure) -> [JSON] {
         guard let json = object["principals"] else { return [] }
@@ -136,13 +171,18 @@ public struct PrincipalEditor {
         return principals
     }
 
+    /// Some ten thousand principals.
+    private static let byteCountLimit = 16 << 20
+
     /// The file's object; `nil` = there is no such file.
     private func content() throws(Failure) -> JSONObject? {
-        guard unsafe access(path, F_OK) == 0 || errno != ENOENT else { return nil }
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw failure("\(path): cannot be read", errno) }
-        defer { close(descriptor) }
-        guard let bytes = FileBytes.read(descriptor) else { throw failure("\(path): cannot be read", errno) }
+        let bytes: [UInt8]
+        do throws(AtomicFile.Failure) {
+            guard let content = try file.read(limit: Self.byteCountLimit) else { return nil }
+            bytes = content.bytes
+        } catch {
+            throw Failure(error)
+        }
         let json: JSON
         do throws(JSONError) {
             json = try JSONParser().parse(bytes.span)
@@ -155,43 +195,35 @@ public struct PrincipalEditor {
         return object
     }
 
-    private func edit<Value>(_ body: (inout [JSON]) throws(Failure) -> Value) throws(Failure) -> Value {
-        let folder = path.contains("/") ? String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]) : "."
-        let lock = unsafe open(folder.isEmpty ? "/" : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard lock >= 0 else { throw failure("\(folder): cannot be opened", errno) }
-        defer { close(lock) }
-        // Two edits at a time would lose one of them.
-        guard flock(lock, LOCK_EX) == 0 else { throw failure("\(folder): cannot be locked", errno) }
+    private func edit<Value>(_ body: (inout JSONObject) throws(Failure) -> Value) throws(Failure) -> Value {
+        let lock: FolderLock
+        do throws(AtomicFile.Failure) { lock = try file.lock() } catch { throw Failure(error) }
         var object = try content() ?? JSONObject()
         if object["version"] == nil { object["version"] = 1 }
-        var principals = try principals(of: object)
-        let value = try body(&principals)
-        object["principals"] = .array(principals)
+        let value = try body(&object)
+        if object["principals"] == nil { object["principals"] = .array([]) }
         do throws(PrincipalFaults) {
             _ = try PrincipalReader.read(.object(object))
         } catch {
             throw Failure(description: error.faults.map { "\(path): \($0)" }.joined(separator: "\n"))
         }
-        try replace(with: Self.text(of: object))
-        _ = fsync(lock)
+        do throws(AtomicFile.Failure) {
+            try file.replace(with: Self.text(of: object))
+        } catch {
+            throw Failure(error)
+        }
+        _ = consume lock
         return value
     }
 
-    private func replace(with bytes: [UInt8]) throws(Failure) {
-        let temporary = "\(path).\(Self.random(8, of: "abcdefghijklmnopqrstuvwxyz"))"
-        let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw failure("\(temporary): cannot be made", errno) }
-        defer { close(descriptor) }
-        var status = stat()
-        if unsafe stat(path, &status) == 0 {
-            // The owner first: changing it may clear bits of the mode. Without the right to do so it is ours.
-            _ = fchown(descriptor, status.st_uid, status.st_gid)
-            _ = fchmod(descriptor, status.st_mode & 0o7777)
-        }
-        guard FileBytes.write(bytes, to: descriptor), fsync(descriptor) == 0, unsafe rename(temporary, path) == 0 else {
-            let code = errno
-            _ = unsafe unlink(temporary)
-            throw failure("\(path): cannot be written", code)
+    private func editPrincipals<Value>(
+        _ body: (inout [JSON]) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        try edit { (object: inout JSONObject) throws(Failure) -> Value in
+            var principals = try principals(of: object)
+            let value = try body(&principals)
+            object["principals"] = .array(principals)
+            return value
         }
     }
 
@@ -208,10 +240,6 @@ public struct PrincipalEditor {
             lines.append("  \(name): [\n" + texts.joined(separator: ",\n") + "\n  ]")
         }
         return Array(("{\n" + lines.joined(separator: ",\n") + "\n}\n").utf8)
-    }
-
-    private func failure(_ what: String, _ code: CInt) -> Failure {
-        Failure(description: "\(what): \(unsafe String(cString: strerror(code)))")
     }
 
     // MARK: Randomness

@@ -1,3 +1,4 @@
+internal import AtomicFile
 internal import Glibc
 public import Hub
 internal import TelltaleModel
@@ -68,34 +69,5 @@ public struct PrincipalFile {
 
     private func failure(_ what: String, _ code: CInt) -> PrincipalFaults {
         PrincipalFaults(faults: ["\(path): \(what): \(unsafe String(cString: strerror(code)))"])
-    }
-}
-
-enum FileBytes {
-    /// Everything from the descriptor's place on; `nil` = `errno` tells why not.
-    static func read(_ descriptor: CInt) -> [UInt8]? {
-        var bytes: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            let count = unsafe piece.withUnsafeMutableBytes { unsafe Glibc.read(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { return nil }
-            guard count > 0 else { return bytes }
-            bytes += piece[..<count]
-        }
-    }
-
-    /// - Returns: Whether all of it was written; else `errno` tells why not.
-    static func write(_ bytes: [UInt8], to descriptor: CInt) -> Bool {
-        var start = 0
-        while start < bytes.count {
-            let count = unsafe bytes[start...].withUnsafeBytes {
-                unsafe Glibc.write(descriptor, $0.baseAddress, $0.count)
-            }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return false }
-            start += count
-        }
-        return true
     }
 }

@@ -114,18 +114,12 @@ extension PrincipalReader {
             return nil
         }
         checkNames(of: object, ["jti", "sub", "issuedBefore"], at: place)
-        switch (object["jti"]?.string, object["sub"]?.string) {
-        case (let id?, nil) where object["issuedBefore"] == nil && object["sub"] == nil: return .token(id)
-        case (nil, let subject?) where object["jti"] == nil:
-            guard let before = object["issuedBefore"] else { return .subject(subject, issuedBefore: nil) }
-            guard let date = SignedClaims.date(before) else {
-                fault("\(place).issuedBefore", "is to be a date in seconds since 1970")
-                return nil
-            }
-            return .subject(subject, issuedBefore: date)
-        case _:
+        if let revocation = Revocation(json) { return revocation }
+        if object["jti"] == nil, object["sub"]?.string != nil {
+            fault("\(place).issuedBefore", "is to be a date in seconds since 1970")
+        } else {
             fault(place, "is to have jti, or sub and perhaps issuedBefore")
-            return nil
         }
+        return nil
     }
 }

@@ -103,6 +103,39 @@ struct PrincipalFileTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == ["principals.json"])
     }
 
+    @Test func `signed tokens are revoked by jti or sub, and what a revocation contains goes`() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("p.json")
+        let editor = PrincipalEditor(path)
+        func write(_ issuers: String) throws {
+            let key = #"{"kty":"oct","k":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}"#
+            let issuer =
+                #"{"issuer":"https://a.example","audience":"t","keys":[\#(key)],"scopes":["stats"],"maxLifetime":"1h"}"#
+            try #"{"version":1,"principals":[],"issuers":[\#(issuers.isEmpty ? "" : issuer)]}"#
+                .write(toFile: path, atomically: true, encoding: .utf8)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+        }
+        try write("")
+        let failure = #expect(throws: PrincipalEditor.Failure.self) { try editor.revoke(.token("a")) }
+        #expect(failure?.description == "\(path): the file has no issuers, so there are no signed tokens to revoke")
+        try write("one")
+        let alice = Revocation.subject("alice", issuedBefore: Timestamp(milliseconds: 1_700_000_000_001))
+        for revocation in [.token("j1"), alice, .subject("bob", issuedBefore: nil), .token("j1"), alice] as [Revocation]
+        {
+            try editor.revoke(revocation)
+        }
+        // To the second, and rounded up: `iat` of a token is a second too.
+        let first: [JSON] = [["jti": "j1"], ["sub": "bob"], ["sub": "alice", "issuedBefore": 1_700_000_001]]
+        #expect(Set(try editor.revocations()) == Set(first))
+        try editor.revoke(.subject("alice", issuedBefore: Timestamp(milliseconds: 1_600_000_000_000)))
+        try editor.revoke(.subject("bob", issuedBefore: Timestamp(milliseconds: 1_600_000_000_000)))
+        #expect(Set(try editor.revocations()) == Set(first), "the stronger one is there")
+        try editor.revoke(.subject("alice", issuedBefore: nil))
+        #expect(Set(try editor.revocations()) == [["jti": "j1"], ["sub": "bob"], ["sub": "alice"]])
+        var file = PrincipalFile(path)
+        _ = try file.load()
+    }
+
     @Test func `rights of a principal are not changed by adding a token`() throws {
         let folder = try TemporaryFolder()
         let editor = PrincipalEditor(folder.url.appending(path: "p.json").path)

@@ -46,6 +46,78 @@ struct BarTests {
         }
     }
 
+    @Test func `a click on a bar that is behind is refused, and does not toggle the newer state`() async throws {
+        try await onOwnThread {
+            let (daemon, folder) = (try DaemonProcess(), try TemporaryFolder())
+            let environment = [
+                "TELLTALE_CONNECT": "127.0.0.1:\(daemon.port)", "XDG_RUNTIME_DIR": folder.url.path(),
+            ]
+            let provider = try Peer(port: daemon.port)
+            _ = try provider.receive()
+            _ = try provider.ask("SERVE porch-light")
+            _ = try provider.ask("REPORT porch-light/front value=off")
+            func start(_ arguments: String...) throws -> RunningProgram {
+                try RunningProgram(program("telltale"), ["bar"] + arguments, environment: environment)
+            }
+            func wait(for status: String, _ bar: RunningProgram) throws {
+                while let line = bar.readLine() {
+                    if try JSONParser.parse(line)["class"]?.string == status { return }
+                }
+                throw ScriptedDaemon.Failure(description: "the bar does not show \(status)")
+            }
+            let bar = try start("waybar", "porch-light/*")
+            defer { bar.kill() }
+            try wait(for: "off", bar)
+            bar.send(SIGSTOP)
+            _ = try provider.ask("REPORT porch-light/front value=on")
+            let late = try start("click", "porch-light/*")
+            #expect(late.waitForExit() == 1)
+            #expect(late.standardError.contains("stale_rev: "), "\(late.standardError)")
+            bar.send(SIGCONT)
+            try wait(for: "on", bar)
+            let click = try start("click", "porch-light/*")
+            #expect(try order(to: provider).contains("action=set value=off"), "the first order is that of this click")
+            #expect(click.waitForExit() == 0)
+            // Without the bar, a click is for the row that there is.
+            bar.send(SIGTERM)
+            #expect(bar.waitForExit() == 0)
+            #expect(try memory(in: folder) == nil)
+        }
+    }
+
+    @Test func `a click of a block that is started each time is for what it showed the last time`() async throws {
+        try await onOwnThread {
+            let (daemon, folder) = (try DaemonProcess(), try TemporaryFolder())
+            let provider = try Peer(port: daemon.port)
+            _ = try provider.receive()
+            _ = try provider.ask("SERVE porch-light")
+            _ = try provider.ask("REPORT porch-light/front value=off")
+            func block(button: String) throws -> (lines: [String], error: String) {
+                let bar = try RunningProgram(
+                    program("telltale"), ["bar", "i3blocks", "--once", "porch-light/*"],
+                    environment: [
+                        "TELLTALE_CONNECT": "127.0.0.1:\(daemon.port)", "XDG_RUNTIME_DIR": folder.url.path(),
+                        "BLOCK_BUTTON": button,
+                    ])
+                let lines = bar.readToEnd()
+                #expect(bar.waitForExit() == 0)
+                return (lines, bar.standardError)
+            }
+            #expect(try block(button: "").lines.first?.hasSuffix(" off") == true)
+            _ = try provider.ask("REPORT porch-light/front value=on")
+            let late = try block(button: "1")
+            #expect(late.error.contains("stale_rev: ") && late.lines.first?.hasSuffix(" on") == true)
+            #expect(try block(button: "1").error.isEmpty)
+            #expect(try order(to: provider).contains("action=set value=off"))
+        }
+    }
+
+    /// The file in which a bar keeps what it shows.
+    private func memory(in folder: TemporaryFolder) throws -> String? {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path("telltale"))) ?? []
+        return names.first { $0.hasPrefix("bar-") && !$0.contains(".") }.map { folder.path("telltale/\($0)") }
+    }
+
     @Test func `a click opens the link of an activity by a program, and no file`() async throws {
         try await onOwnThread {
             let (daemon, folder) = (try DaemonProcess(), try TemporaryFolder())

@@ -90,6 +90,27 @@ struct CommandLineOutputTests {
         }
     }
 
+    @Test(
+        "A terminal without UTF-8 gets ASCII, and JSON that is the same",
+        arguments: [["list", "--json"], ["list"], ["history", "errand/1"], ["get", "errand/1"], ["surfaces"]])
+    func ascii(arguments: [String]) async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let posted = try Shell(daemon).run("post", "errand/1", "start", "--content", #"{"a":"Café 茶"}"#)
+            #expect(posted.status == 0)
+            // Higher than the list, or it would go through a pager.
+            let terminal = try PseudoTerminal(width: 400, height: 200)
+            let program = try RunningProgram(
+                program("telltale"), arguments,
+                environment: ["TELLTALE_CONNECT": "127.0.0.1:\(daemon.port)", "LC_ALL": "C", "TERM": "xterm"],
+                at: terminal)
+            defer { program.kill() }
+            let last = arguments[0] == "surfaces" ? "Measures" : arguments[0] == "get" ? "+\r\n" : #"Caf\u00e9 \u8336"#
+            let shown = try #require(terminal.read(until: last))
+            #expect(shown.utf8.allSatisfy { $0 < 0x80 }, "\(shown)")
+        }
+    }
+
     @Test func `on a terminal nothing in an answer's JSON is obeyed, and it stays the same JSON`() async throws {
         try await onOwnThread {
             let daemon = try ScriptedDaemon()

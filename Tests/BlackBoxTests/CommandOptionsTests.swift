@@ -40,6 +40,10 @@ struct CommandOptionsTests {
             _ = try telltale(daemon, "post", "errand/1", "update", "--content", #"{"d":4}"#)
             #expect(try row("errand/1", daemon)["content"] == ["d": 4], "an update's content replaces")
 
+            let past = try telltale(daemon, "history", "errand/1").lines
+            #expect(past.first?.hasSuffix(#"  attributes={"who":"Ana"}  content={"a":1,"b":2}"#) == true, "\(past)")
+            #expect(past.last?.hasSuffix(#"  content={"d":4}"#) == true)
+
             let lost = try telltale(
                 daemon, "post", "errand/1", "arrive", "--data", #"{"rider":"Ana","content":{"eta":1}}"#)
             #expect(lost.status == 0)
@@ -59,6 +63,11 @@ struct CommandOptionsTests {
             _ = try telltale(daemon, "post", "errand/1", "start")
             let ignored = try telltale(daemon, "post", "errand/1", "gone")
             #expect(ignored.status == 0)
+            let hint = "no state of errand handles gone"
+            #expect(ignored.lines.first?.hasSuffix(" (\(hint))") == true, "\(ignored.lines)")
+            let object = try JSONParser.parse(
+                try telltale(daemon, "post", "errand/1", "gone", "--json").lines.first ?? "")
+            #expect(object["msg"] == .string(hint) && object["row"] == nil)
             let strict = try telltale(daemon, "post", "errand/1", "gone", "--strict")
             #expect(strict.status == 1)
             #expect(strict.lines.first?.hasPrefix("ignored") == true)
@@ -270,62 +279,6 @@ struct CommandOptionsTests {
             }
             #expect(releases[0].count == 1)
             #expect(releases == Array(repeating: releases[0], count: releases.count))
-        }
-    }
-
-    @Test func `a provider reports again on a new connection, with the values of its commands, and prints each action`()
-        async throws
-    {
-        try await onOwnThread {
-            let daemon = try ScriptedDaemon()
-            let provider = try RunningProgram(
-                program("telltale"), ["serve", "light", "--exec", "true", "--report", "a=off"],
-                environment: ["TELLTALE_CONNECT": daemon.address])
-            defer { provider.kill() }
-            let now: Int64 = 1_000_000
-            var peer = try daemon.introduce(now: now)
-            try peer.answer("SERVE light", "OK")
-            try peer.answer("SUB light/*", "OK sub=1")
-            try peer.answer("REPORT light/a value=off", "OK")
-            try peer.send("DO op=o1 key=light/a action=set value=on deadline=\(now + 600_000)")
-            #expect(try peer.request("DONE").hasPrefix("DONE op=o1"))
-            peer.close()
-            peer = try daemon.introduce(now: now)
-            try peer.answer("SERVE light", "OK")
-            try peer.answer("SUB light/*", "OK sub=1")
-            try peer.answer("REPORT light/a value=on", "OK")
-            // The answer shows that the earlier lines were received.
-            try peer.send("DO op=o2 key=light/a action=set value=off deadline=\(now + 600_000)")
-            #expect(try peer.request("DONE").hasPrefix("DONE op=o2"))
-            #expect(provider.standardError.contains("telltale: light/a on: done\n"))
-            #expect(provider.standardError.contains("telltale: serving light again\n"))
-        }
-    }
-
-    @Test func `a provider reports again when its kind comes back`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
-            let kind = daemon.folder.appending(path: "kinds/porch-light.json")
-            let away = daemon.folder.appending(path: "porch-light.json")
-            let provider = try RunningProgram(
-                program("telltale"), ["serve", "porch-light", "--exec", "true", "--report", "back=off"],
-                environment: ["TELLTALE_CONNECT": "127.0.0.1:\(daemon.port)"])
-            defer { provider.kill() }
-            let peer = try Peer(port: daemon.port)
-            _ = try peer.receive()
-            #expect(try peer.ask("SUB porch-light/back").verb == "OK")
-            func wait(for beginning: String) -> Bool {
-                while case .line(let line) = peer.next() { if line.hasPrefix(beginning) { return true } }
-                return false
-            }
-            #expect(wait(for: "UPD "))
-            try FileManager.default.moveItem(at: kind, to: away)
-            daemon.send(SIGHUP)
-            #expect(wait(for: "DEL sub=1 key=porch-light/back"))
-            try FileManager.default.moveItem(at: away, to: kind)
-            daemon.send(SIGHUP)
-            #expect(wait(for: "UPD sub=1 key=porch-light/back"))
-            #expect(try telltale(daemon, "get", "porch-light/back").status == 0)
         }
     }
 }

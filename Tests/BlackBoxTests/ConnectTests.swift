@@ -94,6 +94,34 @@ struct ConnectTests {
         }
     }
 
+    @Test func `a dumb terminal gets plain lines, without a prompt, and nothing that it would obey`() async throws {
+        try await onOwnThread {
+            let (daemon, folder) = (try ScriptedDaemon(), try TemporaryFolder())
+            let terminal = try PseudoTerminal(width: 100, height: 24)
+            let program = try connect(
+                daemon.address, at: terminal, environment: ["TERM": "dumb", "XDG_STATE_HOME": folder.url.path()])
+            defer { program.kill() }
+            let peer = try daemon.accept()
+            try peer.send(ScriptedDaemon.greeting)
+            var shown = try #require(terminal.read(until: "server=0.1.0"))
+            terminal.press("SUB a/*\n")
+            // No question of its own comes first: completion would ask for the kinds.
+            try peer.answer("SUB a/*", "OK sub=1")
+            try peer.send("MARK now=5")
+            try peer.send("UPD sub=1 key=a/b rev=2 {\"n\":\"\u{1B}[2J\u{9B}2J\u{202E}\"}")
+            shown += try #require(terminal.read(until: #"rev=2 {"n":"\u001b[2J\u009b2J\u202e"}"#))
+            #expect(shown.contains("OK sub=1") && shown.contains("MARK now=5"))
+            #expect(!shown.contains("\u{1B}") && !shown.contains("> "))
+            #expect(terminal.isPlain)
+            // ctrl-D, by the terminal itself.
+            terminal.press("\u{04}")
+            #expect(peer.next() == .end)
+            peer.close()
+            #expect(program.waitForExit() == 0)
+            #expect(!FileManager.default.fileExists(atPath: folder.path("telltale/history")))
+        }
+    }
+
     @Test func `rows come above the line that is being typed, and nothing in them is obeyed`() async throws {
         try await onOwnThread {
             let daemon = try ScriptedDaemon()

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import TelltaleModel
 import TestSupport
 import Testing
@@ -104,6 +105,84 @@ struct ContextTests {
             try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
             let open = try home.telltale(["list"])
             #expect(open.status == 1 && open.error.contains("others can read it"))
+        }
+    }
+
+    @Test func `a relative path of a socket is kept as an absolute one`() async throws {
+        try await onOwnThread {
+            let home = try Home()
+            let sockets = home.folder.path("run")
+            try FileManager.default.createDirectory(atPath: sockets, withIntermediateDirectories: true)
+            let daemon = try DaemonProcess(["--socket", sockets + "/s"])
+            func add(_ connect: String, _ name: String) throws -> Int32? {
+                let shell = "cd '\(sockets)' && exec \"$0\" context add \(name) --connect '\(connect)' --use"
+                return try RunningProgram(
+                    URL(filePath: "/bin/sh"), ["-c", shell, program("telltale").path],
+                    environment: ["XDG_CONFIG_HOME": home.folder.url.path()]
+                ).waitForExit()
+            }
+            #expect(try add("unix:s", "here") == 0)
+            let here = try home.telltale(["ping", "--json"])
+            let epoch = try #require(daemon.ready["epoch"])
+            #expect(here.status == 0 && here.lines.first?.contains(epoch) == true)
+            #expect(try add("unix:../run/./s", "there") == 0)
+            #expect(try home.telltale(["ping"]).status == 0)
+            let shown = try home.telltale(["context", "show", "there", "--json"]).lines.first ?? ""
+            #expect(try JSONParser.parse(shown)["connect"]?.string?.hasPrefix("unix:/") == true)
+        }
+    }
+
+    @Test func `a token file is read once, so a pipe is one too`() async throws {
+        try await onOwnThread {
+            let home = try Home()
+            let file = home.folder.path("principals.json")
+            let token = try #require(
+                try home.telltale(["token", "add", "ops", "--scope", "stats", "--auth", file]).lines.first)
+            let daemon = try DaemonProcess(["--auth", file])
+            let piped = try home.telltale(
+                ["stats", "--connect", "127.0.0.1:\(daemon.port)", "--token-file", "/dev/stdin"], input: token + "\n")
+            #expect(piped.status == 0, "\(piped.error)")
+        }
+    }
+
+    @Test func `a secret that is too long is refused, and not cut`() async throws {
+        try await onOwnThread {
+            let home = try Home()
+            let add = ["context", "add", "x", "--connect", "127.0.0.1:1", "--token", "-"]
+            let long = try home.telltale(add, input: String(repeating: "a", count: 4_097) + "\n")
+            #expect(long.status == 1)
+            #expect(long.error == "telltale: the token is longer than 4096 bytes, which no daemon takes\n")
+            #expect(try home.telltale(["context", "list"]).lines.isEmpty)
+            #expect(try home.telltale(add, input: String(repeating: "a", count: 4_096)).status == 0)
+        }
+    }
+
+    @Test func `ctrl-C at the question for a secret gives the terminal its echo back`() async throws {
+        try await onOwnThread {
+            let home = try Home()
+            func ask(at terminal: PseudoTerminal) throws -> RunningProgram {
+                let add = try RunningProgram(
+                    program("telltale"), ["context", "add", "x", "--connect", "127.0.0.1:1", "--token", "-"],
+                    environment: ["XDG_CONFIG_HOME": home.folder.url.path()], at: terminal)
+                #expect(terminal.waitUntil { !$0.isPlain })
+                return add
+            }
+            for signal in [SIGINT, SIGTERM] {
+                let terminal = try PseudoTerminal(width: 80, height: 24)
+                let add = try ask(at: terminal)
+                defer { add.kill() }
+                add.send(signal)
+                #expect(add.waitForExit() == 128 + signal)
+                #expect(terminal.isPlain)
+            }
+            // A terminal drops what is longer than it can hold.
+            let terminal = try PseudoTerminal(width: 80, height: 24)
+            let add = try ask(at: terminal)
+            defer { add.kill() }
+            terminal.press(String(repeating: "a", count: 4_095) + "\n")
+            #expect(add.waitForExit() == 1)
+            #expect(add.standardError.contains("a line of a terminal has less than 4095 bytes"))
+            #expect(terminal.isPlain)
         }
     }
 

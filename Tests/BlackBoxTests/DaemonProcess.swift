@@ -147,9 +147,10 @@ final class RunningProgram {
     ///   - input: The text of its standard input; `nil`: nothing.
     ///   - end: The target of its output; `nil`: the pipe that ``readLine()`` reads.
     ///   - terminal: The terminal of its input and output.
+    ///   - errorsToo: Whether that is its standard error too.
     init(
         _ executable: URL, _ arguments: [String], input: String? = nil, environment: [String: String] = [:],
-        writingTo end: FileHandle? = nil, at terminal: PseudoTerminal? = nil
+        writingTo end: FileHandle? = nil, at terminal: PseudoTerminal? = nil, errorsToo: Bool = false
     ) throws {
         process.executableURL = executable
         process.arguments = arguments
@@ -157,7 +158,7 @@ final class RunningProgram {
         process.standardOutput = end ?? terminal?.end ?? output
         try Data().write(to: errors)
         let errorOutput = try FileHandle(forWritingTo: errors)
-        process.standardError = errorOutput
+        process.standardError = errorsToo ? terminal?.end ?? errorOutput : errorOutput
         // Foundation keeps a finished process and its file handles for ever. A test that runs a thousand programs would
         // run out of descriptors.
         defer { try? errorOutput.close() }

@@ -65,6 +65,16 @@ final class PseudoTerminal {
         return settings.c_lflag & plain == plain
     }
 
+    /// Waits until it is as a test wants it. Nothing but its settings tells that a program has changed them.
+    func waitUntil(_ isWanted: (PseudoTerminal) -> Bool) -> Bool {
+        let deadline = Date.now.addingTimeInterval(patience)
+        while !isWanted(self) {
+            guard Date.now < deadline else { return false }
+            usleep(5_000)
+        }
+        return true
+    }
+
     func press(_ keys: String) {
         let bytes = Array(keys.utf8)
         unsafe write(descriptor, bytes, bytes.count)

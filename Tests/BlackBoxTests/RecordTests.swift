@@ -63,7 +63,9 @@ struct RecordTests {
                 json["differences"]?.array?.first
                     == "coffee-order/1, deed 2: cancel applied, active queued, and then cancel applied, ended cancelled"
             )
-            #expect(try Self.sim(["replay", "/nowhere.jsonl"], fresh).errors.contains("/nowhere.jsonl cannot be read"))
+            #expect(
+                try Self.sim(["replay", "/nowhere.jsonl"], fresh).errors
+                    == "telltale-sim: /nowhere.jsonl cannot be read: No such file or directory\n")
         }
     }
 

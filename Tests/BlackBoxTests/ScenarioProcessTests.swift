@@ -133,6 +133,26 @@ struct ScenarioProcessTests {
         }
     }
 
+    @Test(
+        "Where the locale has no UTF-8 a terminal gets ASCII alone",
+        arguments: [
+            (["run", "flight-with-a-delay", "--speed", "max"], "Everything is as it should be."),
+            (["run", "flight-with-a-delay", "--plain"], "Everything is as it should be."),
+            (["swarm", "--seeds", "2", "--inputs", "200"], "refusals: "), (["compare", "--help"], "--percent"),
+        ] as [([String], String)])
+    func ascii(arguments: [String], last: String) async throws {
+        try await onOwnThread {
+            let terminal = try PseudoTerminal(width: 100, height: 40)
+            let run = try RunningProgram(
+                program("telltale-sim"), arguments,
+                environment: ["TERM": "xterm", "LC_ALL": "C", "NO_COLOR": "1"], at: terminal, errorsToo: true)
+            defer { run.kill() }
+            let shown = try #require(terminal.read(until: last))
+            #expect(run.waitForExit() == 0)
+            #expect(shown.utf8.allSatisfy { $0 < 0x80 }, "\(shown)")
+        }
+    }
+
     private static func run(
         _ arguments: [String], _ daemon: DaemonProcess
     ) throws -> (text: String, status: Int32?, errors: String) {

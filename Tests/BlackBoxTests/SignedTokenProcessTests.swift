@@ -34,11 +34,10 @@ struct SignedTokenProcessTests {
 
         static let writer = """
             import base64, json, os, subprocess, sys
-            folder, revoked = sys.argv[1], sys.argv[2]
+            folder = sys.argv[1]
             text = lambda b: base64.urlsafe_b64encode(b).rstrip(b'=').decode()
             key = folder + '/key.pem'
-            if not os.path.exists(key):
-                subprocess.run(['openssl', 'ecparam', '-name', 'prime256v1', '-genkey', '-noout', '-out', key], check=True)
+            subprocess.run(['openssl', 'ecparam', '-name', 'prime256v1', '-genkey', '-noout', '-out', key], check=True)
             der = subprocess.run(['openssl', 'ec', '-in', key, '-pubout', '-outform', 'DER'], capture_output=True,
                                  check=True).stdout
             keys = [{'kid': 'ES256', 'kty': 'EC', 'crv': 'P-256', 'x': text(der[-64:-32]), 'y': text(der[-32:])},
@@ -46,18 +45,15 @@ struct SignedTokenProcessTests {
             issuer = {'issuer': 'https://shop.example.com', 'audience': 'telltale', 'keys': keys,
                       'scopes': ['read:*', 'act:coffee-order/*'], 'maxLifetime': '24h'}
             name = folder + '/principals.json'
-            with open(name + '.new', 'w', opener=lambda p, f: os.open(p, f, 0o600)) as f:
-                json.dump({'version': 1, 'principals': [], 'issuers': [issuer], 'revoked': json.loads(revoked)}, f)
-            os.rename(name + '.new', name)
+            with open(name, 'w', opener=lambda p, f: os.open(p, f, 0o600)) as f:
+                json.dump({'version': 1, 'principals': [], 'issuers': [issuer]}, f)
             """
 
         init() throws {
             folder = try TemporaryFolder()
-            try Self.python(Self.writer, folder.url.path, "[]")
+            try Self.python(Self.writer, folder.url.path)
             daemon = try DaemonProcess(["--auth", folder.path("principals.json")])
         }
-
-        func revoke(_ json: String) throws { try Self.python(Self.writer, folder.url.path, json) }
 
         func token(_ algorithm: String, life: Int = 3_600, jti: String = "t1") throws -> String {
             try #require(Self.python(Self.signer, folder.url.path, algorithm, "\(life)", jti).first)
@@ -116,11 +112,22 @@ struct SignedTokenProcessTests {
             let (one, other) = (try greeted(backend), try greeted(backend))
             #expect(try one.ask(#"HELLO {"token":"\#(first)"}"#).verb == "OK")
             #expect(try other.ask(#"HELLO {"token":"\#(second)"}"#).verb == "OK")
-            try backend.revoke(#"[{"jti":"a"}]"#)
+            func telltale(_ arguments: String...) throws -> [String] {
+                let running = try RunningProgram(
+                    program("telltale"), ["token"] + arguments + ["--auth", backend.file])
+                let lines = running.readToEnd()
+                #expect(running.waitForExit() == 0, "\(running.standardError)")
+                return lines
+            }
+            #expect(try telltale("revoke", "--jti", "a") == ["revoked jti=a"])
             #expect(one.receive(until: "BYE code=auth_revoked", seconds: 3).last == "BYE code=auth_revoked")
             #expect(one.next(seconds: 3) == .end)
             #expect(try other.ask("PING").verb == "PONG")
-            try backend.revoke(#"[{"jti":"a"},{"sub":"alice"}]"#)
+            _ = try telltale("revoke", "--sub", "alice", "--issued-before", "2001-09-09T01:46:40Z")
+            #expect(
+                try telltale("list") == ["revoked jti=a", "revoked sub=alice issued-before=2001-09-09T01:46:40Z"])
+            #expect(try other.ask("PING").verb == "PONG")
+            #expect(try telltale("revoke", "--sub", "alice", "--json") == [#"{"revoked":{"sub":"alice"}}"#])
             #expect(other.receive(until: "BYE code=auth_revoked", seconds: 3).last == "BYE code=auth_revoked")
             #expect(try greeted(backend).ask(#"HELLO {"token":"\#(second)"}"#)["code"] == "auth_failed")
         }

@@ -1,4 +1,5 @@
 import Cards
+import TelltaleModel
 import Testing
 
 struct PlainTextTests {
@@ -15,6 +16,27 @@ struct PlainTextTests {
 
     @Test func `lines and marks are drawn with ASCII, of the same width`() {
         #expect("├─▶ “placed” → café ★".inASCII == #"|-> "placed" > caf? *"#)
+        #expect("┏━┓┃┗┛ █▌▎░".inASCII == "+=+|++ ##..")
+        #expect("☕ 茶 💡✈".inASCII == "*  ?? * *")
         #expect("plain".inASCII == "plain")
+    }
+
+    @Test func `JSON stays the same JSON in ASCII`() throws {
+        let text = #"{"a":"Café ☕ 💡","b":1}"#
+        #expect(text.escapedToASCII == #"{"a":"Caf\u00e9 \u2615 \ud83d\udca1","b":1}"#)
+        #expect(try JSONParser.parse(text.escapedToASCII) == JSONParser.parse(text))
+    }
+
+    @Test func `a card has the same columns in ASCII`() throws {
+        let body = try #require(
+            try JSONParser.parse(
+                #"{"presentation":"small","lifecycle":"stale","view":{"symbol":"cup.and.saucer","title":"Café 茶","progress":0.55}}"#
+            ).object)
+        let block = Screen.draw(
+            [Card(key: "a/b", body: body)], view: .surface(.carplay), at: Timestamp(milliseconds: 0), width: 60)
+        for line in block.text(color: false) {
+            #expect(line.inASCII.utf8.allSatisfy { $0 < 0x80 })
+            #expect(line.inASCII.count == line.reduce(0) { $0 + $1.displayWidth }, "\(line)\n\(line.inASCII)")
+        }
     }
 }

@@ -7,7 +7,8 @@ import Testing
 /// Each bar's format, as its manual gives it, with texts that would break it.
 struct BarFormatTests {
     private static let now = Timestamp(milliseconds: 1_795_264_107_000)
-    private static let click = BarFormat.Click(["/usr/bin/telltale", "bar", "click", nil, "--account", "a'b:c"])
+    private static let click = BarFormat.Click(
+        program: "/usr/bin/telltale", view: "desktop", options: ["--account", "a'b:c"])
 
     private func items(_ title: String = "Brewing") throws -> [BarItem] {
         let text = JSON.string(title).description
@@ -16,7 +17,8 @@ struct BarFormatTests {
                 Card(
                     key: "porch-light/front",
                     body: try object(
-                        #"{"control":"toggle","shown":true,"available":true,"title":"Porch","symbol":"lightbulb"}"#)),
+                        #"{"control":"toggle","shown":true,"available":true,"title":"Porch","symbol":"lightbulb"}"#),
+                    rev: 12),
                 Card(
                     key: "coffee-order/7",
                     body: try object(
@@ -44,6 +46,44 @@ struct BarFormatTests {
         let gone = BarItem(
             Card(key: "a/b", body: try object(#"{"control":"button","title":"B","available":false}"#)), at: Self.now)
         #expect(gone.status == "unavailable" && gone.action == nil && gone.isDim)
+    }
+
+    @Test(
+        "Only links to pages, calls and messages are opened",
+        arguments: [
+            ("https://example.com/a", true), ("HTTP://example.com", true), ("tel:+491", true), ("sms:1", true),
+            ("mailto:a@b.c", true), ("javascript:alert(1)", false), ("file:///etc/passwd", false),
+            ("steam://run/1", false), ("data:text/html,x", false), ("/etc/passwd", false), ("https", false),
+            ("", false), (" https://example.com", false), ("ht\ttps://example.com", false),
+        ])
+    func links(url: String, isOpened: Bool) throws {
+        var body = JSONObject()
+        body["url"] = .string(url)
+        let item = BarItem(Card(key: "a/b", body: body), at: Self.now)
+        #expect(item.url == (isOpened ? url : nil))
+        #expect(item.action == (isOpened ? .open : nil))
+    }
+
+    @Test func `a control byte in a link is two digits`() throws {
+        var items = try items()
+        items[0].url = "https://example.com/\t\u{1}\"é"
+        #expect(block(.swiftbar, items).contains(#"href="https://example.com/%09%01%22%C3%A9""#))
+    }
+
+    @Test func `a click on a toggle names the value and the row that were shown`() throws {
+        let items = try items()
+        let options = ["--account", "a'b:c"]
+        #expect(
+            Self.click.command(for: items[1])
+                == ["/usr/bin/telltale", "set", "porch-light/front", "off", "--if", "12"] + options)
+        #expect(
+            Self.click.command(for: items[0])
+                == ["/usr/bin/telltale", "bar", "click", "coffee-order/7", "--view", "desktop"] + options)
+        var button = items[1]
+        button.action = .press
+        #expect(Self.click.command(for: button) == ["/usr/bin/telltale", "press", "porch-light/front"] + options)
+        button.action = nil
+        #expect(Self.click.command(for: button) == nil)
     }
 
     @Test func `a mark that combines with a sign does not keep it from being escaped`() throws {
@@ -77,8 +117,10 @@ struct BarFormatTests {
     @Test func `polybar: a text begins no tag, and a command has no bare colon`() throws {
         let block = block(.polybar, try items("%{F#f00}50%"))
         #expect(
-            block == #"%{A1:/usr/bin/telltale bar click coffee-order/7 --account 'a'\\''b\:c':}☕ % {F#f00}50% 60%%{A}"#
-                + #"  %{A1:/usr/bin/telltale bar click porch-light/front --account 'a'\\''b\:c':}💡 on%{A}"# + "\n")
+            block
+                == #"%{A1:/usr/bin/telltale bar click coffee-order/7 --view desktop --account 'a'\\''b\:c':}☕ % {F#f00}50% 60%%{A}"#
+                + #"  %{A1:/usr/bin/telltale set porch-light/front off --if 12 --account 'a'\\''b\:c':}💡 on%{A}"# + "\n"
+        )
         #expect(self.block(.polybar, [], connected: true) == "\n")
         #expect(self.block(.polybar, try items(), connected: false).contains("%{F#888888}☕ Brewing 60%%{F-}"))
     }
@@ -91,15 +133,15 @@ struct BarFormatTests {
         #expect(lines.allSatisfy { $0.count { $0 == "|" } <= 1 })
         #expect(
             lines[3].hasSuffix(
-                #" bash="/usr/bin/telltale" param1="bar" param2="click" param3="porch-light/front" param4="--account""#
-                    + #" param5="a'b:c" terminal=false refresh=true"#))
+                #" bash="/usr/bin/telltale" param1="set" param2="porch-light/front" param3="off" param4="--if" param5="12""#
+                    + #" param6="--account" param7="a'b:c" terminal=false refresh=true"#))
     }
 
     @Test func `xbar: the same once, by its own names; a word that cannot be written has no action`() throws {
         let text = block(.xbar, try items())
-        #expect(text.contains(#" shell="/usr/bin/telltale" param1="bar""#))
+        #expect(text.contains(#" shell="/usr/bin/telltale" param1="set""#))
         #expect(!text.contains("~~~") && !text.contains("symbolize"))
-        let odd = BarFormat.Click(["telltale", nil, "a\"b"])
+        let odd = BarFormat.Click(program: "telltale", view: "desktop", options: ["--account", "a\"b"])
         #expect(!BarFormat.xbar.block(try items(), isConnected: true, click: odd).contains("shell="))
         #expect(block(.xbar, []).hasPrefix("· | emojize=false trim=false\n---\nNothing under way |"))
     }

@@ -1,5 +1,6 @@
 public import ArgumentParser
-import Foundation
+import AtomicFile
+import Glibc
 public import TelltaleEventLoop
 import TelltaleModel
 
@@ -18,32 +19,45 @@ public struct DaemonAccess: ParsableArguments {
 
     public init() {}
 
-    /// The token: never an argument, which every user of the machine could read.
+    /// The token of `--token-file`; `nil` without the flag. Its file is read, which a pipe allows once.
     ///
     /// - Throws: `ExitCode.failure`, with the reason on standard error, when the file cannot be read.
-    public func token() throws -> String? {
-        guard let file = tokenFile ?? Self.environment("TELLTALE_TOKEN_FILE") else {
-            return Self.environment("TELLTALE_TOKEN")
-        }
-        guard let text = try? String(contentsOfFile: file, encoding: .utf8) else {
-            complain("--token-file \(file): the file cannot be read".harmless)
-            throw ExitCode.failure
-        }
-        let token = text.trimmingCharacters(in: .whitespacesAndNewlines)
-        return token.isEmpty ? nil : token
+    public func tokenOfFlag() throws -> String? {
+        try tokenFile.flatMap { try Self.token(in: $0, named: "--token-file") }
     }
 
-    /// The path of the file of authorities; `nil` for those of the system.
-    public var authorities: String? { ca ?? Self.environment("TELLTALE_CA") }
+    /// The token of `TELLTALE_TOKEN_FILE`, else `TELLTALE_TOKEN`.
+    ///
+    /// - Throws: `ExitCode.failure`, with the reason on standard error, when the file cannot be read.
+    public static func tokenOfEnvironment() throws -> String? {
+        guard let file = Output.variable("TELLTALE_TOKEN_FILE") else { return Output.variable("TELLTALE_TOKEN") }
+        return try token(in: file, named: "TELLTALE_TOKEN_FILE")
+    }
+
+    /// Far more than a token has.
+    private static let fileByteCountLimit = 65_536
+
+    /// The token in a file: never an argument, which every user of the machine could read. `nil` for an empty file.
+    public static func token(in file: String, named name: String) throws -> String? {
+        // A shell's <(command) is a pipe.
+        let descriptor = unsafe open(file, O_RDONLY | O_CLOEXEC)
+        let bytes = descriptor < 0 ? nil : FileBytes.read(descriptor, limit: fileByteCountLimit)
+        if descriptor >= 0 { close(descriptor) }
+        guard let bytes, let text = String(validating: bytes, as: UTF8.self) else {
+            complain("\(programName): \(name) \(file): the file cannot be read, or holds no token".harmless)
+            throw ExitCode.failure
+        }
+        return text.trimmed.isEmpty ? nil : text.trimmed
+    }
+
+    /// The path of the file of authorities that the environment names.
+    public static var authoritiesOfEnvironment: String? { Output.variable("TELLTALE_CA") }
 
     public func link(to place: DaemonPlace) throws -> DaemonLink {
         DaemonLink(
-            endpoint: place.endpoint, isEncrypted: place.isEncrypted, authorities: authorities, token: try token())
-    }
-
-    private static func environment(_ name: String) -> String? {
-        let value = ProcessInfo.processInfo.environment[name] ?? ""
-        return value.isEmpty ? nil : value
+            endpoint: place.endpoint, isEncrypted: place.isEncrypted,
+            authorities: ca ?? Self.authoritiesOfEnvironment,
+            token: tokenFile == nil ? try Self.tokenOfEnvironment() : try tokenOfFlag())
     }
 }
 

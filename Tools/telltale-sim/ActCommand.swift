@@ -10,7 +10,7 @@ struct ActCommand: ParsableCommand {
         discussion: """
             Takes its time, then ends with 0 and prints the value that the thing has now, or complains and ends with 1.
 
-              telltale serve porch-light --report front=off --exec 'telltale-sim act --fail 30'
+              telltale serve porch-light --exec 'telltale-sim act --fail 30'
             """)
 
     @OptionGroup var options: ProviderOptions
@@ -24,7 +24,7 @@ struct ActCommand: ParsableCommand {
         let (delay, answer) = thing.answer(to: key, value: value)
         Thread.sleep(forTimeInterval: Double(delay.count) / 1_000)
         switch answer {
-        case .done(let value): if let value { print(value ? "on" : "off") }
+        case .done(let value): if let value { Output.text(value ? "on" : "off") }
         case .failed(_, let message):
             complain(message)
             throw ExitCode.failure

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import Reports
 import TelltaleModel
 import ToolSupport
@@ -9,8 +8,8 @@ struct CompareCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compare", abstract: "Compare two reports of a scenario, for a build that must not become slower.",
         discussion: """
-            A and B are what `telltale-sim run … --json` printed, A before and B after a change. Exit 1 when B has a fault or
-            a regression that A does not have, lacks a view that A has, or has a time of an event to a view that is longer by more
+            A and B are what `telltale-sim run SCENARIO --json` printed, A before and B after a change. Exit 1 when B has a fault or \
+            a regression that A does not have, lacks a view that A has, or has a time of an event to a view that is longer by more \
             than --percent and more than --least. Exit 2 when a file is no report, or the reports are of two scenarios.
 
               telltale-sim run lunch-rush --connect 127.0.0.1:7878 --json >before.json
@@ -49,9 +48,9 @@ struct CompareCommand: ParsableCommand {
             throw ExitCode(2)
         }
         if json {
-            print(comparison.json)
+            Output.json(comparison.json)
         } else {
-            print(comparison.text)
+            Output.text(comparison.text)
         }
         if !comparison.isGood { throw ExitCode.failure }
     }
@@ -61,12 +60,10 @@ struct CompareCommand: ParsableCommand {
     }
 
     private static func read(_ path: String) throws -> JSON {
-        guard let data = FileManager.default.contents(atPath: path) else {
-            throw Unreadable(description: "\(path): the file cannot be read")
-        }
+        let bytes = try NamedFile.read(path)
         let json: JSON
         do {
-            json = try JSONParser().parse([UInt8](data).span)
+            json = try JSONParser().parse(bytes.span)
         } catch {
             throw Unreadable(description: "\(path): \(error)")
         }

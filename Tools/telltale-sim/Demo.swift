@@ -85,7 +85,7 @@ final class Demo {
         }
         let resize = try SignalHandle(.windowChanged, on: loop) { [weak self] in
             guard let self, isDrawn, hasStarted else { return }
-            Terminal.write(painter.forget())
+            Output.write(painter.forget())
         }
         suspension = try SignalHandle(.stop, on: loop) { [weak self] in self?.suspend() }
         ticker = try TimerHandle(on: loop) { [weak self] _ in self?.tick() }
@@ -96,7 +96,7 @@ final class Demo {
         withExtendedLifetime((signals, resize)) {}
         ticker?.cancel()
         suspension = nil
-        if hasStarted, isDrawn { Terminal.write(Painter.end) }
+        if hasStarted, isDrawn { Output.write(Painter.end) }
         let ending = ending ?? .interrupted
         switch ending {
         case .agreed, .disagreed: return conclude()
@@ -109,9 +109,9 @@ final class Demo {
     /// Ctrl-Z: the shell gets its screen, and its cursor, back for the meantime.
     private func suspend() {
         let hasScreen = isDrawn && hasStarted
-        if hasScreen { Terminal.write(Painter.end) }
+        if hasScreen { Output.write(Painter.end) }
         suspension?.actByDefault()
-        if hasScreen { Terminal.write(Painter.begin + painter.forget()) }
+        if hasScreen { Output.write(Painter.begin + painter.forget()) }
     }
 
     private func close() {
@@ -139,9 +139,9 @@ final class Demo {
             end(.failed("\(error)"))
         }
         if isDrawn {
-            Terminal.write(Painter.begin)
+            Output.write(Painter.begin)
         } else {
-            Terminal.line(title)
+            Output.text(title)
         }
         ticker?.scheduleRepeating(everyMilliseconds: Self.frameMilliseconds)
     }
@@ -197,7 +197,7 @@ final class Demo {
     }
 
     private var fraction: Double {
-        plan.posts.isEmpty ? 1 : Double(replayer?.tally.answered ?? 0) / Double(plan.posts.count)
+        replayer?.fraction ?? 0
     }
 
     private func draw() {
@@ -205,9 +205,9 @@ final class Demo {
             title: title, carplay: display(0), watch: display(1), desktop: display(2), control: light?.card,
             controlTitle: "Home", controlNote: light?.note ?? "", progress: fraction,
             progressText: progressText, foot: footText)
-        let size = Terminal.size
+        let size = Output.size
         let block = wall.draw(at: screens[0].now, width: size.width, height: size.height)
-        Terminal.write(painter.paint(block.text(color: Terminal.hasColor)))
+        Output.paint(block, with: &painter)
     }
 
     private func display(_ index: Int) -> Wall.Display {
@@ -243,7 +243,7 @@ final class Demo {
                 text += "  \(screen.name) \(body.map { Card(key: key, body: $0).summary(at: screen.now) } ?? "-")"
             }
         }
-        Terminal.line(text)
+        Output.text(text)
     }
 
     // MARK: The end
@@ -251,7 +251,7 @@ final class Demo {
     private func conclude() -> Ending {
         let check = compare()
         let isRight = check.isClean && replayer?.summary.isClean == true && light?.isRight == true
-        Terminal.write(summary(check, isRight: isRight))
+        Output.text(summary(check, isRight: isRight))
         close()
         return isRight ? .agreed : .disagreed
     }
@@ -327,7 +327,7 @@ final class Demo {
         if check.disagreements.count > 10 { lines.append("  … and \(check.disagreements.count - 10) more") }
         lines.append("")
         lines.append(isRight ? "Everything agrees." : "Something disagrees.")
-        return lines.joined(separator: "\n") + "\n"
+        return lines.joined(separator: "\n")
     }
 
     private func seconds(_ span: Milliseconds) -> String { "\(span.count / 1000).\(span.count % 1000 / 100) s" }

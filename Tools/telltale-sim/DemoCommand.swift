@@ -37,7 +37,7 @@ struct DemoCommand: ParsableCommand {
 
     func run() throws {
         let link = try daemon.link
-        let isDrawn = Terminal.isPresent && !plain
+        let isDrawn = Output.canDraw && !plain
         let span = Milliseconds.seconds(seconds ?? (isDrawn ? 75 : 12))
         let orders: DemoTrace
         let flights: DemoTrace
@@ -75,10 +75,10 @@ extension ShippedFiles {
     /// A file of a user's folder, or the one that ships.
     fileprivate static func file(_ name: String, in folder: String?, shippedIn part: String) throws -> [UInt8] {
         guard let folder else { return bytes(of: "\(part)/\(name)") ?? [] }
-        do {
-            return Array(try Data(contentsOf: URL(filePath: folder).appending(path: name)))
+        do throws(NamedFile.Failure) {
+            return try NamedFile.read("\(folder)/\(name)")
         } catch {
-            throw DemoFault(description: "\(folder)/\(name) cannot be read: \(error.localizedDescription)")
+            throw DemoFault(description: error.description)
         }
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Simulation
+import ToolSupport
 
 /// `telltale-sim list`
 struct ListCommand: ParsableCommand {
@@ -15,11 +16,11 @@ struct ListCommand: ParsableCommand {
             let entries = scenarios.map { ["name": $0.name, "title": $0.title] }
             let encoder = JSONEncoder()
             encoder.outputFormatting = .sortedKeys
-            print(String(decoding: try encoder.encode(entries), as: UTF8.self))
+            Output.line(String(decoding: try encoder.encode(entries), as: UTF8.self))
         } else {
             let width = scenarios.map(\.name.count).max() ?? 0
             for scenario in scenarios {
-                print(scenario.name.padding(toLength: width + 2, withPad: " ", startingAt: 0) + scenario.title)
+                Output.text(scenario.name.padding(toLength: width + 2, withPad: " ", startingAt: 0) + scenario.title)
             }
         }
     }

@@ -12,10 +12,10 @@ struct ProviderCommand: ParsableCommand {
         commandName: "provider",
         abstract: "Is the provider of controls that are not there: slow, and failing at times.",
         discussion: """
-            Names each control, a toggle with what it is at first. Serves their kinds, and does what it is asked with the
+            Names each control, a toggle with what it is at first. Serves their kinds, and does what it is asked with the \
             delays and failures of the options.
 
-              telltale-sim provider porch-light/front=off store-open/main=on log-coffee/espresso
+              telltale-sim provider porch-light/front=off log-coffee/espresso
               telltale-sim provider porch-light/front=off --slow 0-50 --fail 0 --whims 5
             """)
 
@@ -91,7 +91,7 @@ private final class SimulatedProviderClient {
         for kind in kinds { serving.insert(client.request(.serve(kind: kind))) }
         let whim = try TimerHandle(on: loop) { [unowned self, unowned client] _ in
             guard client.isReady, let (key, value) = thing.useSwitch() else { return }
-            tell("\(key) was switched \(value ? "on" : "off") by hand")
+            Output.text("\(key) was switched \(value ? "on" : "off") by hand")
             client.request(.report(key, value: value, at: nil))
         }
         if let whims { whim.scheduleRepeating(everyMilliseconds: Int64(whims) * 1_000) }
@@ -146,19 +146,14 @@ private final class SimulatedProviderClient {
             thing.finish(answer, on: action.key)
             switch answer {
             case .done(let value):
-                tell("\(action.key) \(wish): done after \(delay.count) ms")
+                Output.text("\(action.key) \(wish): done after \(delay.count) ms")
                 client.request(.done(op: action.operation, value: value))
             case .failed(let code, let message):
-                tell("\(action.key) \(wish): \(message), after \(delay.count) ms")
+                Output.text("\(action.key) \(wish): \(message), after \(delay.count) ms")
                 client.request(.fail(op: action.operation, code: code, message: message))
-            case .silence: tell("\(action.key) \(wish): says nothing")
+            case .silence: Output.text("\(action.key) \(wish): says nothing")
             }
         }
         timers[action.operation]?.schedule(afterMilliseconds: delay.count)
     }
-}
-
-/// One line on standard output, without buffering: a reader of the pipe wants it at once.
-private func tell(_ text: String) {
-    StandardStream.output.write("\(text)\n")
 }

@@ -18,7 +18,10 @@ struct RecordCommand: ParsableCommand {
             HISTORY tells neither for whom an activity is, nor what was refused or said twice; so a recording has neither.
 
               telltale-sim record lunch.jsonl --for 10m
-              telltale-sim replay lunch.jsonl --connect 127.0.0.1:7979     against a fresh daemon: the same verdicts and views
+
+            Against a fresh daemon, a replay gives the same verdicts and views:
+
+              telltale-sim replay lunch.jsonl --connect 127.0.0.1:7979
             """)
 
     @Argument(help: ArgumentHelp("Where to; - is standard output.", valueName: "FILE"))
@@ -39,17 +42,17 @@ struct RecordCommand: ParsableCommand {
         let link = try daemon.link
         let recorder = try Recorder(link, span: once ? .zero : span.flatMap { Milliseconds(span: $0) })
         let recording = try recorder.run()
-        let text = Data(recording.lines.joined(separator: "\n").utf8) + Data("\n".utf8)
+        let text = Array((recording.lines.joined(separator: "\n") + "\n").utf8)
         if file == "-" {
-            guard StandardStream.output.write([UInt8](text).span) == 0 else {
-                complain("standard output is closed, or its disk is full: the recording is not whole")
+            guard StandardStream.output.write(text.span) == 0 else {
+                complain("telltale-sim: standard output is closed, or its disk is full: the recording is not whole")
                 throw ExitCode.failure
             }
         } else {
-            do {
-                try text.write(to: URL(filePath: file))
+            do throws(NamedFile.Failure) {
+                try NamedFile.write(text, to: file)
             } catch {
-                complain("\(file) cannot be written: \(error.localizedDescription)")
+                complain("telltale-sim: \(error)")
                 throw ExitCode.failure
             }
         }

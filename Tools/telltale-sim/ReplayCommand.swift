@@ -59,7 +59,7 @@ struct ReplayCommand: ParsableCommand {
         do {
             plan = try ReplayPlan(Trace(csv: bytes), kind: kind)
         } catch {
-            complain("\(file): \(error)")
+            complain("telltale-sim: \(file): \(error)")
             throw ExitCode.failure
         }
         let loop = try EventLoop()
@@ -70,7 +70,7 @@ struct ReplayCommand: ParsableCommand {
             on: loop
         ) { if case .finished = $0 { loop.stop() } }
         defer { replayer.end() }
-        let progress = try ReplayProgress(on: loop) { [unowned replayer] in replayer.progressText }
+        let progress = try ReplayProgress(on: loop, of: replayer)
         try replayer.start()
         loop.run()
         progress.clear()
@@ -79,16 +79,15 @@ struct ReplayCommand: ParsableCommand {
             throw ExitCode.noDaemon
         }
         let summary = replayer.summary
-        print(json ? summary.json.description : summary.text)
+        Output.report(json ? summary.json : nil, summary.text)
         if !summary.isClean { throw ExitCode.failure }
     }
 
     private func readFile() throws -> [UInt8] {
-        do {
-            if file == "-" { return Array(try FileHandle.standardInput.readToEnd() ?? Data()) }
-            return Array(try Data(contentsOf: URL(filePath: file)))
+        do throws(NamedFile.Failure) {
+            return file == "-" ? try NamedFile.readStandardInput() : try NamedFile.read(file)
         } catch {
-            complain("\(file) cannot be read: \(error.localizedDescription)")
+            complain("telltale-sim: \(error)")
             throw ExitCode.failure
         }
     }
@@ -98,7 +97,7 @@ struct ReplayCommand: ParsableCommand {
         do {
             recording = try Recording(file: bytes)
         } catch {
-            complain("\(file): \(error)")
+            complain("telltale-sim: \(file): \(error)")
             throw ExitCode.failure
         }
         let player = try RecordingPlayer(recording, speed: speed, at: link)
@@ -111,7 +110,7 @@ struct ReplayCommand: ParsableCommand {
             throw ExitCode.failure
         case .played(let played):
             let report = RecordingReport(recording, played, refusals: player.refusals)
-            print(json ? report.json.description : report.text)
+            Output.report(json ? report.json : nil, report.text)
             if !report.isClean { throw ExitCode.failure }
         }
     }

@@ -1,45 +1,40 @@
 import Foundation
-import Glibc
 import Simulation
 import TelltaleEventLoop
 import TelltaleModel
+import ToolSupport
 
-/// One line on standard error that is drawn over and over, where standard error is a terminal.
+/// The progress of a replay on a terminal's standard error.
 final class ReplayProgress {
     private let timer: TimerHandle?
 
-    init(on loop: EventLoop, text: @escaping () -> String) throws {
-        guard isatty(STDERR_FILENO) == 1 else {
+    init(on loop: EventLoop, of replayer: Replayer) throws {
+        guard ProgressLine.isShown else {
             timer = nil
             return
         }
-        timer = try TimerHandle(on: loop) { _ in Self.write("\r\(text())\u{1B}[K") }
+        timer = try TimerHandle(on: loop) { [unowned replayer] _ in
+            ProgressLine.show(replayer.progressText, fraction: replayer.fraction)
+        }
         timer?.scheduleRepeating(everyMilliseconds: 200)
     }
 
     /// Takes the line away.
     func clear() {
-        guard let timer else { return }
-        timer.cancel()
-        Self.write("\r\u{1B}[K")
-    }
-
-    private static func write(_ text: String) {
-        StandardStream.error.write(text)
+        timer?.cancel()
+        ProgressLine.clear()
     }
 }
 
 extension Replayer {
+    /// The part of the events that is answered, 0 to 1.
+    var fraction: Double { plan.posts.isEmpty ? 1 : Double(tally.answered) / Double(plan.posts.count) }
+
     /// Where the replay is, in the trace's own calendar.
-    var progressText: String {
-        let summary = summary
-        let count = plan.posts.count
+    fileprivate var progressText: String {
         let date = Date(timeIntervalSince1970: Double((plan.start + reached).milliseconds) / 1000)
-        let width = 24
-        let filled = count == 0 ? width : min(width, tally.answered * width / count)
-        let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
         let absent = connectionFailure == nil ? "" : "  waiting for the daemon"
-        return "\(bar) \(tally.answered)/\(count) events  \(date.ISO8601Format().prefix(10))  "
+        return "\(tally.answered)/\(plan.posts.count) events  \(date.ISO8601Format().prefix(10))  "
             + "\(summary.eventsPerSecond)/s\(absent)"
     }
 }

@@ -18,7 +18,7 @@ struct RunCommand: ParsableCommand {
 
               telltale-sim run lunch-rush
               telltale-sim run ./mine.json --seed 7 --trace
-              telltale-sim run lossy-train --connect 127.0.0.1:7878 --speed 5 --report train.html
+              telltale-sim run lossy-train --connect 127.0.0.1:7878 --report train.html
             """)
 
     @Argument(help: ArgumentHelp("A scenario that ships, or the path of a file.", valueName: "SCENARIO"))
@@ -81,7 +81,7 @@ struct RunCommand: ParsableCommand {
     }
 
     /// Whether a person watches the run and nothing else is printed.
-    private var isWatched: Bool { Terminal.isPresent && !plain && !json && !trace }
+    private var isWatched: Bool { Output.canDraw && !plain && !json && !trace }
 
     /// A script at the pace at which it is written; a crowd faster, or its minutes would be long.
     private func watchSpeed(_ scenario: Scenario) -> Double {
@@ -95,7 +95,7 @@ struct RunCommand: ParsableCommand {
             let outcome = ScenarioRun.inProcess(scenario, watch: pacer.mayGoOn)
             pacer.watch.close()
             if pacer.hasQuit {
-                print("Stopped.")
+                Output.text("Stopped.")
                 throw ExitCode(130)
             }
             return try conclude(RunReport(scenario, outcome, isLive: false))
@@ -107,7 +107,7 @@ struct RunCommand: ParsableCommand {
     }
 
     private static func tell(_ time: Int64, _ client: Int, _ text: String) {
-        for line in text.split(separator: "\n") { print(time, client, line) }
+        for line in text.split(separator: "\n") { Output.text("\(time) \(client) \(line)") }
     }
 
     private func runLive(_ scenario: Scenario, at link: DaemonLink) throws {
@@ -127,7 +127,7 @@ struct RunCommand: ParsableCommand {
         switch ending {
         case .over: break
         case .interrupted:
-            if isWatched { print("Stopped.") }
+            if isWatched { Output.text("Stopped.") }
             throw ExitCode(130)
         case .noDaemon(let reason):
             complain("no daemon at \(link): \(reason)")
@@ -168,16 +168,16 @@ struct RunCommand: ParsableCommand {
     /// - Throws: The exit code, where something was not as it should be.
     private func conclude(_ report: RunReport) throws {
         if let file = self.report {
-            do {
-                var report = report
-                report.origin = Self.origin
-                try Data(report.html.utf8).write(to: URL(filePath: file))
+            var report = report
+            report.origin = Self.origin
+            do throws(NamedFile.Failure) {
+                try NamedFile.write(Array(report.html.utf8), to: file)
             } catch {
-                complain("telltale-sim: \(file) cannot be written: \(error.localizedDescription)")
+                complain("telltale-sim: \(error)")
                 throw ExitCode.failure
             }
         }
-        print(json ? report.json.description : report.text)
+        Output.report(json ? report.json : nil, report.text)
         for fault in report.faults { complain("\(report.scenario.name): \(fault)") }
         if !report.faults.isEmpty { throw ExitCode.failure }
     }

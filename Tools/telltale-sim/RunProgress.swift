@@ -1,12 +1,9 @@
-import Glibc
 import Simulation
-import TelltaleEventLoop
+import ToolSupport
 
-/// One line on standard error that tells how far a run is: drawn over and over on a terminal, a line every ten percent in
-/// a pipe.
+/// The progress of a run on standard error: one line on a terminal, a line every ten percent in a pipe.
 final class RunProgress {
     private let isQuiet: Bool
-    private let isTerminal = isatty(STDERR_FILENO) == 1
     private var nextReport = 10
 
     init(isQuiet: Bool) {
@@ -18,18 +15,13 @@ final class RunProgress {
         let percent = Int(crowd.progress * 100)
         let glimpse = crowd.glimpse
         let what = glimpse.isCalm ? "comes to rest, and is looked at" : "\(glimpse.inputs) inputs"
-        if isTerminal {
-            let width = 24
-            let filled = width * percent / 100
-            let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
-            write("\r\(bar) \(percent)%  \(what)  \(glimpse.caption)\u{1B}[K")
+        if ProgressLine.isShown {
+            ProgressLine.show("\(percent)%  \(what)  \(glimpse.caption)", fraction: crowd.progress)
         } else if percent >= nextReport {
             nextReport = percent - percent % 10 + 10
-            write("\(percent)%  \(what)\n")
+            complain("\(percent)%  \(what)")
         }
     }
 
-    func clear() { if isTerminal, !isQuiet { write("\r\u{1B}[K") } }
-
-    private func write(_ text: String) { StandardStream.error.write(text) }
+    func clear() { if !isQuiet { ProgressLine.clear() } }
 }

@@ -3,6 +3,7 @@ import Foundation
 import Simulation
 import TelltaleEventLoop
 import TelltaleModel
+import ToolSupport
 
 /// The picture of a run on a terminal, and the keys that pause, step, speed up and end the run.
 final class RunWatch {
@@ -22,7 +23,7 @@ final class RunWatch {
 
     init(_ scenario: Scenario) {
         self.scenario = scenario
-        Terminal.write(Painter.begin)
+        Output.write(Painter.begin)
     }
 
     deinit { close() }
@@ -31,7 +32,6 @@ final class RunWatch {
     func close() {
         guard isOpen else { return }
         isOpen = false
-        Terminal.write(Painter.end)
         keyboard.close()
     }
 
@@ -44,7 +44,7 @@ final class RunWatch {
         case "-", "_": return .slower
         case "q", "\u{3}", "\u{4}": return .quit
         case "\u{1A}":
-            keyboard.suspend()
+            TerminalMode.suspend()
             return nil
         case _: return nil
         }
@@ -54,8 +54,8 @@ final class RunWatch {
     ///
     /// - Returns: Whether the process was stopped since the last call.
     func comesBack() -> Bool {
-        guard isOpen, keyboard.takeComeback() else { return false }
-        Terminal.write(Painter.begin + painter.forget())
+        guard isOpen, TerminalMode.takeComeback() else { return false }
+        Output.write(Painter.begin + painter.forget())
         drawnAt = 0
         return true
     }
@@ -73,8 +73,8 @@ final class RunWatch {
         let now = EventLoop.monotonicMilliseconds()
         guard always || now - drawnAt >= Self.frameMilliseconds else { return }
         drawnAt = now
-        let size = Terminal.size
-        if size != drawnSize { Terminal.write(painter.forget()) }
+        let size = Output.size
+        if size != drawnSize { Output.write(painter.forget()) }
         drawnSize = size
         let wall = ScenarioWall(
             title: scenario.title, caption: glimpse.caption,
@@ -87,7 +87,7 @@ final class RunWatch {
             foot: "space pauses, s steps, + and - change the speed, q quits")
         let block = wall.draw(
             at: Timestamp(milliseconds: glimpse.daemonTime), width: size.width, height: size.height)
-        Terminal.write(painter.paint(block.text(color: Terminal.hasColor)))
+        Output.paint(block, with: &painter)
     }
 
     private func text(_ glimpse: Glimpse, speed: Double, isPaused: Bool) -> String {

@@ -1,6 +1,7 @@
 import Foundation
 import Simulation
 import TelltaleModel
+import ToolSupport
 
 /// The scenarios that ship, and those of a user's own files.
 enum ScenarioFolder {
@@ -66,10 +67,10 @@ enum ScenarioFolder {
     }
 
     private static func bytes(of file: URL) throws -> [UInt8] {
-        do {
-            return try Array(Data(contentsOf: file))
+        do throws(NamedFile.Failure) {
+            return try NamedFile.read(file.path)
         } catch {
-            throw Scenario.Fault(description: "\(file.path) cannot be read: \(error.localizedDescription)")
+            throw Scenario.Fault(description: error.description)
         }
     }
 }

@@ -16,8 +16,8 @@ struct SwarmCommand: ParsableCommand {
 
               telltale-sim swarm --seeds 1000
               telltale-sim swarm --seed 77 --trace     what every client sends and reads
-              telltale-sim swarm --seed 77 --shrink    a scenario file with no more than the failure needs
-              telltale-sim swarm --bugs --seeds 30     that each seeded bug is found, and in how many seeds
+              telltale-sim swarm --seed 77 --shrink    the smallest scenario that fails
+              telltale-sim swarm --bugs --seeds 30     in how many seeds each bug is found
             """)
 
     @Option(help: ArgumentHelp("How many seeds.", valueName: "N"))
@@ -64,7 +64,7 @@ struct SwarmCommand: ParsableCommand {
         if shrink { return try shrinkFirst() }
         let results = runAll(bug: bug.flatMap(SeededBug.init(rawValue:)))
         let failures = results.filter { $0.violation != nil }
-        if json { print(SwarmReport.json(results)) } else { print(SwarmReport.text(results, again: again)) }
+        if json { Output.line(SwarmReport.json(results)) } else { Output.text(SwarmReport.text(results, again: again)) }
         if !failures.isEmpty { throw ExitCode(1) }
     }
 
@@ -82,17 +82,17 @@ struct SwarmCommand: ParsableCommand {
 
     private func traceFirst() {
         let result = Swarm.run(climate(first), bug: bug.flatMap(SeededBug.init(rawValue:))) { time, client, text in
-            for line in text.split(separator: "\n") { print(time, client, line) }
+            for line in text.split(separator: "\n") { Output.text("\(time) \(client) \(line)") }
         }
-        print(result.violation.map { "\($0)" } ?? "every promise was kept")
+        Output.text(result.violation.map { "\($0)" } ?? "every promise was kept")
     }
 
     private func shrinkFirst() throws {
         let found = Swarm.shrink(climate(first), bug: bug.flatMap(SeededBug.init(rawValue:))) { climate, violation in
             complain("still with \(climate.inputs) inputs, \(climate.screens) screens: \(violation.promise)")
         }
-        guard let (climate, violation) = found else { return print("seed \(first) keeps every promise") }
-        print(climate.scenarioText(title: "Seed \(first), made smaller"))
+        guard let (climate, violation) = found else { return Output.text("seed \(first) keeps every promise") }
+        Output.write(climate.scenarioText(title: "Seed \(first), made smaller") + "\n")
         complain("\(violation)")
         throw ExitCode(1)
     }
@@ -147,7 +147,11 @@ struct SwarmCommand: ParsableCommand {
         }
         progress.end()
         let outcomes = found.withLock { $0 }
-        print(json ? SwarmReport.json(bugs, outcomes) : SwarmReport.text(bugs, outcomes, from: first))
+        if json {
+            Output.line(SwarmReport.json(bugs, outcomes))
+        } else {
+            Output.text(SwarmReport.text(bugs, outcomes, from: first))
+        }
         if outcomes.contains(where: { $0.allSatisfy { $0 == nil } }) { throw ExitCode(1) }
     }
 }
@@ -159,13 +163,11 @@ private final class SwarmProgress: Sendable {
     private let total: Int
     private let things: String
     private let isShown: Bool
-    private let isTerminal: Bool
 
     init(total: Int, of things: String, isQuiet: Bool) {
         self.total = total
         self.things = things
         isShown = !isQuiet
-        isTerminal = isatty(2) == 1
     }
 
     func count(failed: Bool) {
@@ -173,17 +175,15 @@ private final class SwarmProgress: Sendable {
         if failed { failures.wrappingAdd(1, ordering: .relaxed) }
         guard isShown else { return }
         let count = "\(done)/\(total) \(things), \(failures.load(ordering: .relaxed)) failed"
-        if isTerminal {
-            let filled = 30 * done / max(1, total)
-            let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: 30 - filled)
-            StandardStream.error.write("\r\(bar) \(count) ")
+        if ProgressLine.isShown {
+            ProgressLine.show(count, fraction: Double(done) / Double(max(1, total)))
         } else if total >= 40, 10 * done / total > 10 * (done - 1) / total {
-            StandardStream.error.write("swarm: \(count)\n")
+            complain("swarm: \(count)")
         }
     }
 
     func end() {
-        if isShown, isTerminal { StandardStream.error.write("\r\u{1B}[K") }
+        if isShown { ProgressLine.clear() }
     }
 }
 

@@ -1,7 +1,4 @@
 import ArgumentParser
-@unsafe @preconcurrency import Glibc
-import TelltaleEventLoop
-import TelltaleModel
 import TelltaleWire
 import ToolSupport
 
@@ -18,18 +15,5 @@ struct TelltaleSim: ParsableCommand {
             ProviderCommand.self, ActCommand.self,
         ])
 
-    static func main() {
-        StandardStream.occupyMissing()
-        do {
-            var command = try parseAsRoot()
-            try command.run()
-            // Output that is still buffered may fail to be written. A missing report must not look like a success.
-            guard fflush(nil) == 0, unsafe ferror(stdout) == 0 else {
-                complain("telltale-sim: not all of it could be written to standard output")
-                throw ExitCode.failure
-            }
-        } catch {
-            end(after: error)
-        }
-    }
+    static func main() { runProgram() }
 }

@@ -39,7 +39,7 @@ struct UnpackCommand: ParsableCommand {
                 throw ExitCode.failure
             }
         }
-        print("\(written) files written to \(top.path)")
+        Output.text("\(written) files written to \(top.path)")
         if different > 0 { throw ExitCode.failure }
     }
 }

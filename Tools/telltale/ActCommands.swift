@@ -2,12 +2,13 @@ import ArgumentParser
 import Cards
 import TelltaleModel
 import TelltaleWire
+import ToolSupport
 
 /// Prints the outcome: the attributes of the reply, or one JSON object of them.
 func show(_ line: ServerLine, key: Key, json: Bool) {
     let attributes = line.attributes.filter { $0.name != "id" && $0.name != "key" }
     guard json else {
-        let row = line.tail.map { " \(JSON.object($0))" } ?? ""
+        let row = line.message.map { " (\($0.harmless))" } ?? line.tail.map { " \(JSON.object($0))" } ?? ""
         let words = attributes.map { $0.name == "verdict" ? $0.value : "\($0.name)=\($0.value)" }
         return Output.line(words.isEmpty && row.isEmpty ? "done" : words.joined(separator: " ").harmless + row)
     }
@@ -17,7 +18,11 @@ func show(_ line: ServerLine, key: Key, json: Bool) {
         let number = ["rev", "skip"].contains(attribute.name) ? Int64(attribute.value) : nil
         object[attribute.name] = number.map(JSON.integer) ?? .string(attribute.value)
     }
-    object["row"] = line.tail.map(JSON.object)
+    if let message = line.message {
+        object["msg"] = .string(message)
+    } else {
+        object["row"] = line.tail.map(JSON.object)
+    }
     Output.line(JSON.object(object).description)
 }
 

@@ -1,7 +1,5 @@
 public import ArgumentParser
 import Cards
-import Foundation
-import Glibc
 import TelltaleClient
 import TelltaleEventLoop
 public import TelltaleModel
@@ -20,22 +18,12 @@ struct DaemonOptions: ParsableArguments {
             "The daemon, its token and its authorities, as `telltale context add` keeps them. Default: TELLTALE_CONTEXT.",
             valueName: "name"))
     var context: String?
-    @Option(
-        help: ArgumentHelp(
-            "A file that holds the token for a daemon with --auth. Default: TELLTALE_TOKEN_FILE; else the token is TELLTALE_TOKEN.",
-            valueName: "file"))
-    var tokenFile: String?
-    @Option(
-        help: ArgumentHelp(
-            "A PEM file of the authorities that are trusted for tls://. Default: TELLTALE_CA, else those of the system.",
-            valueName: "file"))
-    var ca: String?
+    @OptionGroup var access: DaemonAccess
 
     func validate() throws { _ = try DaemonPlace.ofEnvironment() }
 
-    var endpoint: Endpoint { get throws { try target().place.endpoint } }
-
-    func configuration(account: String? = nil) throws -> ClientConfiguration {
+    /// The daemon's address, and what a client of it says. The files of the context and of the token are read.
+    func connection(account: String? = nil) throws -> (endpoint: Endpoint, configuration: ClientConfiguration) {
         // Another run of this program is another sender of events, so its ids must differ.
         let run = String(UInt64.random(in: .min ... .max), radix: 36)
         // The server remembers event ids under this name, so it stays as it is whatever the release.
@@ -44,7 +32,7 @@ struct DaemonOptions: ParsableArguments {
         configuration.account = account ?? target.account
         configuration.token = target.token
         if target.place.isEncrypted { configuration.tls = ClientTLS(authorities: target.authorities) }
-        return configuration
+        return (target.place.endpoint, configuration)
     }
 
     // MARK: Flags, environment, contexts
@@ -66,23 +54,22 @@ struct DaemonOptions: ParsableArguments {
         let place = try connect ?? named.map(Self.place) ?? placeOfEnvironment ?? ambient.map(Self.place) ?? .usual
         var target = Target(place: place)
         target.token =
-            if let tokenFile {
-                try Self.token(in: tokenFile, named: "--token-file")
+            if access.tokenFile != nil {
+                // An empty file is no token, whatever else there is.
+                try access.tokenOfFlag()
             } else if let token = try named.flatMap(Self.token(of:)) {
                 token
-            } else if let file = Self.variable("TELLTALE_TOKEN_FILE") {
-                try Self.token(in: file, named: "TELLTALE_TOKEN_FILE")
             } else {
-                try Self.variable("TELLTALE_TOKEN") ?? ambient.flatMap(Self.token(of:))
+                try DaemonAccess.tokenOfEnvironment() ?? ambient.flatMap(Self.token(of:))
             }
         target.authorities =
-            ca ?? named?.authorities ?? Self.variable("TELLTALE_CA") ?? ambient?.authorities
+            access.ca ?? named?.authorities ?? DaemonAccess.authoritiesOfEnvironment ?? ambient?.authorities
         target.account = (named ?? ambient)?.account
         return target
     }
 
     private func contextInUse() throws -> Context? {
-        if let name = Self.variable("TELLTALE_CONTEXT") { return try load(name) }
+        if let name = Output.variable("TELLTALE_CONTEXT") { return try load(name) }
         guard let name = ContextStore().selected() else { return nil }
         return try load(name)
     }
@@ -99,22 +86,9 @@ struct DaemonOptions: ParsableArguments {
         return place
     }
 
-    private static func variable(_ name: String) -> String? {
-        Output.environment(name).flatMap { $0.isEmpty ? nil : $0 }
-    }
-
     private static func token(of context: Context) throws -> String? {
-        try context.tokenFile.flatMap { try token(in: $0, named: "the context's token file") } ?? context.token
-    }
-
-    /// The token: never an argument, which every user of the machine could read.
-    private static func token(in file: String, named name: String) throws -> String? {
-        guard let text = try? String(contentsOfFile: file, encoding: .utf8) else {
-            complain("telltale: \(name) \(file): the file cannot be read".harmless)
-            throw ExitCode.failure
-        }
-        let token = text.trimmingCharacters(in: .whitespacesAndNewlines)
-        return token.isEmpty ? nil : token
+        try context.tokenFile.flatMap { try DaemonAccess.token(in: $0, named: "the context's token file") }
+            ?? context.token
     }
 
     /// Sends one request. A refusal and a missing daemon are reported on standard error, and end the program.
@@ -131,7 +105,7 @@ struct DaemonOptions: ParsableArguments {
     func answer(
         to command: Command, account: String?, onItem: (ServerLine) -> Void = { _ in }
     ) throws -> (line: ServerLine, greeting: ServerGreeting?) {
-        let (endpoint, configuration) = (try endpoint, try configuration(account: account))
+        let (endpoint, configuration) = try connection(account: account)
         do throws(ClientFailure) {
             let client = try BlockingClient(to: endpoint, configuration: configuration, timeout: .seconds(20))
             var items: [ServerLine] = []

@@ -2,6 +2,7 @@ import ArgumentParser
 import Journal
 import JournalSQLite
 import TelltaleModel
+import ToolSupport
 
 struct JournalBackupCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -12,7 +12,7 @@ struct JournalExportCommand: ParsableCommand {
         discussion: """
             Of a damaged journal it writes what is whole, says what is not, and ends with exit status 1.
 
-            The body of a record is Base64 of its bytes. With --readable it is what `telltale history` tells: type,
+            The body of a record is Base64 of its bytes. With --readable it is what `telltale history` tells: type, \
             verdict, rev, and what came with it; times are dates in UTC.
             """)
 
@@ -29,7 +29,7 @@ struct JournalExportCommand: ParsableCommand {
             var lines = ""
             for record in records where key == nil || key?.text == record.entity {
                 let object = readable ? Self.decoded(record) : Self.raw(record)
-                lines += "\(Output.isTerminal ? object.description.harmlessJSON : object.description)\n"
+                lines += "\(Output.shown(object.description))\n"
             }
             Output.write(lines)
         }

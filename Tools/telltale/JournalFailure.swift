@@ -1,6 +1,7 @@
 import ArgumentParser
 import Journal
 import TelltaleModel
+import ToolSupport
 
 /// The end of a journal command that cannot do its work.
 enum JournalFailure {

@@ -3,6 +3,7 @@ import Foundation
 import Journal
 import JournalSQLite
 import TelltaleModel
+import ToolSupport
 
 struct JournalInfoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,10 +1,8 @@
-import Glibc
-import TelltaleEventLoop
+import ToolSupport
 
-/// A progress line on a terminal's standard error; nothing elsewhere.
+/// The progress of a journal command on a terminal's standard error; nothing elsewhere.
 final class JournalProgress {
     private let name: String
-    private let isShown = isatty(2) != 0
     private var told = ContinuousClock.now - .seconds(1)
     private var isBegun = false
 
@@ -13,16 +11,16 @@ final class JournalProgress {
     }
 
     func show(_ done: some BinaryInteger, of all: some BinaryInteger) {
-        guard isShown, all > 0, ContinuousClock.now - told > .milliseconds(200) else { return }
+        guard ProgressLine.isShown, all > 0, ContinuousClock.now - told > .milliseconds(200) else { return }
         told = .now
         isBegun = true
-        StandardStream.error.write("\r\(name): \(Int(done) * 100 / Int(all)) %  ")
+        ProgressLine.show("\(name): \(Int(done) * 100 / Int(all)) %")
     }
 
     /// Clears the line.
     func end() {
         guard isBegun else { return }
         isBegun = false
-        StandardStream.error.write("\r\u{1B}[K")
+        ProgressLine.clear()
     }
 }

@@ -3,6 +3,7 @@ import Hub
 import Journal
 import JournalSQLite
 import TelltaleModel
+import ToolSupport
 
 struct JournalVerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -33,10 +33,11 @@ enum KindFiles {
     }
 
     private static func bytes(of path: String) throws(Unreadable) -> [UInt8] {
-        guard let data = FileManager.default.contents(atPath: path) else {
-            throw Unreadable(description: "\(path): the file cannot be read")
+        do throws(NamedFile.Failure) {
+            return try NamedFile.read(path)
+        } catch {
+            throw Unreadable(description: error.description)
         }
-        return Array(data)
     }
 
     /// The kind of one file. Its diagnostics go to standard error; an error among them ends the command.

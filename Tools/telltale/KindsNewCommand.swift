@@ -2,6 +2,7 @@ import ArgumentParser
 import Glibc
 import Kinds
 import TelltaleModel
+import ToolSupport
 
 /// `telltale kinds new`.
 struct KindsNewCommand: ParsableCommand {

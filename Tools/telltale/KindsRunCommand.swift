@@ -10,18 +10,18 @@ struct KindsRunCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run", abstract: "Try a kind's machine without a daemon.",
         discussion: """
-            Reads events from standard input, one a line, with or without the tail that EVT would have, of which the
+            Reads events from standard input, one a line, with or without the tail that EVT would have, of which the \
             content counts:
 
                 confirm
                 ready {"content-state":{"shelf":"B"}}
                 after 5m30s
 
-            and prints the initial configuration, then for each line the event, its verdict, and the active states. A line
+            and prints the initial configuration, then for each line the event, its verdict, and the active states. A line \
             that is none of these is `bad_line`, is told on standard error with its number, and makes the exit status 1.
 
-            With --view a whole activity is run, with its life-cycle, its alerts and its templates, and what the surface
-            shows is drawn after each line; with --json it is the row. `start {"attributes":{…}}` may be the first line.
+            With --view a whole activity is run, with its life-cycle, its alerts and its templates, and what the surface \
+            shows is drawn after each line; with --json it is the row. `start {"attributes":{...}}` may be the first line.
 
                 telltale kinds run coffee-order.json --view carplay <events.txt
             """)
@@ -56,7 +56,7 @@ struct KindsRunCommand: ParsableCommand {
     }
 
     private func draw(_ kind: Kind, _ activity: ActivityKind, _ view: ViewName) throws {
-        let now = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000))
+        let now = Timestamp.ofThisMachine
         var trial = ViewTrial(kind, activity, view: view, json: json, width: Output.size.width, at: now)
         var input = StandardInputLines()
         while let lines = input.next(limit: 1) {
@@ -69,7 +69,7 @@ struct KindsRunCommand: ParsableCommand {
     private func show(_ lines: [String], _ trial: inout ViewTrial) {
         // Lines of a drawing are harmless, and hold the colours.
         for line in lines {
-            let text = json && Output.isTerminal ? line.harmlessJSON : line
+            let text = json ? Output.shown(line) : line
             Output.write((json ? text : Output.drawable(text)) + "\n")
         }
         if let complaint = trial.complaint.take() { complain("telltale: \(complaint)") }

@@ -4,6 +4,7 @@ import Foundation
 import TelltaleClient
 import TelltaleModel
 import TelltaleWire
+import ToolSupport
 
 /// One row as commands print it.
 private func show(_ line: ServerLine, json: Bool) {
@@ -32,7 +33,7 @@ struct GetCommand: ParsableCommand {
         if Output.isTerminal, !output.json {
             let card = Card(key: key.text, body: line.tail ?? JSONObject())
             // On the daemon's clock, which the row's dates are on.
-            let now = greeting?.now ?? Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+            let now = greeting?.now ?? .ofThisMachine
             Output.draw(Screen.draw([card], view: view ?? .full, at: now, width: Output.size.width))
         } else {
             show(line, json: output.json)
@@ -60,7 +61,8 @@ struct HistoryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "history", abstract: "What happened to one key, when, and when we heard of it.",
         discussion: """
-            Oldest first. `heard` is when the daemon got it; the first column when it happened, in UTC. On a terminal, what is
+            Oldest first. The first column is when it happened, in UTC; `heard` is when the daemon got it, where that \
+            differs; attributes and content are those of the event. On a terminal, what is \
             longer than the screen goes through the pager that PAGER names (less).
             """)
 
@@ -97,6 +99,10 @@ struct HistoryCommand: ParsableCommand {
         if let state = line.tail?["state"]?.string { text += "  \(state)" }
         if heard != at { text += "  heard \(date(heard))" }
         if let source = line.tail?["src"]?.string { text += "  from \(source)" }
+        if let principal = line.tail?["by"]?.string { text += "  by \(principal)" }
+        for (name, member) in [("attributes", "attributes"), ("content", "content-state")] {
+            if let value = line.tail?[member] { text += "  \(name)=\(value)" }
+        }
         return text
     }
 

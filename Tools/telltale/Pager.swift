@@ -1,4 +1,5 @@
 import Glibc
+import ToolSupport
 
 /// Shows output that is longer than the terminal in the pager that `PAGER` names.
 enum Pager {

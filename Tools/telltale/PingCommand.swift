@@ -21,7 +21,7 @@ struct PingCommand: ParsableCommand {
     func validate() throws { _ = try span() }
 
     func run() throws {
-        let (endpoint, configuration) = (try daemon.endpoint, try daemon.configuration())
+        let (endpoint, configuration) = try daemon.connection()
         let span = try span()
         let deadline = ContinuousClock.now + span
         while true {

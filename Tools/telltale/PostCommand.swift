@@ -8,21 +8,21 @@ struct PostCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "post", abstract: "Tells the daemon that something happened to an activity.",
         discussion: """
-            EVENT is start, update or end, or an event of the kind's own machine. It prints the verdict: applied, noop,
-            duplicate, stale, ignored or deferred. When it returns, the event is on disk. With --eid the same event may
+            EVENT is start, update or end, or an event of the kind's own machine. It prints the verdict: applied, noop, \
+            duplicate, stale, ignored or deferred. When it returns, the event is on disk. With --eid the same event may \
             be posted again safely.
 
-              telltale post coffee-order/7 start --attributes '{"item":"Flat white","shop":"Hoegi"}' --for alice
+              telltale post coffee-order/7 start --attributes '{"item":"Tea"}' --for ana
               telltale post coffee-order/7 ready --content '{"shelf":"B"}'
               telltale post coffee-order/7 end
               telltale post - <events.txt
 
-            Content that comes with start or with an event of the machine is merged into what is there (a null takes a
-            member out); update replaces all of it. Attributes are taken at the start alone. --data is the tail of EVT,
-            as the protocol has it: {"attributes":{…},"content-state":{…},"alert":{…}}.
+            Content that comes with start or with an event of the machine is merged into what is there (a null takes a \
+            member out); update replaces all of it. Attributes are taken at the start alone. --data is the tail of EVT, \
+            as the protocol has it: {"attributes":{...},"content-state":{...},"alert":{...}}.
 
-            With - each line of standard input is an event: KEY EVENT, then attributes of the protocol such as eid=, and
-            the tail. Empty lines and those that begin with # are passed over. Many are on their way at once, and are
+            With - each line of standard input is an event: KEY EVENT, then attributes of the protocol such as eid=, and \
+            the tail. Empty lines and those that begin with # are passed over. Many are on their way at once, and are \
             answered in order; an event that is refused is told with its line, and makes the exit status 1.
             """)
 
@@ -32,7 +32,8 @@ struct PostCommand: ParsableCommand {
     @Option(help: ArgumentHelp("What does not change, at the start.", valueName: "json")) var attributes: String?
     @Option(
         help: ArgumentHelp(
-            "The whole tail: attributes, content-state, alert, stale-date, … (Apple's names).", valueName: "json"))
+            "The whole tail: attributes, content-state, alert, stale-date and others (Apple's names).",
+            valueName: "json"))
     var data: String?
     @Option(help: ArgumentHelp("The event's own id: the same one from the same --src counts once.")) var eid: String?
     @Option(help: ArgumentHelp("Who sends it. Default: telltale/0.1.", valueName: "source")) var src: String?

@@ -15,7 +15,7 @@ struct PostedLines {
     private static let batchLimit = 512
 
     func run() throws {
-        let (endpoint, configuration) = (try daemon.endpoint, try daemon.configuration())
+        let (endpoint, configuration) = try daemon.connection()
         var hasFailed = false
         do throws(ClientFailure) {
             let client = try BlockingClient(

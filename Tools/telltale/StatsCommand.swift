@@ -4,12 +4,13 @@ import Glibc
 import TelltaleClient
 import TelltaleModel
 import TelltaleWire
+import ToolSupport
 
 struct StatsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stats", abstract: "The daemon's own figures.",
         discussion: """
-            One figure a line. With --watch they are asked for again every second, and what a count has grown by since is
+            One figure a line. With --watch they are asked for again every second, and what a count has grown by since is \
             told beside it, until ctrl-c; on a terminal in place, into a pipe one table after the other.
             """)
 
@@ -18,7 +19,7 @@ struct StatsCommand: ParsableCommand {
     @OptionGroup var daemon: DaemonOptions
 
     func run() throws {
-        let (endpoint, configuration) = (try daemon.endpoint, try daemon.configuration())
+        let (endpoint, configuration) = try daemon.connection()
         do throws(ClientFailure) {
             let client = try BlockingClient(
                 to: endpoint, configuration: configuration, timeout: .seconds(20))

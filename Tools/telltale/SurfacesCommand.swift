@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Surfaces
 internal import TelltaleModel
+import ToolSupport
 
 /// `telltale surfaces`: the screens and sizes that the server knows. Needs no daemon.
 struct SurfacesCommand: ParsableCommand {
@@ -11,23 +12,23 @@ struct SurfacesCommand: ParsableCommand {
 
     func run() {
         if json { return Output.json(Catalogue.value) }
-        Output.line("Surfaces, for surface= and view=\n")
+        Output.text("Surfaces, for surface= and view=\n")
         for surface in Surface.allCases {
             let areas = Catalogue.areas.filter { $0.place == surface.rawValue || Self.isIsland($0, of: surface) }
-            Output.line("  \(surface.rawValue)")
+            Output.text("  \(surface.rawValue)")
             for area in areas {
                 let screen = area.screen.map { "  on \($0)" } ?? ""
-                Output.line("    \(area.presentation.rawValue.padded(12)) \(Self.text(area.extent))\(screen)")
+                Output.text("    \(area.presentation.rawValue.padded(12)) \(Self.text(area.extent))\(screen)")
             }
         }
-        Output.line("\nDevices, for device=\n")
+        Output.text("\nDevices, for device=\n")
         for device in Catalogue.devices {
             let island = device.hasIsland ? "  Dynamic Island" : ""
-            Output.line("  \(device.name.padded(20)) \(device.surface.rawValue.padded(8)) \(device.canvas)\(island)")
+            Output.text("  \(device.name.padded(20)) \(device.surface.rawValue.padded(8)) \(device.canvas)\(island)")
         }
-        Output.line("\nMeasures\n")
+        Output.text("\nMeasures\n")
         for measure in Catalogue.measures {
-            Output.line("  \(measure.name.padded(28)) \(JSON(measure.value)) \(measure.unit)")
+            Output.text("  \(measure.name.padded(28)) \(JSON(measure.value)) \(measure.unit)")
         }
     }
 

@@ -1,6 +1,4 @@
 import ArgumentParser
-import Glibc
-import TelltaleEventLoop
 import TelltaleWire
 import ToolSupport
 
@@ -11,7 +9,7 @@ struct Telltale: ParsableCommand {
         commandName: "telltale",
         abstract: "Live activities and controls, from a shell.",
         discussion: """
-            Commands that speak to a daemon find it at --connect, else at TELLTALE_CONNECT, else by the context in use
+            Commands that speak to a daemon find it at --connect, else at TELLTALE_CONNECT, else by the context in use \
             (`telltale context`), else at 127.0.0.1:7878.
 
               telltale watch --view carplay            what a car shows, live
@@ -46,17 +44,5 @@ struct Telltale: ParsableCommand {
                 ]),
         ])
 
-    static func main() {
-        StandardStream.occupyMissing()
-        // A closed standard output then ends every command with an error of the write, whether or not it runs a loop.
-        signal(SIGPIPE, SIG_IGN)
-        // A file that may not grow is then an error of the write, like a full disk.
-        signal(SIGXFSZ, SIG_IGN)
-        do {
-            var command = try parseAsRoot()
-            try command.run()
-        } catch {
-            end(after: error)
-        }
-    }
+    static func main() { runProgram() }
 }

@@ -13,9 +13,10 @@ struct TokenCommand: ParsableCommand {
         discussion: """
             The file holds digests of tokens, never a token. telltaled reads it again within 2 s of a change.
 
-              telltale token add pos-7 --scope 'post:coffee-order/*' --auth principals.json
-              telltale token add car-alice --scope 'read:*' --scope 'act:*' --account alice --auth principals.json
-              telltale token revoke k3v9q2ma --auth principals.json
+              telltale token add pos-7 --scope 'post:coffee-order/*' --auth p.json
+              telltale token add car --scope 'read:*' --account alice --auth p.json
+              telltale token revoke k3v9q2ma --auth p.json
+              telltale token revoke --sub alice --issued-before now --auth p.json
             """,
         subcommands: [TokenAddCommand.self, TokenListCommand.self, TokenRevokeCommand.self])
 }
@@ -87,22 +88,26 @@ struct TokenAddCommand: ParsableCommand {
             throw ValidationError(
                 "--expires is to be a span such as 12h, 90d or 1h30m, or a date such as 2027-11-24T00:00:00Z.")
         }
-        return Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) + span
+        return .ofThisMachine + span
     }
 }
 
 struct TokenListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "The principals and the ids of their tokens.",
-        discussion: "A line a token: ID, principal, when it expires, scopes. No secret is shown, because none is kept.")
+        discussion: """
+            A line a token: ID, principal, when it expires, scopes. Then a line for each revocation of signed tokens. No \
+            secret is shown, because none is kept.
+            """)
 
     @OptionGroup var output: JSONFlag
     @OptionGroup var file: PrincipalFileOption
 
     func run() throws {
-        let principals = try PrincipalFileOption.run { () throws(PrincipalEditor.Failure) in
-            try file.editor.principals()
+        let (principals, revocations) = try PrincipalFileOption.run { () throws(PrincipalEditor.Failure) in
+            (try file.editor.principals(), try file.editor.revocations())
         }
+        defer { for revocation in revocations { Self.show(revocation, json: output.json) } }
         for principal in principals {
             let tokens = principal["tokens"]?.array ?? []
             if output.json {
@@ -122,6 +127,18 @@ struct TokenListCommand: ParsableCommand {
         }
     }
 
+    fileprivate static func show(_ revocation: JSON, json: Bool) {
+        guard !json else { return Output.json(["revoked": revocation]) }
+        let text =
+            switch Revocation(revocation) {
+            case .token(let id)?: "jti=\(id)"
+            case .subject(let subject, nil)?: "sub=\(subject)"
+            case .subject(let subject, let before?)?: "sub=\(subject) issued-before=\(UTCDate.text(before))"
+            case nil: "\(revocation)"
+            }
+        Output.line("revoked \(text)".harmless)
+    }
+
     private static func withoutDigest(_ token: JSON) -> JSON {
         var object = JSONObject()
         for name in ["id", "expires"] { if let value = token[name] { object[name] = value } }
@@ -131,14 +148,31 @@ struct TokenListCommand: ParsableCommand {
 
 struct TokenRevokeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "revoke", abstract: "Removes a token, or every token of a principal.",
-        discussion: "Connections that use it end within 3 s.")
+        commandName: "revoke", abstract: "Removes a token, or every token of a principal; refuses signed tokens.",
+        discussion: """
+            Connections that use it end within 3 s. A signed token is refused by its jti, or by its sub; with \
+            --issued-before those of its sub that were issued earlier, so that the person can sign in again.
+            """)
 
-    @Argument(help: "The id of a token, or the name of a principal.") var idOrName: String
+    @Argument(help: "The id of a token, or the name of a principal.") var idOrName: String?
+    @Option(help: ArgumentHelp("The jti of a signed token.", valueName: "ID")) var jti: String?
+    @Option(help: ArgumentHelp("The sub of signed tokens, of every issuer.", valueName: "NAME")) var sub: String?
+    @Option(help: ArgumentHelp("With --sub: now, or a date such as 2027-11-24T00:00:00Z.", valueName: "T"))
+    var issuedBefore: String?
     @OptionGroup var output: JSONFlag
     @OptionGroup var file: PrincipalFileOption
 
+    func validate() throws {
+        guard [idOrName, jti, sub].compactMap(\.self).count == 1 else {
+            throw ValidationError("Give the id of a token, the name of a principal, --jti or --sub: one of them.")
+        }
+        guard issuedBefore == nil || sub != nil else { throw ValidationError("--issued-before goes with --sub.") }
+        guard idOrName != "", jti != "", sub != "" else { throw ValidationError("An empty name is none.") }
+        _ = try date()
+    }
+
     func run() throws {
+        guard let idOrName else { return try revokeSigned() }
         let removed = try PrincipalFileOption.run { () throws(PrincipalEditor.Failure) in
             try file.editor.revoke(idOrName)
         }
@@ -149,5 +183,20 @@ struct TokenRevokeCommand: ParsableCommand {
                 Output.line("revoked \(id)".harmless)
             }
         }
+    }
+
+    private func revokeSigned() throws {
+        let before = try date()
+        let revocation = jti.map { Revocation.token($0) } ?? .subject(sub ?? "", issuedBefore: before)
+        try PrincipalFileOption.run { () throws(PrincipalEditor.Failure) in try file.editor.revoke(revocation) }
+        TokenListCommand.show(revocation.json, json: output.json)
+    }
+
+    private func date() throws -> Timestamp? {
+        guard let issuedBefore else { return nil }
+        guard let date = issuedBefore == "now" ? .ofThisMachine : UTCDate.timestamp(issuedBefore) else {
+            throw ValidationError("--issued-before is to be now, or a date such as 2027-11-24T00:00:00Z.")
+        }
+        return date
     }
 }

@@ -4,6 +4,7 @@ import Kinds
 import Machines
 import Surfaces
 import TelltaleModel
+import ToolSupport
 
 /// Runs one activity of a kind without a daemon, and draws what a surface shows of it: `telltale kinds run --view`.
 ///

@@ -11,15 +11,15 @@ struct WatchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch", abstract: "Follows activities and controls, and shows them as a surface would.",
         discussion: """
-            On a terminal the surface is drawn, live, and the arrow keys scroll what is higher than the screen; into a pipe
-            each change is a line; with --json each change is an object with event, key, rev and row. --format prints
+            On a terminal the surface is drawn, live, and the arrow keys scroll what is higher than the screen; into a pipe \
+            each change is a line; with --json each change is an object with event, key, rev and row. --format prints \
             members of that object. A lost connection is made again, and nothing is missed.
 
               telltale watch                               everything, as it is
               telltale watch 'coffee-order/*' --view watch --account alice
               telltale watch --view carplay --trait dashboard=hidden --json
               telltale watch --format '{{event}} {{key}} {{row.state}}'
-              telltale watch coffee-order/7 --count 1      what is there now, or else the next change
+              telltale watch coffee-order/7 --count 1      the next change, or what is there
             """)
 
     @Argument(help: "kind/id, 'kind/*' or '*'") var pattern: TelltaleModel.Pattern = .all
@@ -52,7 +52,7 @@ struct WatchCommand: ParsableCommand {
     }
 
     func run() throws {
-        var configuration = try daemon.configuration(account: who.account)
+        var (endpoint, configuration) = try daemon.connection(account: who.account)
         if case .surface(let surface) = view { configuration.surface = surface }
         configuration.traits = try traits()
         var subscribe = SubscribeCommand(pattern: pattern)
@@ -73,7 +73,7 @@ struct WatchCommand: ParsableCommand {
                 LineDisplay(view: view)
             }
         try Watch(
-            endpoint: try daemon.endpoint, configuration: configuration, subscribe: subscribe, display: display,
+            endpoint: endpoint, configuration: configuration, subscribe: subscribe, display: display,
             endsWhenLive: once, countLimit: count
         ).run()
     }

@@ -92,5 +92,5 @@ final class LineDisplay: WatchDisplay {
     }
 
     /// Prints one line, even if the text of an alert has several.
-    private func line(_ text: String) { Output.line(text.harmless) }
+    private func line(_ text: String) { Output.text(text.harmless) }
 }

@@ -2,7 +2,6 @@ import ArgumentParser
 import Cards
 import Foundation
 import TelltaleClient
-import TelltaleEventLoop
 import TelltaleModel
 import TelltaleWire
 import ToolSupport
@@ -14,32 +13,38 @@ struct BarClick {
 
     static let usualOpener = "xdg-open"
 
+    /// - Parameter shown: The item that the click was for; without one it is the first that there is now.
     /// - Throws: An exit code; the reason was told on standard error.
-    func perform(_ pattern: TelltaleModel.Pattern) throws {
-        let rows = CollectingDisplay()
-        try selection.watch(pattern, on: rows, endsWhenLive: true, isPatient: false).run()
-        guard let item = BarItem.items(rows.cards, at: rows.now).first, let key = Key(item.key) else {
-            throw refusal("there is nothing to click")
-        }
+    func perform(_ pattern: TelltaleModel.Pattern, shown: BarMemory.Item?) throws {
+        let item = try shown ?? first(of: pattern)
         switch item.action {
-        case nil: throw refusal("a click on \(key) does nothing now")
+        case nil: throw refusal("a click on \(item.key) does nothing now")
         case .open?: try open(item.url ?? "")
-        case .press?: _ = try selection.daemon.ask(.press(key, eid: nil), account: selection.who.account)
+        case .press?: _ = try selection.daemon.ask(.press(item.key, eid: nil), account: selection.who.account)
         case .set(let value)?:
-            var command = TelltaleWire.SetCommand(key: key, value: value)
+            var command = TelltaleWire.SetCommand(key: item.key, value: value)
             // The row that the click was for is still the current one, or nothing happens.
-            command.seenRev = rows.revs[item.key]
+            command.seenRev = item.rev
             _ = try selection.daemon.ask(.set(command), account: selection.who.account)
         }
     }
 
-    /// A link is a kind author's text: it goes to a program as one argument, and names neither a file nor a script.
+    private func first(of pattern: TelltaleModel.Pattern) throws -> BarMemory.Item {
+        var cards: [Card] = []
+        let (_, greeting) = try selection.daemon.answer(
+            to: .list(pattern, view: selection.view), account: selection.who.account
+        ) { line in
+            cards.append(Card(key: line["key"] ?? "", body: line.tail ?? JSONObject(), rev: line.integer("rev")))
+        }
+        guard let item = BarItem.items(cards, at: greeting?.now ?? .ofThisMachine).first, let key = Key(item.key) else {
+            throw refusal("there is nothing to click")
+        }
+        return BarMemory.Item(key: key, action: item.action, rev: item.rev, url: item.url)
+    }
+
+    /// The link goes to the program as one argument.
     private func open(_ url: String) throws {
-        let scheme = url.prefix { $0 != ":" }.lowercased()
-        guard scheme.count < url.count, scheme.first?.isLetter == true,
-            scheme.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || "+.-".contains($0)) }),
-            !["file", "javascript", "data", "vbscript"].contains(scheme)
-        else { throw refusal("the link is not one to open: \(url)") }
+        guard BarItem.mayBeOpened(url) else { throw refusal("the link is not one to open: \(url)") }
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = [opener, url]
@@ -57,24 +62,5 @@ struct BarClick {
     private func refusal(_ reason: String) -> ExitCode {
         complain("telltale: \(reason)".harmless)
         return .failure
-    }
-}
-
-/// Keeps the rows that there are.
-private final class CollectingDisplay: WatchDisplay {
-    private(set) var cards: [Card] = []
-    private(set) var revs: [String: Int64] = [:]
-    private(set) var now = Timestamp(milliseconds: 0)
-
-    func start(on loop: EventLoop, watch: Watch) {}
-    func end() {}
-    func connected(_ greeting: ServerGreeting) {}
-    func disconnected(_ reason: String, retryAfter: Milliseconds?) {}
-
-    func show(_ event: SubscriptionEvent, watch: Watch) {
-        now = watch.now
-        guard case .snapshot(let row) = event else { return }
-        cards.append(Card(key: row.key.text, body: row.body))
-        revs[row.key.text] = row.rev
     }
 }

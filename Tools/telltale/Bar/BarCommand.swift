@@ -12,8 +12,8 @@ struct BarCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bar", abstract: "Activities and controls in waybar, i3blocks, polybar, SwiftBar or xbar.",
         discussion: """
-            telltale bar waybar, i3blocks, polybar or swiftbar runs on, writes a block for each change in the bar's own
-            format, and connects again by itself; what is shown is dim meanwhile. telltale bar xbar writes one block and
+            telltale bar waybar, i3blocks, polybar or swiftbar runs on, writes a block for each change in the bar's own \
+            format, and connects again by itself; what is shown is dim meanwhile. telltale bar xbar writes one block and \
             ends. A click opens the deep link of an activity, switches a toggle or presses a button.
 
               telltale bar waybar --account alice
@@ -33,25 +33,36 @@ struct BarSelection: ParsableArguments {
     func watch(
         _ pattern: TelltaleModel.Pattern, on display: any WatchDisplay, endsWhenLive: Bool, isPatient: Bool
     ) throws -> Watch {
-        var configuration = try daemon.configuration(account: who.account)
+        var (endpoint, configuration) = try daemon.connection(account: who.account)
         if case .surface(let surface) = view { configuration.surface = surface }
         var subscribe = SubscribeCommand(pattern: pattern)
         subscribe.view = view
         return Watch(
-            endpoint: try daemon.endpoint, configuration: configuration, subscribe: subscribe, display: display,
+            endpoint: endpoint, configuration: configuration, subscribe: subscribe, display: display,
             endsWhenLive: endsWhenLive, countLimit: nil, isPatient: isPatient)
     }
 
-    /// The options again, for the command of a click.
-    var words: [String] {
-        var words = ["--view", view.description]
+    /// The command of a click, with the options of the daemon and the account.
+    var click: BarFormat.Click {
+        BarFormat.Click(program: BarDisplay.program, view: view.description, options: words)
+    }
+
+    private var words: [String] {
+        var words: [String] = []
         for (name, value) in [
             ("--account", who.account), ("--connect", daemon.connect?.text), ("--context", daemon.context),
-            ("--token-file", daemon.tokenFile), ("--ca", daemon.ca),
+            ("--token-file", daemon.access.tokenFile), ("--ca", daemon.access.ca),
         ] {
             if let value { words += [name, value] }
         }
         return words
+    }
+
+    /// The item that a bar of these options shows, for a click that cannot carry it.
+    ///
+    /// - Parameter isOnce: Whether the bar starts the program for each block.
+    func memory(of pattern: TelltaleModel.Pattern, isOnce: Bool) -> BarMemory? {
+        BarMemory([pattern.description, view.description] + words, isOnce: isOnce)
     }
 }
 
@@ -59,7 +70,7 @@ struct BarShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Write for a bar. (This is what `telltale bar waybar` does.)",
         discussion: """
-            i3blocks with interval=persist and format=json gives its clicks on standard input. With --once it is written
+            i3blocks with interval=persist and format=json gives its clicks on standard input. With --once it is written \
             three lines, and a click (BLOCK_BUTTON) is performed first.
             """)
 
@@ -70,12 +81,14 @@ struct BarShowCommand: ParsableCommand {
 
     func run() throws {
         let isOnce = once || !bar.isStreaming
-        let click = BarFormat.Click([BarDisplay.program, "bar", "click", nil] + selection.words)
+        // Both are given no more than that there was a click.
+        let memory =
+            bar == .waybar && !isOnce || bar == .i3blocks && once ? selection.memory(of: pattern, isOnce: once) : nil
         if once, bar == .i3blocks, Output.environment("BLOCK_BUTTON") == "1" {
             // A click without an effect is told on standard error, and the block is shown all the same.
-            try? BarClick(selection: selection, opener: BarClick.usualOpener).perform(pattern)
+            try? BarClick(selection: selection, opener: BarClick.usualOpener).perform(pattern, shown: memory?.item())
         }
-        let display = BarDisplay(bar, isOnce: isOnce, click: click, pattern: pattern)
+        let display = BarDisplay(bar, isOnce: isOnce, click: selection.click, memory: memory)
         try selection.watch(pattern, on: display, endsWhenLive: isOnce, isPatient: true).run()
     }
 }
@@ -83,12 +96,18 @@ struct BarShowCommand: ParsableCommand {
 struct BarClickCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "click", abstract: "What a click on an item does: open its link, switch it, or press it.",
-        discussion: "With a pattern it is the first item that the bar shows.")
+        discussion: """
+            With a pattern it is the first item. While `telltale bar waybar` runs with the same pattern and options, it is the \
+            item that the bar shows: when the control has changed since, nothing is switched, and the exit code is 1.
+            """)
 
     @Argument(help: "kind/id, 'kind/*' or '*'") var pattern: TelltaleModel.Pattern = .all
     @Option(help: ArgumentHelp("The program that is given the link.", valueName: "program"))
     var opener = BarClick.usualOpener
     @OptionGroup var selection: BarSelection
 
-    func run() throws { try BarClick(selection: selection, opener: opener).perform(pattern) }
+    func run() throws {
+        let memory = selection.memory(of: pattern, isOnce: false)
+        try BarClick(selection: selection, opener: opener).perform(pattern, shown: memory?.item())
+    }
 }

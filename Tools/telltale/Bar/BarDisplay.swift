@@ -12,7 +12,7 @@ final class BarDisplay: WatchDisplay {
     private let format: BarFormat
     private let isOnce: Bool
     private let click: BarFormat.Click
-    private let pattern: TelltaleModel.Pattern
+    private let memory: BarMemory?
     private var timer: TimerHandle?
     private var input: StandardInput?
     private var typed: [UInt8] = []
@@ -29,8 +29,9 @@ final class BarDisplay: WatchDisplay {
         (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
     }
 
-    init(_ format: BarFormat, isOnce: Bool, click: BarFormat.Click, pattern: TelltaleModel.Pattern) {
-        (self.format, self.isOnce, self.click, self.pattern) = (format, isOnce, click, pattern)
+    /// - Parameter memory: Keeps the first item for a click that cannot carry it.
+    init(_ format: BarFormat, isOnce: Bool, click: BarFormat.Click, memory: BarMemory?) {
+        (self.format, self.isOnce, self.click, self.memory) = (format, isOnce, click, memory)
     }
 
     func start(on loop: EventLoop, watch: Watch) throws(UVError) {
@@ -45,6 +46,7 @@ final class BarDisplay: WatchDisplay {
     func end() {
         timer = nil
         input = nil
+        if !isOnce { memory?.forget() }
     }
 
     func connected(_ greeting: ServerGreeting) { isConnected = true }
@@ -58,11 +60,14 @@ final class BarDisplay: WatchDisplay {
         guard case .live = event else { return }
         isLive = true
         draw(watch)
+        performClicks()
     }
 
     private func draw(_ watch: Watch) {
         guard isLive, isConnected else { return }
-        items = BarItem.items(watch.rows.map { Card(key: $0.key.text, body: $0.body) }, at: watch.now)
+        items = BarItem.items(watch.rows.map { Card(key: $0.key.text, body: $0.body, rev: $0.rev) }, at: watch.now)
+        // Before it is seen, so that no click comes first.
+        memory?.remember(items.first)
         write()
     }
 
@@ -78,18 +83,23 @@ final class BarDisplay: WatchDisplay {
     private func clicked(_ bytes: [UInt8]) {
         guard !bytes.isEmpty else { return }
         typed += bytes
-        while let end = typed.firstIndex(of: UInt8(ascii: "\n")) {
+        // A line of i3blocks is short.
+        if typed.count > 65_536 { typed = [] }
+        performClicks()
+        input?.readOn()
+    }
+
+    /// Each is for the item that is shown, so none is performed before there is one.
+    private func performClicks() {
+        while isLive, let end = typed.firstIndex(of: UInt8(ascii: "\n")) {
             let line = Array(typed[..<end])
             typed.removeFirst(end + 1)
             if (try? JSONParser().parse(line.span))?["button"]?.integer == 1 { runClick() }
         }
-        // A line of i3blocks is short.
-        if typed.count > 65_536 { typed = [] }
-        input?.readOn()
     }
 
     private func runClick() {
-        let words = click.words.map { $0 ?? pattern.description }
+        guard let words = items.first.flatMap({ click.command(for: $0) }) else { return }
         let process = Process()
         process.executableURL = URL(filePath: words[0])
         process.arguments = Array(words.dropFirst())

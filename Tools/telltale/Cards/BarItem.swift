@@ -16,8 +16,10 @@ public struct BarItem: Hashable, Sendable {
     public var status: String
     /// Of the progress, where it has one.
     public var percentage: Int?
-    /// The deep link, where it has one.
+    /// The deep link, where it has one that may be opened.
     public var url: String?
+    /// Of the row. A click names it, so that one on an old row does nothing.
+    public var rev: Int64?
     /// `nil` where a click has no meaning, as with a control that nobody serves.
     public var action: Action?
 
@@ -34,7 +36,8 @@ public struct BarItem: Hashable, Sendable {
         let row = card.row
         let title = row["title"]?.string ?? card.key
         detail = "\(title): \(card.summary(at: now))".harmless
-        url = row["url"]?.string
+        rev = card.rev
+        url = row["url"]?.string.flatMap { Self.mayBeOpened($0) ? $0 : nil }
         guard !card.isControl else {
             let glyph = row["symbol"]?.string.map(Symbols.glyph) ?? "●"
             let isAvailable = row["available"]?.bool ?? true
@@ -64,6 +67,13 @@ public struct BarItem: Hashable, Sendable {
                 $0.isFinite ? Int((min(max($0, 0), 1) * 100).rounded()) : nil
             }
         action = url == nil ? nil : .open
+    }
+
+    /// Whether the link begins with a scheme that opens a page, a call or a message: those of the board. A link is a text
+    /// of a kind's author and of producers, and other schemes start programs.
+    public static func mayBeOpened(_ url: String) -> Bool {
+        guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")) else { return false }
+        return ["https", "http", "tel", "sms", "mailto"].contains(url[..<colon].lowercased())
     }
 
     private static func progress(_ view: JSON?) -> Double? { ViewParts(view).progress }

@@ -4,10 +4,13 @@ public import TelltaleModel
 public struct Card: Hashable, Sendable {
     public var key: String
     public var body: JSONObject
+    /// Of the row; `nil` where it is not known.
+    public var rev: Int64?
 
-    public init(key: String, body: JSONObject) {
+    public init(key: String, body: JSONObject, rev: Int64? = nil) {
         self.key = key
         self.body = body
+        self.rev = rev
     }
 
     var row: JSON { .object(body) }

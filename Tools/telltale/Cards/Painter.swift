@@ -6,7 +6,9 @@ public struct Painter: Sendable {
 
     /// Takes over the screen; ``end`` gives it back.
     public static let begin = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[2J"
-    public static let end = "\u{1B}[?25h\u{1B}[?1049l"
+    public static let end = "\(ending)"
+    /// The same for the handler of a signal, which may not make a text.
+    public static let ending: StaticString = "\u{1B}[?25h\u{1B}[?1049l"
 
     /// The text that turns the last picture on the terminal into this one. Empty when nothing changed.
     public mutating func paint(_ lines: [String]) -> String {

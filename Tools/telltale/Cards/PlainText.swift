@@ -1,20 +1,49 @@
 internal import TelltaleModel
 
 extension String {
-    /// The same for a terminal whose locale has no UTF-8: lines and marks are drawn with ASCII, other characters of other
-    /// people's texts are question marks, one for each.
+    /// The same for a terminal whose locale has no UTF-8, in as many columns: lines and marks are drawn with ASCII, symbols
+    /// are stars, and other characters of other people's texts are question marks.
     public var inASCII: String {
         guard utf8.contains(where: { $0 >= 0x80 }) else { return self }
-        return String(map { $0.isASCII ? $0 : Self.marks[$0] ?? "?" })
+        var text = ""
+        for character in self {
+            if character.isASCII {
+                text.append(character)
+            } else if let mark = Self.marks[character] {
+                text.append(mark)
+            } else if Symbols.glyphs.contains(character) {
+                text += "*" + String(repeating: " ", count: max(0, character.displayWidth - 1))
+            } else {
+                text += String(repeating: "?", count: character.displayWidth)
+            }
+        }
+        return text
+    }
+
+    /// The same for JSON, which stays what it is: other characters are written as escapes.
+    public var escapedToASCII: String {
+        guard utf8.contains(where: { $0 >= 0x80 }) else { return self }
+        var text = ""
+        for unit in utf16 {
+            if unit < 0x80 {
+                text.unicodeScalars.append(Unicode.Scalar(UInt8(unit)))
+            } else {
+                let digits = String(unit, radix: 16)
+                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            }
+        }
+        return text
     }
 
     private static let marks: [Character: Character] = [
         "─": "-", "│": "|", "├": "|", "└": "`", "┌": "+", "┐": "+", "┘": "+", "┤": "|", "╭": "+", "╮": "+", "╯": "+",
         "╰": "+",
-        "━": "=", "▶": ">", "■": "#", "∥": "=", "★": "*", "→": ">", "“": "\"", "”": "\"", "…": "~", "·": "-", "•": "*",
+        "━": "=", "┏": "+", "┓": "+", "┗": "+", "┛": "+", "┃": "|", "▏": ".", "▎": ".", "▍": ".", "▌": "#", "▋": "#",
+        "▊": "#", "▉": "#", "▶": ">", "■": "#", "∥": "=", "★": "*", "→": ">", "“": "\"", "”": "\"", "…": "~", "·": "-",
+        "•": "*",
         "—": "-",
         "–": "-", "’": "'", "█": "#", "░": ".", "▓": "#", "▒": ":", "●": "*", "○": "o", "✓": "v", "✗": "x", "×": "x",
-        "◆": "*",
+        "◆": "*", "◉": "*", "◌": "o", "µ": "u", "−": "-", "↗": ">", "¦": "|",
     ]
 }
 

@@ -6,6 +6,9 @@ public enum Symbols {
         return table[base] ?? table[base.split(separator: ".").first.map(String.init) ?? ""] ?? "●"
     }
 
+    /// Every glyph that is drawn for a symbol, each one character.
+    static let glyphs = Set(table.values.joined() + "🔔●")
+
     private static let table: [String: String] = [
         "cup": "☕", "mug": "☕", "takeoutbag": "🥡", "fork": "🍴", "bag": "🛍", "cart": "🛒", "storefront": "🏪",
         "shippingbox": "📦", "box": "📦", "truck": "🚚", "bicycle": "🚲", "car": "🚗", "bus": "🚌", "tram": "🚋",

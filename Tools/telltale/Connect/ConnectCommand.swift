@@ -7,11 +7,11 @@ struct ConnectCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "connect", abstract: "Speaks the line protocol by hand.",
         discussion: """
-            What is typed is sent as it is, line by line, and each line of the daemon is printed. On a terminal there is a
-            prompt: TAB completes verbs, kinds, keys, attributes and values, the arrow keys bring earlier lines back, and
+            What is typed is sent as it is, line by line, and each line of the daemon is printed. On a terminal there is a \
+            prompt: TAB completes verbs, kinds, keys, attributes and values, the arrow keys bring earlier lines back, and \
             ctrl-D ends. HELP lists the verbs. Signs of life of the daemon (MARK) are not shown.
 
-            Into and out of pipes it is plain: every line is printed, and after the end of the input it ends with the last
+            Into and out of pipes it is plain: every line is printed, and after the end of the input it ends with the last \
             reply, or follows what was subscribed to. An ERR among the replies makes the exit status 1.
 
             With a token or an account it introduces itself first (HELLO).
@@ -25,13 +25,13 @@ struct ConnectCommand: ParsableCommand {
     @OptionGroup var daemon: DaemonOptions
 
     func run() throws {
-        let configuration = try daemon.configuration(account: who.account)
+        let (endpoint, configuration) = try daemon.connection(account: who.account)
         var hello = Hello()
         hello.client = configuration.name
         hello.account = configuration.account
         hello.token = configuration.token
         if case .surface(let surface)? = surface { hello.surface = surface }
         let isNeeded = hello.account != nil || hello.token != nil || hello.surface != nil
-        try ConnectSession(to: try daemon.endpoint, tls: configuration.tls, hello: isNeeded ? hello : nil).run()
+        try ConnectSession(to: endpoint, tls: configuration.tls, hello: isNeeded ? hello : nil).run()
     }
 }

@@ -180,7 +180,7 @@ final class ConnectSession {
     private func printed(_ text: String, verb: String = "") -> String {
         // Any terminal obeys its control characters, one without a prompt too.
         guard Output.isTerminal else { return text + "\n" }
-        let harmless = text.harmlessJSON
+        let harmless = Output.shown(text)
         let code = verb == "ERR" ? "31" : verb == "OK" || verb == "PONG" ? "32" : "36"
         guard prompt != nil, Output.hasColor, !verb.isEmpty else { return harmless + "\n" }
         return "\u{1B}[\(code)m\(verb)\u{1B}[0m\(harmless.dropFirst(verb.count))\n"

@@ -2,6 +2,7 @@ import Cards
 import Console
 import Glibc
 import TelltaleModel
+import ToolSupport
 
 /// The prompt of `telltale connect` on a terminal: an editor, its completion, and the lines that come above it.
 final class Prompt {

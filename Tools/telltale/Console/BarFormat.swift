@@ -7,13 +7,32 @@ internal import TelltaleModel
 public enum BarFormat: String, CaseIterable, Sendable {
     case waybar, i3blocks, polybar, swiftbar, xbar
 
-    /// The command of a click, as words; the key of the item stands in the place of `nil`.
+    /// The command of a click, as words: `telltale set`, `press` or `bar click`.
     public struct Click: Sendable {
-        public var words: [String?]
+        private let program: String
+        private let view: String
+        private let options: [String]
 
-        public init(_ words: [String?]) { self.words = words }
+        /// - Parameters:
+        ///   - program: The path of `telltale`.
+        ///   - view: The value of `--view`.
+        ///   - options: The options that name the daemon and the account.
+        public init(program: String, view: String, options: [String]) {
+            (self.program, self.view, self.options) = (program, view, options)
+        }
 
-        func command(for key: String) -> [String] { words.map { $0 ?? key } }
+        /// A toggle's names the value and the row that were shown. A daemon with a newer row refuses it.
+        ///
+        /// - Returns: `nil` where a click does nothing.
+        public func command(for item: BarItem) -> [String]? {
+            switch item.action {
+            case nil: nil
+            case .open?: [program, "bar", "click", item.key, "--view", view] + options
+            case .press?: [program, "press", item.key] + options
+            case .set(let value)?:
+                [program, "set", item.key, value ? "on" : "off"] + (item.rev.map { ["--if", "\($0)"] } ?? []) + options
+            }
+        }
     }
 
     private static let dim = "#888888"
@@ -98,9 +117,9 @@ public enum BarFormat: String, CaseIterable, Sendable {
             // A percent sign with a brace begins a tag, and there is no way to write one.
             var text = untagged(item.text)
             if !isConnected || item.isDim { text = "%{F\(dim)}\(text)%{F-}" }
-            guard item.action != nil else { return text }
+            guard let words = click.command(for: item) else { return text }
             // It ends at the first colon that is not escaped.
-            let command = escaped(shell(click.command(for: item.key)), ["\\": "\\\\", ":": "\\:"])
+            let command = escaped(shell(words), ["\\": "\\\\", ":": "\\:"])
             return "%{A1:\(command):}\(text)%{A}"
         }.joined(separator: separator)
     }
@@ -152,19 +171,23 @@ public enum BarFormat: String, CaseIterable, Sendable {
 
     /// `nil` where a word cannot be written as a parameter.
     private static func parameters(of item: BarItem, _ click: Click, isSwiftBar: Bool) -> String? {
-        guard let action = item.action else { return nil }
-        if action == .open, let url = item.url {
-            // Percent-encoded, or it would end the parameter.
-            let text = url.utf8.map { byte -> String in
-                byte <= 0x20 || byte >= 0x7F || "\"'|\\<>`".utf8.contains(byte)
-                    ? "%" + String(byte, radix: 16, uppercase: true) : String(UnicodeScalar(byte))
-            }
-            return "href=\"\(text.joined())\""
-        }
-        let words = click.command(for: item.key)
-        guard words.allSatisfy({ !$0.utf8.contains { "\"|\\".utf8.contains($0) } }) else { return nil }
+        if item.action == .open, let url = item.url { return "href=\"\(percentEncoded(url))\"" }
+        guard let words = click.command(for: item),
+            words.allSatisfy({ !$0.utf8.contains { "\"|\\".utf8.contains($0) } })
+        else { return nil }
         let numbered = words.dropFirst().enumerated().map { "param\($0.offset + 1)=\"\($0.element)\"" }
         let program = "\(isSwiftBar ? "bash" : "shell")=\"\(words.first ?? "")\""
         return ([program] + numbered + ["terminal=false refresh=true"]).joined(separator: " ")
+    }
+
+    /// A link whose characters do not end the parameter.
+    private static func percentEncoded(_ url: String) -> String {
+        url.utf8.map { byte -> String in
+            guard byte <= 0x20 || byte >= 0x7F || "\"'|\\<>`".utf8.contains(byte) else {
+                return String(UnicodeScalar(byte))
+            }
+            let digits = String(byte, radix: 16, uppercase: true)
+            return "%" + (byte < 0x10 ? "0" : "") + digits
+        }.joined()
     }
 }

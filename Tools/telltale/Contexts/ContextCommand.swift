@@ -2,6 +2,7 @@ import ArgumentParser
 import Cards
 import Foundation
 import Glibc
+import TelltaleEventLoop
 import TelltaleModel
 import ToolSupport
 
@@ -10,13 +11,13 @@ struct ContextCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "context", abstract: "Daemons under names: address, token, authorities, account.",
         discussion: """
-            Every command that speaks to a daemon takes its address from --connect, else from --context, else from
-            TELLTALE_CONNECT, else from the context that TELLTALE_CONTEXT names, else from the one that is in use, else
-            it is 127.0.0.1:7878. The token, the authorities and the account of a context that is named by --context
-            always count; those of another context only together with its address, so that no token goes to a daemon
+            Every command that speaks to a daemon takes its address from --connect, else from --context, else from \
+            TELLTALE_CONNECT, else from the context that TELLTALE_CONTEXT names, else from the one that is in use, else \
+            it is 127.0.0.1:7878. The token, the authorities and the account of a context that is named by --context \
+            always count; those of another context only together with its address, so that no token goes to a daemon \
             that it is not for.
 
-              telltale context add shop --connect tls://shop.example:7879 --token-file ~/shop.token --ca ca.pem --use
+              telltale context add shop --connect tls://shop.example:7879 --ca ca.pem --use
               telltale watch
               telltale context list
 
@@ -42,7 +43,7 @@ struct ContextAddCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add", abstract: "Keeps a daemon under a name.",
         discussion: """
-            With --token - the token is read from standard input and kept in the context; a terminal does not show it.
+            With --token - the token is read from standard input and kept in the context; a terminal does not show it. \
             With --token-file the context keeps the path alone.
             """)
 
@@ -72,21 +73,31 @@ struct ContextAddCommand: ParsableCommand {
     }
 
     func run() throws {
-        var context = Context(connect: connect.text)
+        var context = Context(connect: try Self.absolute(connect))
         context.tokenFile = try tokenFile.map { try Self.readable($0, "--token-file") }
         context.authorities = try ca.map { try Self.readable($0, "--ca") }
         context.account = account
         if token != nil { context.token = try SecretInput.read() }
         try ContextCommand.run { (store) throws(ContextFailure) in
-            guard replace || !store.contains(name) else {
-                throw ContextFailure("there is a context '\(name)'; --replace writes over it")
-            }
-            try store.write(context, as: name)
+            try store.write(context, as: name, replaces: replace)
             if use { try store.select(name) }
         }
     }
 
-    /// The absolute path, because a context is used in other folders too.
+    /// The address with an absolute path of a Unix socket, because a context is used in other folders too.
+    private static func absolute(_ place: DaemonPlace) throws -> String {
+        guard case .unix(let path) = place.endpoint else { return place.text }
+        let absolute = URL(filePath: path).standardizedFileURL.path
+        guard absolute.utf8.count <= Endpoint.pathLengthLimit else {
+            complain(
+                "telltale: --connect unix:\(absolute): the path is longer than \(Endpoint.pathLengthLimit) bytes"
+                    .harmless)
+            throw ExitCode.failure
+        }
+        return "unix:" + absolute
+    }
+
+    /// The absolute path, for the same reason.
     private static func readable(_ path: String, _ option: String) throws -> String {
         guard unsafe access(path, R_OK) == 0 else {
             complain("telltale: \(option) \(path): \(unsafe String(cString: strerror(errno)))".harmless)
@@ -176,9 +187,7 @@ struct ContextRemoveCommand: ParsableCommand {
 
     func run() throws {
         try ContextCommand.run { (store) throws(ContextFailure) in
-            guard ContextStore.isName(name), store.contains(name) else {
-                throw ContextFailure("there is no context '\(name)'")
-            }
+            guard ContextStore.isName(name) else { throw ContextFailure("there is no context '\(name)'") }
             try store.remove(name)
         }
     }

@@ -1,6 +1,8 @@
+import AtomicFile
 import Foundation
 import Glibc
 import TelltaleModel
+import ToolSupport
 
 /// The contexts of this user: a file each in `$XDG_CONFIG_HOME/telltale/context`, and the name of the selected one beside
 /// that folder.
@@ -44,27 +46,21 @@ struct ContextStore {
 
     func read(_ name: String) throws(ContextFailure) -> Context {
         guard Self.isName(name) else { throw ContextFailure("'\(name)' is no name of a context") }
-        let descriptor = unsafe open(path(name), O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else {
-            guard errno == ENOENT else { throw failure(path(name), "cannot be read") }
+        guard
+            let (bytes, mode) = try Self.run({ () throws(AtomicFile.Failure) in
+                try file(name).read(limit: Self.byteCountLimit)
+            })
+        else {
             let known = names()
             throw ContextFailure(
                 "there is no context '\(name)'"
                     + (known.isEmpty
                         ? "; telltale context add makes one" : "; there are \(known.joined(separator: ", "))"))
         }
-        defer { close(descriptor) }
-        var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-            status.st_size <= Self.byteCountLimit
-        else { throw ContextFailure("\(path(name)): it is no file of a context") }
-        var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
-        let count = unsafe Glibc.read(descriptor, &bytes, bytes.count)
-        guard count >= 0 else { throw failure(path(name), "cannot be read") }
         do throws(ContextFailure) {
-            let context = try Context(Self.parsed(Array(bytes[..<count])))
+            let context = try Context(Self.parsed(bytes))
             // A token that others can read is no secret.
-            guard context.token == nil || status.st_mode & 0o077 == 0 else {
+            guard context.token == nil || mode & 0o077 == 0 else {
                 throw ContextFailure("it holds a token, and others can read it; chmod 600 makes it yours alone")
             }
             return context
@@ -83,54 +79,54 @@ struct ContextStore {
 
     // MARK: Writing
 
-    func write(_ context: Context, as name: String) throws(ContextFailure) {
+    /// - Parameter replaces: Whether a context of the name may be there already.
+    func write(_ context: Context, as name: String, replaces: Bool) throws(ContextFailure) {
         var lines: [String] = []
         for member in context.json.object ?? JSONObject() {
             lines.append("  \(JSON.string(member.name)): \(member.value)")
         }
-        try replace(path(name), with: "{\n" + lines.joined(separator: ",\n") + "\n}\n")
+        let text = "{\n" + lines.joined(separator: ",\n") + "\n}\n"
+        let isWritten = try Self.run { () throws(AtomicFile.Failure) in
+            try file(name).makeFolder()
+            let lock = try file(name).lock()
+            guard replaces || !contains(name) else { return false }
+            try file(name).replace(with: Array(text.utf8), mode: Self.ownerAlone)
+            _ = consume lock
+            return true
+        }
+        guard isWritten else { throw ContextFailure("there is a context '\(name)'; --replace writes over it") }
     }
 
     /// - Parameter name: `nil` = none is selected from now on.
     func select(_ name: String?) throws(ContextFailure) {
-        let file = "\(folder)/\(Self.selection)"
-        guard let name else {
-            guard unsafe unlink(file) == 0 || errno == ENOENT else { throw failure(file, "cannot be removed") }
-            return
+        let file = AtomicFile("\(folder)/\(Self.selection)")
+        try Self.run { () throws(AtomicFile.Failure) in
+            guard let name else {
+                _ = try file.remove()
+                return
+            }
+            try file.makeFolder()
+            try file.replace(with: Array("\(name)\n".utf8), mode: Self.ownerAlone)
         }
-        try replace(file, with: name + "\n")
     }
 
     func remove(_ name: String) throws(ContextFailure) {
         if selected() == name { try select(nil) }
-        guard unsafe unlink(path(name)) == 0 else { throw failure(path(name), "cannot be removed") }
+        let isRemoved = try Self.run { () throws(AtomicFile.Failure) in try file(name).remove() }
+        guard isRemoved else { throw ContextFailure("there is no context '\(name)'") }
     }
+
+    private static let ownerAlone: UInt32 = 0o600
+
+    private func file(_ name: String) -> AtomicFile { AtomicFile(path(name)) }
 
     private func path(_ name: String) -> String { "\(folder)/context/\(name).json" }
 
-    private func replace(_ file: String, with text: String) throws(ContextFailure) {
-        let directory = String(file[..<(file.lastIndex(of: "/") ?? file.startIndex)])
-        do {
-            try FileManager.default.createDirectory(
-                atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    private static func run<Value>(_ body: () throws(AtomicFile.Failure) -> Value) throws(ContextFailure) -> Value {
+        do throws(AtomicFile.Failure) {
+            return try body()
         } catch {
-            throw ContextFailure("\(directory): the folder cannot be made (\(error.localizedDescription))")
+            throw ContextFailure(error.description)
         }
-        let temporary = "\(file).\(String(UInt64.random(in: .min ... .max), radix: 36))"
-        let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw failure(temporary, "cannot be made") }
-        defer { close(descriptor) }
-        let bytes = Array(text.utf8)
-        guard unsafe Glibc.write(descriptor, bytes, bytes.count) == bytes.count, fsync(descriptor) == 0,
-            unsafe rename(temporary, file) == 0
-        else {
-            let failure = failure(file, "cannot be written")
-            _ = unsafe unlink(temporary)
-            throw failure
-        }
-    }
-
-    private func failure(_ file: String, _ what: String) -> ContextFailure {
-        ContextFailure("\(file): \(what): \(unsafe String(cString: strerror(errno)))")
     }
 }

@@ -6,37 +6,46 @@ import ToolSupport
 
 /// A secret from standard input.
 enum SecretInput {
-    /// A token is 54 bytes; one of another issuer may be longer.
+    /// The longest token that a daemon takes.
     private static let byteCountLimit = 4_096
+    /// A terminal that reads by lines drops what is longer, without a word.
+    private static let terminalLimit = 4_095
 
     /// The first line of standard input. On a terminal it is asked for, and not shown.
     static func read() throws -> String {
-        var before = termios()
-        let isTerminal = unsafe tcgetattr(STDIN_FILENO, &before) == 0
-        if isTerminal {
-            StandardStream.error.write("token: ")
-            var hidden = before
-            hidden.c_lflag &= ~tcflag_t(ECHO)
-            unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden)
+        StandardStream.error.write(isatty(STDIN_FILENO) == 1 ? "token: " : "")
+        let isTerminal = TerminalMode.begin { $0.c_lflag &= ~tcflag_t(ECHO) }
+        // Keys that were typed before the question are no answer to it.
+        if isTerminal { tcflush(STDIN_FILENO, TCIFLUSH) }
+        let bytes = line()
+        TerminalMode.end()
+        if isTerminal { StandardStream.error.write("\n") }
+        guard bytes.count <= byteCountLimit, !isTerminal || bytes.count < terminalLimit else {
+            throw refusal(
+                isTerminal
+                    ? "a line of a terminal has less than \(terminalLimit) bytes, and the rest is lost; use a pipe, or --token-file"
+                    : "the token is longer than \(byteCountLimit) bytes, which no daemon takes")
         }
-        defer {
-            if isTerminal {
-                unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &before)
-                StandardStream.error.write("\n")
-            }
-        }
-        let token = String(decoding: line(), as: UTF8.self).trimmed
+        let token = String(decoding: bytes, as: UTF8.self).trimmed
         guard !token.isEmpty, token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-            complain("telltale: standard input holds no token: one line of visible ASCII characters")
-            throw ExitCode.failure
+            throw refusal("standard input holds no token: one line of visible ASCII characters")
         }
         return token
     }
 
+    private static func refusal(_ reason: String) -> ExitCode {
+        complain("telltale: \(reason)")
+        return .failure
+    }
+
+    /// A line without its end; of one that is too long, more than the limit.
     private static func line() -> [UInt8] {
         var bytes: [UInt8] = []
         var byte: UInt8 = 0
-        while bytes.count < byteCountLimit, unsafe Glibc.read(STDIN_FILENO, &byte, 1) == 1, byte != UInt8(ascii: "\n") {
+        while bytes.count <= byteCountLimit {
+            let count = unsafe Glibc.read(STDIN_FILENO, &byte, 1)
+            if count < 0, errno == EINTR { continue }
+            guard count == 1, byte != UInt8(ascii: "\n") else { break }
             bytes.append(byte)
         }
         return bytes

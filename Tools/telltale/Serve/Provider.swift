@@ -1,75 +1,18 @@
 import ArgumentParser
-import Cards
 import TelltaleClient
 import TelltaleEventLoop
 import TelltaleModel
 import TelltaleWire
 import ToolSupport
 
-struct ServeCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "serve", abstract: "Is the provider of a kind of controls: runs a command for each action.",
-        discussion: """
-            The command runs in a shell with TELLTALE_KEY, TELLTALE_ACTION (set or press), TELLTALE_VALUE (on, off or
-            empty), TELLTALE_OP and TELLTALE_DEADLINE (Unix ms). Exit status 0 is done, anything else failed.
-
-            A toggle's command may print what the thing is now, on or off, as its last line; without that the value is
-            taken for what was asked, and told as assumed. What a failing command prints last on standard error is told
-            to whoever tapped; what came of each action is a line on standard error. A command that is still at it when its deadline comes, or when the same control is to do
-            something else, is terminated. What a command has begun and left behind is not waited for.
-
-              telltale serve porch-light --exec 'gpioset 17=$([ $TELLTALE_VALUE = on ] && echo 1 || echo 0)'
-              telltale serve porch-light --report front=off --exec true
-            """)
-
-    @Argument(help: "The kind to serve.") var kind: String
-    @Option(help: ArgumentHelp("What does it.", valueName: "command")) var exec: String
-    @Option(
-        help: ArgumentHelp(
-            "How a control is when this begins, as front=off, or front for a button; may be repeated.",
-            valueName: "id[=on|off]"))
-    var report: [String] = []
-    @OptionGroup var daemon: DaemonOptions
-
-    func validate() throws {
-        guard Key.isSegment(kind.utf8) else {
-            throw ValidationError("KIND is to be 1 to 64 of [A-Za-z0-9._~:@-], not '\(kind)'.")
-        }
-        _ = try reports()
-    }
-
-    func run() throws {
-        try Provider(
-            endpoint: try daemon.endpoint, configuration: try daemon.configuration(), kind: kind, command: exec,
-            reports: try reports()
-        ).run()
-    }
-
-    private func reports() throws -> [(key: Key, value: Bool?)] {
-        try report.map { text in
-            let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
-            let value: Bool? =
-                switch parts.count > 1 ? parts[1] : "" {
-                case "on": true
-                case "off": false
-                case "": nil
-                case _: throw ValidationError("--report is to be ID, ID=on or ID=off, not '\(text)'.")
-                }
-            guard let key = Key(kind: kind, id: parts.first ?? "") else {
-                throw ValidationError("--report: '\(text)' does not begin with the id of a control.")
-            }
-            return (key, value)
-        }
-    }
-}
-
 /// The client of `telltale serve`.
-private final class Provider {
+final class Provider {
     private let endpoint: Endpoint
     private let configuration: ClientConfiguration
     private let kind: String
     private let command: String
     private let reports: [(key: Key, value: Bool?)]
+    private let log: ServeLog
     private let loop: EventLoop
     private var client: Client?
     private var clock: ServerClock?
@@ -109,13 +52,14 @@ private final class Provider {
 
     init(
         endpoint: Endpoint, configuration: ClientConfiguration, kind: String, command: String,
-        reports: [(key: Key, value: Bool?)]
+        reports: [(key: Key, value: Bool?)], log: ServeLog
     ) throws(UVError) {
         self.endpoint = endpoint
         self.configuration = configuration
         self.kind = kind
         self.command = command
         self.reports = reports
+        self.log = log
         loop = try EventLoop()
     }
 
@@ -127,6 +71,8 @@ private final class Provider {
         let signals = try [SignalHandle.Signal.interrupt, .terminate, .hangUp].map { signal in
             try SignalHandle(signal, on: loop) { [unowned self] in finish(.success) }
         }
+        // As `telltale watch | head`: without its reader the program ends.
+        log.onReaderGone = { [unowned self] in finish(.success) }
         serving = client.request(.serve(kind: kind))
         client.start()
         loop.run()
@@ -147,22 +93,24 @@ private final class Provider {
         case .ready(let greeting, _):
             clock = ServerClock(greeting)
             if greeting.epoch != epoch { begin(greeting.epoch) }
-            // A report counts for its connection alone.
-            if hasServed { reporting = report(to: client) }
+            guard hasServed else { break }
+            // A report counts for its connection alone. Without one, the answer to PING tells that SERVE, which the client
+            // has sent before it, is not refused.
+            reporting = report(to: client) ?? client.request(.ping)
         case .reply(let id, let reply) where id == serving:
             guard reply.isOK else { return refused(DaemonOptions.describe(reply.line)) }
             hasServed = true
             report(to: client)
-            complain("telltale: serving \(kind)")
+            log.tell(.serving(kind, again: false))
             follow(client)
         case .reply(let id, let reply) where id == reporting && reply.isOK:
             isKindGone = false
-            complain("telltale: serving \(kind) again")
+            log.tell(.serving(kind, again: true))
         case .reply(_, let reply) where isKindGone && reply.line["code"] == "unknown_kind": break
         case .subscription(_, .deletion(let key, _, "removed")) where reports.contains { $0.key == key }:
             guard !isKindGone else { break }
             isKindGone = true
-            complain("telltale: the daemon has no kind \(kind) any more; waiting for it")
+            log.tell(.kindRemoved(kind))
             reportTimer?.schedule(afterMilliseconds: Self.reportMilliseconds)
         case .reply(_, let reply) where !reply.isOK:
             complain("telltale: \(DaemonOptions.describe(reply.line))")
@@ -172,7 +120,7 @@ private final class Provider {
         case .disconnected(let reason, _):
             guard hasServed else { return finish(DaemonOptions.exit(afterNoReady: reason, farewell)) }
             farewell = nil
-            complain("telltale: \(reason.harmless); trying again")
+            log.tell(.disconnected(reason))
         case .action(let action): perform(action, client)
         case .lost: complain("telltale: an answer was lost with the connection")
         case .violation(let text): complain("telltale: the daemon broke a promise: \(text.harmless)")
@@ -216,7 +164,7 @@ private final class Provider {
     /// The daemon has another history: it has not asked for the running commands, and reuses the names of operations.
     private func begin(_ epoch: String) {
         self.epoch = epoch
-        for number in current.values { runs[number]?.process?.terminate() }
+        for number in current.values { replace(number) }
         current = [:]
         answers = [:]
     }
@@ -224,14 +172,17 @@ private final class Provider {
     private func perform(_ action: ProviderAction, _ client: Client) {
         if let number = current[action.key], runs[number]?.action.operation == action.operation {
             // It comes again with a new connection, and is on its way.
+            log.tell(.asked(action, again: true))
             return setDeadline(of: number)
         }
         if let answer = answers[action.key], answer.operation == action.operation {
+            log.tell(.asked(action, again: true))
             client.request(answer.command)
             return
         }
         // An older command would set the thing back, when it comes to its end.
-        if let number = current.removeValue(forKey: action.key) { runs[number]?.process?.terminate() }
+        if let number = current.removeValue(forKey: action.key) { replace(number) }
+        log.tell(.asked(action, again: false))
         lastRun += 1
         let number = lastRun
         do throws(UVError) {
@@ -257,6 +208,12 @@ private final class Provider {
         } catch {
             answer(action, .fail(op: action.operation, code: "failed", message: error.description))
         }
+    }
+
+    private func replace(_ number: Int) {
+        guard let run = runs[number] else { return }
+        run.process?.terminate()
+        log.tell(.replaced(run.action))
     }
 
     private func setDeadline(of number: Int) {
@@ -298,33 +255,15 @@ private final class Provider {
     }
 
     private func answer(_ action: ProviderAction, _ command: Command) {
-        let asked = action.isPress ? "press" : action.value == true ? "on" : "off"
         switch command {
         case .done(_, let value):
             if !action.isPress { values[action.key] = value ?? action.value }
-            complain("telltale: \(action.key) \(asked): done\(value.map { $0 ? " (on)" : " (off)" } ?? "")")
+            log.tell(.done(action, value: value))
         case .fail(_, _, let message):
-            complain("telltale: \(action.key) \(asked): failed\(message.map { ": \($0)" } ?? "")")
+            log.tell(.failed(action, message))
         case _: break
         }
         answers[action.key] = (action.operation, command)
         client?.request(command)
-    }
-}
-
-/// The last line of a command's output.
-private struct LastLine {
-    private var bytes: [UInt8] = []
-    private static let byteCount = 4_096
-
-    mutating func append(_ more: Span<UInt8>) {
-        for index in max(0, more.count - Self.byteCount)..<more.count { bytes.append(more[index]) }
-        if bytes.count > Self.byteCount { bytes.removeFirst(bytes.count - Self.byteCount) }
-    }
-
-    /// Without the blanks around it; `nil` where nothing was printed.
-    var text: String? {
-        let line = bytes.split(separator: UInt8(ascii: "\n")).last
-        return line.map { String(decoding: $0, as: UTF8.self).trimmed }
     }
 }

@@ -1,0 +1,83 @@
+import AtomicFile
+import Authenticator
+import Cards
+import Glibc
+import TelltaleModel
+import ToolSupport
+
+/// The first item of a bar, as it is shown, for a click that another process performs: waybar starts a command of the user's
+/// configuration, which says nothing of the item.
+///
+/// A file in `$XDG_RUNTIME_DIR/telltale`, which belongs to the user alone and ends with the session.
+final class BarMemory {
+    /// The item of a click.
+    struct Item {
+        var key: Key
+        var action: BarItem.Action?
+        var rev: Int64?
+        var url: String?
+    }
+
+    private let file: AtomicFile
+    private let isOnce: Bool
+    private var last: BarItem?
+    private var isWritten = false
+
+    private static let byteCountLimit = 65_536
+
+    /// - Parameters:
+    ///   - words: What tells this bar from others.
+    ///   - isOnce: Whether the program ends with each block, so that what it has shown outlives it.
+    /// - Returns: `nil` without a folder for such files.
+    init?(_ words: [String], isOnce: Bool) {
+        guard let folder = Output.variable("XDG_RUNTIME_DIR"), folder.hasPrefix("/") else { return nil }
+        let ambient = ["TELLTALE_CONNECT", "TELLTALE_CONTEXT"].map { Output.variable($0) ?? "" }
+        let name = Digest.hexadecimal(Digest.sha256((words + ambient).joined(separator: "\n"))).prefix(16)
+        file = AtomicFile("\(folder)/telltale/bar-\(isOnce ? "once-" : "")\(name)")
+        self.isOnce = isOnce
+    }
+
+    /// A folder that cannot be written to leaves clicks to the current row.
+    func remember(_ item: BarItem?) {
+        guard !isWritten || item?.key != last?.key || item?.rev != last?.rev || item?.action != last?.action else {
+            return
+        }
+        (last, isWritten) = (item, true)
+        var object = JSONObject()
+        if !isOnce { object["pid"] = .integer(Int64(getpid())) }
+        object["key"] = item.map { .string($0.key) }
+        object["rev"] = (item?.rev).map { .integer($0) }
+        switch item?.action {
+        case .open?: object["url"] = (item?.url).map { .string($0) }
+        case .set(let value)?: object["set"] = .bool(value)
+        case .press?: object["press"] = true
+        case nil: break
+        }
+        try? file.makeFolder()
+        try? file.replace(with: Array("\(JSON.object(object))\n".utf8), mode: 0o600)
+    }
+
+    func forget() { _ = try? file.remove() }
+
+    /// The item that the bar shows; `nil` where no bar runs, or it shows nothing.
+    func item() -> Item? {
+        guard let bytes = (try? file.read(limit: Self.byteCountLimit))?.bytes,
+            let json = try? JSONParser().parse(bytes.span), isOnce || Self.isRunning(json["pid"]?.integer),
+            let key = json["key"]?.string.flatMap({ Key($0) })
+        else { return nil }
+        var item = Item(key: key, rev: json["rev"]?.integer)
+        if let value = json["set"]?.bool {
+            item.action = .set(value)
+        } else if let url = json["url"]?.string {
+            (item.action, item.url) = (.open, url)
+        } else if json["press"]?.bool == true {
+            item.action = .press
+        }
+        return item
+    }
+
+    private static func isRunning(_ identifier: Int64?) -> Bool {
+        guard let identifier, let process = pid_t(exactly: identifier), process > 0 else { return false }
+        return kill(process, 0) == 0
+    }
+}
