@@ -42,15 +42,15 @@ struct PlaygroundTests {
     }
 
     @Test func `rows that are too long are refused`() throws {
-        // Each text is as long as a row may have it; so many of them are not.
-        let text = String(repeating: "x", count: 1_000)
-        let parts = (0..<60).map { "\"p\($0)\":\"\(text)\"" }.joined(separator: ",")
-        let large = Self.kind.replacing("\"title\":\"TITLE\"", with: parts)
-        do {
-            _ = try play(#","steps":[{"event":"start"}]"#, kind: large)
-        } catch let problem as Problem {
-            #expect(problem.code == "too_complex")
-        }
+        let parts = (0..<60).map { "\"p\($0)\":\"{{attributes.a}}\"" }.joined(separator: ",")
+        let views =
+            #""lockScreen":{PARTS},"expanded":{"bottom":{PARTS}},"compact":{"trailing":{PARTS}},"small":{PARTS}"#
+        let large = Self.kind.replacing(#""lockScreen":{"title":"TITLE"}"#, with: views.replacing("PARTS", with: parts))
+            .replacing(#""title":"Order""#, with: #""title":"Order","supplementalFamilies":["small"]"#)
+        let text = String(repeating: "x", count: 3_000)
+        let steps = ",\"steps\":[{\"event\":\"start\",\"data\":{\"attributes\":{\"a\":\"\(text)\"}}}]"
+        let problem = #expect(throws: Problem.self) { try play(steps, kind: large) }
+        #expect(problem?.code == "too_complex", "\(problem?.title ?? "no problem")")
     }
 
     @Test func `a report is JSON whatever the file holds`() throws {

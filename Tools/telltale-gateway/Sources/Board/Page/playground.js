@@ -332,7 +332,7 @@ class Playground {
     #entry({ step, at, type, verdict, state, note, alert }) {
         return el("li.event", { data: { verdict, testid: "log-row", key: `${step} ${at} ${type}` } },
             el("time", {}, since(at - this.start)), el("span.mark", { "aria-hidden": "true" }),
-            el("span.what", {}, el("b", { dir: "auto" }, type), " ", el("span.verdict", {}, verdict), state ? el("span.to", { dir: "auto" }, ` → ${state}`) : null),
+            el("span.what", {}, el("b", { dir: "auto" }, type), " ", el("span.verdict", {}, verdict), state ? el("span.to", { dir: "auto" }, ` → ${state.replaceAll(",", ", ")}`) : null),
             note || alert ? el("span.tail", { dir: "auto" }, [note, alert ? `Alert: ${alert.title}${alert.body ? ` — ${alert.body}` : ""}` : null].filter(Boolean).join(" · ")) : null);
     }
 }

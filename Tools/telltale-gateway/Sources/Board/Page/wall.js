@@ -38,7 +38,7 @@ class Wall {
         this.json = el("pre", { tabindex: 0, "aria-label": "Rows as JSON" });
         main.replaceChildren(
             el("div.wall", {}, this.heading, situations(traits => this.#turn(traits)), this.screens.root,
-                el("div.below", {}, el("div.side", {}, this.events.root, this.diagram.root), this.timeline.root),
+                el("div.below", {}, this.events.root, this.timeline.root, this.diagram.root),
                 el("details.panel-of-page.rows", {}, el("summary", {}, "Rows as JSON"), this.json)));
 
         this.link = new Link(SURFACES.map(view => `${key},${view}`));
