@@ -142,6 +142,8 @@ class Playground {
         } catch (refusal) {
             say(refusal.message, "bad");
             if (!(refusal instanceof Refusal)) throw refusal;
+            // A kind that is not to be had leaves no empty page.
+            if (named?.kind) return this.#open(`#example=${EXAMPLES[0].name}`);
         }
     }
 
@@ -162,7 +164,8 @@ class Playground {
     }
 
     #typed() {
-        this.state.textContent = "Checking";
+        this.state.dataset.tone = "busy";
+        this.example.value = "";
         clearTimeout(this.#timer);
         this.#timer = setTimeout(() => this.check(), PAUSE);
     }
