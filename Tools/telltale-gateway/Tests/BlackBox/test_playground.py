@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import pathlib
+import random
 import xml.etree.ElementTree
 
 import pytest
@@ -264,6 +265,49 @@ def test_more_work_than_waits_is_refused(gateway):
         answers = list(pool.map(lambda _: gateway.post("/v1/play", restless), range(24)))
     busy = [answer for answer in answers if answer.code == "busy"]
     assert busy and all(answer.status == 503 and answer.headers["retry-after"] == "1" for answer in busy)
+
+
+def parts(value, found):
+    """Every value inside a JSON value, and it itself."""
+    found.append(value)
+    for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else []:
+        parts(one, found)
+    return found
+
+
+def shuffled(value, pool, random):
+    """A JSON value with another one of the pool in one of its places."""
+    if not isinstance(value, dict | list) or not value or random.random() < 0.2:
+        return random.choice(pool)
+    copy = value.copy()
+    place = random.choice(list(copy)) if isinstance(copy, dict) else random.randrange(len(copy))
+    copy[place] = shuffled(copy[place], pool, random)
+    return copy
+
+
+ODD = [None, 0, -1, 1e300, 2**53, "", "*", "{{", "\u0000", "99999999999d", [], {}, {"": ""}, {"*": "*"}, {"0ms": "a"}, {"type": "history"}]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_kind_files_with_values_in_each_others_place_stop_nothing(gateway, seed):
+    """Read, drawn and played, or refused; the gateway goes on in the same process."""
+    chance = random.Random(seed)
+    pool = [one for kind in EXAMPLES.values() for one in parts(kind, [])] + ODD
+    played = 0
+    for _ in range(120):
+        kind = chance.choice(list(EXAMPLES.values()))
+        for _ in range(chance.randint(1, 3)):
+            kind = shuffled(kind, pool, chance)
+        text = json.dumps(kind)
+        report = gateway.post("/v1/lint?diagram=yes", text).json
+        assert (report["kind"] is None) == (report["errors"] > 0)
+        events = ["start", "confirm", "ordered", "cancel", "brew", "ready", "a"]
+        steps = [chance.choice([{"event": chance.choice(events)}, {"after": "6m"}, {"set": "on"}, {"press": True}, {"done": True}]) for _ in range(8)]
+        answer = gateway.post("/v1/play", {"kind": kind, "steps": [{"event": "start"}, *steps]})
+        assert answer.status in (200, 400, 422), answer.text
+        assert (answer.status == 200) == (report["kind"] is not None)
+        played += answer.status == 200
+    assert played > 10 and gateway.process.poll() is None
 
 
 def test_the_playground_wants_a_token_where_the_daemon_does(world):
