@@ -62,7 +62,9 @@ let package = Package(
         .library(
             name: "TelltaleClient", targets: ["TelltaleClient", "TelltaleWire", "TelltaleModel", "TelltaleEventLoop"]),
         .library(name: "TelltaleStatechart", targets: ["TelltaleStatechart", "TelltaleModel"]),
-        .library(name: "TelltaleKinds", targets: ["Kinds", "TelltaleStatechart", "TelltaleModel"]),
+        .library(
+            name: "TelltaleKinds",
+            targets: ["Kinds", "Trials", "Surfaces", "Machines", "TelltaleStatechart", "TelltaleModel"]),
         .executable(name: "telltaled", targets: ["telltaled"]),
         .executable(name: "telltale", targets: ["telltale"]),
         .executable(name: "telltale-sim", targets: ["telltale-sim"]),
@@ -86,6 +88,7 @@ let package = Package(
         module("Kinds", ["TelltaleModel", "TelltaleStatechart"]),
         module("Machines", ["TelltaleModel", "TelltaleStatechart", "Kinds"]),
         module("Surfaces", ["TelltaleModel", "Kinds", "Machines"]),
+        module("Trials", ["TelltaleModel", "Kinds", "Machines", "Surfaces"]),
         module("TelltaleWire", ["TelltaleModel"]),
         module("FanOut", ["TelltaleModel", collections, heap], swiftSettings: hotSettings),
         module(
@@ -187,6 +190,7 @@ let package = Package(
         tests("Kinds", ["TelltaleModel", "TelltaleStatechart", "Kinds"]),
         tests("Machines", ["TelltaleModel", "TelltaleStatechart", "Kinds", "Machines"]),
         tests("Surfaces", ["TelltaleModel", "TelltaleStatechart", "Kinds", "Machines", "Surfaces"]),
+        tests("Trials", ["TelltaleModel", "Kinds", "Machines", "Surfaces", "Trials"]),
         tests("Wire", ["TelltaleModel", "TelltaleWire"]),
         tests("FanOut", ["TelltaleModel", "FanOut"]),
         tests(

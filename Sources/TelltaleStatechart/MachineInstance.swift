@@ -48,6 +48,28 @@ extension MachineInstance {
     /// is none.
     public var deadline: Timestamp? { timers.first?.deadline }
 
+    /// A timer of an `after`, or a delayed event.
+    public enum PendingTimer: Hashable, Sendable {
+        /// The `after` of a state: the time from its entry, and when that is over.
+        case after(StateIndex, delay: Milliseconds, deadline: Timestamp)
+        case event(String, deadline: Timestamp)
+    }
+
+    public var hasTimers: Bool { !timers.isEmpty }
+
+    /// Every timer and delayed event: the one that is due first comes first.
+    public func forEachTimer(in statechart: Statechart, _ body: (PendingTimer) -> Void) {
+        for timer in timers {
+            switch timer.cause {
+            case .after(let index):
+                let entry = statechart.tables.timers[Int(index)]
+                body(.after(StateIndex(rawValue: entry.state), delay: entry.delay, deadline: timer.deadline))
+            case .send(let event, _):
+                body(.event(statechart.tables.events.names[Int(event)], deadline: timer.deadline))
+            }
+        }
+    }
+
     /// Cancels every timer and every delayed event, because the activity ended.
     public mutating func cancelDeadlines() {
         timers.removeAll()

@@ -58,7 +58,9 @@ struct OldJournalTests {
         let hub = try Self.recover(journal, usesSnapshot: usesSnapshot)
         let known = hub.records.count
         let client = hub.connect()
-        #expect(hub.send("LIST * view=full", from: client) == (try Self.lines("list.txt", of: build)))
+        // That build's rows did not tell timers.
+        let rows = hub.send("LIST * view=full", from: client).map { $0.replacing(/,"timers":\[[^\]]*\]/, with: "") }
+        #expect(rows == (try Self.lines("list.txt", of: build)))
 
         // That build showed members of a tail that mean nothing; now HISTORY names them.
         let past = try Self.lines("history.txt", of: build).map {

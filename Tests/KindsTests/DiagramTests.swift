@@ -155,7 +155,7 @@ struct DiagramTests {
 
     @Test func `A machine that is too large is refused`() throws {
         var states = JSONObject()
-        for number in 0...Diagram.stateLimit { states["s\(number)"] = .object(JSONObject()) }
+        for number in 0...Diagram.Limits.standard.states { states["s\(number)"] = .object(JSONObject()) }
         var machine = JSONObject()
         machine["initial"] = "s0"
         machine["states"] = .object(states)
@@ -163,5 +163,30 @@ struct DiagramTests {
         source["machine"] = .object(machine)
         let drawing = try #require(Kind.read(.object(source), file: "a.json").kind.flatMap { MachineDrawing($0) })
         #expect(Diagram(drawing) == nil)
+    }
+
+    /// Of a machine: a hundred states, and from each a transition to the ones `steps` further on.
+    private static func ring(states count: Int, steps: [Int]) throws -> MachineDrawing {
+        var states = JSONObject()
+        for number in 0..<count {
+            var events = JSONObject()
+            for step in steps { events["e\(step)"] = .string("s\((number + step) % count)") }
+            states["s\(number)"] = ["on": .object(events)]
+        }
+        var source = goodKind.object ?? JSONObject()
+        source["machine"] = ["initial": "s0", "states": .object(states)]
+        return try #require(Kind.read(.object(source), file: "a.json").kind.flatMap { MachineDrawing($0) })
+    }
+
+    @Test func `An answer at once has narrower limits: states, transitions, and how far these reach`() throws {
+        let limits = Diagram.Limits.interactive
+        for (states, steps, isDrawn) in [
+            (100, [1], true), (limits.states, [1], false), (100, [1, 2, 3], true), (100, [1, 2, 3, 4, 5], false),
+            (100, [1, 40], false),
+        ] as [(Int, [Int], Bool)] {
+            let drawing = try Self.ring(states: states, steps: steps)
+            #expect((Diagram(drawing, limits: limits) != nil) == isDrawn, "\(states) \(steps)")
+            #expect(Diagram(drawing) != nil)
+        }
     }
 }

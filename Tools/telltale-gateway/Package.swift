@@ -64,7 +64,8 @@ let package = Package(
         // The page for browsers, inside the program.
         .target(name: "CGzip", linkerSettings: [.linkedLibrary("z")]),
         .target(
-            name: "Board", dependencies: ["CGzip", crypto], resources: [.embedInCode("Page")],
+            name: "Board", dependencies: ["CGzip", crypto],
+            resources: [.embedInCode("Page"), .embedInCode("Examples")],
             swiftSettings: settings),
         // The sockets: HTTP on Hummingbird, a pool of connections to the daemon, one more for each stream.
         .target(

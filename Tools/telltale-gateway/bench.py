@@ -5,6 +5,7 @@
     Tools/telltale-gateway/bench.py stuck                                       (streams beside readers that have stopped)
     Tools/telltale-gateway/bench.py posts [--seconds 10] [--connections 64]     (needs wrk, a Debian package)
     Tools/telltale-gateway/bench.py soak [--seconds 600]
+    Tools/telltale-gateway/bench.py kinds [--seconds 10]                        (lint, diagrams and plays, hostile ones too)
 
 Every stream follows one of 50 keys, so that an event goes to a fiftieth of them; with --shared each follows them all.
 Figures are the medians of the runs, a name and a value a line, with the machine in front. The reader of the streams is one
@@ -12,6 +13,7 @@ process that looks for row events in what it is sent; --readers of the streams a
 """
 
 import argparse
+import json
 import os
 import pathlib
 import re
@@ -25,6 +27,7 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.error
 import urllib.request
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
@@ -230,6 +233,81 @@ def soak(pair, options):
     return figures
 
 
+def hostile_files():
+    """Kind files of the greatest size that make a lint or a layout work hard."""
+    kind = json.loads((REPOSITORY / "Protocols/Kinds/examples/parcel.json").read_text()) | {"startsOn": [], "accept": {}}
+
+    def ring(count, *steps):
+        states = {f"s{at}": {"on": {f"e{step}": f"s{(at + step) % count}" for step in steps}} for at in range(count)}
+        return kind | {"machine": {"initial": "s0", "states": states}}
+
+    return {
+        "widest diagram": ring(199, 1, 2), "1,700 states": ring(1_700, 1),
+        "3,500 states": kind | {"machine": {"initial": "s0", "states": {f"s{at}": {} for at in range(3_500)}}},
+        "5,000 faults": kind | {f"x{at}": 1 for at in range(5_000)},
+        "600 guards": kind | {"machine": {"initial": "a", "states": {"a": {"on": {"e": [
+            {"target": "a", "guard": "content.a.b == 1 and content.d == 2 or not content.e"}] * 600}}}}},
+    }
+
+
+def kinds(pair, options):
+    """The processor's time for one request, and posts beside plays that take all the time that they may."""
+    def ask(path, body):
+        request = urllib.request.Request(f"http://127.0.0.1:{pair.port}{path}", data=json.dumps(body).encode())
+        try:
+            return urllib.request.urlopen(request).read()
+        except urllib.error.HTTPError as refusal:
+            return refusal.read()
+
+    def cost(path, body, times):
+        before = pair.cpu(pair.gateway)
+        for _ in range(times):
+            ask(path, body)
+        return (pair.cpu(pair.gateway) - before) / times * 1_000
+
+    coffee = json.loads((REPOSITORY / "Protocols/Kinds/examples/coffee-order.json").read_text())
+    life = {"kind": coffee, "steps": [{"event": name} for name in ["start", "confirm", "brew", "ready", "collect"]]}
+    figures = {
+        "lint of a shipped file, ms": cost("/v1/lint", coffee, 200),
+        "lint and its diagram, ms": cost("/v1/lint?diagram=yes", coffee, 200), "play of a whole life, ms": cost("/v1/play", life, 200)}
+    for name, file in hostile_files().items():
+        figures[f"lint, {name}, ms"] = cost("/v1/lint?diagram=yes", file, 3)
+    restless = {"kind": coffee | {"startsOn": [], "machine": {"initial": "a", "states": {
+        "a": {"after": {"1ms": "b"}, "on": {"stop": "c"}}, "b": {"after": {"1ms": "a"}}, "c": {"type": "final"}}}},
+        "steps": [{"event": "start"}, *[{"after": "1h"}] * 400]}
+    figures["play without rest, ms"] = cost("/v1/play", restless, 3)
+    alone = posts_one_by_one(pair, options.seconds)
+    is_over = threading.Event()
+
+    def disturb():
+        while not is_over.is_set():
+            ask("/v1/play", restless)
+
+    threads = [threading.Thread(target=disturb) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    beside = posts_one_by_one(pair, options.seconds)
+    is_over.set()
+    for thread in threads:
+        thread.join()
+    for name, taken in [("alone", alone), ("beside such plays", beside)]:
+        figures[f"post {name}, median, ms"], figures[f"post {name}, 99 %, ms"] = percentile(taken, 0.5), percentile(taken, 0.99)
+    figures["peak memory, MiB"] = int(re.search(
+        r"VmHWM:\s+(\d+)", pathlib.Path(f"/proc/{pair.gateway.pid}/status").read_text())[1]) / 1024
+    return figures
+
+
+def posts_one_by_one(pair, seconds):
+    """How long each post took, in nanoseconds."""
+    taken = []
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        start = time.perf_counter_ns()
+        urllib.request.urlopen(f"http://127.0.0.1:{pair.port}/errand/1/update", data=b"{}").close()
+        taken.append(time.perf_counter_ns() - start)
+    return taken
+
+
 def machine():
     model = re.search(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())
     load = "/".join(f"{value:.1f}" for value in os.getloadavg())
@@ -238,7 +316,7 @@ def machine():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["streams", "stuck", "posts", "soak"])
+    parser.add_argument("what", choices=["streams", "stuck", "posts", "soak", "kinds"])
     parser.add_argument("--streams", type=int, default=1_000)
     parser.add_argument("--readers", type=int, default=50, help="streams whose latency is looked at (50)")
     parser.add_argument("--rate", type=int, default=200, help="posts a second (200)")
@@ -254,7 +332,7 @@ def main():
     for _ in range(options.runs):
         pair = Pair()
         try:
-            runs.append({"streams": streams, "stuck": stuck, "posts": posts, "soak": soak}[options.what](pair, options))
+            runs.append({"streams": streams, "stuck": stuck, "posts": posts, "soak": soak, "kinds": kinds}[options.what](pair, options))
         finally:
             pair.close()
     for name in runs[0]:

@@ -72,11 +72,6 @@ extension Diagram {
         line("name", box.name, size: Metric.nameSize, weight: "600")
         if !box.subtitle.isEmpty { line("subtitle", box.subtitle, size: Metric.labelSize, weight: "400") }
         for label in box.inner { line("inner", label.text, size: Metric.labelSize, weight: "400") }
-        if !isMachine {
-            out.raw(
-                "<text class=\"count\" x=\"\(out.number(frame.maxX - 7))\" y=\"\(out.number(frame.y + 14))\" "
-                    + "text-anchor=\"end\"></text>")
-        }
         out.raw("</g>\n")
     }
 

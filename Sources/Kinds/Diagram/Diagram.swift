@@ -8,9 +8,18 @@ public struct Diagram: Sendable {
     typealias Frame = LayeredLayout.Frame
     typealias Point = LayeredLayout.Point
 
-    /// The most states, and the most layers that all edges together may cross, that are laid out.
-    static let stateLimit = 1000
-    static let spanLimit = 60_000
+    /// How large a machine is laid out. The time of a layout grows faster than the machine.
+    public struct Limits: Hashable, Sendable {
+        public var states: Int
+        public var transitions: Int
+        /// The layers that all lines together cross.
+        var spans: Int
+
+        /// For a command that a person runs: seconds.
+        public static let standard = Limits(states: 1000, transitions: 20_000, spans: 60_000)
+        /// For an answer that others wait behind: about a tenth of a second.
+        public static let interactive = Limits(states: 200, transitions: 400, spans: 3000)
+    }
 
     struct Box: Sendable {
         enum Form: Hashable, Sendable { case machine, leaf, composite, region, final, history, initial }
@@ -59,12 +68,12 @@ public struct Diagram: Sendable {
     }
 
     /// `nil` for a machine that is too large to draw.
-    public init?(_ drawing: MachineDrawing) {
+    public init?(_ drawing: MachineDrawing, limits: Limits = .standard) {
         self.drawing = drawing
-        guard drawing.nodes.count <= Self.stateLimit else { return nil }
+        guard drawing.nodes.count <= limits.states, drawing.edges.count <= limits.transitions else { return nil }
         collectBoxes()
         collectLinks()
-        var placement = DiagramPlacement(boxes: boxes, links: links)
+        var placement = DiagramPlacement(boxes: boxes, links: links, spanLimit: limits.spans)
         guard placement.place() else { return nil }
         (boxes, links) = (placement.boxes, placement.links)
     }

@@ -38,8 +38,10 @@ struct DiagramPlacement {
     private var pieces: [[(key: Int, container: Int, points: [Point])]]
     private var labelOwner: [Int: Int] = [:]
     private var spans = 0
+    private let spanLimit: Int
 
-    init(boxes: [Diagram.Box], links: [Diagram.Link]) {
+    init(boxes: [Diagram.Box], links: [Diagram.Link], spanLimit: Int) {
+        self.spanLimit = spanLimit
         (self.boxes, self.links) = (boxes, links)
         ports = Array(repeating: [], count: boxes.count)
         hops = Array(repeating: [], count: boxes.count)
@@ -56,7 +58,7 @@ struct DiagramPlacement {
             (boxes[$0].depth, $0) < (boxes[$1].depth, $1)
         }
         for container in containers { decide(container) }
-        guard spans <= Diagram.spanLimit else { return false }
+        guard spans <= spanLimit else { return false }
         for index in boxes.indices where !boxes[index].isContainer { measure(index) }
         for container in containers.reversed() { layOut(container) }
         boxes[0].frame.x = Metric.margin

@@ -92,6 +92,33 @@ extension Activity {
         if let endedAt { writer.member("endedAt", endedAt.milliseconds) }
         if let removeAt { writer.member("removeAt", removeAt.milliseconds) }
         if let score { writer.member("score", score) }
+        if machine.hasTimers, lifecycle != .pending { writeTimers(to: &writer) }
         writer.endObject()
     }
+
+    /// The first timers of the machine. While the activity is pending its machine's clock stands still.
+    private func writeTimers(to writer: inout JSONWriter) {
+        writer.name("timers")
+        writer.beginArray()
+        var count = 0
+        machine.forEachTimer(in: kind.statechart) { timer in
+            guard count < Self.timerLimit else { return }
+            count += 1
+            writer.beginObject()
+            switch timer {
+            case .after(let state, let delay, let deadline):
+                writer.member("state", path(of: state))
+                writer.member("after", delay.count)
+                writer.member("at", (deadline + machineDelay).milliseconds)
+            case .event(let name, let deadline):
+                writer.member("event", name)
+                writer.member("at", (deadline + machineDelay).milliseconds)
+            }
+            writer.endObject()
+        }
+        writer.endArray()
+    }
+
+    /// More would make a row long for the sake of a drawing.
+    private static let timerLimit = 16
 }

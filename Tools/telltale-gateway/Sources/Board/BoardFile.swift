@@ -13,7 +13,8 @@ public struct BoardFile: Sendable {
     /// For `ETag` of the compressed bytes: a strong tag names one sequence of bytes (RFC 9110 §8.8.1).
     public let compressedTag: String
 
-    init(type: String, bytes: [UInt8]) {
+    /// - Parameter type: For `Content-Type`.
+    public init(type: String, bytes: [UInt8]) {
         self.type = type
         self.bytes = bytes
         let packed = Self.gzip(bytes)

@@ -72,6 +72,16 @@ public struct Problem: Error, Hashable, Sendable {
             code: "wrong_host", status: 421, retry: "no",
             summary: "the `Host` is none of this gateway's names (`--host NAME`)"),
         Known(
+            code: "bad_kind", status: 422, retry: "no",
+            summary: "the kind file of a play has faults; `POST /v1/lint` tells them"),
+        Known(
+            code: "too_complex", status: 422, retry: "no",
+            summary: "a machine is too large to be drawn, or takes too long to be played; the limits are in the message"
+        ),
+        Known(
+            code: "busy", status: 503, retry: "later",
+            summary: "too many kinds are being drawn or played at once"),
+        Known(
             code: "daemon_unreachable", status: 503, retry: "later",
             summary: "the daemon cannot be reached; nothing was sent"),
         Known(

@@ -14,6 +14,9 @@ public enum Route: String, CaseIterable, Hashable, Sendable {
     case seen = "/v1/entities/{kind}/{id}/seen"
     case kinds = "/v1/kinds"
     case kind = "/v1/kinds/{kind}"
+    case diagram = "/v1/kinds/{kind}/diagram"
+    case lint = "/v1/lint"
+    case play = "/v1/play"
     case stats = "/v1/stats"
     case stream = "/v1/stream"
     case session = "/v1/session"
@@ -24,15 +27,17 @@ public enum Route: String, CaseIterable, Hashable, Sendable {
     case login = "/login"
     case kindsPage = "/kinds"
     case kindPage = "/kinds/{kind}"
+    case playground = "/playground"
     case entityPage = "/{kind}/{id}"
     case asset = "/assets/{version}/{file}"
 
     /// Methods beside `OPTIONS`, which every path takes. `HEAD` stands wherever `GET` does.
     public var methods: [String] {
         switch self {
-        case .event, .oneLine, .cloudEvents, .hook, .press, .dismiss, .seen: ["POST"]
-        case .entities, .entity, .history, .open, .kinds, .kind, .stats, .stream, .openAPI, .errors, .deliveries,
-            .board, .login, .kindsPage, .kindPage, .entityPage, .asset:
+        case .event, .oneLine, .cloudEvents, .hook, .press, .dismiss, .seen, .lint, .play: ["POST"]
+        case .entities, .entity, .history, .open, .kinds, .kind, .diagram, .stats, .stream, .openAPI, .errors,
+            .deliveries,
+            .board, .login, .kindsPage, .kindPage, .playground, .entityPage, .asset:
             ["GET", "HEAD"]
         case .value: ["PUT"]
         case .session: ["POST", "DELETE"]
@@ -82,6 +87,7 @@ public struct RouteMatch: Hashable, Sendable {
         case ("errors", 1): return RouteMatch(.errors)
         case ("hooks", 1): return RouteMatch(.deliveries)
         case ("login", 1): return RouteMatch(.login)
+        case ("playground", 1): return RouteMatch(.playground)
         case ("kinds", 1): return RouteMatch(.kindsPage)
         case ("kinds", 2): return RouteMatch(.kindPage, try decoded([raw[1]]))
         case ("assets", 3): return RouteMatch(.asset, try decoded([raw[1], raw[2]]))
@@ -97,7 +103,10 @@ public struct RouteMatch: Hashable, Sendable {
         case ("hooks", 2): return RouteMatch(.hook, try decoded([raw[1]]))
         case ("kinds", 1): return RouteMatch(.kinds)
         case ("kinds", 2): return RouteMatch(.kind, try decoded([raw[1]]))
+        case ("kinds", 3) where raw[2] == "diagram": return RouteMatch(.diagram, try decoded([raw[1]]))
         case ("stats", 1): return RouteMatch(.stats)
+        case ("lint", 1): return RouteMatch(.lint)
+        case ("play", 1): return RouteMatch(.play)
         case ("stream", 1): return RouteMatch(.stream)
         case ("session", 1): return RouteMatch(.session)
         case ("entities", 1): return RouteMatch(.entities)

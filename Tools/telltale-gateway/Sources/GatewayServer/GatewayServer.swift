@@ -85,6 +85,7 @@ public struct GatewayServer: Service {
                 gracefulShutdownSignals: [.sigterm, .sigint], logger: log))
         try await group.run()
         state.link.close()
+        state.lane.close()
     }
 
     private func services(_ ready: ReadyLine) async throws -> [any Service] {

@@ -14,6 +14,8 @@ final class GatewayState: Sendable {
     let streams = StreamTable()
     let hooks: HookTable
     let owners = KindOwners()
+    let lane: WorkLane
+    let diagrams: DiagramStore
     private let expiry = Mutex<Int?>(nil)
 
     /// When the certificate of the https listener ends, Unix time in seconds; `nil` where there is none.
@@ -31,6 +33,8 @@ final class GatewayState: Sendable {
         self.openAPI = openAPI
         self.sessions = sessions
         self.hooks = hooks
+        lane = WorkLane()
+        diagrams = DiagramStore(lane)
     }
 }
 

@@ -25,7 +25,7 @@ extension GatewayResponder {
         return boardFile(file, caller, caching: isCurrent ? "public, max-age=31536000, immutable" : "no-cache")
     }
 
-    private func boardFile(_ file: BoardFile, _ caller: Caller, caching: String) -> Response {
+    func boardFile(_ file: BoardFile, _ caller: Caller, caching: String) -> Response {
         let compressed = Acceptance.takesGzip(caller.request.headers[values: .acceptEncoding]) ? file.compressed : nil
         let tag = compressed == nil ? file.tag : file.compressedTag
         var fields = [

@@ -78,17 +78,6 @@ extension GatewayResponder {
         return .json(JSON.object(line.tail ?? JSONObject()).text)
     }
 
-    func listKinds(_ caller: Caller) async throws(Problem) -> Response {
-        let answer = try await gateway.link.ask(.kinds, token: caller.token, try Situation(caller.query))
-        return .json(Answers.list("kinds", answer, Answers.kind))
-    }
-
-    func getKind(_ name: String, _ caller: Caller) async throws(Problem) -> Response {
-        guard Key.isSegment(name.utf8) else { throw Problem("bad_key", "\"\(name.prefix(70))\" is no kind's name") }
-        let line = try await gateway.link.ask(.kind(name), token: caller.token, try Situation(caller.query)).reply.line
-        return .json(JSON.object(line.tail ?? JSONObject()).text)
-    }
-
     func getStats(_ caller: Caller) async throws(Problem) -> Response {
         let line = try await gateway.link.ask(.stats, token: caller.token, try Situation(caller.query)).reply.line
         return .json(JSON.object(line.tail ?? JSONObject()).text)

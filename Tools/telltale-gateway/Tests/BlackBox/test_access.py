@@ -92,6 +92,7 @@ def guarded():
 
 
 EVENT = {"specversion": "1.0", "id": "a", "source": "poster", "type": "start", "subject": "errand/ce"}
+SMALL = {"kind": "small", "type": "toggle", "version": 1, "app": "com.example", "symbol": {"on": "a", "off": "b"}}
 ROUTES = [
     # method, path, body, header fields, those who may, the scope that a refusal names
     ("POST", "/v1/entities/errand/p/events/start", "", {}, {"poster"}, "post:errand/p"),
@@ -110,6 +111,9 @@ ROUTES = [
     ("POST", "/v1/entities/coffee-order/1/dismiss", None, {}, {"person"}, "act:coffee-order/1"),
     ("GET", "/v1/kinds", None, {}, {"reader"}, "read:*"),
     ("GET", "/v1/kinds/errand", None, {}, {"reader", "shelf"}, "read:errand/*"),
+    ("GET", "/v1/kinds/errand/diagram", None, {}, {"reader", "shelf"}, "read:errand/*"),
+    ("POST", "/v1/lint", "{}", {}, {"gateway", "poster", "reader", "shelf", "person", "operator", "serving"}, None),
+    ("POST", "/v1/play", json.dumps({"kind": SMALL}), {}, {"gateway", "poster", "reader", "shelf", "person", "operator", "serving"}, None),
     ("GET", "/v1/stats", None, {}, {"gateway", "operator"}, "stats"),
     ("GET", "/hooks", None, {}, {"gateway", "operator"}, "stats"),
     ("HEAD", "/v1/stream?sub=errand/*", None, {}, None, None),

@@ -58,7 +58,8 @@ def main(folder, kinds):
                                 shoot(page, folder, f"{kind}.{scheme}.{name.replace(' ', '-').lower()}")
                                 chip.click()
                                 page.wait_for_timeout(300)
-                for name, path in [("home", ""), ("control", "porch-light/front"), ("kinds", "kinds")]:
+                for name, path in [("home", ""), ("control", "porch-light/front"), ("kinds", "kinds"), ("kind", "kinds/bistro-order"),
+                                   ("playground", "playground"), ("playground-toggle", "playground#example=porch-light")]:
                     page.goto(f"{gateway.url}/{path}")
                     page.wait_for_timeout(1200)
                     page.screenshot(path=folder / f"{name}.{scheme}.png")

@@ -101,3 +101,42 @@ def test_500_living_cards(page, gateway, daemon):
     line.close()
     print(f"500 cards, {CHANGES * SECONDS} changes and {SECONDS * FRAMES} frames of scrolling: {share:.0%} of a core for {SECONDS} s, in {elapsed:.1f} s")
     assert 0 < share < 0.5
+
+
+def test_the_playground_follows_at_once(page, gateway):
+    """From a click to the drawn screens: the 95th percentile of 40 events; and from a change of the file, its pause included, to
+    its findings. The gateway plays the whole play each time."""
+    page.goto(f"{gateway.url}/playground#example=parcel")
+    page.wait_for_selector('body[data-live="true"]')
+    before = processor_seconds(gateway.process)
+    taken = page.evaluate(
+        """async () => {
+            const until = async is => { while (!is()) await new Promise(requestAnimationFrame); };
+            const taken = [];
+            for (let index = 0; index < 40; index++) {
+                const steps = Number(document.body.dataset.steps);
+                const start = performance.now();
+                document.querySelector(index % 2 ? '[data-testid="time"]' : '[data-testid="event"]').click();
+                await until(() => Number(document.body.dataset.steps) > steps || document.querySelector('[data-testid="event"]') === null);
+                taken.push(performance.now() - start);
+                if (document.querySelector('[data-testid="event"]') === null) {
+                    document.querySelector('[data-action="restart"]').click();
+                    await until(() => document.querySelector('[data-testid="event"]'));
+                }
+            }
+            return taken.sort((one, other) => one - other);
+        }""")
+    of_gateway = (processor_seconds(gateway.process) - before) / len(taken)
+    checked = page.evaluate(
+        """async () => {
+            const area = document.getElementById("kind-file");
+            const start = performance.now();
+            area.value = area.value.replace('"version"', '"versiom"');
+            area.dispatchEvent(new Event("input"));
+            while (document.body.dataset.lint !== "error") await new Promise(requestAnimationFrame);
+            return performance.now() - start;
+        }""")
+    print(f"playground: click to drawn screens p50 {taken[20]:.0f} ms, p95 {taken[37]:.0f} ms; change to findings {checked:.0f} ms; "
+          f"processor time of the gateway {of_gateway * 1000:.1f} ms a step")
+    assert taken[37] < 300 and checked < 1000
+    assert of_gateway < 0.1

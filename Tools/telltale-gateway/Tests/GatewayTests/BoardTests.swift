@@ -15,6 +15,16 @@ struct BoardTests {
         #expect(!page.contains("VERSION"))
     }
 
+    @Test func `the playground names each example that there is`() throws {
+        let list = String(decoding: try #require(Board.files["examples.js"]).bytes, as: UTF8.self)
+        let named = list.matches(of: /\{ name: "([a-z-]+)"/).map { "\($0.1).json" }
+        #expect(Set(named) == Set(Board.files.keys.filter { $0.hasSuffix(".json") }) && named.count == 10)
+        for name in named {
+            let report = LintReport.make(of: try #require(Board.files[name]).bytes, hasDiagram: false)
+            #expect(String(decoding: report, as: UTF8.self).contains(#""errors":0,"warnings":0"#), "\(name)")
+        }
+    }
+
     @Test func `modules import files that exist`() {
         for (name, file) in Board.files where name.hasSuffix(".js") {
             let text = String(decoding: file.bytes, as: UTF8.self)
@@ -25,7 +35,8 @@ struct BoardTests {
     }
 
     @Test func `no file has markup made of texts, or anything from elsewhere`() {
-        for (name, file) in Board.files {
+        // Examples are data, and become texts as all data does.
+        for (name, file) in Board.files where !name.hasSuffix(".json") {
             let text = String(decoding: file.bytes, as: UTF8.self)
             for word in [
                 "innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "@import",

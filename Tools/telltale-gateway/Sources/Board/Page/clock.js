@@ -5,6 +5,7 @@ class Clock {
     #server = 0;
     #local = 0;
     #speed = 1;
+    #held = null;
 
     /** The server said what time it is. */
     heard(now) {
@@ -18,8 +19,14 @@ class Clock {
         this.#local = local;
     }
 
+    get isHeld() { return this.#held !== null; }
+
+    /** Time stands still at a moment. */
+    hold(at) { this.#held = at; }
+
     /** Unix milliseconds. */
     now() {
+        if (this.#held !== null) return this.#held;
         return this.#server ? this.#server + (performance.now() - this.#local) * this.#speed : Date.now();
     }
 }
@@ -51,7 +58,7 @@ const exact = new Intl.DateTimeFormat("en-GB", {
 });
 
 /** What a clock of a device shows: "hour" or "day". */
-export function faceText(face) { return (face === "day" ? day : hour).format(Date.now()); }
+export function faceText(face) { return (face === "day" ? day : hour).format(clock.isHeld ? clock.now() : Date.now()); }
 
 /** The time of day, to the millisecond. */
 export function timeText(at) { return exact.format(at); }

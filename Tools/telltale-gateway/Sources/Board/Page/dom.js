@@ -1,7 +1,7 @@
 // Elements from data. A text becomes a text node and nothing else, so that no text of an event can become markup.
 
 const SVG = "http://www.w3.org/2000/svg";
-const SVG_NAMES = new Set(["svg", "path", "circle", "g", "rect", "use", "line"]);
+const SVG_NAMES = new Set(["svg", "path", "circle", "g", "rect", "use", "line", "text"]);
 
 /**
  * An element.

@@ -2,38 +2,7 @@
 
 import { Refusal, ask, entityPath } from "./api.js";
 import { el, renew, say } from "./dom.js";
-
-/** The states of a definition from the outermost to the one of a path, with those in regions. */
-function chain(machine, path) {
-    const found = [];
-    let state = machine;
-    for (const name of path.split(".")) {
-        const region = state.regions?.find(one => one.id === name);
-        const next = region ?? state.states?.[name];
-        if (!next) break;
-        found.push(next);
-        state = next;
-    }
-    return found;
-}
-
-/**
- * The types of events that an activity takes in a configuration, by its kind's definition.
- *
- * @param {object|null} definition As a kind file has it; without `machine` nothing is known.
- * @param {string[]|null} configuration The active states; null where there is no activity yet.
- */
-export function eventsTaken(definition, configuration) {
-    const machine = definition?.machine;
-    if (!machine) return [];
-    if (!configuration) return definition.startsOn ?? ["start"];
-    const taken = new Set();
-    for (const path of configuration) {
-        for (const state of chain(machine, path).reverse()) for (const type of Object.keys(state.on ?? {})) taken.add(type);
-    }
-    for (const type of Object.keys(machine.on ?? {})) taken.add(type);
-    return [...taken].filter(type => !/[*#]/.test(type));
-}
+import { eventsTaken } from "./machine.js";
 
 /** The panel with which events of one activity are posted. */
 export class EventPanel {

@@ -1,19 +1,26 @@
-// The kinds in force, and one kind with its states.
+// The kinds in force, and one kind: its states, how many activities are in each, its events and its times.
 
-import { Refusal, ask } from "./api.js";
+import { Refusal, ask, pagePath } from "./api.js";
+import { stateName } from "./cards.js";
 import { Diagram } from "./diagram.js";
 import { eachFrame, el, renew } from "./dom.js";
 import { symbolOf } from "./icons.js";
+import { isControl, tileWithPage } from "./controls.js";
 import { Link } from "./link.js";
+import { statesOf } from "./machine.js";
 import { showLink } from "./main.js";
 import { symbol } from "./symbols.js";
-import { accent } from "./views.js";
+import { accent, appIcon } from "./views.js";
+
+/** Activities that the page of a kind names. */
+const MOST = 60;
 
 /** Draws the page of all kinds. */
 export async function kinds(main) {
     document.title = "Kinds · Telltale";
     const list = el("div.control-cells");
-    main.replaceChildren(el("div.home", {}, el("div.heading", {}, el("h1", {}, "Kinds")), list));
+    main.replaceChildren(el("div.home", {},
+        el("div.heading", {}, el("h1", {}, "Kinds"), el("a.chip", { href: "/playground" }, "Write one in the playground")), list));
     // Only for the state of the link.
     showLink(new Link(["kinds/none,full"]));
     try {
@@ -28,35 +35,84 @@ export async function kinds(main) {
     }
 }
 
+/** Each event of a machine with the transitions that take it: from where, on what condition, to where. */
+function transitions(definition) {
+    const found = new Map();
+    const add = (name, from, one) => {
+        const rule = typeof one === "object" && one !== null ? one : { target: one };
+        if (!found.has(name)) found.set(name, []);
+        found.get(name).push({ from, to: [rule.target].flat().filter(Boolean).map(String), guard: rule.guard ? String(rule.guard) : "" });
+    };
+    for (const [path, state] of statesOf(definition?.machine)) {
+        for (const [name, value] of Object.entries(state.on ?? {})) for (const one of [value].flat()) add(name, path, one);
+        for (const [delay, value] of Object.entries(state.after ?? {})) for (const one of [value].flat()) add(`after ${delay}`, path, one);
+    }
+    return found;
+}
+
+function rules(definition) {
+    return [...transitions(definition)].map(([name, list]) => el("tr", { data: { key: name } }, el("th", { scope: "row", dir: "auto" }, name),
+        el("td", {}, list.map(({ from, to, guard }) => el("div.rule", {},
+            el("span", { dir: "auto" }, from || "any state"), el("span.to", { "aria-hidden": "true" }, "→"), el("span", { dir: "auto" }, to.join(", ") || "stays"),
+            guard ? el("code", { dir: "auto" }, guard) : null)))));
+}
+
+function facts(definition) {
+    const names = { version: "Version", app: "App", stale: "Stale after", dismiss: "Lingers", maxActive: "Longest life", timeout: "Answers within", cooldown: "Rests" };
+    return Object.entries(names).filter(([name]) => definition[name] !== undefined)
+        .map(([name, words]) => el("div", {}, el("dt", {}, words), el("dd", { dir: "auto" }, String(definition[name]))));
+}
+
 /** Draws the page of one kind. */
 export async function kind(main, name) {
     document.title = `${name} · Telltale`;
     const diagram = new Diagram(name);
+    const heading = el("div.heading", {}, el("h1", {}, name));
     const counts = el("dl.facts");
-    const activities = el("ul.plain-list");
+    const activities = el("ul.links");
+    const events = el("table.rules");
+    const eventsPanel = el("section.panel-of-page.rows", { "aria-labelledby": "kind-events", hidden: true }, el("h2", { id: "kind-events" }, "Events"), events);
     const json = el("pre", { tabindex: 0, "aria-label": "Definition" });
-    main.replaceChildren(el("div.wall", {},
-        el("div.heading", {}, el("div.titles", {}, el("div", {}, el("h1", {}, name), el("p.key", {}, "kind")))),
-        el("section.panel-of-page.rows", { "aria-labelledby": "now-title" }, el("h2", { id: "now-title" }, "How many are in each state"), counts, activities),
-        el("div.rows", {}, diagram.root), el("details.panel-of-page.rows", {}, el("summary", {}, "Definition"), json)));
-    ask("GET", `/v1/kinds/${encodeURIComponent(name)}`).then(({ data }) => { json.textContent = JSON.stringify(data, null, 2); }).catch(refusal => { json.textContent = refusal.message; });
+    const now = el("h2", { id: "now-title" }, "How many are in each state");
+    main.replaceChildren(el("div.wall", {}, heading,
+        el("section.panel-of-page.rows", { "aria-labelledby": "now-title" }, now, counts, activities),
+        el("div.rows", {}, diagram.root), eventsPanel, el("details.panel-of-page.rows", {}, el("summary", {}, "Definition"), json)));
     const link = new Link([`${name}/*,full`]);
     showLink(link);
-    const draw = eachFrame(() => {
-        const found = new Map();
-        const nested = new Map();
-        for (const { row } of link.rows(0).values()) {
-            const state = row.state ?? row.phase ?? "none";
-            found.set(state, (found.get(state) ?? 0) + 1);
-            const active = new Set((row.configuration ?? []).flatMap(path => path.split(".").map((_, index, parts) => parts.slice(0, index + 1).join("."))));
-            for (const path of active) nested.set(path, (nested.get(path) ?? 0) + 1);
-        }
-        renew(counts, found.size ? [...found].sort((one, other) => other[1] - one[1]).map(([state, count]) => el("div", { data: { key: `s-${state}` } }, el("dt", { dir: "auto" }, state), el("dd", {}, String(count))))
-            : el("div", {}, el("dt", {}, "All"), el("dd", {}, "none exists")));
-        diagram.count(nested);
-        diagram.light([...nested.keys()]);
-    });
+    const draw = eachFrame(() => drawNow(link, diagram, counts, activities));
     link.addEventListener("change", draw);
-    diagram.load().then(isThere => { if (isThere) draw(); });
     draw();
+    try {
+        const { data } = await ask("GET", `/v1/kinds/${encodeURIComponent(name)}`);
+        const icon = symbolOf(data) ?? data.title ?? name;
+        renew(heading,
+            el("div.titles", { vars: { tint: accent(data.app) } }, appIcon(icon), el("div", {}, el("h1", { dir: "auto" }, data.title ?? name), el("p.key", {}, `${name} · ${data.type}`))),
+            el("dl.facts", {}, facts(data)),
+            el("a.chip", { href: `/playground#kind=${encodeURIComponent(name)}` }, "Open in the playground"));
+        json.textContent = JSON.stringify(data, null, 2);
+        if (data.type !== "activity") return void (now.textContent = "Now");
+        renew(events, el("caption.quiet", {}, "What each event does, from which state"), el("tbody", {}, rules(data)));
+        eventsPanel.hidden = events.querySelector("tr") === null;
+        if (await diagram.load()) draw();
+    } catch (refusal) {
+        json.textContent = refusal.message;
+    }
+}
+
+function drawNow(link, diagram, counts, activities) {
+    const found = new Map();
+    const nested = new Map();
+    const entries = [...link.rows(0).values()].sort((one, other) => other.rev - one.rev);
+    for (const { row } of entries) {
+        const state = stateName(row) || row.phase || "none";
+        found.set(state, (found.get(state) ?? 0) + 1);
+        const active = new Set((row.configuration ?? []).flatMap(path => path.split(".").map((_, index, parts) => parts.slice(0, index + 1).join("."))));
+        for (const path of active) nested.set(path, (nested.get(path) ?? 0) + 1);
+    }
+    renew(counts, found.size ? [...found].sort((one, other) => other[1] - one[1]).map(([state, count]) => el("div", { data: { key: `s-${state}` } }, el("dt", { dir: "auto" }, state), el("dd", {}, String(count))))
+        : el("div", {}, el("dt", {}, "All"), el("dd", {}, "none exists")));
+    renew(activities, entries.slice(0, MOST).map(entry => el("li", { data: { key: entry.key } },
+        isControl(entry.row) ? tileWithPage(entry) : el("a", { href: pagePath(entry.key), dir: "auto" }, entry.key.split("/")[1]))));
+    diagram.count(nested);
+    diagram.light([...nested.keys()]);
 }

@@ -3,7 +3,7 @@
 import { ask, onUnauthorized } from "./api.js";
 import { startTicking } from "./clock.js";
 import { onTap } from "./controls.js";
-import { say } from "./dom.js";
+import { el, say } from "./dom.js";
 import { askForToken } from "./signin.js";
 
 const WORDS = {
@@ -57,17 +57,31 @@ function startSignOut() {
     });
 }
 
+/** Loads a style sheet that one page alone needs. */
+function style(name) {
+    return new Promise(done => {
+        const sheet = el("link", { rel: "stylesheet", href: new URL(`./${name}`, import.meta.url) });
+        sheet.addEventListener("load", done);
+        sheet.addEventListener("error", done);
+        document.head.append(sheet);
+    });
+}
+
 async function openPage() {
     const main = document.getElementById("main");
     const path = location.pathname.split("/").filter(Boolean).map(decodeURIComponent);
     for (const anchor of document.querySelectorAll("nav a")) {
-        const isHere = path[0] === "kinds" ? anchor.pathname === "/kinds" : anchor.pathname === "/" && path.length === 0;
+        const isHere = anchor.pathname === "/" ? path.length === 0 : anchor.pathname === `/${path[0]}`;
         if (isHere) anchor.setAttribute("aria-current", "page");
     }
     if (path[0] === "login") return askForToken("/");
     if (path[0] === "kinds") {
         const page = await import("./kinds.js");
         return path[1] ? page.kind(main, path[1]) : page.kinds(main);
+    }
+    if (path[0] === "playground") {
+        const [page] = await Promise.all([import("./playground.js"), style("playground.css")]);
+        return page.playground(main);
     }
     if (path.length === 2) return (await import("./wall.js")).wall(main, path.join("/"));
     return (await import("./home.js")).home(main);

@@ -32,7 +32,7 @@ function row(event, isNew) {
     el("span.mark", { "aria-hidden": "true" }),
     el("span.what", {},
         el("b", { dir: "auto" }, event.type ?? ""), " ", el("span.verdict", {}, event.verdict ?? ""),
-        event.state ? el("span.to", { dir: "auto" }, ` → ${event.state}`) : null),
+        event.state ? el("span.to", { dir: "auto" }, ` → ${event.state.replaceAll(",", ", ")}`) : null),
     el("span.who", { title: "Principal or source" }, event.by ?? event.src ?? "server"),
     el("span.lag", { title: "From when it happened until the server heard of it" }, lag(event)),
     el("span.rev", { title: "Revision" }, `rev ${event.rev}`), details(event));

@@ -1,0 +1,84 @@
+public import TelltaleModel
+
+/// The lint of one kind file, with the places of its findings in the text.
+public struct KindLint: Sendable {
+    public struct Finding: Hashable, Sendable {
+        public var severity: Diagnostic.Severity
+        /// As ``TelltaleModel/Diagnostic/path``.
+        public var path: String
+        /// Counted from 1. Columns count Unicode scalars, as editors do.
+        public var line: Int
+        public var column: Int
+        public var message: String
+        public var advice: String
+    }
+
+    /// `nil` where a finding is an error.
+    public let kind: Kind?
+    /// Errors first, then by path; the first ``findingLimit`` of them.
+    public let findings: [Finding]
+    public let errorCount: Int
+    public let warningCount: Int
+
+    public static let findingLimit = 200
+
+    /// Reads a file as the daemon does.
+    public init(_ bytes: [UInt8]) {
+        let source: JSON
+        do throws(JSONError) {
+            source = try JSONParser().parse(bytes.span)
+        } catch {
+            let fault = JSONFault.first(in: bytes)
+            kind = nil
+            (errorCount, warningCount) = (1, 0)
+            findings = [
+                Finding(
+                    severity: .error, path: fault?.path ?? "", line: fault?.line ?? 1, column: fault?.column ?? 1,
+                    message: fault?.message ?? error.description, advice: fault?.advice ?? "mend the file's JSON")
+            ]
+            return
+        }
+        let (kind, diagnostics) = Kind.read(source, file: "")
+        self.kind = kind
+        errorCount = diagnostics.count { $0.severity == .error }
+        warningCount = diagnostics.count - errorCount
+        let shown = diagnostics.prefix(Self.findingLimit)
+        let places = JSONPlaces(of: shown.map(\.path), in: bytes)
+        findings = shown.map { diagnostic in
+            let (line, column) = places[diagnostic.path]
+            return Finding(
+                severity: diagnostic.severity, path: diagnostic.path, line: line, column: column,
+                message: diagnostic.message, advice: diagnostic.advice)
+        }
+    }
+}
+
+/// Where the values of a JSON text stand.
+struct JSONPlaces {
+    private var offsets: [String: Int] = ["": 0]
+    private let bytes: [UInt8]
+
+    /// - Parameters:
+    ///   - paths: Those that are looked for.
+    ///   - bytes: A JSON text without a fault.
+    init(of paths: [String], in bytes: [UInt8]) {
+        self.bytes = bytes
+        var scanner = JSONScanner(bytes, lookingFor: Set(paths))
+        try? scanner.document()
+        offsets.merge(scanner.offsets) { first, _ in first }
+    }
+
+    /// The line and the column of a path, or of the nearest value around it that there is.
+    subscript(path: String) -> (line: Int, column: Int) {
+        var path = path[...]
+        while offsets[String(path)] == nil {
+            path = path[..<(path.lastIndex { $0 == "." || $0 == "[" } ?? path.startIndex)]
+        }
+        let offset = min(offsets[String(path)] ?? 0, bytes.count)
+        let before = bytes[..<offset]
+        let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+        return (
+            before.count { $0 == UInt8(ascii: "\n") } + 1, before[lineStart...].count { $0 & 0xC0 != 0x80 } + 1
+        )
+    }
+}

@@ -1,0 +1,158 @@
+import Kinds
+import Machines
+import Surfaces
+import TelltaleModel
+import TestSupport
+import Testing
+import Trials
+
+/// One entity of a kind, by itself.
+struct KindTrialTests {
+    private static let begin = Timestamp(milliseconds: 1_763_719_200_000)
+
+    private static func trial(_ source: String) throws -> KindTrial {
+        let lint = KindLint(Array(source.utf8))
+        let kind = try #require(lint.kind, "\(lint.findings)")
+        return try #require(KindTrial(kind, id: "1042", at: begin))
+    }
+
+    private static let order = """
+        {"kind":"order","type":"activity","version":1,"app":"com.example.shop","title":"Order","stale":"10m","dismiss":"1h",
+         "accept":{"CONFIRMED":"confirm"},
+         "machine":{"initial":"placed","states":{
+           "placed":{"title":"Placed","on":{"confirm":"busy"}},
+           "busy":{"title":"Busy","on":{"ready":"ready"}},
+           "ready":{"title":"Ready","alert":{"title":"{{attributes.item}} is ready","body":"Come"},
+                    "after":{"5m":"late"},"on":{"collect":"done"}},
+           "late":{"on":{"collect":"done"}},"done":{"type":"final"}}},
+         "views":{"lockScreen":{"title":"{{state.title}}"}}}
+        """
+
+    private static let light = """
+        {"kind":"light","type":"toggle","version":1,"app":"com.example","title":"Light","timeout":"10s",
+         "symbol":{"on":"lightbulb.fill","off":"lightbulb"}}
+        """
+
+    private static let tip = """
+        {"kind":"tip","type":"button","version":1,"app":"com.example","title":"Tip","symbol":"gift","timeout":"10s",
+         "raises":{"kind":"order","event":"tip"}}
+        """
+
+    private func rows(_ trial: KindTrial, _ traits: Traits = Traits()) throws -> JSONObject {
+        var writer = JSONWriter()
+        #expect(trial.writeRows(traits: traits, limit: 100_000, to: &writer))
+        return try #require(try JSONParser().parse(writer.bytes.span).object)
+    }
+
+    private func details(_ text: String) throws -> EventDetails {
+        try EventDetails(tail: try JSONParser.parse(text).object ?? JSONObject())
+    }
+
+    @Test func `an activity begins with its first event, and goes its way through time`() throws {
+        var trial = try Self.trial(Self.order)
+        #expect(try rows(trial).isEmpty && trial.deadline == nil)
+        let start = try details(#"{"attributes":{"item":"Flat white"}}"#)
+        let steps: [KindTrial.Step] = [
+            .event("start", start), .event("CONFIRMED", EventDetails()), .event("nothing", EventDetails()),
+            .event("ready", EventDetails()), .pass(.minutes(7)), .event("collect", EventDetails()), .pass(.hours(2)),
+        ]
+        for step in steps {
+            let isFinished = trial.take(step)
+            #expect(isFinished)
+        }
+        let seen = trial.log.map { "\($0.step) \($0.name) \($0.verdict?.rawValue ?? "refused") \($0.state)" }
+        #expect(
+            seen == [
+                "0 start applied placed", "1 CONFIRMED applied busy", "2 nothing ignored busy", "3 ready applied ready",
+                "4 deadline applied late", "5 collect applied done", "6 deadline applied done",
+            ])
+        #expect(trial.log[4].time == Self.begin + .minutes(5) && trial.now == Self.begin + .minutes(127))
+        #expect(trial.log[3].alert?.title == "Flat white is ready")
+        #expect(try rows(trial)["full"]?["lifecycle"] == "dismissed")
+    }
+
+    @Test func `a row comes with its alert in the step that alerts, and in no other`() throws {
+        var trial = try Self.trial(Self.order)
+        for name in ["start", "confirm", "ready"] { _ = trial.take(.event(name, EventDetails())) }
+        #expect(trial.alert?.body == "Come")
+        #expect(trial.alertStyle(on: .watch, traits: Traits()) == .alert)
+        #expect(try rows(trial)["standby"]?["banner"] != nil)
+        #expect(
+            try rows(trial)["full"]?["timers"]?.array?.first?["at"] == .integer((Self.begin + .minutes(5)).milliseconds)
+        )
+        _ = trial.take(.pass(.seconds(1)))
+        #expect(trial.alert == nil && trial.alertStyle(on: .watch, traits: Traits()) == nil)
+        #expect(try rows(trial)["standby"]?["banner"] == nil)
+        #expect(try #require(trial.openedRow(traits: Traits())).count > 0)
+    }
+
+    @Test func `what is refused says why, and changes nothing`() throws {
+        var trial = try Self.trial(Self.order)
+        _ = trial.take(.event("ready", EventDetails()))
+        _ = trial.take(.press)
+        #expect(trial.log.map(\.verdict) == [nil, nil])
+        #expect(trial.log.allSatisfy { $0.note != nil })
+        #expect(try rows(trial).isEmpty)
+    }
+
+    @Test func `a toggle is set by the screen, and done by its provider or its deadline`() throws {
+        var trial = try Self.trial(Self.light)
+        for step: KindTrial.Step in [.report(false), .set(true)] { _ = trial.take(step) }
+        #expect(trial.state == "pending off" && trial.deadline == Self.begin + .seconds(10))
+        let shown = try rows(trial)
+        #expect(shown["controlCenterMedium"]?["shown"] == true && shown["full"]?["value"] == false)
+        _ = trial.take(.done(nil))
+        #expect(trial.state == "settled on")
+        for step: KindTrial.Step in [.set(false), .pass(.seconds(11)), .serve(false), .set(false), .done(nil)] {
+            _ = trial.take(step)
+        }
+        #expect(
+            trial.log.map { "\($0.name) \($0.verdict?.rawValue ?? "refused") \($0.state)" }.suffix(5) == [
+                "set applied pending on", "deadline applied settled on", "provider-left applied settled on",
+                "set refused settled on", "done refused settled on",
+            ])
+    }
+
+    @Test func `a button says what its press raises`() throws {
+        var trial = try Self.trial(Self.tip)
+        for step: KindTrial.Step in [.press, .done(nil)] { _ = trial.take(step) }
+        #expect(trial.log.last?.note?.contains("raises tip for order/") == true)
+        #expect(try rows(trial)["controlCenterSmall"]?["symbol"] == "gift")
+    }
+
+    @Test func `a situation changes what surfaces show`() throws {
+        var trial = try Self.trial(Self.order)
+        _ = trial.take(.event("start", EventDetails()))
+        var traits = Traits()
+        traits.isDashboardHidden = true
+        #expect(try rows(trial, traits)["carplay"] == .null && rows(trial)["carplay"]?["presentation"] != nil)
+    }
+
+    /// Its two states hand each other over each millisecond.
+    private static let restless = """
+        {"kind":"restless","type":"activity","version":1,"app":"com.example","title":"Restless",
+         "machine":{"initial":"a","states":{"a":{"after":{"1ms":"b"},"on":{"stop":"c"}},"b":{"after":{"1ms":"a"}},
+           "c":{"type":"final"}}}}
+        """
+
+    @Test func `a machine that never rests is cut off, and its caller can stop it before`() throws {
+        var trial = try Self.trial(Self.restless)
+        _ = trial.take(.event("start", EventDetails()))
+        let isTaken = trial.take(.pass(.hours(1)))
+        #expect(isTaken && trial.log.count <= KindTrial.logLimit && trial.log.last?.verdict == nil)
+        var asked = 0
+        let isFinished = trial.take(.pass(.hours(1))) {
+            asked += 1
+            return asked < 10
+        }
+        #expect(!isFinished && asked == 10)
+    }
+
+    @Test func `rows that are too long are left out`() throws {
+        var trial = try Self.trial(Self.order)
+        _ = trial.take(.event("start", EventDetails()))
+        var writer = JSONWriter()
+        #expect(!trial.writeRows(traits: Traits(), limit: 300, to: &writer))
+        #expect(writer.bytes.count < 500)
+    }
+}

@@ -1,0 +1,36 @@
+// A kind's machine, as its definition has it: its states, and which events an activity takes.
+
+/** The states and regions right inside one, by their names. */
+function inside(state) {
+    return [...(Array.isArray(state.regions) ? state.regions.map(one => [String(one?.id ?? ""), one]) : []), ...Object.entries(state.states ?? {})]
+        .filter(([, one]) => one !== null && typeof one === "object");
+}
+
+/** Every state of a machine with its path, the machine itself first, under the empty path. */
+export function statesOf(machine) {
+    const found = [];
+    const add = (path, state) => {
+        found.push([path, state]);
+        for (const [name, one] of inside(state)) add(path ? `${path}.${name}` : name, one);
+    };
+    if (machine !== null && typeof machine === "object") add("", machine);
+    return found;
+}
+
+/**
+ * The types of events that an activity takes in a configuration, by its kind's definition.
+ *
+ * @param {object|null} definition As a kind file has it; without `machine` nothing is known.
+ * @param {string[]|null} configuration The active states; null where there is no activity yet.
+ */
+export function eventsTaken(definition, configuration) {
+    const states = statesOf(definition?.machine);
+    if (!states.length) return [];
+    if (!configuration) return definition.startsOn ?? ["start"];
+    const active = new Set(["", ...configuration]);
+    // The innermost states come first: what they take is what comes next.
+    const depth = path => (path ? path.split(".").length : 0);
+    const types = states.filter(([path]) => active.has(path)).sort(([one], [other]) => depth(other) - depth(one))
+        .flatMap(([, state]) => Object.keys(state.on ?? {}));
+    return [...new Set(types)].filter(type => !/[*#]/.test(type));
+}

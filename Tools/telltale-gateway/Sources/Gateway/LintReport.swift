@@ -1,0 +1,64 @@
+internal import Kinds
+internal import TelltaleModel
+
+/// `POST /v1/lint`: the faults of a kind file, with their places and remedies.
+public enum LintReport {
+    /// The longest file, in bytes.
+    public static let byteLimit = 64_000
+
+    /// `{"kind":…,"errors":n,"warnings":n,"findings":[…]}`; `kind` is null where there are errors. Any bytes have a report.
+    ///
+    /// - Parameter hasDiagram: Whether the report has the machine's picture as `diagram`; `null` where there is none.
+    public static func make(of file: [UInt8], hasDiagram: Bool) -> [UInt8] {
+        let lint = KindLint(file)
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.name("kind")
+        if let kind = lint.kind { write(kind, to: &writer) } else { writer.null() }
+        writer.member("errors", lint.errorCount)
+        writer.member("warnings", lint.warningCount)
+        write(lint.findings, to: &writer)
+        if hasDiagram {
+            writer.name("diagram")
+            if let svg = lint.kind.flatMap({ try? KindDiagram.svg(of: $0) }) {
+                writer.value(svg)
+            } else {
+                writer.null()
+            }
+        }
+        writer.endObject()
+        return writer.take()
+    }
+
+    static func write(_ kind: Kind, to writer: inout JSONWriter) {
+        let type =
+            switch kind.body {
+            case .activity: "activity"
+            case .toggle: "toggle"
+            case .button: "button"
+            }
+        writer.beginObject()
+        writer.member("name", kind.name)
+        writer.member("type", type)
+        writer.member("version", kind.version)
+        writer.member("app", kind.app)
+        writer.member("title", kind.title)
+        writer.endObject()
+    }
+
+    private static func write(_ findings: [KindLint.Finding], to writer: inout JSONWriter) {
+        writer.name("findings")
+        writer.beginArray()
+        for finding in findings {
+            writer.beginObject()
+            writer.member("severity", finding.severity.rawValue)
+            writer.member("path", finding.path)
+            writer.member("line", finding.line)
+            writer.member("column", finding.column)
+            writer.member("message", finding.message)
+            writer.member("advice", finding.advice)
+            writer.endObject()
+        }
+        writer.endArray()
+    }
+}

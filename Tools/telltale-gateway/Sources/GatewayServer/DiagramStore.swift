@@ -1,0 +1,52 @@
+internal import Board
+internal import Crypto
+internal import Gateway
+internal import Synchronization
+internal import TelltaleModel
+
+/// Pictures of kinds' machines, made once for each definition.
+///
+/// A picture is found by the definition's digest, so that it is right whatever daemon the gateway comes to speak with.
+final class DiagramStore: Sendable {
+    private struct Known {
+        var files: [SHA256.Digest: BoardFile] = [:]
+        /// The one that was asked for longest ago first.
+        var order: [SHA256.Digest] = []
+    }
+
+    private let known = Mutex(Known())
+    private let lane: WorkLane
+    private static let limit = 64
+
+    init(_ lane: WorkLane) { self.lane = lane }
+
+    /// - Parameter definition: As the daemon tells it to a caller that may read it.
+    /// - Throws: As ``KindDiagram``, and `busy`.
+    func file(of definition: JSON) async throws(Problem) -> BoardFile {
+        let digest = SHA256.hash(data: definition.text)
+        if let file = find(digest) { return file }
+        return try await lane.run { [self] () throws(Problem) in
+            // Of requests that came together the first one makes it.
+            if let file = find(digest) { return file }
+            let svg = try KindDiagram.svg(of: definition)
+            let file = BoardFile(type: "image/svg+xml", bytes: Array(svg.utf8))
+            keep(file, digest)
+            return file
+        }
+    }
+
+    private func find(_ digest: SHA256.Digest) -> BoardFile? {
+        known.withLock { known in
+            guard let file = known.files[digest] else { return nil }
+            if let place = known.order.firstIndex(of: digest) { known.order.append(known.order.remove(at: place)) }
+            return file
+        }
+    }
+
+    private func keep(_ file: BoardFile, _ digest: SHA256.Digest) {
+        known.withLock { known in
+            if known.files.updateValue(file, forKey: digest) == nil { known.order.append(digest) }
+            while known.order.count > Self.limit { known.files[known.order.removeFirst()] = nil }
+        }
+    }
+}
