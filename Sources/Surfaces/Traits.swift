@@ -26,6 +26,13 @@ public struct Traits: Hashable, Sendable {
     /// Whether the device has a Dynamic Island. There is no such `TRAIT`: the catalogue gives it for the device of
     /// `HELLO device=`.
     public var hasIsland = true
+    private var widgetBox: WidgetTraitsBox?
+
+    /// What only widgets depend on.
+    public var widgets: WidgetTraits {
+        get { widgetBox?.traits ?? WidgetTraits() }
+        set { widgetBox = newValue == WidgetTraits() ? nil : WidgetTraitsBox(newValue) }
+    }
 
     public init() {}
 
@@ -48,14 +55,15 @@ public struct Traits: Hashable, Sendable {
                 throw .unknownValue(name: name, values: "off, on or tapped")
             }
             self.standBy = standBy
-        default: throw .unknownName(name)
+        default: try widgets.set(name, to: value)
         }
     }
 
     /// The names that ``set(_:to:)`` accepts.
-    public static let names = ["dashboard", "foreground", "locked", "wrist", "light", "luminance", "focus", "standby"]
+    public static let names =
+        ["dashboard", "foreground", "locked", "wrist", "light", "luminance", "focus", "standby"] + WidgetTraits.names
 
-    private static func choose(
+    static func choose(
         _ name: String, _ value: String, _ standard: String, _ other: String
     ) throws(TraitError) -> Bool {
         if value == standard { return false }
