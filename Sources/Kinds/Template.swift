@@ -111,7 +111,7 @@ public struct TemplateContext: Sendable {
     public var progress: Double?
     /// The innermost active state of each region, outer regions first.
     public var regions: [Region] = []
-    /// What only templates of widgets read; `nil` for an activity.
+    /// The values that only templates of widgets read; `nil` for an activity.
     public var widget: WidgetContext?
 
     /// The innermost active state of one region; of a region with regions, the first's.
@@ -159,7 +159,7 @@ enum TemplatePath: Hashable, Sendable, CustomStringConvertible {
         case title, key
     }
 
-    /// What only a widget has.
+    /// A path that only a widget has.
     enum WidgetPath: Hashable, Sendable {
         case configuration([String])
         case values([String])

@@ -28,7 +28,7 @@ public struct Traits: Hashable, Sendable {
     public var hasIsland = true
     private var widgetBox: WidgetTraitsBox?
 
-    /// What only widgets depend on.
+    /// The traits that only widgets depend on.
     public var widgets: WidgetTraits {
         get { widgetBox?.traits ?? WidgetTraits() }
         set { widgetBox = newValue == WidgetTraits() ? nil : WidgetTraitsBox(newValue) }

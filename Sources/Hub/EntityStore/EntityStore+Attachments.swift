@@ -37,7 +37,7 @@ extension EntityStore {
             guard let key = Key(text), let index = kinds.current[String(key.kind)],
                 !kinds.versions[index].hasInstance(String(key.id))
             else { return nil }
-            if case .activity = kinds.versions[index].body { return nil }
+            guard kinds.versions[index].isControl else { return nil }
             guard let known = entities.index(of: key), exists(known), !isGone(known) else { return key }
             return attachments[known]?.activity == nil ? key : nil
         }
@@ -112,7 +112,7 @@ extension Kind {
         switch body {
         case .toggle(let toggle): toggle.instances.contains(id)
         case .button(let button): button.instances.contains(id)
-        case .activity: false
+        case .activity, .widget: false
         }
     }
 }

@@ -100,6 +100,7 @@ extension EntityStore {
         case .toggle: state = .toggle(Toggle(provider: provider))
         case .button: state = .button(Button(provider: provider))
         case .activity: throw WireError(.badAction, "\(name) is a live activity, not a control")
+        case .widget: throw WireError(.badAction, "\(name) is a widget, not a control")
         }
         let entity = intern(key)
         recordUndo(of: entity)
@@ -162,7 +163,7 @@ extension EntityStore {
                 switch kind.body {
                 case .toggle(let toggle): toggle.instances
                 case .button(let button): button.instances
-                case .activity: []
+                case .activity, .widget: []
                 }
             for id in ids {
                 guard let key = Key(kind: kind.name, id: id) else { continue }

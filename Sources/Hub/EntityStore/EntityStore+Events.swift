@@ -128,7 +128,9 @@ extension EntityStore {
                 .unknownKind, "there is no kind \(name); KINDS lists those there are, a file in --kinds makes one")
         }
         guard case .activity = kinds.versions[index].body else {
-            throw WireError(.badAction, "\(name) is a control; SET or PRESS it, EVT is for live activities")
+            let advice = kinds.versions[index].isControl ? "SET or PRESS it" : "it takes timelines"
+            throw WireError(
+                .badAction, "\(name) is \(kinds.versions[index].noun); \(advice), EVT is for live activities")
         }
         return index
     }

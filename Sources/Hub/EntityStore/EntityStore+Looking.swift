@@ -136,7 +136,7 @@ extension EntityStore {
         switch kind.body {
         case .activity(let kind):
             return kind.views.showsControls ? kind.views.buttonKeys(in: activity.value.templateContext) : []
-        case .toggle, .button: return []
+        case .toggle, .button, .widget: return []
         }
     }
 

@@ -93,12 +93,30 @@ extension Kind {
         if case .activity(let activity) = body { activity.views.showsControls } else { false }
     }
 
+    /// It is a kind of toggle or button.
+    var isControl: Bool {
+        switch body {
+        case .toggle, .button: true
+        case .activity, .widget: false
+        }
+    }
+
+    /// The noun for people, behind "is".
+    var noun: String {
+        switch body {
+        case .activity: "a live activity"
+        case .toggle, .button: "a control"
+        case .widget: "a widget"
+        }
+    }
+
     /// Its `type`, as kind files spell it.
     var typeName: String {
         switch body {
         case .activity: "activity"
         case .toggle: "toggle"
         case .button: "button"
+        case .widget: "widget"
         }
     }
 }

@@ -128,8 +128,9 @@ extension Hub {
     private mutating func serve(
         _ kind: String, _ request: Request, from session: Session, to writer: inout LineWriter
     ) throws(WireError) {
-        if case .activity = try self.kind(named: kind).body {
-            throw WireError(.badAction, "\(kind) is a live activity; SERVE takes a kind of control")
+        let definition = try self.kind(named: kind)
+        guard definition.isControl else {
+            throw WireError(.badAction, "\(kind) is \(definition.noun); SERVE takes a kind of control")
         }
         if !session.served.contains(kind) {
             session.served.append(kind)
@@ -180,8 +181,8 @@ extension Hub {
     ) throws(WireError) {
         let name = String(key.kind)
         let kind = try kind(named: name)
-        if case .activity = kind.body {
-            throw WireError(.badAction, "\(name) is a live activity; post its events with EVT")
+        guard kind.isControl else {
+            throw WireError(.badAction, "\(name) is \(kind.noun); post its events with EVT")
         }
         guard session.served.contains(name) else {
             throw WireError(.forbidden, "this connection does not serve \(name); SERVE \(name) first")
@@ -189,7 +190,7 @@ extension Hub {
         switch (kind.body, value) {
         case (.toggle, nil): throw WireError(.badAttribute, "a toggle is reported with value=on or value=off")
         case (.button, _?): throw WireError(.badAttribute, "a button has no value; REPORT \(key) alone")
-        case (.activity, _), (.toggle, _?), (.button, nil): break
+        case (.activity, _), (.widget, _), (.toggle, _?), (.button, nil): break
         }
         let result = try record(.reported(key, value: value, observedAt: observedAt, by: session.id.number))
         // A control that did not exist took the reporter for the one that acts.

@@ -52,7 +52,10 @@ extension KindReader {
 
     /// W95: a larger family that shows the same wastes its room.
     private mutating func lintEqualViews(_ views: JSONObject) {
-        let members = Array(views)
+        // The larger family is the one that has more room to fill.
+        let members = WidgetFamily.allCases.compactMap { family in
+            views[family.rawValue].map { (name: family.rawValue, value: $0) }
+        }
         for (index, member) in members.enumerated() {
             guard let other = members[..<index].first(where: { $0.value == member.value }) else { continue }
             warn(

@@ -1,8 +1,8 @@
 public import TelltaleModel
 
-/// What decides how one family's view of a widget is written, beside its content.
+/// The circumstances beside its content that decide how one family's view of a widget is written.
 public struct WidgetDrawing: Hashable, Sendable {
-    /// What becomes of an image.
+    /// The treatment of an image.
     public enum ImageTreatment: String, Hashable, Sendable {
         case original, white, accent, desaturated, whiteDesaturated, accentDesaturated
     }
@@ -49,7 +49,8 @@ extension WidgetKind {
         return (view.base, [])
     }
 
-    /// What a row tells about the parts of a family's view: those of the accent group, and those that are private.
+    /// The parts of a family's view that a row names: those of the accent group, those that are private, and those that a
+    /// tap makes doubtful.
     public func groups(
         _ family: WidgetFamily, _ circumstances: WidgetCircumstances
     ) -> (accent: [String], isPrivate: [String], invalidates: [String]) {
@@ -148,7 +149,9 @@ private struct LayoutDrawing {
                 writer.member(named: name, .integer(date.milliseconds))
             }
         case .progress(let progress):
-            if drawing.isPlaceholder { writeBlock(name, length: nil, to: &writer) } else {
+            if drawing.isPlaceholder {
+                writeBlock(name, length: nil, to: &writer)
+            } else {
                 progress.write(name: name, to: &writer, context: context)
             }
         case .buttons(let buttons):

@@ -46,7 +46,7 @@ public enum WidgetMode: String, CaseIterable, Hashable, Sendable {
     case fullColor, accented, vibrant
 }
 
-/// What an image becomes in the accented mode (W47); without one it is drawn white.
+/// The option of an image for the accented mode (W47); without one it is drawn white.
 public enum ImageAccent: String, CaseIterable, Hashable, Sendable {
     case accented, desaturated, accentedDesaturated, fullColor
 }

@@ -27,7 +27,7 @@ public struct Widget: Sendable {
     /// When the newest timeline was taken; `nil` before the first.
     public private(set) var asOf: Timestamp?
     public private(set) var isGone = false
-    /// What the commit of its last change made of it.
+    /// The phase at the commit of its last change.
     public private(set) var committedPhase = Phase.placeholder
     private var newestVersion: Int64?
     private var newestAt = Timestamp.distantPast
@@ -38,7 +38,7 @@ public struct Widget: Sendable {
         createdAt = now
     }
 
-    /// What happens to a widget.
+    /// An event of a widget.
     public enum Event: Sendable {
         case timeline(WidgetTimeline)
         /// `type=reload`: nothing can be asked again.
@@ -91,7 +91,7 @@ public struct Widget: Sendable {
     private mutating func take(_ timeline: WidgetTimeline, kind: WidgetKind, at now: Timestamp) -> Outcome {
         let known = isGone ? [] : entries.cut(at: now)
         var merged = timeline.entries.cut(at: now)
-        // What is shown stays until the first date (W9).
+        // The shown entry stays until the first date (W9).
         if let shown = known.first, shown.date <= now, let first = merged.first, first.date > now {
             merged.insert(shown, at: 0)
         }
@@ -127,7 +127,7 @@ public struct Widget: Sendable {
 
 // MARK: What is shown
 
-/// What a widget shows from a date on: one entry of its row.
+/// The content of a widget from a date on: one entry of its row.
 public struct WidgetMoment: Hashable, Sendable {
     public enum Content: Hashable, Sendable {
         case placeholder
@@ -145,7 +145,7 @@ public struct WidgetMoment: Hashable, Sendable {
 }
 
 extension Widget {
-    /// What is shown at `now`, and what follows; never empty, and with rising dates.
+    /// The moment that is shown at `now`, and those that follow; never empty, and with rising dates.
     public func moments(at now: Timestamp, kind: WidgetKind) -> [WidgetMoment] {
         switch kind.source {
         case .schedule(let schedule):

@@ -1,6 +1,6 @@
 public import TelltaleModel
 
-/// What a widget shows from a date on.
+/// The content of a widget from a date on.
 public struct WidgetEntry: Hashable, Sendable {
     public var date: Timestamp
     /// An object.

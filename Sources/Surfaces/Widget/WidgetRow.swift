@@ -31,7 +31,7 @@ public enum WidgetRow {
         return count
     }
 
-    /// What `OPEN` answers: where a tap on a part leads, else a tap on the widget; without either it opens the app.
+    /// Appends the answer of `OPEN`: the link of a part, else that of the widget; without either a tap opens the app.
     public static func writeOpened(
         _ widget: Widget, key: Key, kind: Kind, definition: WidgetKind, scene: WidgetScene, part: String?,
         at now: Timestamp, to writer: inout JSONWriter

@@ -1,8 +1,8 @@
 public import Kinds
 public import TelltaleModel
 
-/// What a place, a family and a device's situation make of a widget: mode, background, margin, scale, and what of it
-/// acts (Protocols/Widgets/README.md). A pure function; `Protocols/Machines/widgets.table` tests it.
+/// The way in which a place shows a widget of a family, in a device's situation: mode, background, margin, scale, and
+/// whether it takes taps (Protocols/Widgets/README.md). A pure function; `Protocols/Machines/widgets.table` tests it.
 public struct WidgetScene: Hashable, Sendable {
     public enum Background: String, Hashable, Sendable { case kept, removed }
 
@@ -14,7 +14,7 @@ public struct WidgetScene: Hashable, Sendable {
     public let margin: Double
     /// 2 where the place draws at twice the size.
     public let scale: Int
-    /// What stands behind an accented widget: `glass`, or a colour.
+    /// The layer behind an accented widget: `glass`, or a colour.
     public let behind: String?
     /// Tinted for a dark room.
     public let isNight: Bool
@@ -125,9 +125,10 @@ public struct WidgetScene: Hashable, Sendable {
         guard kind.families.contains(family), !kind.neverPlaces.contains(place) else { return false }
         if kind.isProtected, surface == .desktop { return false }
         if !kind.isBackgroundRemovable, [.lockScreen, .standby, .carplay].contains(place) { return false }
-        let places = Catalogue.families.first {
-            $0.family == family.rawValue && $0.platform == platform(of: surface)
-        }?.places ?? []
+        let places =
+            Catalogue.families.first {
+                $0.family == family.rawValue && $0.platform == platform(of: surface)
+            }?.places ?? []
         switch (place, surface) {
         case (.carplay, .carplay), (.standby, .standby), (.standby, .phone): return places.contains(place.rawValue)
         // A car and a phone in StandBy show nothing else.
@@ -145,7 +146,7 @@ public struct WidgetScene: Hashable, Sendable {
         case .lockScreen: return .vibrant
         case .standby: return traits.isLightLow ? .vibrant : .fullColor
         case .carplay, .gallery: return .fullColor
-        // What lies behind other windows is faded, whatever its tint.
+        // A desktop behind other windows is faded, whatever its tint.
         case .desktop where traits.widgets.isDesktopBehind: return .vibrant
         case .home, .today, .desktop, .notificationCenter, .smartStack, .complications, .horizontal, .vertical:
             return isTinted ? .accented : .fullColor
