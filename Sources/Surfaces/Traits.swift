@@ -8,7 +8,10 @@ public struct Traits: Hashable, Sendable {
     }
 
     /// `foreground=APP`: the app in front; `nil` for none.
-    public var foreground: String?
+    public var foreground: String? {
+        get { rare?.foreground }
+        set { setRare(foreground: newValue, widgets: widgets) }
+    }
     /// `dashboard=hidden`: the car shows another screen than its dashboard.
     public var isDashboardHidden = false
     /// `locked=yes`.
@@ -26,12 +29,18 @@ public struct Traits: Hashable, Sendable {
     /// Whether the device has a Dynamic Island. There is no such `TRAIT`: the catalogue gives it for the device of
     /// `HELLO device=`.
     public var hasIsland = true
-    private var widgetBox: WidgetTraitsBox?
+    /// The traits that most devices never say. Behind a reference, because a session is kept small.
+    private var rare: RareTraits?
 
     /// The traits that only widgets depend on.
     public var widgets: WidgetTraits {
-        get { widgetBox?.traits ?? WidgetTraits() }
-        set { widgetBox = newValue == WidgetTraits() ? nil : WidgetTraitsBox(newValue) }
+        get { rare?.widgets ?? WidgetTraits() }
+        set { setRare(foreground: foreground, widgets: newValue) }
+    }
+
+    private mutating func setRare(foreground: String?, widgets: WidgetTraits) {
+        let isUsual = foreground == nil && widgets == WidgetTraits()
+        rare = isUsual ? nil : RareTraits(foreground: foreground, widgets: widgets)
     }
 
     public init() {}

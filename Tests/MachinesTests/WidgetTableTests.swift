@@ -155,7 +155,7 @@ struct WidgetScript {
             case "timeline": try post(words.dropFirst())
             case "end": apply(.ended)
             case "reload": apply(.reload)
-            case "kind": apply(.kindChanged)
+            case "kind": apply(.kindChanged(configuration: [:]))
             default: throw BadInput(text: String(input))
             }
         }

@@ -19,14 +19,18 @@ enum ControlConsequence: Sendable {
 extension EntityStore {
     /// The accounts that may be shown what stands at `entity`; empty = every account.
     func audience(of entity: EntityIndex) -> [String] {
-        activity(at: entity)?.accounts ?? attachments[entity]?.accounts ?? []
+        if let widget = self.widget(at: entity) { return widget.accounts }
+        return activity(at: entity)?.accounts ?? attachments[entity]?.accounts ?? []
     }
 
     /// The activity that a control belongs to, while both are there.
     func owner(of control: EntityIndex) -> ActivityBox? { attachments[control]?.activity.flatMap { activity(at: $0) } }
 
-    /// Whether a control has gone with its activity. What became of it can be asked for until it is pruned.
-    func isGone(_ entity: EntityIndex) -> Bool { isControl(entity) && entities[entity].dismissedAt != nil }
+    /// Whether a control has gone with its activity, or a widget has ended. What became of it can be asked for until it is
+    /// pruned.
+    func isGone(_ entity: EntityIndex) -> Bool {
+        entities[entity].dismissedAt != nil && (isControl(entity) || widget(at: entity) != nil)
+    }
 
     /// The controls that begin with an activity: those whose keys are its own, of kinds of control that are in force.
     ///

@@ -22,6 +22,8 @@ struct Entity: Sendable {
     var armed: Timestamp?
     /// The same for deadlines on the real clock.
     var wallArmed: Timestamp?
+    /// It is, or was, a widget: of those, clients that do not know widgets are told nothing.
+    var isWidget = false
 
     /// Takes over what stood behind the key before.
     mutating func restore(

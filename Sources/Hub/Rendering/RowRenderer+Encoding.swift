@@ -27,9 +27,34 @@ extension RowRenderer {
         case (.button(let button), .control(let viewer), .button(let buttonKind)):
             ControlRow.write(
                 button, kind: buttonKind, name: kind.name, title: kind.title, for: viewer, to: &writer)
+        case (.widget(let widget), .full, .widget(let definition)):
+            guard let key = store[entity].key else { return false }
+            widget.writeFullRow(key: key, kind: definition, to: &writer)
+        case (.widget(let widget), .widget(let form), .widget(let definition)):
+            controls = writeWidgetRow(widget, at: entity, kind, definition, form, store, to: &writer)
         default: return false
         }
         return true
+    }
+
+    private static func writeWidgetRow(
+        _ widget: Widget, at entity: EntityIndex, _ kind: Kind, _ definition: WidgetKind, _ form: WidgetForm,
+        _ store: borrowing EntityStore, to writer: inout JSONWriter
+    ) -> [Key] {
+        guard let key = store[entity].key else { return [] }
+        var embedded: [Key] = []
+        let device = Int(form.device)
+        WidgetRow.write(
+            widget, key: key, kind: kind, definition: definition, scene: form.scene, moments: form.moments,
+            device: Catalogue.devices.indices.contains(device) ? Catalogue.devices[device] : nil,
+            control: { text, isInteractive, writer in
+                guard let key = Key(text) else { return false }
+                embedded.append(key)
+                return writeEmbedded(
+                    key, in: entity, viewer: form.viewer ?? ControlViewer(placement: nil),
+                    isInteractive: isInteractive, store, to: &writer)
+            }, to: &writer)
+        return embedded
     }
 
     private static func writeSurfaceRow(

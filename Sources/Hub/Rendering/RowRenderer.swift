@@ -16,6 +16,10 @@ struct RowRenderer: ~Copyable {
     let settings: SurfaceSettings
     private var rows = RowCache()
     private var references = ControlReferences()
+    /// Of rows of widgets that have no room for all of their entries, how many they tell.
+    private var cutRows: [Int32: [(form: WidgetForm, count: Int)]] = [:]
+    /// The kinds' clock at the moment of the turn: rows of widgets begin with the entry that is shown then.
+    private(set) var time = Timestamp.distantPast
     /// Memory for rows; `nil` while one is written.
     private var spareRow: JSONWriter?
     /// Memory for lines; `nil` while they are written.
@@ -30,7 +34,16 @@ struct RowRenderer: ~Copyable {
     /// A key changed: its rows are encoded anew, and note anew which controls they show.
     mutating func invalidate(_ entity: EntityIndex) {
         rows.forget(entity)
+        if !cutRows.isEmpty { cutRows[entity.rawValue] = nil }
         references.forget(entity)
+    }
+
+    mutating func setTime(_ time: Timestamp) { self.time = time }
+
+    /// How many moments the row of a widget tells.
+    func toldCount(of entity: EntityIndex, _ form: WidgetForm) -> Int {
+        guard !cutRows.isEmpty else { return form.moments.count }
+        return cutRows[entity.rawValue]?.first { $0.form == form }?.count ?? form.moments.count
     }
 
     /// Its rows are encoded anew, although the key did not change.
@@ -63,10 +76,19 @@ struct RowRenderer: ~Copyable {
         if let body = rows.body(of: entity, shared) { return body }
         var controls: [Key] = []
         guard let body = encode(entity, form, store, controls: &controls) else { return nil }
+        if case .widget(let widgetForm) = form { noteCut(widgetForm, body, of: entity) }
         // One with controls changes when they do.
         references.note(controls, in: entity)
         rows.keep(body, of: entity, controls.isEmpty ? form.withoutViewer : form)
         return body
+    }
+
+    private mutating func noteCut(_ form: WidgetForm, _ body: [UInt8], of entity: EntityIndex) {
+        // The row itself says so, and hardly any does.
+        guard body.count > WidgetRow.byteLimit / 2, let row = try? JSONParser().parse(body.span),
+            row["more"]?.bool == true, let count = row["entries"]?.array?.count
+        else { return }
+        cutRows[entity.rawValue, default: []].append((form, count))
     }
 
     private mutating func encode(

@@ -94,7 +94,7 @@ extension Hub {
         case (.toggle, .set), (.button, .press): return entity
         case (.toggle, .press): throw WireError(.badAction, "\(key) is a toggle; SET \(key) value=on|off")
         case (.button, .set): throw WireError(.badAction, "\(key) is a button; PRESS \(key)")
-        case (.activity, _), (.none, _): throw WireError(.badAction, "\(key) is no control")
+        case (.activity, _), (.widget, _), (.none, _): throw WireError(.badAction, "\(key) is no control")
         }
     }
 
@@ -116,7 +116,7 @@ extension Hub {
         switch store[entity].state {
         case .toggle(let toggle): writer.attribute("phase", toggle.phase.rawValue)
         case .button(let button): writer.attribute("phase", button.phase.rawValue)
-        case .none, .activity: break
+        case .none, .activity, .widget: break
         }
         writer.attribute("rev", store[entity].rev)
         writer.ignored(request.ignored)

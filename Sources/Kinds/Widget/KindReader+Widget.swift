@@ -22,7 +22,8 @@ extension KindReader {
         let recommended = recommendedConfigurations(object, parameters: parameters)
         let source = widgetSource(object)
         let places = widgetPlaces(object)
-        let options = widgetOptions(object)
+        var options = widgetOptions(object)
+        options.viewByteCount = object["views"]?.object?.map(\.value.textByteCount).max() ?? 0
         let views = widgetViews(object, families: families, neverPlaces: places.never)
         lintWidget(templates: templates, parameters: parameters)
         guard let families, let source, let views else { return nil }

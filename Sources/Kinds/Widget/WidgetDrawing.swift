@@ -66,11 +66,9 @@ extension WidgetKind {
         return layout.links.first { $0.part == part }?.link.rendered(in: context)
     }
 
-    /// The keys of the controls in a family's view, as they are written.
-    public func controlKeys(
-        _ family: WidgetFamily, _ circumstances: WidgetCircumstances, context: TemplateContext
-    ) -> [String] {
-        layout(family, circumstances)?.layout.parts.controlKeys.map { $0.rendered(in: context) } ?? []
+    /// The keys of the controls in all of its views, in the order of the families.
+    public func controlKeys(in context: TemplateContext) -> [String] {
+        families.flatMap { views[$0]?.layouts ?? [] }.flatMap(\.parts.controlKeys).map { $0.rendered(in: context) }
     }
 
     /// Appends the view of a family as one JSON object; an empty one for a family that the kind has not.

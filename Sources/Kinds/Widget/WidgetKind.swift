@@ -71,6 +71,7 @@ public final class WidgetKind: Sendable {
         about = options.about
         editTint = options.editTint
         preview = options.preview
+        viewByteCount = options.viewByteCount
     }
 
     /// The members of a kind file that have a default.
@@ -86,6 +87,7 @@ public final class WidgetKind: Sendable {
         var about = ""
         var editTint: String?
         var preview: JSON?
+        var viewByteCount = 0
     }
 
     /// Whether a timeline may be posted for it.
@@ -93,6 +95,9 @@ public final class WidgetKind: Sendable {
 
     /// Whether its content is computed, so that it is current for as long as a connection is (`live`).
     public var isLive: Bool { !isPushed }
+
+    /// Of its largest view, in bytes of compact JSON: about what an entry of a row takes beside its content.
+    public let viewByteCount: Int
 
     /// Whether a view names a control.
     public var showsControls: Bool { views.values.contains(where: \.showsControls) }

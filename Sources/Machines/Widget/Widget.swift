@@ -17,7 +17,8 @@ public struct Widget: Sendable {
         case gone
     }
 
-    public let configuration: JSON
+    /// Every parameter of its kind with its value.
+    public private(set) var configuration: JSON
     /// `for=`: the accounts whose devices may show it, sorted; empty for all accounts.
     public let accounts: [String]
     /// When the key began.
@@ -45,7 +46,7 @@ public struct Widget: Sendable {
         case reload
         case ended
         /// It lives by a newer version of its kind.
-        case kindChanged
+        case kindChanged(configuration: JSON)
     }
 
     /// The result of an event.
@@ -72,7 +73,8 @@ public struct Widget: Sendable {
         if let happenedAt, happenedAt - now > aheadLimit { return Outcome(.ignored) }
         switch event {
         case .reload: return Outcome(isGone ? .ignored : .noop)
-        case .kindChanged:
+        case .kindChanged(let configuration):
+            self.configuration = configuration
             committedPhase = phase(at: now, kind: kind)
             return Outcome(.applied, isChanged: true)
         case .timeline(let timeline):

@@ -63,12 +63,21 @@ public struct WidgetTraits: Hashable, Sendable {
     }
 }
 
-/// ``WidgetTraits`` where they are not the usual ones. Most devices say none of them, and a session is kept small.
-final class WidgetTraitsBox: Hashable, Sendable {
-    let traits: WidgetTraits
+/// The traits of a device that are seldom other than the usual ones.
+final class RareTraits: Hashable, Sendable {
+    let foreground: String?
+    let widgets: WidgetTraits
 
-    init(_ traits: WidgetTraits) { self.traits = traits }
+    init(foreground: String?, widgets: WidgetTraits) {
+        (self.foreground, self.widgets) = (foreground, widgets)
+    }
 
-    static func == (left: WidgetTraitsBox, right: WidgetTraitsBox) -> Bool { left.traits == right.traits }
-    func hash(into hasher: inout Hasher) { hasher.combine(traits) }
+    static func == (left: RareTraits, right: RareTraits) -> Bool {
+        left.foreground == right.foreground && left.widgets == right.widgets
+    }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(foreground)
+        hasher.combine(widgets)
+    }
 }
