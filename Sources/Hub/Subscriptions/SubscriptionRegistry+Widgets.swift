@@ -2,11 +2,8 @@ internal import FanOut
 internal import Surfaces
 internal import TelltaleModel
 
-// What subscribers hold of widgets.
+// The rows of widgets that subscribers hold.
 extension SubscriptionRegistry {
-    /// The next moment, on the kinds' clock, at which a subscriber may have used up the entries of a widget.
-    var nextUsedUp: Timestamp? { timelines.next }
-
     /// Notes the row of a widget that a subscriber was sent, or is known to hold.
     mutating func noteSent(
         _ scene: WidgetScene, of entity: EntityIndex, to index: SubscriptionIndex, usedUpAt: Timestamp?
@@ -15,8 +12,7 @@ extension SubscriptionRegistry {
         let former = subscription.backlog?.widgets[entity.rawValue]?.watchedAt
         var watchedAt = former
         if let usedUpAt, usedUpAt < former ?? .distantFuture {
-            sweepTimelines()
-            timelines.insert(usedUpAt, entity, of: index)
+            watch(entity, of: index, at: usedUpAt)
             watchedAt = usedUpAt
         }
         change(index) { subscription in
@@ -26,14 +22,17 @@ extension SubscriptionRegistry {
         }
     }
 
-    /// Drops moments that were replaced, when they may be more than the others.
-    private mutating func sweepTimelines() {
-        guard timelines.isSweepDue else { return }
-        var watch = timelines
-        watch.keep { moment in
-            self[moment.subscription]?.backlog?.widgets[moment.entity.rawValue]?.watchedAt == moment.time
+    /// Has a subscription looked at when its entries of a widget are used up.
+    private mutating func watch(_ entity: EntityIndex, of index: SubscriptionIndex, at time: Timestamp) {
+        if changeTimelines({ $0.isSweepDue }) {
+            // Moments that were replaced are dropped, when they may be more than the others.
+            var kept = changeTimelines { watch in watch.take() }
+            kept.removeAll { moment in
+                self[moment.subscription]?.backlog?.widgets[moment.entity.rawValue]?.watchedAt != moment.time
+            }
+            changeTimelines { $0.restore(kept) }
         }
-        timelines = watch
+        changeTimelines { $0.insert(time, entity, of: index) }
     }
 
     /// A subscriber holds no row of a widget any more.
@@ -46,14 +45,14 @@ extension SubscriptionRegistry {
 
     /// Owes a row to each subscriber that has used up its entries at `time`. What is owed is no commit's.
     mutating func oweUsedUp(at time: Timestamp, _ store: inout EntityStore, to sessions: inout SessionTable) {
-        while let moment = timelines.pop(by: time) {
+        while let moment = changeTimelines({ $0.pop(by: time) }) {
             guard let subscription = self[moment.subscription],
                 let sent = subscription.backlog?.widgets[moment.entity.rawValue], sent.watchedAt == moment.time
             else { continue }
             change(moment.subscription) { $0.backlog?.widgets[moment.entity.rawValue]?.watchedAt = nil }
             guard let usedUpAt = sent.usedUpAt else { continue }
             guard usedUpAt <= time else {
-                timelines.insert(usedUpAt, moment.entity, of: moment.subscription)
+                watch(moment.entity, of: moment.subscription, at: usedUpAt)
                 change(moment.subscription) { $0.backlog?.widgets[moment.entity.rawValue]?.watchedAt = usedUpAt }
                 continue
             }

@@ -22,7 +22,7 @@ struct SubscriptionRegistry: ~Copyable {
     /// Reused by every walk over a key's followers.
     private var followerBuffer: [SubscriptionIndex] = []
     /// When entries of widgets that were sent are used up.
-    var timelines = TimelineWatch()
+    private var timelines = TimelineWatch()
     /// Of subscriptions that are gone: what waited for them is given up little by little.
     private var retired: [Backlog] = []
     let limits: Limits
@@ -45,6 +45,10 @@ struct SubscriptionRegistry: ~Copyable {
     mutating func change<Result>(_ index: SubscriptionIndex, _ body: (inout Subscription) -> Result) -> Result? {
         table.change(index, body)
     }
+
+    /// The next moment, on the kinds' clock, at which a subscriber may have used up the entries of a widget.
+    var nextUsedUp: Timestamp? { timelines.next }
+    mutating func changeTimelines<Result>(_ body: (inout TimelineWatch) -> Result) -> Result { body(&timelines) }
 
     // MARK: Walks of resumes
 

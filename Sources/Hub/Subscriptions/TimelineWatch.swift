@@ -30,13 +30,18 @@ struct TimelineWatch {
         moments.insert(Moment(time: time, subscription: subscription, entity: entity))
     }
 
-    /// There are twice as many as after the last ``keep(where:)``.
+    /// There are twice as many as after the last ``restore(_:)``.
     var isSweepDue: Bool { moments.count >= sweepCount }
 
-    /// Drops all others.
-    mutating func keep(where isKept: (Moment) -> Bool) {
-        moments = Heap(moments.unordered.filter(isKept))
-        sweepCount = max(Self.leastSweep, 2 * moments.count)
+    /// Takes all of them, in no order.
+    mutating func take() -> [Moment] {
+        defer { moments = Heap() }
+        return moments.unordered
+    }
+
+    mutating func restore(_ kept: [Moment]) {
+        moments = Heap(kept)
+        sweepCount = max(Self.leastSweep, 2 * kept.count)
     }
 
     /// Takes the earliest moment at or before `time`.
