@@ -12,8 +12,8 @@ internal import TelltaleModel
 ///
 /// Invariants:
 /// - Nothing is decided while a batch is committing, after a failed sync, or once the last snapshot has begun.
-/// - A flush follows a commit at once; the pace delays a decision, and so a row, by no more than its interval behind the
-///   flush before.
+/// - A flush follows a commit at once; the pace delays a decision, and so a row, by no more than its bound behind the flush
+///   before.
 /// - A connection with more requests than its limit is not read from until some of them are answered.
 /// - A stop ends within ``ShutdownLimits``, with everything acknowledged on the disk.
 /// - A turn gives a bounded number of actions.
@@ -48,7 +48,7 @@ public struct Server: ~Copyable {
     public init(_ hub: consuming Hub, configuration: ServerConfiguration, snapshotSequence: Int64) {
         self.hub = hub
         self.configuration = configuration
-        pacer = FlushPacer(interval: configuration.pace)
+        pacer = FlushPacer(configuration.pace)
         limiter = BatchLimiter(configuration.batches)
         shutdown = Shutdown(limits: configuration.shutdown)
         snapshots = SnapshotPolicy(
@@ -64,6 +64,7 @@ public struct Server: ~Copyable {
 
     /// Begins a turn: the performer has told everything that happened until `now`.
     public mutating func turn(at now: HubTime) {
+        flush.worked(at: now)
         hub.sessionDeadlineReached(at: now)
         decisionsLeft = Self.decisionsPerTurn
         step = .deciding
@@ -96,6 +97,7 @@ public struct Server: ~Copyable {
                 let hasWork = hub.hasWork(at: now)
                 // No client could be served sooner now.
                 if hub.isCommitting || !hasWork { hub.freeSettledBatch() }
+                flush.rested(at: now)
                 return .wake(wake(at: now, hasWork: hasWork))
             case .idle: return nil
             }
@@ -126,6 +128,7 @@ public struct Server: ~Copyable {
         decision.hasRecords = decision.hasRecords || !part.isEmpty
         if hub.isDeciding { return .append(part, isLast: false) }
         decision.requestCount = hub.batchRequestCount
+        flush.requestCount += hub.batchRequestCount
         report(hub.takeMachineFaults())
         report(hub.takeAccessNotices())
         if decision.hasRecords { return .append(part, isLast: true) }
@@ -200,25 +203,20 @@ public struct Server: ~Copyable {
     // MARK: Writing
 
     private mutating func beginFlush(at now: HubTime) -> Action {
-        flush.isOwed = false
-        flush.isUnderWay = true
-        flush.start = now.monotonic
-        flush.rest = hub.readySessionCount
+        flush.begin(at: now, sessions: hub.readySessionCount, rows: hub.statistics.rows)
         return .flush
     }
 
     /// The next session to write to during a flush: ask its ``output(for:at:to:)``.
     public mutating func nextReady() -> SessionID? {
-        guard flush.rest > 0 else { return nil }
-        flush.rest -= 1
-        return hub.nextReady()
+        flush.takeSession() ? hub.nextReady() : nil
     }
 
     /// Every session that ``nextReady()`` named was written to.
     public mutating func flushed(at now: HubTime) {
-        guard flush.isUnderWay else { return }
-        flush.isUnderWay = false
-        pacer.flushed(from: flush.start.nanoseconds, to: now.monotonic.nanoseconds)
+        guard let start = flush.start else { return }
+        let work = flush.end(at: now, rows: hub.statistics.rows)
+        pacer.flushed(from: start.nanoseconds, to: now.monotonic.nanoseconds, work)
         guard !paused.isEmpty, !shutdown.isDeaf else { return }
         for id in paused where hub.wantsInput(id) {
             paused.remove(id)
@@ -233,6 +231,7 @@ public struct Server: ~Copyable {
     /// - Returns: Whether to read on. Otherwise not before ``Action/resumeReading(_:)``: its sender has more requests on
     ///   their way than it may.
     public mutating func received(_ bytes: Span<UInt8>, from id: SessionID, at now: HubTime) -> Bool {
+        flush.worked(at: now)
         hub.received(bytes, from: id, at: now)
         guard !hub.wantsInput(id) else { return true }
         paused.insert(id)
@@ -249,6 +248,7 @@ public struct Server: ~Copyable {
 
     /// The outcome of the batch whose last part was appended.
     public mutating func synced(_ outcome: SyncOutcome, at now: HubTime) {
+        flush.worked(at: now)
         switch outcome {
         case .durable(let duration, let wait):
             hub.statistics.countSync(microseconds: Int(min(duration, .seconds(86_400)) / .microseconds(1)))

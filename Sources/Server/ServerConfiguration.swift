@@ -2,8 +2,7 @@ public import TelltaleModel
 
 /// The settings of a server's turn. Those of its hub are ``Hub/HubConfiguration``.
 public struct ServerConfiguration: Sendable {
-    /// The pause after a flush while busy; zero = none.
-    public var pace: Duration = .milliseconds(1)
+    public var pace = Pace.adaptive(upTo: .milliseconds(1))
     /// Whether the journal answers at once, as one in memory does: then a batch is not divided.
     public var isJournalImmediate = false
     /// A snapshot is due when a recovery would replay more records than this, and more than twice as many as there are

@@ -18,8 +18,50 @@ struct Decision {
 struct Flush {
     /// One follows, paced or not: what became durable is shown at once.
     var isOwed = false
-    var isUnderWay = false
-    var start = MonotonicTime(nanoseconds: 0)
+    private(set) var start: MonotonicTime?
     /// Sessions that were ready when it began: one that has more to say goes on with the next turn.
-    var rest = 0
+    private(set) var rest = 0
+    private var sessionCount = 0
+    /// Rows that were ever written, when it began.
+    private var rowsBefore = 0
+    /// Requests that were decided since the flush before.
+    var requestCount = 0
+    /// The loop is at work since then; `Int64.max` = it rests.
+    private var workStart = Int64.max
+    /// Nanoseconds of work since the flush before, but for that which is under way.
+    private var work: Int64 = 0
+
+    /// Something happened: the loop is at work.
+    @inline(__always)
+    mutating func worked(at now: HubTime) { workStart = min(workStart, now.monotonic.nanoseconds) }
+
+    /// The loop has nothing more to do.
+    mutating func rested(at now: HubTime) {
+        work += max(0, now.monotonic.nanoseconds - workStart)
+        workStart = .max
+    }
+
+    mutating func begin(at now: HubTime, sessions: Int, rows: Int) {
+        isOwed = false
+        start = now.monotonic
+        (rest, sessionCount, rowsBefore) = (sessions, sessions, rows)
+    }
+
+    /// - Returns: Whether there was another session to write to.
+    mutating func takeSession() -> Bool {
+        guard rest > 0 else { return false }
+        rest -= 1
+        return true
+    }
+
+    /// It is over.
+    ///
+    /// - Parameter rows: That were ever written.
+    mutating func end(at now: HubTime, rows: Int) -> FlushWork {
+        let busy = work + max(0, now.monotonic.nanoseconds - workStart)
+        defer { (start, requestCount, work, workStart) = (nil, 0, 0, now.monotonic.nanoseconds) }
+        return FlushWork(
+            busy: busy, requestCount: requestCount, writeCount: sessionCount - rest,
+            rowCount: rows - rowsBefore + requestCount)
+    }
 }

@@ -27,7 +27,7 @@ struct Configuration: Sendable {
     var auth: String?
     var sync = Sync.full
     /// Milliseconds between two flushes while busy; 0 = flush at once.
-    var pace = 1
+    var pace = Pace.adaptive(upTo: .milliseconds(1))
     var clockSpeed = 1.0
     var logLevel = Log.Level.info
     var logFormat = Log.Format.text
@@ -79,7 +79,7 @@ struct Configuration: Sendable {
     /// - Parameter isJournalImmediate: The journal answers at once, as one in memory does.
     func server(isJournalImmediate: Bool) -> ServerConfiguration {
         var server = ServerConfiguration()
-        server.pace = .milliseconds(pace)
+        server.pace = pace
         server.isJournalImmediate = isJournalImmediate
         server.recordsPerPart = FailPoint.recordsPerPart
         if let count = FailPoint.recordsBetweenSnapshots { server.recordsBetweenSnapshots = count }

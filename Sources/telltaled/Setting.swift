@@ -1,3 +1,4 @@
+import Server
 import Surfaces
 
 /// One setting of the daemon: its name as a flag, in the environment and in the configuration file, and what it takes.
@@ -46,7 +47,17 @@ extension Setting {
             configuration.sync = mode
             return nil
         },
-        number("pace", 0...1_000, \.pace, "milliseconds"),
+        Setting(name: "pace") { configuration, values in
+            if values[0] == "auto" {
+                configuration.pace = .adaptive(upTo: .milliseconds(1))
+                return nil
+            }
+            guard let pace = wholeNumber(values[0], in: 0...1_000) else {
+                return "takes auto, or a whole number from 0 to 1000 (milliseconds)"
+            }
+            configuration.pace = .fixed(.milliseconds(pace))
+            return nil
+        },
         Setting(name: "clock-speed") { configuration, values in
             guard let speed = Double(values[0]), speed.isFinite, (0.001...1_000_000).contains(speed) else {
                 return "takes a number from 0.001 to 1000000"
@@ -94,12 +105,17 @@ extension Setting {
         choice("always-on-private", ["hide", "show"]) { $0.surfaces.hidesPrivateAlwaysOn = $1 == "hide" },
     ]
 
+    private static func wholeNumber(_ text: String, in range: ClosedRange<Int>) -> Int? {
+        guard let number = Int(text), range.contains(number), text.utf8.first != UInt8(ascii: "+") else { return nil }
+        return number
+    }
+
     private static func number(
         _ name: String, _ range: ClosedRange<Int>, _ member: any WritableKeyPath<Configuration, Int> & Sendable,
         _ unit: String
     ) -> Setting {
         Setting(name: name) { configuration, values in
-            guard let number = Int(values[0]), range.contains(number), values[0].utf8.first != UInt8(ascii: "+") else {
+            guard let number = wholeNumber(values[0], in: range) else {
                 return "takes a whole number from \(range.lowerBound) to \(range.upperBound) (\(unit))"
             }
             configuration[keyPath: member] = number

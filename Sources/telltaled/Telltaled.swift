@@ -59,7 +59,8 @@ struct Telltaled: ParsableCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "The least time between two writes to screens while busy; 0 = none. (default: 1)", valueName: "MS"))
+            "Milliseconds between two writes to screens while busy; auto = 0 to 1, as the load needs it. (default: auto)",
+            valueName: "auto|MS"))
     var pace: String?
     @Option(
         parsing: .unconditional,

@@ -46,7 +46,7 @@ struct BenchTests {
                 + ["0.3", "--deliveries", "400", "--idle", "50"]
                 + ["--settling", "0.5"])
         #expect(status == 0)
-        #expect(report["4x8x4@2"]?["pace_ms"] == 2)
+        #expect(report["4x8x4@2"]?["pace"] == "2")
         var folded = 0.0
         for name in ["telltale", "again", "plain C"] {
             let entry = try #require(report["4x8x4@2"]?[name])

@@ -57,7 +57,7 @@ final class HubHarness {
     /// A flush may be at any time, and a batch is not divided.
     private static var unpaced: ServerConfiguration {
         var configuration = ServerConfiguration()
-        configuration.pace = .zero
+        configuration.pace = .fixed(.zero)
         configuration.isJournalImmediate = true
         configuration.recordsBetweenSnapshots = .max
         return configuration

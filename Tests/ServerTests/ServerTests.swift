@@ -17,7 +17,7 @@ struct ServerTests {
             return HubTime(time: time, wall: time, monotonic: MonotonicTime(milliseconds: milliseconds))
         }
 
-        init(pace: Duration = .zero, _ change: (inout ServerConfiguration) -> Void = { _ in }, limit: Int = 1_024)
+        init(pace: Pace = .fixed(.zero), _ change: (inout ServerConfiguration) -> Void = { _ in }, limit: Int = 1_024)
             throws
         {
             var configuration = ServerConfiguration()
@@ -186,7 +186,7 @@ struct ServerTests {
     }
 
     @Test func `under the pace a decision waits for the end of the pause, and asks to be woken for it`() throws {
-        let performer = try Performer(pace: .milliseconds(10))
+        let performer = try Performer(pace: .fixed(.milliseconds(10)))
         let shop = performer.connect()
         var flushes = 0
         for _ in 0..<8 {

@@ -6,7 +6,7 @@ import TelltaleModel
 /// turn.
 struct TurnRules {
     private let profile: FaultProfile
-    let pace: Duration
+    let pace: Pace
     private var hasFailed = false
     private var lastFlush = MonotonicTime.distantPast
     /// The moment of the world by which the next turn is to begin, because the pace allows a flush then.
@@ -15,7 +15,8 @@ struct TurnRules {
 
     init(profile: FaultProfile) {
         self.profile = profile
-        pace = .milliseconds(profile.pace)
+        let bound = Duration.milliseconds(profile.pace)
+        pace = profile.adaptivePace == 1 ? .adaptive(upTo: bound) : .fixed(bound)
     }
 
     // MARK: The daemon of a run
@@ -77,8 +78,8 @@ struct TurnRules {
     mutating func check(_ wake: Wake, at now: MonotonicTime, in world: World) {
         promise = nil
         guard let flush = wake.flush else { return }
-        if flush > max(lastFlush, now) + pace {
-            world.violated("turn", "a flush waits for \(flush - now), and the pace is \(pace)")
+        if flush > max(lastFlush, now) + pace.bound {
+            world.violated("turn", "a flush waits for \(flush - now), and the pace is \(pace.bound)")
         }
         promise = world.now + max(1, Int64(((flush - now) / .milliseconds(1)).rounded(.up)))
     }

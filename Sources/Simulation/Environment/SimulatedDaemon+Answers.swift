@@ -11,7 +11,7 @@ extension SimulatedDaemon {
         let (lines, isAdded) = world.principals?.introducing(lines) ?? (lines, false)
         // No time passes while it is asked, so there is no pace either.
         let pacer = server?.pacer
-        server?.pacer = FlushPacer(interval: .zero)
+        server?.pacer = FlushPacer(.fixed(.zero))
         defer { if let pacer { server?.pacer = pacer } }
         _ = server?.received(Array(lines.map { $0 + "\n" }.joined().utf8).span, from: id, at: now)
         var bytes: [UInt8] = []
@@ -72,7 +72,7 @@ extension SimulatedDaemon {
         let stateHash = hub.stateHash
         var configuration = ServerConfiguration()
         configuration.isJournalImmediate = true
-        configuration.pace = .zero
+        configuration.pace = .fixed(.zero)
         var server = Server(hub, configuration: configuration, snapshotSequence: 0)
         let id = server.connected(at: now)
         _ = server.received(Array(lines.map { $0 + "\n" }.joined().utf8).span, from: id, at: now)

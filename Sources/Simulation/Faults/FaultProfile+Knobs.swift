@@ -56,6 +56,7 @@ extension FaultProfile {
         Knob("stops", .faults, 0...1_000, \.stops),
         Knob("failedSyncs", .faults, 0...1_000, \.failedSyncs),
         Knob("pace", .faults, 0...1_000, \.pace),
+        Knob("adaptivePace", .faults, 0...1, \.adaptivePace),
         Knob("requestsInFlight", .faults, 1...1_000_000, \.requestsInFlight),
     ]
 

@@ -70,6 +70,8 @@ public struct FaultProfile: Sendable, Equatable {
     public var failedSyncs = 0
     /// The pause after a flush, in milliseconds.
     public var pace = 1
+    /// 1 = the pause is as long as the load needs it, up to ``pace``.
+    public var adaptivePace = 1
     /// Requests of one connection that may wait for their replies.
     public var requestsInFlight = 1_024
 
@@ -105,6 +107,7 @@ public struct FaultProfile: Sendable, Equatable {
         pace = [0, 1, 1, 5, 40][random.below(5)]
         requestsInFlight = [3, 20, 1_024][random.below(3)]
         guests = maybe(3, &random)
+        adaptivePace = random.below(2)
     }
 }
 

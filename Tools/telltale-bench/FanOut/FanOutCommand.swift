@@ -35,7 +35,8 @@ struct FanOutCommand: ParsableCommand {
     @Option(help: "Bytes of a row's JSON.") var bytes = 200
     @Option(help: "full, or a surface.") var view = "carplay"
     @Option(help: "memory, off, normal or full.") var journal = "memory"
-    @Option(help: "telltaled's --pace: milliseconds between two flushes while busy.") var pace = 1
+    @Option(help: "telltaled's --pace: auto, or milliseconds between two flushes while busy.")
+    var pace = PaceArgument.auto
     @Option(help: "Seconds to measure.") var seconds = 5.0
     @Option(help: "Seconds before that.") var warmUp = 1.0
     @Option(help: "Measurements, over the same connections.") var rounds = 1
@@ -58,7 +59,7 @@ struct FanOutCommand: ParsableCommand {
         guard ["memory", "off", "normal", "full"].contains(journal) else {
             throw ValidationError("--journal takes memory, off, normal or full")
         }
-        guard bytes <= 4_000, window > 0, pace >= 0, rounds > 0, (0.1...3_600).contains(seconds),
+        guard bytes <= 4_000, window > 0, rounds > 0, (0.1...3_600).contains(seconds),
             (0...3_600).contains(warmUp)
         else { throw ValidationError("numbers must be above 0, bytes at most 4000, seconds at most 3600") }
     }

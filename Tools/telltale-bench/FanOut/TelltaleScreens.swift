@@ -25,7 +25,7 @@ final class TelltaleScreens: FanOutTarget {
     struct Settings {
         /// `memory`, or a value of `--sync`.
         var journal = "memory"
-        var pace = 1
+        var pace = PaceArgument.auto
         var view = "carplay"
         /// Of a row's JSON.
         var bytes = 200

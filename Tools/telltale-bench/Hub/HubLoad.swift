@@ -33,7 +33,7 @@ final class HubLoad {
         let (kind, diagnostics) = KindSet.read(Array(TelltaleScreens.kind.utf8), file: "tally.json")
         guard let kind else { throw Failure(description: "\(diagnostics)") }
         var configuration = ServerConfiguration()
-        configuration.pace = .zero
+        configuration.pace = .fixed(.zero)
         configuration.isJournalImmediate = true
         configuration.recordsBetweenSnapshots = .max
         server = Server(

@@ -17,7 +17,7 @@ struct PeerComparison {
     }
 
     private let audience: PeersCommand.Audience
-    private let pace: Int
+    private let pace: PaceArgument
     private let rate: Double
     private var rows: [Row] = []
 
@@ -51,7 +51,7 @@ struct PeerComparison {
             if name == "telltale" {
                 let slow = FanOutPlan(
                     rate: min(20, Self.ceiling(audience.shape, pace: pace)), warmUpSeconds: 0.2,
-                    seconds: max(0.5, 0.006 * Double(pace)))
+                    seconds: max(0.5, 0.006 * Double(pace.milliseconds ?? 1)))
                 // Folded rows say so, and are longer; so slowly none is folded, but by a machine that stood still.
                 for _ in 1...5 {
                     let result = try Self.measure(slow, target, audience.shape, "finding the length", progress)
@@ -89,8 +89,8 @@ struct PeerComparison {
 
     /// The rate at which Telltale folds no event: one event of each key in three paces, because the time of the writes
     /// adds to the pace.
-    private static func ceiling(_ shape: FanOutLoad.Shape, pace: Int) -> Double {
-        1_000 * Double(shape.keys) / Double(3 * max(1, pace))
+    private static func ceiling(_ shape: FanOutLoad.Shape, pace: PaceArgument) -> Double {
+        1_000 * Double(shape.keys) / Double(3 * max(1, pace.milliseconds ?? 1))
     }
 
     private static func measure(
@@ -123,7 +123,8 @@ struct PeerComparison {
             shape.keys == 1
             ? "\(shape.subscribers) subscribers of one key"
             : "\(shape.keys) keys, \(shape.subscribers) subscribers, \(shape.each) keys each"
-        return "\(who), a pace of \(pace) ms: \(Sample.text(rate, rate < 100 ? 1 : 0)) events/s for all"
+        return
+            "\(who), a pace of \(pace)\(pace.milliseconds == nil ? "" : " ms"): \(Sample.text(rate, rate < 100 ? 1 : 0)) events/s for all"
     }
 
     var table: String {
@@ -157,7 +158,7 @@ struct PeerComparison {
 
     var json: JSONObject {
         var object = JSONObject()
-        object["pace_ms"] = .integer(Int64(pace))
+        object["pace"] = .string("\(pace)")
         object["events_per_second"] = Sample.json(rate)
         if let difference {
             object["same_twice_apart"] = Sample.json(difference)

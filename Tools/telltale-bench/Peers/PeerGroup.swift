@@ -17,7 +17,7 @@ struct PeerGroup {
     /// The same at another pace, in milliseconds; `nil` = its own.
     func paced(_ pace: Int?) -> PeerGroup {
         var group = self
-        group.settings.pace = pace ?? settings.pace
+        if let pace { group.settings.pace.milliseconds = pace }
         return group
     }
 
@@ -51,7 +51,7 @@ struct PeerGroup {
         case "mosquitto": return try Broker.mosquitto(program(), data: folder, bytes: settings.bytes)
         case "plain":
             return try Broker.plain(
-                data: folder, bytes: max(lineByteCount, settings.bytes), pace: settings.pace)
+                data: folder, bytes: max(lineByteCount, settings.bytes), pace: settings.pace.milliseconds ?? 0)
         default:
             return try TelltaleScreens(settings, data: folder, name: suffix.isEmpty ? "telltale" : "again")
         }

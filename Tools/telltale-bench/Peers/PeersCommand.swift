@@ -46,7 +46,8 @@ struct PeersCommand: ParsableCommand {
     @Option(help: "Seconds of each measurement, after half as many to warm up.") var seconds = 2.0
     @Option(help: "Bytes of a payload.") var bytes = 200
     @Option(help: "Deliveries a second for all, instead of 70% of what the slowest can.") var deliveries: Double?
-    @Option(help: "telltaled's --pace, and the plain relay's: milliseconds.") var pace = 1
+    @Option(help: "telltaled's --pace: auto, or milliseconds. The plain relay has the same, and none with auto.")
+    var pace = PaceArgument.auto
     @Option(help: "memory, off, normal or full.") var journal = "memory"
     @Option(help: "Of telltale, plain, nats, redis, mosquitto; may be repeated. (default: all there are)")
     var only: [String] = []
@@ -62,7 +63,7 @@ struct PeersCommand: ParsableCommand {
             throw ValidationError(
                 "an audience is a number of subscribers, or KEYSxSUBSCRIBERSxEACH, evenly spread, and may end in @PACE")
         }
-        guard rounds > 0, (0.1...600).contains(seconds), (60...4_000).contains(bytes), (0...1_000).contains(pace),
+        guard rounds > 0, (0.1...600).contains(seconds), (60...4_000).contains(bytes),
             ["memory", "off", "normal", "full"].contains(journal), (idle ?? 0) >= 0, (0...3_600).contains(settling),
             (deliveries ?? 1) > 0,
             only.allSatisfy({ PeerGroup.names.contains($0) })
