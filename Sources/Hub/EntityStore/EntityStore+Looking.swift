@@ -107,6 +107,9 @@ extension EntityStore {
         changeOrder.suffix(while: { entities[$0].rev > sequence })
     }
 
+    /// It is a widget, or was one.
+    func isWidget(_ entity: EntityIndex) -> Bool { entities.isWidget(entity) }
+
     func isControl(_ entity: EntityIndex) -> Bool {
         switch entities[entity].state {
         case .toggle, .button: true
@@ -184,7 +187,7 @@ extension EntityStore {
 extension EntityStore {
     func follows(_ selector: PatternIndex.Selector, _ entity: EntityIndex) -> Bool {
         switch selector {
-        case .all: !entities[entity].isWidget
+        case .all: !entities.isWidget(entity)
         case .allWithWidgets: true
         case .kind(let own): own == entities[entity].kindName
         case .key(let own): own == entity

@@ -86,6 +86,12 @@ struct EntityTable: Sendable {
         }
     }
 
+    /// Asked for each row: the subscript would allocate its frame.
+    func isWidget(_ index: EntityIndex) -> Bool {
+        let position = Int(index.rawValue)
+        return pages[position / Self.pageLength][position % Self.pageLength].isWidget
+    }
+
     /// Changes several things at once: who may do so is asked once.
     ///
     /// - Precondition: As of the subscript.

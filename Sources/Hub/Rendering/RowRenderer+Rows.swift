@@ -98,7 +98,7 @@ extension RowRenderer {
             guard writeBacklog(of: index, of: session, &writing, &subscriptions, &store, to: &writer) else {
                 return false
             }
-            guard !keys.isEmpty, !keys.contains(where: { store[$0.entity].isWidget }), let told = subscriptions[index]
+            guard !keys.isEmpty, !keys.contains(where: { store.isWidget($0.entity) }), let told = subscriptions[index]
             else { continue }
             let bytes = writer.bytes(from: start)
             if let write = SharedWrite(bytes, for: keys, to: told, at: writing.commit) { keep(write) }
@@ -122,9 +122,10 @@ extension RowRenderer {
         write(
             update.entity, DirtyQueue.Entry(update.commits), of: index, of: session, &writing, &subscriptions, store,
             to: &writer)
-        // Rows of widgets change with time.
-        guard !store[update.entity].isWidget else { return }
-        if isShared, hasSeveralFollowers(update.entity, subscriptions, store), let told = subscriptions[index] {
+        // Rows of widgets change with time, and are not kept.
+        if isShared, hasSeveralFollowers(update.entity, subscriptions, store), !store.isWidget(update.entity),
+            let told = subscriptions[index]
+        {
             // Where a row goes, it depends on its former subscriber.
             let placement = told.shown(update.entity)
             if placement != nil || !told.terms.tracksRows {
@@ -257,7 +258,7 @@ extension RowRenderer {
         guard let form, let body = body(of: entity, form, store) else {
             let wasShown = subscription.shown(entity) != nil
             if wasShown { subscriptions.change(index) { $0.show(entity, nil) } }
-            if store[entity].isWidget { subscriptions.forgetSent(entity, by: index) }
+            if store.isWidget(entity) { subscriptions.forgetSent(entity, by: index) }
             guard wasShown || entry.tellsDeletion || !tracksRows, !entry.isSnapshot else { return }
             head.cursor = subscriptions.advanceCursor(of: index, epoch: store.epoch, durable: writing.commit)
             return writer.deletion(head, why: store.deletionReason(of: entity, for: subscription.terms))

@@ -70,7 +70,7 @@ extension RowRenderer {
             let after = form?.placement
             let isControlled = before != nil && (store.isControl(entity) || shows(controlsIn: entity))
             let isWidgetChanged =
-                store[entity].isWidget && subscriptions.looksDifferent(form, entity, to: subscription)
+                store.isWidget(entity) && subscriptions.looksDifferent(form, entity, to: subscription)
             guard before != after || isWidgetChanged || (controls && isControlled) else { return nil }
             return DirtyQueue.Entry(surroundingsSince: store.sequence + 1)
         }

@@ -137,7 +137,7 @@ extension Hub {
             position += 1
             guard store.isListed(entity), let key = store[entity].key, pattern.matches(key),
                 store.isVisible(entity, to: session.account),
-                !store[entity].isWidget || pattern != .all || session.showsWidgets,
+                !store.isWidget(entity) || pattern != .all || session.showsWidgets,
                 let body = renderer.loneBody(of: entity, view: view, widgets: widgets, for: session, store)
             else { continue }
             writer.snapshot(RowHead(subscription: 0, key: key, rev: store[entity].rev), body: body)
@@ -188,7 +188,7 @@ extension Hub {
         let isShown = view == .full || store.isVisible(entity, to: session.account)
         let body =
             isShown ? renderer.loneBody(of: entity, view: view, widgets: widgets, for: session, store) : nil
-        if body == nil, store[entity].isWidget {
+        if body == nil, store.isWidget(entity) {
             return writer.error(
                 WireError(.notOffered, "\(key) is not shown there in that family; KIND tells its families and places"),
                 id: request.id)

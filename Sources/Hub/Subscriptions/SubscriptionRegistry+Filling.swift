@@ -44,7 +44,7 @@ extension SubscriptionRegistry {
             // The surroundings of an unchanged activity, or the device, may have changed the way it is shown.
             for entity in store.visible(to: account, followedBy: subscription.selector)
             // Widgets do not compete.
-            where subscription.isSituated || !store[entity].isWidget {
+            where subscription.isSituated || !store.isWidget(entity) {
                 enqueue(entity, in: index, &store) { $0.markResume(entity, firstCommit: sequence + 1) }
             }
         }
@@ -134,7 +134,7 @@ extension SubscriptionRegistry {
         let competes = subscription.terms.competes
         guard !competes || store.kinds.hasWidgets else { return }
         for entity in store.visible(to: subscription.terms.account, followedBy: subscription.selector)
-        where !subscription.isWaiting(for: entity) && (!competes || store[entity].isWidget) {
+        where !subscription.isWaiting(for: entity) && (!competes || store.isWidget(entity)) {
             // Its last row was of the usual situation, which is this session's still.
             let form = renderer.form(of: entity, for: subscription, of: session, store)
             let placement = form?.placement

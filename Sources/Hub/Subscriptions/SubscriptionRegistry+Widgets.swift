@@ -73,7 +73,7 @@ extension EntityStore {
     /// Whether a subscriber that was sent the row of a widget's newest commit may have used up the entries that were in
     /// it.
     func mayBeUsedUp(_ entity: EntityIndex, by subscription: Subscription) -> Bool {
-        guard self[entity].isWidget, case .surface = subscription.terms.view else { return false }
+        guard isWidget(entity), case .surface = subscription.terms.view else { return false }
         return mayBeUsedUp(entity, ahead: Int(subscription.terms.widgets.ahead))
     }
 }

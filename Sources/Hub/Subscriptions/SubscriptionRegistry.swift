@@ -203,7 +203,7 @@ struct SubscriptionRegistry: ~Copyable {
             renderer.invalidate(entity)
             store.touch(entity)
             var followers = takeFollowers(
-                of: entity, kind: store[entity].kindName, isWidget: store[entity].isWidget)
+                of: entity, kind: store[entity].kindName, isWidget: store.isWidget(entity))
             // Without any, the change is not even looked at: it holds an activity, which is long out of the cache.
             if !followers.isEmpty {
                 let change = changes[position]
@@ -241,7 +241,7 @@ struct SubscriptionRegistry: ~Copyable {
         for activity in renderer.activities(with: key) {
             renderer.invalidateRows(of: activity)
             var followers = takeFollowers(
-                of: activity, kind: store[activity].kindName, isWidget: store[activity].isWidget)
+                of: activity, kind: store[activity].kindName, isWidget: store.isWidget(activity))
             for index in followers {
                 guard let subscription = table[index], case .surface = subscription.terms.view,
                     subscription.shown(activity) != nil
@@ -287,7 +287,7 @@ struct SubscriptionRegistry: ~Copyable {
             if isNew, subscription.holdsWhatWaits { store.retain(entity) }
             return true
         }
-        if terms.competes, !store[entity].isWidget, sees || change.isAddressed(to: terms.account) {
+        if terms.competes, !store.isWidget(entity), sees || change.isAddressed(to: terms.account) {
             // Even one that was not shown may have kept others from their places, and leave now.
             table.change(index) { $0.needsProjection = true }
         } else if owes != true {
