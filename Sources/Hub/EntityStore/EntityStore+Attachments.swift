@@ -19,8 +19,11 @@ enum ControlConsequence: Sendable {
 extension EntityStore {
     /// The accounts that may be shown what stands at `entity`; empty = every account.
     func audience(of entity: EntityIndex) -> [String] {
-        if let widget = self.widget(at: entity) { return widget.accounts }
-        return activity(at: entity)?.accounts ?? attachments[entity]?.accounts ?? []
+        switch entities[entity].state {
+        case .activity(let activity): activity.accounts
+        case .widget(let widget): widget.accounts
+        case .none, .toggle, .button: attachments[entity]?.accounts ?? []
+        }
     }
 
     /// The activity that a control belongs to, while both are there.

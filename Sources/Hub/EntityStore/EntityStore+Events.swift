@@ -16,6 +16,7 @@ struct DecisionResult: Sendable {
     var description = StateName("")
     var stateHash: UInt64 = 0
     var isOldEnd = false
+    var isWidget = false
     var operation: OperationID?
     var performances: [(key: Key, ControlPerformance)] = []
     /// Events that a button sends to activities; they are decided next.
@@ -250,7 +251,8 @@ extension EntityStore {
         if isControl(entity) || widget(at: entity) != nil, !isGone(entity) {
             // No follower has been told yet that it goes.
             update(entity) { $0.rev = sequence }
-            change = Change(entity: entity, commit: sequence, activity: owner(of: entity))
+            change = Change(
+                entity: entity, isWidget: isWidget(entity), commit: sequence, activity: owner(of: entity))
             for operation in operations(at: entity) { ended(operation) }
         }
         if attachments[entity] != nil { setAttachment(nil, of: entity) }

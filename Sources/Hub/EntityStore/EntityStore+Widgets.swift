@@ -124,7 +124,8 @@ extension EntityStore {
         var result = DecisionResult(
             verdict: outcome.verdict, entity: entity, rev: rev, state: phase, description: StateName(phase),
             stateHash: StableHash.of(writer.bytes.span))
-        if outcome.isChanged { result.change = Change(entity: entity, commit: sequence) }
+        result.isWidget = true
+        if outcome.isChanged { result.change = Change(entity: entity, isWidget: true, commit: sequence) }
         return result
     }
 

@@ -6,14 +6,14 @@ enum RowForm: Hashable, Sendable {
     case full
     case activity(Surface, Placement, viewer: ControlViewer?)
     case control(ControlViewer)
-    case widget(WidgetForm)
+    /// By its number among the renderer's.
+    case widget(Int32)
 
     /// The form that is shared when nothing in the row depends on the viewer.
     var withoutViewer: RowForm {
         switch self {
         case .activity(let surface, let placement, _): .activity(surface, placement, viewer: nil)
-        case .widget(let form): form.viewer == nil ? self : .widget(form.withoutViewer)
-        case .full, .control: self
+        case .full, .control, .widget: self
         }
     }
 

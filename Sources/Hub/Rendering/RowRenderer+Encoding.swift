@@ -11,7 +11,8 @@ extension RowRenderer {
     /// - Parameter controls: Gets the keys of the controls in it.
     /// - Returns: `false` where the entity has no row of that form.
     static func write(
-        _ entity: EntityIndex, _ form: RowForm, _ store: borrowing EntityStore, controls: inout [Key],
+        _ entity: EntityIndex, _ form: RowForm, _ widgetForms: WidgetForms, _ store: borrowing EntityStore,
+        controls: inout [Key],
         to writer: inout JSONWriter
     ) -> Bool {
         guard let kind = store.kind(at: entity) else { return false }
@@ -30,8 +31,9 @@ extension RowRenderer {
         case (.widget(let widget), .full, .widget(let definition)):
             guard let key = store[entity].key else { return false }
             widget.writeFullRow(key: key, kind: definition, to: &writer)
-        case (.widget(let widget), .widget(let form), .widget(let definition)):
-            controls = writeWidgetRow(widget, at: entity, kind, definition, form, store, to: &writer)
+        case (.widget(let widget), .widget(let number), .widget(let definition)):
+            controls = writeWidgetRow(
+                widget, at: entity, kind, definition, widgetForms[number], store, to: &writer)
         default: return false
         }
         return true

@@ -29,31 +29,32 @@ extension RowRenderer {
             return activityForm(of: entity, surface, placement, session, store)
         case .toggle, .button:
             return controlForm(of: entity, surface: surface, placement: terms.placement, session, store)
-        case .widget(let widget):
-            return widgetForm(
-                of: widget, at: entity, surface, terms.widgets, hasAccount: terms.account != nil, session, store)
+        case .widget: return widgetForm(of: entity, surface, terms.widgets, terms.account, session, store)
         }
     }
 
     /// The form of a widget; `nil` where the place does not show it.
+    ///
+    /// Never inlined: the forms of activities would be made with one allocation more.
+    @inline(never)
     private func widgetForm(
-        of widget: Widget, at entity: EntityIndex, _ surface: Surface, _ terms: WidgetTerms, hasAccount: Bool,
-        _ session: Session, _ store: borrowing EntityStore
+        of entity: EntityIndex, _ surface: Surface, _ terms: WidgetTerms, _ account: String?, _ session: Session,
+        _ store: borrowing EntityStore
     ) -> RowForm? {
-        guard !terms.isElsewhere, let kind = store.widgetKind(at: entity),
+        guard !terms.isElsewhere, let widget = store.widget(at: entity), let kind = store.widgetKind(at: entity),
             let scene = WidgetScene(
                 kind, surface: surface, place: terms.place, family: terms.family, mode: terms.mode,
-                traits: session.traits, hasAccount: hasAccount, settings: settings)
+                traits: session.traits, hasAccount: account != nil, settings: settings)
         else { return nil }
         let moments = widget.moments(at: time, kind: kind)
         let count = min(moments.count, Int(terms.ahead) + 1)
         let viewer = ControlViewer(
             placement: nil, connection: tapper(of: entity, session, store), isLocked: session.traits.isLocked)
-        return .widget(
-            WidgetForm(
-                scene: scene, moments: Array(moments.prefix(count)),
-                next: count < moments.count ? moments[count].date : nil, goesOn: kind.isLive, device: session.device,
-                viewer: kind.showsControls ? viewer : nil))
+        let form = WidgetForm(
+            scene: scene, moments: Array(moments.prefix(count)),
+            next: count < moments.count ? moments[count].date : nil, goesOn: kind.isLive, device: session.device,
+            viewer: kind.showsControls ? viewer : nil)
+        return .widget(widgetForms.number(of: form))
     }
 
     private func placementAlone(
@@ -142,9 +143,8 @@ extension RowRenderer {
                 return nil
             }
             return body(of: entity, form, store)
-        case .widget(let widget):
-            let form = widgetForm(
-                of: widget, at: entity, surface, widgets, hasAccount: session.account != nil, session, store)
+        case .widget:
+            let form = widgetForm(of: entity, surface, widgets, session.account, session, store)
             return form.flatMap { body(of: entity, $0, store) }
         }
     }
@@ -267,10 +267,8 @@ extension RowRenderer {
         }
         for raw in subscription.backlog?.widgets.keys.sorted() ?? [] {
             let entity = EntityIndex(raw)
-            guard
-                subscriptions.looksDifferent(
-                    form(of: entity, for: subscription, of: session, store), entity, to: subscription)
-            else { continue }
+            let scene = widgetForm(form(of: entity, for: subscription, of: session, store))?.scene
+            guard subscriptions.looksDifferent(scene, entity, to: subscription) else { continue }
             subscriptions.oweSurroundings(of: entity, to: index, since: commit, &store)
         }
         guard redrawsControls else { return }

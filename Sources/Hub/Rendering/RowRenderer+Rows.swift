@@ -264,9 +264,9 @@ extension RowRenderer {
             return writer.deletion(head, why: store.deletionReason(of: entity, for: subscription.terms))
         }
         if tracksRows { subscriptions.change(index) { $0.show(entity, form.placement) } }
-        if case .widget(let form) = form {
-            let usedUpAt = form.usedUp(after: toldCount(of: entity, form), at: time)
-            subscriptions.noteSent(form.scene, of: entity, to: index, usedUpAt: usedUpAt)
+        if case .widget(let number) = form {
+            let usedUpAt = widgetForms[number].usedUp(after: toldCount(of: entity, number), at: time)
+            subscriptions.noteSent(widgetForms[number].scene, of: entity, to: index, usedUpAt: usedUpAt)
         }
         if entry.isSnapshot { return writer.snapshot(head, body: body) }
         head.cursor = subscriptions.advanceCursor(of: index, epoch: store.epoch, durable: writing.commit)

@@ -70,7 +70,8 @@ extension RowRenderer {
             let after = form?.placement
             let isControlled = before != nil && (store.isControl(entity) || shows(controlsIn: entity))
             let isWidgetChanged =
-                store.isWidget(entity) && subscriptions.looksDifferent(form, entity, to: subscription)
+                store.isWidget(entity)
+                && subscriptions.looksDifferent(widgetForm(form)?.scene, entity, to: subscription)
             guard before != after || isWidgetChanged || (controls && isControlled) else { return nil }
             return DirtyQueue.Entry(surroundingsSince: store.sequence + 1)
         }
@@ -97,7 +98,7 @@ extension RowRenderer {
             let form = form(of: entity, for: subscription, of: session, store)
         else { return }
         subscriptions.change(index) { $0.show(entity, form.placement) }
-        if case .widget(let form) = form {
+        if let form = widgetForm(form) {
             subscriptions.noteSent(form.scene, of: entity, to: index, usedUpAt: nil)
         }
         noteControls(in: entity, store)

@@ -17,7 +17,8 @@ struct RowRenderer: ~Copyable {
     private var rows = RowCache()
     private var references = ControlReferences()
     /// Of rows of widgets that have no room for all of their entries, how many they tell.
-    private var cutRows: [Int32: [(form: WidgetForm, count: Int)]] = [:]
+    private var cutRows: [Int32: [(form: Int32, count: Int)]] = [:]
+    let widgetForms = WidgetForms()
     /// The kinds' clock at the moment of the turn: rows of widgets begin with the entry that is shown then.
     private(set) var time = Timestamp.distantPast
     /// Memory for rows; `nil` while one is written.
@@ -38,12 +39,28 @@ struct RowRenderer: ~Copyable {
         references.forget(entity)
     }
 
-    mutating func setTime(_ time: Timestamp) { self.time = time }
+    mutating func setTime(_ time: Timestamp) {
+        self.time = time
+        if widgetForms.count > Self.widgetFormLimit {
+            widgetForms.removeAll()
+            cutRows = [:]
+            rows.removeBodies()
+        }
+    }
+
+    /// More than this is not worth keeping: the next turn encodes what it needs.
+    private static let widgetFormLimit = 4_096
+
+    /// The form of a widget's row; `nil` for any other row.
+    func widgetForm(_ form: RowForm?) -> WidgetForm? {
+        if case .widget(let number)? = form { widgetForms[number] } else { nil }
+    }
 
     /// How many moments the row of a widget tells.
-    func toldCount(of entity: EntityIndex, _ form: WidgetForm) -> Int {
-        guard !cutRows.isEmpty else { return form.moments.count }
-        return cutRows[entity.rawValue]?.first { $0.form == form }?.count ?? form.moments.count
+    func toldCount(of entity: EntityIndex, _ number: Int32) -> Int {
+        let count = widgetForms[number].moments.count
+        guard !cutRows.isEmpty else { return count }
+        return cutRows[entity.rawValue]?.first { $0.form == number }?.count ?? count
     }
 
     /// Its rows are encoded anew, although the key did not change.
@@ -83,7 +100,7 @@ struct RowRenderer: ~Copyable {
         return body
     }
 
-    private mutating func noteCut(_ form: WidgetForm, _ body: [UInt8], of entity: EntityIndex) {
+    private mutating func noteCut(_ form: Int32, _ body: [UInt8], of entity: EntityIndex) {
         // The row itself says so, and hardly any does.
         guard body.count > WidgetRow.byteLimit / 2, let row = try? JSONParser().parse(body.span),
             row["more"]?.bool == true, let count = row["entries"]?.array?.count
@@ -95,7 +112,7 @@ struct RowRenderer: ~Copyable {
         _ entity: EntityIndex, _ form: RowForm, _ store: borrowing EntityStore, controls: inout [Key]
     ) -> [UInt8]? {
         var writer = spareRow.take() ?? JSONWriter()
-        let isWritten = Self.write(entity, form, store, controls: &controls, to: &writer)
+        let isWritten = Self.write(entity, form, widgetForms, store, controls: &controls, to: &writer)
         let body = writer.take()
         spareRow = consume writer
         return isWritten ? body : nil

@@ -2,8 +2,7 @@ internal import Machines
 internal import Surfaces
 internal import TelltaleModel
 
-/// Everything beside a widget's state that decides the bytes of its row. An object: the forms of activities, which are
-/// nearly all, stay small.
+/// Everything beside a widget's state that decides the bytes of its row.
 final class WidgetForm: Hashable, Sendable {
     let scene: WidgetScene
     /// The moment that is shown now, and those that follow, as far as the row tells them.
@@ -26,10 +25,6 @@ final class WidgetForm: Hashable, Sendable {
         self.goesOn = goesOn
         self.device = device
         self.viewer = viewer
-    }
-
-    var withoutViewer: WidgetForm {
-        WidgetForm(scene: scene, moments: moments, next: next, goesOn: goesOn, device: device, viewer: nil)
     }
 
     /// When another row is due to a subscriber that was sent the first `count` moments: at the date of the last one, or,
@@ -55,5 +50,29 @@ final class WidgetForm: Hashable, Sendable {
         hasher.combine(moments.first?.date)
         hasher.combine(moments.count)
         hasher.combine(viewer)
+    }
+}
+
+/// The forms of widgets, by the numbers that a ``RowForm`` has: the forms of activities, which are nearly all, hold no
+/// object, and are copied for nothing.
+final class WidgetForms {
+    private var forms: [WidgetForm] = []
+    private var numbers: [WidgetForm: Int32] = [:]
+
+    var count: Int { forms.count }
+
+    subscript(number: Int32) -> WidgetForm { forms[Int(number)] }
+
+    func number(of form: WidgetForm) -> Int32 {
+        if let known = numbers[form] { return known }
+        let number = Int32(forms.count)
+        forms.append(form)
+        numbers[form] = number
+        return number
+    }
+
+    func removeAll() {
+        forms = []
+        numbers = [:]
     }
 }

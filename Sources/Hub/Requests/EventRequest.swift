@@ -32,8 +32,7 @@ extension Hub {
     /// round; which of the two it is for was not known when it was read.
     @inline(__always)
     private func ignoredNames(of posted: PostedEvent, _ result: borrowing DecisionResult) -> [String] {
-        guard let entity = result.entity, store.isWidget(entity) else { return posted.ignored }
-        return posted.ignoredByWidget
+        result.isWidget ? posted.ignoredByWidget : posted.ignored
     }
 
     /// Names that clients make up are remembered for days, so there is an end to them. It holds for what is posted alone:

@@ -139,7 +139,9 @@ extension SubscriptionRegistry {
             let form = renderer.form(of: entity, for: subscription, of: session, store)
             let placement = form?.placement
             change(index) { $0.show(entity, placement) }
-            if case .widget(let form)? = form { noteSent(form.scene, of: entity, to: index, usedUpAt: nil) }
+            if let form = renderer.widgetForm(form) {
+                noteSent(form.scene, of: entity, to: index, usedUpAt: nil)
+            }
             // It is not encoded again now, and has not been encoded since a restart.
             if placement != nil { renderer.noteControls(in: entity, store) }
         }

@@ -63,9 +63,10 @@ extension SubscriptionRegistry {
     }
 
     /// Whether a subscriber holds a widget as it would not be drawn any more: the situation of its device has changed.
-    func looksDifferent(_ form: RowForm?, _ entity: EntityIndex, to subscription: Subscription) -> Bool {
-        guard case .widget(let form)? = form else { return subscription.backlog?.widgets[entity.rawValue] != nil }
-        return subscription.backlog?.widgets[entity.rawValue]?.scene != form.scene
+    ///
+    /// - Parameter scene: As it would be drawn now; `nil` = not at all.
+    func looksDifferent(_ scene: WidgetScene?, _ entity: EntityIndex, to subscription: Subscription) -> Bool {
+        subscription.backlog?.widgets[entity.rawValue]?.scene != scene
     }
 }
 

@@ -203,7 +203,7 @@ struct SubscriptionRegistry: ~Copyable {
             renderer.invalidate(entity)
             store.touch(entity)
             var followers = takeFollowers(
-                of: entity, kind: store[entity].kindName, isWidget: store.isWidget(entity))
+                of: entity, kind: store[entity].kindName, isWidget: changes[position].isWidget)
             // Without any, the change is not even looked at: it holds an activity, which is long out of the cache.
             if !followers.isEmpty {
                 let change = changes[position]
@@ -287,7 +287,7 @@ struct SubscriptionRegistry: ~Copyable {
             if isNew, subscription.holdsWhatWaits { store.retain(entity) }
             return true
         }
-        if terms.competes, !store.isWidget(entity), sees || change.isAddressed(to: terms.account) {
+        if terms.competes, !change.isWidget, sees || change.isAddressed(to: terms.account) {
             // Even one that was not shown may have kept others from their places, and leave now.
             table.change(index) { $0.needsProjection = true }
         } else if owes != true {
