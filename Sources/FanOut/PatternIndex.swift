@@ -2,12 +2,16 @@
 public struct PatternIndex: Sendable {
     /// The pattern of a subscription, in terms of the hub's tables.
     public enum Selector: Hashable, Sendable {
+        /// Everything but widgets, which a client that does not know them must not be sent.
         case all
+        /// Everything.
+        case allWithWidgets
         case kind(Int32)
         case key(EntityIndex)
     }
 
     private var all: [SubscriptionIndex] = []
+    private var allWithWidgets: [SubscriptionIndex] = []
     private var byKind: [Int32: [SubscriptionIndex]] = [:]
     private var byKey: [Int32: [SubscriptionIndex]] = [:]
 
@@ -16,6 +20,7 @@ public struct PatternIndex: Sendable {
     public mutating func insert(_ subscription: SubscriptionIndex, _ selector: Selector) {
         switch selector {
         case .all: all.append(subscription)
+        case .allWithWidgets: allWithWidgets.append(subscription)
         case .kind(let kind): byKind[kind, default: []].append(subscription)
         case .key(let entity): byKey[entity.rawValue, default: []].append(subscription)
         }
@@ -24,6 +29,7 @@ public struct PatternIndex: Sendable {
     public mutating func remove(_ subscription: SubscriptionIndex, _ selector: Selector) {
         switch selector {
         case .all: all.removeFirst(subscription)
+        case .allWithWidgets: allWithWidgets.removeFirst(subscription)
         case .kind(let kind):
             byKind[kind]?.removeFirst(subscription)
             if byKind[kind]?.isEmpty == true { byKind[kind] = nil }
@@ -35,15 +41,18 @@ public struct PatternIndex: Sendable {
 
     /// Whether at least two subscriptions follow `entity`, which is of `kind`.
     public func hasSeveralFollowers(of entity: EntityIndex, _ kind: Int32) -> Bool {
-        var count = all.count
+        var count = all.count + allWithWidgets.count
         if count < 2 { count += byKey[entity.rawValue]?.count ?? 0 }
         if count < 2 { count += byKind[kind]?.count ?? 0 }
         return count > 1
     }
 
     /// Appends every subscription that follows `entity`, which is of `kind`, to `followers`, in no particular order.
-    public func appendFollowers(of entity: EntityIndex, _ kind: Int32, to followers: inout [SubscriptionIndex]) {
-        followers += all
+    public func appendFollowers(
+        of entity: EntityIndex, _ kind: Int32, isWidget: Bool = false, to followers: inout [SubscriptionIndex]
+    ) {
+        if !isWidget { followers += all }
+        if !allWithWidgets.isEmpty { followers += allWithWidgets }
         if let more = byKind[kind] { followers += more }
         if let more = byKey[entity.rawValue] { followers += more }
     }

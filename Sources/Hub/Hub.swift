@@ -68,6 +68,7 @@ public struct Hub: ~Copyable {
     }
 
     private mutating func beginBatch(limit: Int, batchLimit: Int, at now: HubTime) {
+        renderer.setTime(max(store.time, now.time))
         answerPostponed(at: now)
         subscriptions.freeRetired(&store)
         commit.begin(limit: limit, requestLimit: batchLimit)
@@ -112,6 +113,7 @@ public struct Hub: ~Copyable {
     public mutating func committed(at now: HubTime) {
         guard !commit.isIdle else { return }
         precondition(!isDeciding, "the end of the batch is not decided yet")
+        renderer.setTime(max(store.time, now.time))
         let batch = commit.committed(through: store.sequence)
         sessions.putBack(batch.held)
         if batch.recordCount > 0 { statistics.commits += 1 }
@@ -223,6 +225,7 @@ public struct Hub: ~Copyable {
     /// At most about ``Limits/bytesPerFlush``; when more is due, the session is ready again at once.
     public mutating func output(for id: SessionID, at now: HubTime, to bytes: inout [UInt8]) -> Output {
         guard commit.isIdle, let session = sessions[id] else { return Output(disposition: .keep, sharedRange: 0..<0) }
+        renderer.setTime(max(store.time, now.time))
         var writer = renderer.takeWriter()
         var writing = RowWriting(
             now: now.monotonic, commit: commit.durableSequence, limits: configuration.limits)

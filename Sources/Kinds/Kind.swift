@@ -1,12 +1,13 @@
 public import TelltaleModel
 public import TelltaleStatechart
 
-/// One kind of live activity or control: a kind file that passed all checks.
+/// One kind of live activity, control or widget: a kind file that passed all checks.
 public struct Kind: Sendable {
     public enum Body: Sendable {
         case activity(ActivityKind)
         case toggle(ToggleKind)
         case button(ButtonKind)
+        case widget(WidgetKind)
     }
 
     public let name: String

@@ -59,7 +59,7 @@ extension KindReader {
     }
 
     /// Whether its literal beginning is a scheme by RFC 3986: a letter, then letters, digits, `+`, `-` and `.`, then a colon.
-    private static func hasScheme(_ link: Template) -> Bool {
+    static func hasScheme(_ link: Template) -> Bool {
         guard case .literal(let text)? = link.parts.first, let colon = text.utf8.firstIndex(of: UInt8(ascii: ":"))
         else {
             return false

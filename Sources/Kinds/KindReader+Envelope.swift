@@ -2,7 +2,7 @@ internal import TelltaleModel
 internal import TelltaleStatechart
 
 extension KindReader {
-    private enum KindType: String, CaseIterable { case activity, toggle, button }
+    private enum KindType: String, CaseIterable { case activity, toggle, button, widget }
 
     private static let envelopeNames = ["$schema", "kind", "type", "version", "app", "title"]
     private static let activityNames = [
@@ -28,6 +28,8 @@ extension KindReader {
             case .activity: Self.activityNames
             case .toggle: Self.toggleNames
             case .button: Self.buttonNames
+            // An alert is refused with a reason of its own.
+            case .widget: Self.widgetNames + ["alert"]
             // Without a type the set of valid members is unknown, so no other member is reported.
             case nil: (source.object ?? JSONObject()).map(\.name)
             }
@@ -36,6 +38,8 @@ extension KindReader {
         let name = requiredString(object, "kind", at: "", example: "coffee-order")
         if let name, !Key.isSegment(name.utf8) {
             error("kind", "\(quoted(name)) is not a kind's name", advice: "use 1 to 64 of A-Z a-z 0-9 . _ ~ : @ -")
+        } else if name?.utf8.first == UInt8(ascii: "@") {
+            refuse("kind", "a name that begins with @ is kept for boards of widgets", advice: "begin it with a letter")
         }
         if object["version"] == nil { missing("version", at: "", example: "1") }
         let version = integer(object, "version", at: "")
@@ -52,6 +56,7 @@ extension KindReader {
         case .activity: body = activity(object, title: title).map { .activity($0) }
         case .toggle: body = .toggle(toggle(object))
         case .button: body = .button(button(object))
+        case .widget: body = widget(object).map { .widget($0) }
         case nil: body = nil
         }
         guard let name, let version, let app, let body, !diagnostics.contains(where: { $0.severity == .error }) else {

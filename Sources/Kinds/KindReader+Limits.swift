@@ -66,7 +66,7 @@ extension KindReader {
         }
     }
 
-    private mutating func lintTextSizes(_ view: ViewTemplate, at path: String) {
+    mutating func lintTextSizes(_ view: ViewTemplate, at path: String) {
         for (name, part) in view.parts {
             switch part {
             case .region(let region): lintTextSizes(region, at: Self.join(path, name))

@@ -251,9 +251,9 @@ extension KindReader {
                 switch path {
                 case .attributes(let names): lint(names, of: "attributes", declared: declared.attributes, at: place)
                 case .content(let names): lint(names, of: "content", declared: declared.content, at: place)
-                case .unknown(let text):
+                case .unknown, .widget:
                     warn(
-                        place, "{{\(text)}} is always empty: there is nothing of this name",
+                        place, "{{\(path)}} is always empty: there is nothing of this name",
                         advice:
                             "read attributes.…, content.…, state.title, state.key, states.REGION.title, progress, id or kind"
                     )

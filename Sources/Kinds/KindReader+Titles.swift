@@ -32,7 +32,7 @@ extension KindReader {
                     Self.join(path, "title"), "a state's title cannot read {{\(source)}}, which is a state's title",
                     advice: "read attributes.…, content.…, state.key, progress, id or kind")
                 return nil
-            case .attributes, .content, .stateKey, .region(_, .key), .progress, .id, .kind, .unknown: break
+            case .attributes, .content, .stateKey, .region(_, .key), .progress, .id, .kind, .widget, .unknown: break
             }
         }
         return title

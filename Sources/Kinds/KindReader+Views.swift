@@ -48,7 +48,7 @@ extension KindReader {
     }
 
     /// Reads a view and refuses it over the size limit, because every row repeats it.
-    private mutating func bounded(_ json: JSON, at path: String, _ read: (inout KindReader) -> Void) {
+    mutating func bounded(_ json: JSON, at path: String, _ read: (inout KindReader) -> Void) {
         let byteCount = json.textByteCount
         if byteCount > Self.viewByteLimit {
             refuse(
@@ -179,7 +179,7 @@ extension KindReader {
         return Template(literal: json.description)
     }
 
-    private mutating func filled(_ json: JSON, at path: String) -> FilledJSON? {
+    mutating func filled(_ json: JSON, at path: String) -> FilledJSON? {
         switch json {
         case .string(let text): return template(text, at: path).map { .text($0) }
         case .array(let elements):

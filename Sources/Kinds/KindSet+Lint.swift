@@ -8,7 +8,7 @@ extension KindSet {
     ///   - isWhole: Whether the folder has been read without a fault, so that a kind that is missing is not there.
     static func lintAcross(_ kind: Kind, file: String, all: [Kind], isWhole: Bool) -> [Diagnostic] {
         switch kind.body {
-        case .activity: lintControls(of: kind, file: file, all: all, isWhole: isWhole)
+        case .activity, .widget: lintControls(of: kind, file: file, all: all, isWhole: isWhole)
         case .button(let button): button.raises.map { lint($0, file: file, all: all, isWhole: isWhole) } ?? []
         case .toggle: []
         }
@@ -29,9 +29,14 @@ extension KindSet {
                     "no file here defines \(quoted(String(name))): the room of this control stays empty",
                     advice: "add its file, or correct the name")
             }
-            guard case .activity = target.body else { return nil }
+            let what: String
+            switch target.body {
+            case .activity: what = "a live activity"
+            case .widget: what = "a widget"
+            case .toggle, .button: return nil
+            }
             return Diagnostic(
-                .warning, file: file, path: place.path, "\(quoted(String(name))) is a live activity, and no control",
+                .warning, file: file, path: place.path, "\(quoted(String(name))) is \(what), and no control",
                 advice: "name a kind of type \"toggle\" or \"button\"")
         }
     }

@@ -111,6 +111,8 @@ public struct TemplateContext: Sendable {
     public var progress: Double?
     /// The innermost active state of each region, outer regions first.
     public var regions: [Region] = []
+    /// The values that only templates of widgets read; `nil` for an activity.
+    public var widget: WidgetContext?
 
     /// The innermost active state of one region; of a region with regions, the first's.
     public struct Region: Hashable, Sendable {
@@ -149,11 +151,19 @@ enum TemplatePath: Hashable, Sendable, CustomStringConvertible {
     case progress
     case id
     case kind
+    case widget(WidgetPath)
     /// A path that is not in the grammar and never has a value.
     case unknown(String)
 
     enum RegionPart: String, Hashable, Sendable {
         case title, key
+    }
+
+    /// A path that only a widget has.
+    enum WidgetPath: Hashable, Sendable {
+        case configuration([String])
+        case values([String])
+        case lifecycle
     }
 
     init(_ text: String) {
@@ -172,6 +182,9 @@ enum TemplatePath: Hashable, Sendable, CustomStringConvertible {
         case ("progress", 1): self = .progress
         case ("id", 1): self = .id
         case ("kind", 1): self = .kind
+        case ("config", 2...): self = .widget(.configuration(Array(names.dropFirst())))
+        case ("values", 2...): self = .widget(.values(Array(names.dropFirst())))
+        case ("lifecycle", 1): self = .widget(.lifecycle)
         default: self = .unknown(text)
         }
     }
@@ -186,6 +199,9 @@ enum TemplatePath: Hashable, Sendable, CustomStringConvertible {
         case .progress: "progress"
         case .id: "id"
         case .kind: "kind"
+        case .widget(.configuration(let names)): (["config"] + names).joined(separator: ".")
+        case .widget(.values(let names)): (["values"] + names).joined(separator: ".")
+        case .widget(.lifecycle): "lifecycle"
         case .unknown(let text): text
         }
     }
@@ -203,6 +219,10 @@ enum TemplatePath: Hashable, Sendable, CustomStringConvertible {
         case .progress: context.progress.flatMap { $0.isFinite ? JSON($0) : nil }
         case .id: .string(String(context.key.id))
         case .kind: .string(String(context.key.kind))
+        case .widget(.configuration(let names)):
+            context.widget.flatMap { Self.descend($0.configuration, names[...]) }
+        case .widget(.values(let names)): context.widget.flatMap { Self.descend($0.values, names[...]) }
+        case .widget(.lifecycle): context.widget?.lifecycle.map { .string($0) }
         case .unknown: nil
         }
     }

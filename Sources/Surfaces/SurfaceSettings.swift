@@ -43,6 +43,8 @@ public struct SurfaceSettings: Hashable, Sendable {
     public var keepsEndedInStandBy = true
     /// Whether an activity that was stale from its start is hidden everywhere until it becomes active (Q26, L3).
     public var hidesStaleFromStart = true
+    /// Whether an always-on display hides the private parts of widgets although the device is unlocked (W76).
+    public var hidesPrivateAlwaysOn = true
 
     public init() {}
 
@@ -54,5 +56,7 @@ public struct SurfaceSettings: Hashable, Sendable {
         for choice in [opensDesktopPanel, fillsStandBy, keepsEndedInStandBy, hidesStaleFromStart] {
             hash.combine(choice ? "yes" : "no")
         }
+        // Alone when it is not the default: cursors of releases without widgets stay good.
+        if !hidesPrivateAlwaysOn { hash.combine("alwaysOnPrivate") }
     }
 }

@@ -8,7 +8,10 @@ public struct Traits: Hashable, Sendable {
     }
 
     /// `foreground=APP`: the app in front; `nil` for none.
-    public var foreground: String?
+    public var foreground: String? {
+        get { rare?.foreground }
+        set { setRare(foreground: newValue, widgets: widgets) }
+    }
     /// `dashboard=hidden`: the car shows another screen than its dashboard.
     public var isDashboardHidden = false
     /// `locked=yes`.
@@ -26,6 +29,19 @@ public struct Traits: Hashable, Sendable {
     /// Whether the device has a Dynamic Island. There is no such `TRAIT`: the catalogue gives it for the device of
     /// `HELLO device=`.
     public var hasIsland = true
+    /// The traits that most devices never say. Behind a reference, because a session is kept small.
+    private var rare: RareTraits?
+
+    /// The traits that only widgets depend on.
+    public var widgets: WidgetTraits {
+        get { rare?.widgets ?? WidgetTraits() }
+        set { setRare(foreground: foreground, widgets: newValue) }
+    }
+
+    private mutating func setRare(foreground: String?, widgets: WidgetTraits) {
+        let isUsual = foreground == nil && widgets == WidgetTraits()
+        rare = isUsual ? nil : RareTraits(foreground: foreground, widgets: widgets)
+    }
 
     public init() {}
 
@@ -48,14 +64,15 @@ public struct Traits: Hashable, Sendable {
                 throw .unknownValue(name: name, values: "off, on or tapped")
             }
             self.standBy = standBy
-        default: throw .unknownName(name)
+        default: try widgets.set(name, to: value)
         }
     }
 
     /// The names that ``set(_:to:)`` accepts.
-    public static let names = ["dashboard", "foreground", "locked", "wrist", "light", "luminance", "focus", "standby"]
+    public static let names =
+        ["dashboard", "foreground", "locked", "wrist", "light", "luminance", "focus", "standby"] + WidgetTraits.names
 
-    private static func choose(
+    static func choose(
         _ name: String, _ value: String, _ standard: String, _ other: String
     ) throws(TraitError) -> Bool {
         if value == standard { return false }

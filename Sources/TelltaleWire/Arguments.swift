@@ -18,14 +18,17 @@ struct Arguments {
         case .event: .event(try event(line))
         case .subscribe: .subscribe(try subscribe(line))
         case .unsubscribe: .unsubscribe(number: try subscriptionNumber(line))
-        case .get: .get(try key(line), view: try view(line))
-        case .list: .list(try optionalPattern(line), view: try view(line))
+        case .get: .get(try key(line), view: try view(line), widgets: try look(line, placement: text(.placement, line)))
+        case .list:
+            .list(
+                try optionalPattern(line), view: try view(line),
+                widgets: try look(line, placement: text(.placement, line)))
         case .kinds: .kinds
         case .kind: .kind(try kind(line))
         case .history: .history(try key(line))
         case .stats: .stats
         case .trait: .traits(try traits())
-        case .open: .open(try key(line))
+        case .open: .open(try key(line), part: text(.part, line))
         case .seen: .seen(try key(line), rev: try required(.rev, try integer(.rev, line)))
         case .dismiss: .dismiss(try key(line))
         case .set: .set(try set(line))
@@ -105,7 +108,22 @@ struct Arguments {
             subscribe.rate = Int(rate)
         }
         subscribe.placement = text(.placement, line)
+        subscribe.widgets = try look(line)
         return subscribe
+    }
+
+    private func look(_ line: Span<UInt8>, placement: String? = nil) throws(WireError) -> WidgetLook {
+        var look = WidgetLook()
+        look.placement = placement
+        look.family = text(.family, line)
+        look.mode = text(.mode, line)
+        if let ahead = try integer(.ahead, line) {
+            guard (0...WidgetLook.aheadLimit).contains(ahead) else {
+                throw .attribute(verb, "ahead= is to be 0 to \(WidgetLook.aheadLimit) entries; leave it out for 4")
+            }
+            look.ahead = Int(ahead)
+        }
+        return look
     }
 
     private func set(_ line: Span<UInt8>) throws(WireError) -> SetCommand {

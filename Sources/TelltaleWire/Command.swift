@@ -24,8 +24,8 @@ public enum Command: Sendable {
     case event(EventCommand)
     case subscribe(SubscribeCommand)
     case unsubscribe(number: Int)
-    case get(Key, view: ViewName?)
-    case list(Pattern, view: ViewName?)
+    case get(Key, view: ViewName?, widgets: WidgetLook = WidgetLook())
+    case list(Pattern, view: ViewName?, widgets: WidgetLook = WidgetLook())
     case kinds
     case kind(String)
     case history(Key)
@@ -34,7 +34,8 @@ public enum Command: Sendable {
     case traits([Attribute])
     case dismiss(Key)
     case seen(Key, rev: Int64)
-    case open(Key)
+    /// `part` is the part of a widget that was tapped.
+    case open(Key, part: String? = nil)
     case set(SetCommand)
     case press(Key, eid: String?)
     case serve(kind: String)
@@ -108,10 +109,27 @@ public struct SubscribeCommand: Hashable, Sendable {
     /// The largest number of lines a second for each key.
     public var rate: Int?
     public var placement: String?
+    /// How widgets are shown; its placement is that of the command.
+    public var widgets = WidgetLook()
 
     public init(pattern: Pattern) {
         self.pattern = pattern
     }
+}
+
+/// How widgets are shown, in the words of the request.
+public struct WidgetLook: Hashable, Sendable {
+    /// Of `GET` and `LIST`.
+    public var placement: String?
+    public var family: String?
+    public var mode: String?
+    /// How many later entries a row has, 0 to 64.
+    public var ahead: Int?
+
+    /// The largest number of later entries.
+    public static let aheadLimit: Int64 = 64
+
+    public init() {}
 }
 
 public struct SetCommand: Hashable, Sendable {
@@ -132,7 +150,7 @@ public struct Cursor: Hashable, Sendable {
     /// The identity of the history, 16 hexadecimal digits on the wire.
     public var epoch: UInt64
     public var sequence: Int64
-    /// A hash of the selection: pattern, view, account, placement.
+    /// A hash of the selection: pattern, view, account, placement, and how widgets are shown.
     public var selection: UInt16
 
     public init(epoch: UInt64, sequence: Int64, selection: UInt16) {

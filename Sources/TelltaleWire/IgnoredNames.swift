@@ -24,11 +24,14 @@ public struct IgnoredNames: Hashable, Sendable {
 
     /// Appends the name of a member of a JSON object, which may be any text: a byte that is not visible ASCII, and a
     /// comma, become `?`. An empty name becomes `-`, and a name of more than 64 bytes is cut.
-    public mutating func append(member name: String) {
-        guard !name.isEmpty else { return append("-") }
-        let bytes = name.utf8.prefix(64).map { byte in
+    public mutating func append(member name: String) { append(Self.text(of: name)) }
+
+    /// The name of a member as the list has it.
+    public static func text(of member: String) -> String {
+        guard !member.isEmpty else { return "-" }
+        let bytes = member.utf8.prefix(64).map { byte in
             byte.isVisibleASCII && byte != UInt8(ascii: ",") ? byte : UInt8(ascii: "?")
         }
-        append(String(decoding: bytes, as: UTF8.self))
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

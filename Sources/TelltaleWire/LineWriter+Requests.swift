@@ -20,13 +20,15 @@ extension LineWriter {
         case .unsubscribe(let number):
             begin(.unsubscribe)
             attribute("sub", number)
-        case .get(let key, let view):
+        case .get(let key, let view, let look):
             begin(.get, key)
             optional("view", view?.description)
-        case .list(let pattern, let view):
+            write(look)
+        case .list(let pattern, let view, let look):
             begin(.list)
             word(pattern.description)
             optional("view", view?.description)
+            write(look)
         case .kinds: begin(.kinds)
         case .kind(let kind):
             begin(.kind)
@@ -38,7 +40,9 @@ extension LineWriter {
         case .seen(let key, let rev):
             begin(.seen, key)
             attribute("rev", rev)
-        case .open(let key): begin(.open, key)
+        case .open(let key, let part):
+            begin(.open, key)
+            optional("part", part)
         case .set(let set): write(set)
         case .press(let key, let eid):
             begin(.press, key)
@@ -103,6 +107,14 @@ extension LineWriter {
         optional("from", cursor ?? subscribe.from?.description)
         if let rate = subscribe.rate { attribute("rate", rate) }
         optional("placement", subscribe.placement)
+        write(subscribe.widgets)
+    }
+
+    private mutating func write(_ look: WidgetLook) {
+        optional("placement", look.placement)
+        optional("family", look.family)
+        optional("mode", look.mode)
+        if let ahead = look.ahead { attribute("ahead", ahead) }
     }
 
     /// The names are given by the caller, so they are no `StaticString`s.

@@ -2,8 +2,9 @@
 /// each is the default.
 public enum TraitName: String, CaseIterable, Hashable, Sendable {
     case dashboard, foreground, locked, wrist, light, luminance, focus, standby
+    case tint, appearance, desktop, distance, touch, screen, place, fitness, sleep, headphones, motion
 
-    /// The possible values as text; `foreground` accepts the name of an app, too.
+    /// The possible values as text; `foreground` accepts the name of an app, and `tint` a colour, too.
     public var values: String {
         switch self {
         case .dashboard: "visible|hidden"
@@ -14,13 +15,25 @@ public enum TraitName: String, CaseIterable, Hashable, Sendable {
         case .luminance: "normal|reduced"
         case .focus: "off|on"
         case .standby: "off|on|tapped"
+        case .tint: "none|clear|COLOUR"
+        case .appearance: "light|dark"
+        case .desktop: "front|behind"
+        case .distance: "near|far"
+        case .touch: "yes|no"
+        case .screen: "on|off"
+        case .place: "none|home|work|school|commute"
+        case .fitness: "none|workout|rings"
+        case .sleep: "none|bedtime|wakeup"
+        case .headphones: "off|on"
+        case .motion: "full|reduced"
         }
     }
 
     public func takes(_ value: String) -> Bool {
         switch self {
-        case .foreground: !value.isEmpty
-        case .dashboard, .locked, .wrist, .light, .luminance, .focus, .standby:
+        case .foreground, .tint: !value.isEmpty
+        case .dashboard, .locked, .wrist, .light, .luminance, .focus, .standby, .appearance, .desktop, .distance,
+            .touch, .screen, .place, .fitness, .sleep, .headphones, .motion:
             values.split(separator: "|").contains { $0.utf8.elementsEqual(value.utf8) }
         }
     }

@@ -24,9 +24,11 @@ extension VerbDescription {
 
     private static let producers: [VerbDescription] = [
         VerbDescription(
-            .event, "posts an event of one activity", positional: .key,
+            .event, "posts an event of one activity, or a widget's timeline", positional: .key,
             attributes: [
-                .required(.type, "NAME", "start, update, end, or an event of the kind's machine"),
+                .required(
+                    .type, "NAME",
+                    "start, update, end, or an event of the kind's machine; of a widget timeline, reload, end"),
                 .optional(.src, "SOURCE", "who says so; default: client= of HELLO, else -"),
                 .optional(.eid, "ID", "the source's own event id: the same takes effect once"),
                 .optional(.at, "MS", "when it happened, Unix ms; default: now"),
@@ -43,6 +45,14 @@ extension VerbDescription {
             example: #"EVT coffee-order/1042 type=start eid=e1 for=alice {"attributes":{"item":"Flat white"}}"#)
     ]
 
+    private static let look: [Attribute] = [
+        .optional(.view, "VIEW", "a surface, or full"),
+        .optional(.placement, "PLACE", "where a widget is drawn"),
+        .optional(.family, "FAMILY", "which family of a widget"),
+        .optional(.mode, "MODE", "how a widget is drawn"),
+        .optional(.ahead, "N", "how many later entries of a widget come with its row, 0 to 64; default: 4"),
+    ]
+
     private static let subscribers: [VerbDescription] = [
         VerbDescription(
             .subscribe, "follows a key, a kind (kind/*) or everything (*)", positional: .pattern,
@@ -51,7 +61,11 @@ extension VerbDescription {
                 .optional(.accounts, "ACCOUNT", "what this person's devices see; default: account= of HELLO"),
                 .optional(.from, "CURSOR", "resume: the last cur= received, as it came"),
                 .optional(.rate, "N", "at most N lines a second for each key"),
-                .optional(.placement, "PLACE", "where a control is drawn"),
+                .optional(.placement, "PLACE", "where a control or a widget is drawn"),
+                .optional(.family, "FAMILY", "which family of a widget, as systemSmall; default: that of the place"),
+                .optional(
+                    .mode, "MODE", "fullColor accented vibrant: how widgets are drawn; default: that of the place"),
+                .optional(.ahead, "N", "how many later entries of a widget come with its row, 0 to 64; default: 4"),
             ],
             details: [
                 "Answer: OK sub=N, then a SNAP a key, LIVE, and from then on UPD and DEL as things change.",
@@ -64,11 +78,11 @@ extension VerbDescription {
             example: "UNSUB sub=1"),
         VerbDescription(
             .get, "shows one key once", positional: .key,
-            attributes: [.optional(.view, "VIEW", "a surface, or full")],
+            attributes: look,
             example: "GET coffee-order/1042"),
         VerbDescription(
             .list, "shows every key of a pattern once; without one, all", positional: .optionalPattern,
-            attributes: [.optional(.view, "VIEW", "a surface, or full")],
+            attributes: look,
             details: ["Answer: a SNAP sub=0 a key, then OK count=n."],
             example: "LIST coffee-order/*"),
         VerbDescription(.kinds, "lists the kinds that are loaded", example: "KINDS"),
@@ -86,7 +100,9 @@ extension VerbDescription {
             details: TraitName.allCases.map { "\($0.rawValue)=\($0.values)" },
             example: "TRAIT dashboard=hidden focus=on"),
         VerbDescription(
-            .open, "opens an activity: its Lock Screen presentation and its deep link", positional: .key,
+            .open, "opens an activity: its Lock Screen presentation and its deep link; of a widget its link",
+            positional: .key,
+            attributes: [.optional(.part, "PART", "the part of a widget that was tapped")],
             example: "OPEN coffee-order/1042"),
         VerbDescription(
             .seen, "its alert was seen, and need not alert this account's other devices", positional: .key,

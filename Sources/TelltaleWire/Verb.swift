@@ -108,7 +108,7 @@ extension VerbDescription.Positional {
 /// Every attribute of some request, except the names of `TRAIT`.
 enum AttributeName: String, CaseIterable, Sendable {
     case id, type, src, eid, at, ver, view, from, rate, placement, sub, rev, value, op, code, client, surface, account,
-        device, caps, hb, token
+        device, caps, hb, token, family, mode, ahead, part
     case accounts = "for"
     case seenRev = "if"
 
@@ -141,6 +141,10 @@ enum AttributeName: String, CaseIterable, Sendable {
         case .accounts: 21
         case .seenRev: 22
         case .token: 23
+        case .family: 24
+        case .mode: 25
+        case .ahead: 26
+        case .part: 27
         }
     }
 }

@@ -31,6 +31,7 @@ public enum ErrorCode: String, CaseIterable, Hashable, Sendable {
     case unavailable
     case cooling
     case badAction = "bad_action"
+    case notOffered = "not_offered"
     case storageFull = "storage_full"
     case storageFailed = "storage_failed"
     case shuttingDown = "shutting_down"
@@ -46,7 +47,7 @@ public enum ErrorCode: String, CaseIterable, Hashable, Sendable {
             .limitSubscriptions, .limitConnections, .limitSources, .limitAccounts, .limitKeys, .limitRate,
             .authenticationRequired,
             .authenticationFailed, .forbidden,
-            .staleRev, .unavailable, .cooling, .badAction, .storageFull, .shuttingDown, .internal:
+            .staleRev, .unavailable, .cooling, .badAction, .notOffered, .storageFull, .shuttingDown, .internal:
             false
         }
     }
@@ -56,7 +57,7 @@ public enum ErrorCode: String, CaseIterable, Hashable, Sendable {
         switch self {
         case .badLine, .lineTooLong, .badUTF8, .badJSON, .badAttribute, .badKey, .badPattern, .badCursor,
             .unknownVerb, .unknownKind, .unknownKey, .unknownSubscription, .tooLarge, .duplicateMismatch,
-            .machineError, .forbidden, .badAction, .versionUnsupported, .limitSubscriptions:
+            .machineError, .forbidden, .badAction, .notOffered, .versionUnsupported, .limitSubscriptions:
             .no
         case .limitActivities, .limitConnections, .limitSources, .limitAccounts, .limitKeys, .limitRate,
             .unavailable, .cooling,

@@ -102,6 +102,7 @@ extension Setting {
         choice("standby-alert", ["yes", "no"]) { $0.surfaces.fillsStandBy = $1 == "yes" },
         choice("standby-ended", ["yes", "no"]) { $0.surfaces.keepsEndedInStandBy = $1 == "yes" },
         choice("hide-stale-start", ["yes", "no"]) { $0.surfaces.hidesStaleFromStart = $1 == "yes" },
+        choice("always-on-private", ["hide", "show"]) { $0.surfaces.hidesPrivateAlwaysOn = $1 == "hide" },
     ]
 
     private static func wholeNumber(_ text: String, in range: ClosedRange<Int>) -> Int? {

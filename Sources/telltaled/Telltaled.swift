@@ -134,6 +134,8 @@ struct Telltaled: ParsableCommand {
                 "What is stale from its start is shown nowhere before its next update. (default: yes)",
                 valueName: "yes|no"))
         var hideStaleStart: String?
+        @Option(help: ArgumentHelp("An always-on display hides private parts. (default: hide)", valueName: "hide|show"))
+        var alwaysOnPrivate: String?
     }
 
     /// Flags are a source of the configuration like the file and the environment: what is wrong with them is told as what

@@ -14,7 +14,7 @@ struct LineCompletionTests {
         "What may stand at the cursor",
         arguments: [
             ("HI", "HISTORY "), ("hi", "history "), ("S", "S"), ("SUBX", ""), ("GET c", "coffee-"),
-            ("GET p", "parcel/"),
+            ("GET p", "p"), ("GET pa", "parcel/"),
             ("GET coffee-order/7", "coffee-order/7"), ("GET parcel/", "parcel/1 "), ("GET parcel/1 v", "view="),
             ("GET parcel/1 view=car", "view=carplay "), ("GET parcel/1 view=x", ""), ("SUB parcel/", "parcel/"),
             ("SERVE par", "parcel "), ("SET porch-light/front value=o", "value=o"), ("TRAIT lo", "locked="),

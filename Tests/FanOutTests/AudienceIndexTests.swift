@@ -33,7 +33,7 @@ struct AudienceIndexTests {
         let left = [Mirror(reflecting: audience), Mirror(reflecting: patterns)].flatMap(\.children).map { part in
             Mirror(reflecting: part.value).children.count
         }
-        #expect(left == [1, 0, 0, 0, 0, 0])
+        #expect(left == [1, 0, 0, 0, 0, 0, 0])
     }
 
     @Test func `after any insertions and removals the index finds the same as a full search`() {

@@ -3,7 +3,7 @@ import TelltaleModel
 import Testing
 
 struct LintTests {
-    @Test("A good kind gives no diagnostics", arguments: [goodKind, goodToggle, goodButton])
+    @Test("A good kind gives no diagnostics", arguments: [goodKind, goodToggle, goodButton, goodWidget])
     func good(kind: JSON) {
         let (result, diagnostics) = Kind.read(kind, file: "a.json")
         #expect(diagnostics == [])
@@ -12,7 +12,8 @@ struct LintTests {
 
     @Test(
         "Each rule has a file that breaks it alone",
-        arguments: schemaCases + machineSchemaCases + machineCases + warningCases + controlCases
+        arguments: schemaCases + machineSchemaCases + machineCases + warningCases + controlCases + widgetCases
+            + widgetWarningCases.filter { $0.name != "text of 10 pt" }
     )
     func rule(_ rule: LintCase) throws {
         let (kind, diagnostics) = Kind.read(try rule.kind, file: "a.json")

@@ -13,7 +13,9 @@ struct SchemaTests {
         .enabled(if: SchemaValidator.isThere, SchemaValidator.reason))
     func takes() throws {
         let shipped = try Shipped.files().map { try JSONParser().parse($0.bytes.span) }
-        let kinds = try [goodKind, goodToggle, goodButton] + shipped + warningCases.map { try $0.kind }
+        let kinds =
+            try [goodKind, goodToggle, goodButton, goodWidget] + shipped
+            + (warningCases + widgetWarningCases).map { try $0.kind }
         let verdicts = try Self.validator.verdicts(on: kinds)
         for (kind, isValid) in zip(kinds, verdicts) { #expect(isValid, "\(kind)") }
     }
@@ -24,9 +26,13 @@ struct SchemaTests {
     )
     func refuses() throws {
         // A schema cannot look into texts.
-        let beyond: Set = ["broken template", "broken template in url", "timer that is no date"]
-        let cases = (schemaCases + machineSchemaCases + controlCases).filter { !beyond.contains($0.name) }
-        #expect(cases.count == schemaCases.count + machineSchemaCases.count + controlCases.count - beyond.count)
+        let beyond: Set = [
+            "broken template", "broken template in url", "timer that is no date", "a time of day twice",
+            "recommended without a parameter", "recommended with an unknown parameter", "default that is no choice",
+        ]
+        let all = schemaCases + machineSchemaCases + controlCases + widgetCases
+        let cases = all.filter { !beyond.contains($0.name) }
+        #expect(cases.count == all.count - beyond.count)
         let verdicts = try Self.validator.verdicts(on: cases.map { try $0.kind })
         for (rule, isValid) in zip(cases, verdicts) { #expect(!isValid, "\(rule.name)") }
     }

@@ -112,7 +112,9 @@ struct TraitsTests {
         var traits = Traits()
         let firsts = [
             ("dashboard", "visible"), ("foreground", "none"), ("locked", "no"), ("wrist", "up"), ("light", "normal"),
-            ("luminance", "normal"), ("focus", "off"), ("standby", "off"),
+            ("luminance", "normal"), ("focus", "off"), ("standby", "off"), ("tint", "none"), ("appearance", "light"),
+            ("desktop", "front"), ("distance", "near"), ("touch", "yes"), ("screen", "on"), ("place", "none"),
+            ("fitness", "none"), ("sleep", "none"), ("headphones", "off"), ("motion", "full"),
         ]
         #expect(firsts.map(\.0) == Traits.names)
         for (name, value) in firsts { try traits.set(name, to: value) }
@@ -123,6 +125,7 @@ struct TraitsTests {
         "a trait that nobody knows changes nothing",
         arguments: [
             ("dashboard", "shown"), ("standby", "on off"), ("foreground", ""), ("mood", "good"), ("locked", ""),
+            ("tint", ""), ("place", "moon"), ("touch", "maybe"),
         ])
     func unknown(_ name: String, _ value: String) throws {
         var traits = Traits()

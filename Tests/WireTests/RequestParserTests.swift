@@ -300,8 +300,8 @@ private func describe(_ command: Command) -> String {
             + optional("for", subscribe.account) + optional("from", subscribe.from) + optional("rate", subscribe.rate)
             + optional("placement", subscribe.placement)
     case .unsubscribe(let number): return "unsubscribe \(number)"
-    case .get(let key, let view): return "get \(key)" + optional("view", view)
-    case .list(let pattern, let view): return "list \(pattern)" + optional("view", view)
+    case .get(let key, let view, _): return "get \(key)" + optional("view", view)
+    case .list(let pattern, let view, _): return "list \(pattern)" + optional("view", view)
     case .kinds: return "kinds"
     case .kind(let kind): return "kind \(kind)"
     case .history(let key): return "history \(key)"
@@ -309,7 +309,7 @@ private func describe(_ command: Command) -> String {
     case .traits(let traits): return "traits \(traits.map { "\($0.name)=\($0.value)" }.joined(separator: ","))"
     case .dismiss(let key): return "dismiss \(key)"
     case .seen(let key, let rev): return "seen \(key) \(rev)"
-    case .open(let key): return "open \(key)"
+    case .open(let key, _): return "open \(key)"
     case .set(let set):
         return "set \(set.key)" + onOff(set.value) + optional("if", set.seenRev) + optional("eid", set.eid)
     case .press(let key, let eid): return "press \(key)" + optional("eid", eid)

@@ -23,7 +23,7 @@ struct KindsDrawCommand: ParsableCommand {
 
     func run() throws {
         guard let drawing = MachineDrawing(try KindFiles.kind(file)) else {
-            complain("telltale: \(file): a control has no machine to draw")
+            complain("telltale: \(file): only a live activity has a machine to draw")
             throw ExitCode.failure
         }
         let picture =

@@ -7,7 +7,7 @@ import ToolSupport
 /// `telltale kinds new`.
 struct KindsNewCommand: ParsableCommand {
     enum KindType: String, ExpressibleByArgument, CaseIterable {
-        case activity, toggle, button
+        case activity, toggle, button, widget
     }
 
     static let configuration = CommandConfiguration(
@@ -20,7 +20,7 @@ struct KindsNewCommand: ParsableCommand {
             """)
 
     @Argument(help: "The kind's name, as in its keys.") var name: String
-    @Option(help: "activity, toggle or button.") var type = KindType.activity
+    @Option(help: "activity, toggle, button or widget.") var type = KindType.activity
     @Option(help: ArgumentHelp("The app that owns it.", valueName: "com.example.app")) var app = "com.example.app"
 
     func validate() throws {
@@ -83,6 +83,21 @@ struct KindsNewCommand: ParsableCommand {
             """
             {
               "kind": "NAME", "type": "button", "version": 1, "app": "APP", "title": "TITLE", "symbol": "hand.tap"
+            }
+
+            """
+        case .widget:
+            """
+            {
+              "kind": "NAME", "type": "widget", "version": 1, "app": "APP", "title": "TITLE",
+              "description": "See how it goes",
+              "families": ["systemSmall", "accessoryRectangular"],
+              "stale": "1h",
+              "views": {
+                "systemSmall": { "symbol": "chart.bar", "title": "{{content.value}}", "subtitle": "TITLE" },
+                "accessoryRectangular": { "title": "TITLE", "text": "{{content.value}}" }
+              },
+              "preview": { "content": { "value": "42" } }
             }
 
             """

@@ -24,14 +24,18 @@ struct KindsRunCommand: ParsableCommand {
             shows is drawn after each line; with --json it is the row. `start {"attributes":{...}}` may be the first line.
 
                 telltale kinds run coffee-order.json --view carplay <events.txt
+
+            Of a kind of type widget the lines are timeline, with its tail, reload, end and after. What is shown now and later
+            on a surface (phone, if --view names no other) is told before the first line and after each.
             """)
 
-    @Argument(help: "A kind file of type activity.") var file: String
+    @Argument(help: "A kind file of type activity or widget.") var file: String
     @Flag(help: "Print a JSON object a line: event, verdict, configuration, leaves.") var json = false
     @Option(help: "Draw what a surface shows, or full.") var view: ViewName?
 
     func run() throws {
         let kind = try KindFiles.kind(file)
+        if case .widget(let widget) = kind.body { return try draw(kind, widget) }
         guard case .activity(let activity) = kind.body else {
             complain("telltale: \(file): a control has no machine to try")
             throw ExitCode.failure
@@ -66,13 +70,32 @@ struct KindsRunCommand: ParsableCommand {
         if trial.hasFailed { throw ExitCode.failure }
     }
 
+    private func draw(_ kind: Kind, _ widget: WidgetKind) throws {
+        let now = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000))
+        let surface: Surface = if case .surface(let named)? = view { named } else { .phone }
+        guard var trial = WidgetTrial(kind, widget, surface: surface, json: json, at: now) else {
+            complain("telltale: \(file): no configuration is recommended, and it has parameters; add \"recommended\"")
+            throw ExitCode.failure
+        }
+        show(trial.first(), complaint: nil)
+        var input = StandardInputLines()
+        while let lines = input.next(limit: 1) {
+            for line in lines { show(trial.take(line), complaint: trial.complaint.take()) }
+        }
+        if trial.hasFailed { throw ExitCode.failure }
+    }
+
     private func show(_ lines: [String], _ trial: inout ViewTrial) {
+        show(lines, complaint: trial.complaint.take())
+    }
+
+    private func show(_ lines: [String], complaint: String?) {
         // Lines of a drawing are harmless, and hold the colours.
         for line in lines {
             let text = json ? Output.shown(line) : line
             Output.write((json ? text : Output.drawable(text)) + "\n")
         }
-        if let complaint = trial.complaint.take() { complain("telltale: \(complaint)") }
+        if let complaint { complain("telltale: \(complaint)") }
     }
 
     /// The next piece of the input; empty at its end.

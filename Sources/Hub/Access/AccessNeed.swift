@@ -28,8 +28,8 @@ enum AccessNeed: Equatable {
         case .traits, .unsubscribe: self = .credential
         case .event(let event): self = AccessNeed(event)
         case .subscribe(let command): self = .follow(KeyRange(command.pattern), account: command.account)
-        case .get(let key, _), .history(let key), .open(let key): self = .scope(.read(KeyRange(key)))
-        case .list(let pattern, _): self = .scope(.read(KeyRange(pattern)))
+        case .get(let key, _, _), .history(let key), .open(let key, _): self = .scope(.read(KeyRange(key)))
+        case .list(let pattern, _, _): self = .scope(.read(KeyRange(pattern)))
         case .kinds: self = .scope(.read(.all))
         case .kind(let kind): self = .scope(.read(.kind(kind)))
         case .stats: self = .scope(.stats)

@@ -5,6 +5,7 @@ internal import TelltaleModel
 /// A key that a commit changed.
 struct Change: Sendable {
     var entity: EntityIndex
+    var isWidget = false
     var commit: Int64
     var milestones: [Announcement] = []
     var alert: ActivityAlert?

@@ -10,6 +10,7 @@ enum EntityState: Sendable {
     // Behind references too: most keys are activities, and this is copied with every record.
     indirect case toggle(Toggle)
     indirect case button(Button)
+    indirect case widget(Widget)
 }
 
 /// An activity behind a reference: it is looked at, and remembered, far more often than it changes, and a copy of it

@@ -19,14 +19,21 @@ enum ControlConsequence: Sendable {
 extension EntityStore {
     /// The accounts that may be shown what stands at `entity`; empty = every account.
     func audience(of entity: EntityIndex) -> [String] {
-        activity(at: entity)?.accounts ?? attachments[entity]?.accounts ?? []
+        switch entities[entity].state {
+        case .activity(let activity): activity.accounts
+        case .widget(let widget): widget.accounts
+        case .none, .toggle, .button: attachments[entity]?.accounts ?? []
+        }
     }
 
     /// The activity that a control belongs to, while both are there.
     func owner(of control: EntityIndex) -> ActivityBox? { attachments[control]?.activity.flatMap { activity(at: $0) } }
 
-    /// Whether a control has gone with its activity. What became of it can be asked for until it is pruned.
-    func isGone(_ entity: EntityIndex) -> Bool { isControl(entity) && entities[entity].dismissedAt != nil }
+    /// Whether a control has gone with its activity, or a widget has ended. What became of it can be asked for until it is
+    /// pruned.
+    func isGone(_ entity: EntityIndex) -> Bool {
+        entities[entity].dismissedAt != nil && (isControl(entity) || widget(at: entity) != nil)
+    }
 
     /// The controls that begin with an activity: those whose keys are its own, of kinds of control that are in force.
     ///
@@ -37,7 +44,7 @@ extension EntityStore {
             guard let key = Key(text), let index = kinds.current[String(key.kind)],
                 !kinds.versions[index].hasInstance(String(key.id))
             else { return nil }
-            if case .activity = kinds.versions[index].body { return nil }
+            guard kinds.versions[index].isControl else { return nil }
             guard let known = entities.index(of: key), exists(known), !isGone(known) else { return key }
             return attachments[known]?.activity == nil ? key : nil
         }
@@ -112,7 +119,7 @@ extension Kind {
         switch body {
         case .toggle(let toggle): toggle.instances.contains(id)
         case .button(let button): button.instances.contains(id)
-        case .activity: false
+        case .activity, .widget: false
         }
     }
 }

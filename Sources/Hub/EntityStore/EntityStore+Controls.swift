@@ -8,6 +8,7 @@ internal import TelltaleWire
 extension EntityStore {
     mutating func applyToControl(_ entry: JournalEntry, sequence: Int64) throws(WireError) -> DecisionResult {
         guard let key = entry.key else { throw WireError(.internal, "no control is named") }
+        if let result = try applyToWidget(entry, sequence: sequence) { return result }
         let entity: EntityIndex
         var isNew = false
         let owner = try entry.owner.map { (key) throws(WireError) in try self.owner(named: key) }
@@ -100,6 +101,7 @@ extension EntityStore {
         case .toggle: state = .toggle(Toggle(provider: provider))
         case .button: state = .button(Button(provider: provider))
         case .activity: throw WireError(.badAction, "\(name) is a live activity, not a control")
+        case .widget: throw WireError(.badAction, "\(name) is a widget, not a control")
         }
         let entity = intern(key)
         recordUndo(of: entity)
@@ -122,7 +124,7 @@ extension EntityStore {
         case .button(let button):
             button.encode(to: &writer)
             description = button.phase.rawValue
-        case .none, .activity: description = ""
+        case .none, .activity, .widget: description = ""
         }
         return (StateName(description), StableHash.of(writer.bytes.span))
     }
@@ -133,7 +135,7 @@ extension EntityStore {
         switch entities[entity].state {
         case .toggle(let toggle): if let flight = toggle.flight { began(flight.operation.id, on: key) }
         case .button(let button): if let flight = button.flight { began(flight.operation, on: key) }
-        case .none, .activity: break
+        case .none, .activity, .widget: break
         }
     }
 
@@ -144,11 +146,22 @@ extension EntityStore {
     var consequencesOfKinds: [JournalEntry] {
         var entries: [JournalEntry] = []
         for entity in entities.existing {
-            guard isControl(entity), isListed(entity), let key = entities[entity].key else { continue }
+            guard isControl(entity) || widget(at: entity) != nil, isListed(entity), let key = entities[entity].key
+            else {
+                continue
+            }
             switch kinds.current[String(key.kind)] {
             case nil: entries.append(.pruned(key))
             case entities[entity].kind?: break
-            case _?: entries.append(.kindChanged(key))
+            case let version?:
+                // A widget whose configuration the new version does not have goes.
+                if case .widget(let kind) = kinds.versions[version].body,
+                    kind.configuration(ofID: String(key.id)) == nil
+                {
+                    entries.append(.pruned(key))
+                } else {
+                    entries.append(.kindChanged(key))
+                }
             }
         }
         return entries + missingInstances.map { .created($0) } + missingAttachments
@@ -162,6 +175,7 @@ extension EntityStore {
                 switch kind.body {
                 case .toggle(let toggle): toggle.instances
                 case .button(let button): button.instances
+                case .widget(let widget): widget.instances
                 case .activity: []
                 }
             for id in ids {
@@ -180,7 +194,7 @@ extension EntityStore {
                 switch entities[entity].state {
                 case .toggle(let toggle): toggle.provider != nil || toggle.flight != nil
                 case .button(let button): button.provider != nil || button.flight != nil
-                case .none, .activity: false
+                case .none, .activity, .widget: false
                 }
             return isServed ? entities[entity].key : nil
         }
@@ -192,7 +206,7 @@ extension EntityStore {
         return switch entities[entity].state {
         case .toggle(let toggle): toggle.provider != acting
         case .button(let button): button.provider != acting
-        case .none, .activity: false
+        case .none, .activity, .widget: false
         }
     }
 }

@@ -16,6 +16,7 @@ struct DecisionResult: Sendable {
     var description = StateName("")
     var stateHash: UInt64 = 0
     var isOldEnd = false
+    var isWidget = false
     var operation: OperationID?
     var performances: [(key: Key, ControlPerformance)] = []
     /// Events that a button sends to activities; they are decided next.
@@ -114,7 +115,10 @@ extension EntityStore {
         _ posted: PostedEvent, at known: EntityIndex?, sequence: Int64
     ) throws(WireError) -> DecisionResult {
         let key = posted.command.key
-        let kindIndex = try kindOfActivities(named: String(key.kind))
+        let kindIndex = try kindOfEvents(named: String(key.kind))
+        if case .widget(let kind) = kinds.versions[kindIndex].body {
+            return try applyToWidget(posted, at: known, kind: kind, kindIndex, sequence: sequence)
+        }
         guard let known, let current = activity(at: known), !current.isReplaced(by: posted.event) else {
             return try begin(posted, kind: kindIndex, sequence: sequence)
         }
@@ -122,12 +126,12 @@ extension EntityStore {
     }
 
     /// The index of the version in force.
-    private func kindOfActivities(named name: String) throws(WireError) -> Int {
+    private func kindOfEvents(named name: String) throws(WireError) -> Int {
         guard let index = kinds.current[name] else {
             throw WireError(
                 .unknownKind, "there is no kind \(name); KINDS lists those there are, a file in --kinds makes one")
         }
-        guard case .activity = kinds.versions[index].body else {
+        guard !kinds.versions[index].isControl else {
             throw WireError(.badAction, "\(name) is a control; SET or PRESS it, EVT is for live activities")
         }
         return index
@@ -244,10 +248,11 @@ extension EntityStore {
         guard let entity = entities.index(of: key), exists(entity) else { throw .unknownKey(key) }
         recordUndo(of: entity)
         var change: Change?
-        if isControl(entity), !isGone(entity) {
+        if isControl(entity) || widget(at: entity) != nil, !isGone(entity) {
             // No follower has been told yet that it goes.
             update(entity) { $0.rev = sequence }
-            change = Change(entity: entity, commit: sequence, activity: owner(of: entity))
+            change = Change(
+                entity: entity, isWidget: isWidget(entity), commit: sequence, activity: owner(of: entity))
             for operation in operations(at: entity) { ended(operation) }
         }
         if attachments[entity] != nil { setAttachment(nil, of: entity) }

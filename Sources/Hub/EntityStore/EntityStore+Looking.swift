@@ -27,7 +27,7 @@ extension EntityStore {
         switch entities[entity].state {
         case .none: false
         case .activity(let activity): activity.value.lifecycle != .dismissed
-        case .toggle, .button: entities[entity].dismissedAt == nil
+        case .toggle, .button, .widget: entities[entity].dismissedAt == nil
         }
     }
 
@@ -37,6 +37,7 @@ extension EntityStore {
         switch entities[entity].state {
         case .none: return true
         case .activity(let activity): return activity.value.isAddressed(to: account)
+        case .widget(let widget): return widget.isVisible(to: account)
         case .toggle, .button: return attachments[entity]?.isAddressed(to: account) ?? true
         }
     }
@@ -47,6 +48,7 @@ extension EntityStore {
         switch entities[entity].state {
         case .none: return true
         case .activity(let activity): return activity.value.isVisible(to: account)
+        case .widget(let widget): return widget.isVisible(to: account)
         case .toggle, .button:
             guard let attachment = attachments[entity] else { return true }
             return attachment.activity.flatMap { activity(at: $0) }?.value.isVisible(to: account) ?? false
@@ -60,12 +62,13 @@ extension EntityStore {
         let candidates: [EntityIndex]
         switch (selector, account) {
         case (.key(let entity), _): candidates = [entity]
-        case (.all, let account?): candidates = accounts.visible(to: account, kind: nil)
+        case (.all, let account?), (.allWithWidgets, let account?):
+            candidates = accounts.visible(to: account, kind: nil)
         case (.kind(let kind), let account?): candidates = accounts.visible(to: account, kind: kind)
-        case (.all, nil), (.kind, nil): candidates = Array(entities.indices)
+        case (.all, nil), (.allWithWidgets, nil), (.kind, nil): candidates = Array(entities.indices)
         }
         return candidates.filter { entity in
-            isListed(entity) && selector.follows(entity, kind: entities[entity].kindName)
+            isListed(entity) && follows(selector, entity)
                 && isVisible(entity, to: account)
         }
     }
@@ -74,9 +77,9 @@ extension EntityStore {
     func candidateCount(for account: String?, followedBy selector: PatternIndex.Selector) -> Int {
         switch (selector, account) {
         case (.key, _): 1
-        case (.all, let account?): accounts.visibleCount(to: account, kind: nil)
+        case (.all, let account?), (.allWithWidgets, let account?): accounts.visibleCount(to: account, kind: nil)
         case (.kind(let kind), let account?): accounts.visibleCount(to: account, kind: kind)
-        case (.all, nil), (.kind, nil): entities.indexCount
+        case (.all, nil), (.allWithWidgets, nil), (.kind, nil): entities.indexCount
         }
     }
 
@@ -97,17 +100,20 @@ extension EntityStore {
         if case .key(let entity) = selector {
             return changeOrder.contains(entity) && entities[entity].rev > sequence ? [entity] : []
         }
-        return changed(after: sequence).filter { selector.follows($0, kind: entities[$0].kindName) }
+        return changed(after: sequence).filter { follows(selector, $0) }
     }
 
     func changed(after sequence: Int64) -> [EntityIndex] {
         changeOrder.suffix(while: { entities[$0].rev > sequence })
     }
 
+    /// It is a widget, or was one.
+    func isWidget(_ entity: EntityIndex) -> Bool { entities.isWidget(entity) }
+
     func isControl(_ entity: EntityIndex) -> Bool {
         switch entities[entity].state {
         case .toggle, .button: true
-        case .none, .activity: false
+        case .none, .activity, .widget: false
         }
     }
 
@@ -126,17 +132,18 @@ extension EntityStore {
         switch entities[entity].state {
         case .toggle(let toggle): [toggle.flight?.operation.id, toggle.queued?.id].compactMap(\.self)
         case .button(let button): [button.flight?.operation].compactMap(\.self)
-        case .none, .activity: []
+        case .none, .activity, .widget: []
         }
     }
 
-    /// The keys of the controls in the views of an activity, in whatever presentation.
+    /// The keys of the controls in the views of an activity or a widget, in whatever presentation.
     func controlKeys(in entity: EntityIndex) -> [String] {
+        if case .widget(let widget) = entities[entity].state { return controlKeys(of: widget, at: entity) }
         guard let activity = activity(at: entity), let kind = kind(at: entity) else { return [] }
         switch kind.body {
         case .activity(let kind):
             return kind.views.showsControls ? kind.views.buttonKeys(in: activity.value.templateContext) : []
-        case .toggle, .button: return []
+        case .toggle, .button, .widget: return []
         }
     }
 
@@ -160,6 +167,7 @@ extension EntityStore {
         switch entities[entity].state {
         case .none: nil
         case .activity: entities[entity].dismissedAt.map { $0 + settings.retention }
+        case .widget: entities[entity].dismissedAt.map { $0 + settings.retention }
         case .toggle, .button:
             entities[entity].dismissedAt.map { $0 + settings.retention }
                 ?? controlDeadline(of: entity).map { deadlines.postponed($0, ofControl: entity) }
@@ -171,16 +179,17 @@ extension EntityStore {
         switch entities[entity].state {
         case .toggle(let toggle): toggle.deadline
         case .button(let button): button.deadline
-        case .none, .activity: nil
+        case .none, .activity, .widget: nil
         }
     }
 }
 
-extension PatternIndex.Selector {
-    func follows(_ entity: EntityIndex, kind: Int32) -> Bool {
-        switch self {
-        case .all: true
-        case .kind(let own): own == kind
+extension EntityStore {
+    func follows(_ selector: PatternIndex.Selector, _ entity: EntityIndex) -> Bool {
+        switch selector {
+        case .all: !entities.isWidget(entity)
+        case .allWithWidgets: true
+        case .kind(let own): own == entities[entity].kindName
         case .key(let own): own == entity
         }
     }

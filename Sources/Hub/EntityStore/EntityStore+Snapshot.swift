@@ -59,12 +59,14 @@ extension EntityStore {
             state = .activity(ActivityBox(try Activity(from: &reader, key: key, kind: activityKind)))
         case (2, .toggle): state = .toggle(try Toggle(from: &reader))
         case (3, .button): state = .button(try Button(from: &reader))
+        case (6, .widget): state = .widget(try Widget(from: &reader))
         default: throw reader.failure("\(key) is not of its kind")
         }
         let entity = intern(key)
         restore(history, of: entity)
         update(entity) { place in
             place.restore(state, kind: kind, rev: rev, lastRecord: lastRecord, dismissedAt: dismissedAt)
+            if case .widget = state { place.isWidget = true }
         }
         if let attachment { setAttachment(attachment, of: entity, undoably: false) }
     }

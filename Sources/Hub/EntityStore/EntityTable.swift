@@ -22,6 +22,8 @@ struct Entity: Sendable {
     var armed: Timestamp?
     /// The same for deadlines on the real clock.
     var wallArmed: Timestamp?
+    /// It is, or was, a widget: of those, clients that do not know widgets are told nothing.
+    var isWidget = false
 
     /// Takes over what stood behind the key before.
     mutating func restore(
@@ -82,6 +84,12 @@ struct EntityTable: Sendable {
             let position = Int(index.rawValue)
             yield &pages[position / Self.pageLength][position % Self.pageLength]
         }
+    }
+
+    /// Asked for each row: the subscript would allocate its frame.
+    func isWidget(_ index: EntityIndex) -> Bool {
+        let position = Int(index.rawValue)
+        return pages[position / Self.pageLength][position % Self.pageLength].isWidget
     }
 
     /// Changes several things at once: who may do so is asked once.

@@ -152,6 +152,9 @@ public struct HubSnapshot: Sendable {
         case .button(let button):
             encodeAttachment(of: entity, plain: 3, attached: 5, to: &writer)
             button.encode(to: &writer)
+        case .widget(let widget):
+            writer.write(UInt8(6))
+            widget.encode(to: &writer)
         }
     }
 }

@@ -9,6 +9,8 @@ struct KindTable: Sendable {
     private(set) var current: [String: Int] = [:]
     /// The number of each version's app: what activities compete by.
     private(set) var appNumbers: [Int32] = []
+    /// Whether any version is a kind of widget.
+    private(set) var hasWidgets = false
     /// Of each version, whether its activities bring controls of their own.
     private var ownControls: [Bool] = []
     private var apps = Interner()
@@ -62,6 +64,7 @@ struct KindTable: Sendable {
         } else {
             ownControls.append(false)
         }
+        if case .widget = kind.body { hasWidgets = true }
         appNumbers.append(apps.retain(kind.app))
     }
 }
@@ -90,7 +93,28 @@ public enum KindRefusal: Error, Hashable, Sendable, CustomStringConvertible {
 extension Kind {
     /// Controls stand in its views.
     var showsControls: Bool {
-        if case .activity(let activity) = body { activity.views.showsControls } else { false }
+        switch body {
+        case .activity(let activity): activity.views.showsControls
+        case .widget(let widget): widget.showsControls
+        case .toggle, .button: false
+        }
+    }
+
+    /// It is a kind of toggle or button.
+    var isControl: Bool {
+        switch body {
+        case .toggle, .button: true
+        case .activity, .widget: false
+        }
+    }
+
+    /// The noun for people, behind "is".
+    var noun: String {
+        switch body {
+        case .activity: "a live activity"
+        case .toggle, .button: "a control"
+        case .widget: "a widget"
+        }
     }
 
     /// Its `type`, as kind files spell it.
@@ -99,6 +123,7 @@ extension Kind {
         case .activity: "activity"
         case .toggle: "toggle"
         case .button: "button"
+        case .widget: "widget"
         }
     }
 }

@@ -63,6 +63,25 @@ final class PostedEvent: Sendable {
 }
 
 extension PostedEvent {
+    /// The names that have no meaning for a widget: attributes that the verb does not know, and members of the tail.
+    var ignoredByWidget: [String] { namesIgnoredByWidget() }
+
+    /// Never inlined: nearly every event is an activity's.
+    @inline(never)
+    private func namesIgnoredByWidget() -> [String] {
+        // Names of attributes stand before those of members, and none of them is one of a timeline's.
+        let attributes = ignored.prefix { name in !command.tail.contains { IgnoredNames.text(of: $0.name) == name } }
+        var names = IgnoredNames(Array(attributes))
+        var unknown: [String] = []
+        if command.type == "timeline" {
+            _ = try? WidgetTimeline(tail: command.tail, unknown: &unknown)
+        } else {
+            unknown = command.tail.map(\.name)
+        }
+        for name in unknown { names.append(member: name) }
+        return names.names
+    }
+
     func encode(to writer: inout BinaryWriter, source: String) {
         writer.write(command.key.text)
         writer.write(command.type)

@@ -57,6 +57,9 @@ struct RowCache: Sendable {
         (bodies, byteCount, writes, changes, changeBytes) = ([:], 0, [], [], [])
     }
 
+    /// Drops the encoded bodies. Rows of single changes stay: they may be on their way out.
+    mutating func removeBodies() { (bodies, byteCount) = ([:], 0) }
+
     // MARK: Rows of single changes
 
     /// A row that is kept.

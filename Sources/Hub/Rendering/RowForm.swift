@@ -6,13 +6,14 @@ enum RowForm: Hashable, Sendable {
     case full
     case activity(Surface, Placement, viewer: ControlViewer?)
     case control(ControlViewer)
+    /// By its number among the renderer's.
+    case widget(Int32)
 
     /// The form that is shared when nothing in the row depends on the viewer.
     var withoutViewer: RowForm {
-        if case .activity(let surface, let placement, _) = self {
-            .activity(surface, placement, viewer: nil)
-        } else {
-            self
+        switch self {
+        case .activity(let surface, let placement, _): .activity(surface, placement, viewer: nil)
+        case .full, .control, .widget: self
         }
     }
 
@@ -20,7 +21,7 @@ enum RowForm: Hashable, Sendable {
     var placement: Placement {
         switch self {
         case .activity(_, let placement, _): placement.withoutAlert
-        case .full, .control: Placement(nil, order: 0)
+        case .full, .control, .widget: Placement(nil, order: 0)
         }
     }
 

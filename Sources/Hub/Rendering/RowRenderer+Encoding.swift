@@ -11,7 +11,8 @@ extension RowRenderer {
     /// - Parameter controls: Gets the keys of the controls in it.
     /// - Returns: `false` where the entity has no row of that form.
     static func write(
-        _ entity: EntityIndex, _ form: RowForm, _ store: borrowing EntityStore, controls: inout [Key],
+        _ entity: EntityIndex, _ form: RowForm, _ widgetForms: WidgetForms, _ store: borrowing EntityStore,
+        controls: inout [Key],
         to writer: inout JSONWriter
     ) -> Bool {
         guard let kind = store.kind(at: entity) else { return false }
@@ -27,9 +28,35 @@ extension RowRenderer {
         case (.button(let button), .control(let viewer), .button(let buttonKind)):
             ControlRow.write(
                 button, kind: buttonKind, name: kind.name, title: kind.title, for: viewer, to: &writer)
+        case (.widget(let widget), .full, .widget(let definition)):
+            guard let key = store[entity].key else { return false }
+            widget.writeFullRow(key: key, kind: definition, to: &writer)
+        case (.widget(let widget), .widget(let number), .widget(let definition)):
+            controls = writeWidgetRow(
+                widget, at: entity, kind, definition, widgetForms[number], store, to: &writer)
         default: return false
         }
         return true
+    }
+
+    private static func writeWidgetRow(
+        _ widget: Widget, at entity: EntityIndex, _ kind: Kind, _ definition: WidgetKind, _ form: WidgetForm,
+        _ store: borrowing EntityStore, to writer: inout JSONWriter
+    ) -> [Key] {
+        guard let key = store[entity].key else { return [] }
+        var embedded: [Key] = []
+        let device = Int(form.device)
+        WidgetRow.write(
+            widget, key: key, kind: kind, definition: definition, scene: form.scene, moments: form.moments,
+            device: Catalogue.devices.indices.contains(device) ? Catalogue.devices[device] : nil,
+            control: { text, isInteractive, writer in
+                guard let key = Key(text) else { return false }
+                embedded.append(key)
+                return writeEmbedded(
+                    key, in: entity, viewer: form.viewer ?? ControlViewer(placement: nil),
+                    isInteractive: isInteractive, store, to: &writer)
+            }, to: &writer)
+        return embedded
     }
 
     private static func writeSurfaceRow(

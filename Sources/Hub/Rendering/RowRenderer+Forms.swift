@@ -29,7 +29,32 @@ extension RowRenderer {
             return activityForm(of: entity, surface, placement, session, store)
         case .toggle, .button:
             return controlForm(of: entity, surface: surface, placement: terms.placement, session, store)
+        case .widget: return widgetForm(of: entity, surface, terms.widgets, terms.account, session, store)
         }
+    }
+
+    /// The form of a widget; `nil` where the place does not show it.
+    ///
+    /// Never inlined: the forms of activities would be made with one allocation more.
+    @inline(never)
+    private func widgetForm(
+        of entity: EntityIndex, _ surface: Surface, _ terms: WidgetTerms, _ account: String?, _ session: Session,
+        _ store: borrowing EntityStore
+    ) -> RowForm? {
+        guard !terms.isElsewhere, let widget = store.widget(at: entity), let kind = store.widgetKind(at: entity),
+            let scene = WidgetScene(
+                kind, surface: surface, place: terms.place, family: terms.family, mode: terms.mode,
+                traits: session.traits, hasAccount: account != nil, settings: settings)
+        else { return nil }
+        let moments = widget.moments(at: time, kind: kind)
+        let count = min(moments.count, Int(terms.ahead) + 1)
+        let viewer = ControlViewer(
+            placement: nil, connection: tapper(of: entity, session, store), isLocked: session.traits.isLocked)
+        let form = WidgetForm(
+            scene: scene, moments: Array(moments.prefix(count)),
+            next: count < moments.count ? moments[count].date : nil, goesOn: kind.isLive, device: session.device,
+            viewer: kind.showsControls ? viewer : nil)
+        return .widget(widgetForms.number(of: form))
     }
 
     private func placementAlone(
@@ -62,7 +87,7 @@ extension RowRenderer {
         switch store[entity].state {
         case .toggle(let toggle): return toggle.isTapped(by: session.id.number) ? session.id.number : nil
         case .none, .button: return nil
-        case .activity:
+        case .activity, .widget:
             // Not known before it has been drawn.
             guard shows(controlsIn: entity) else { return session.id.number }
             for key in controls(in: entity) {
@@ -100,7 +125,8 @@ extension RowRenderer {
     ///
     /// A dismissed activity can still be asked for in full.
     mutating func loneBody(
-        of entity: EntityIndex, view: ViewName, for session: Session, _ store: borrowing EntityStore
+        of entity: EntityIndex, view: ViewName, widgets: WidgetTerms = WidgetTerms(), for session: Session,
+        _ store: borrowing EntityStore
     ) -> [UInt8]? {
         guard case .surface(let surface) = view else {
             return body(of: entity, fullForm(of: entity, session, store), store)
@@ -117,6 +143,9 @@ extension RowRenderer {
                 return nil
             }
             return body(of: entity, form, store)
+        case .widget:
+            let form = widgetForm(of: entity, surface, widgets, session.account, session, store)
+            return form.flatMap { body(of: entity, $0, store) }
         }
     }
 
@@ -130,6 +159,29 @@ extension RowRenderer {
             writer.member("lifecycle", activity.value.lifecycle.rawValue)
         }
         writer.endObject()
+        return writer.bytes
+    }
+
+    /// The link that a tap on a widget, or on a part of it, leads to; `nil` where the device does not show it.
+    func openedBody(
+        of entity: EntityIndex, _ widget: Widget, part: String?, for session: Session, _ store: borrowing EntityStore
+    ) -> [UInt8]? {
+        let surface = session.surface ?? .desktop
+        guard let kind = store.kind(at: entity), let definition = store.widgetKind(at: entity),
+            let key = store[entity].key, store.isListed(entity)
+        else { return nil }
+        // A tap does not tell the family: the first one that the surface has decides.
+        let scenes = definition.families.lazy.compactMap { family in
+            WidgetPlace.allCases.lazy.compactMap { place in
+                WidgetScene(
+                    definition, surface: surface, place: place, family: family, traits: session.traits,
+                    hasAccount: session.account != nil)
+            }.first { !$0.isPreview }
+        }
+        guard let scene = scenes.first else { return nil }
+        var writer = JSONWriter()
+        WidgetRow.writeOpened(
+            widget, key: key, kind: kind, definition: definition, scene: scene, part: part, at: time, to: &writer)
         return writer.bytes
     }
 
@@ -212,6 +264,12 @@ extension RowRenderer {
         for raw in before.keys.sorted() where shown[raw] == nil {
             guard case .activity = store[EntityIndex(raw)].state else { continue }
             subscriptions.oweSurroundings(of: EntityIndex(raw), to: index, since: commit, &store)
+        }
+        for raw in subscription.backlog?.widgets.keys.sorted() ?? [] {
+            let entity = EntityIndex(raw)
+            let scene = widgetForm(form(of: entity, for: subscription, of: session, store))?.scene
+            guard subscriptions.looksDifferent(scene, entity, to: subscription) else { continue }
+            subscriptions.oweSurroundings(of: entity, to: index, since: commit, &store)
         }
         guard redrawsControls else { return }
         for raw in before.keys.sorted() {

@@ -98,7 +98,8 @@ extension RowRenderer {
             guard writeBacklog(of: index, of: session, &writing, &subscriptions, &store, to: &writer) else {
                 return false
             }
-            guard !keys.isEmpty, let told = subscriptions[index] else { continue }
+            guard !keys.isEmpty, !keys.contains(where: { store.isWidget($0.entity) }), let told = subscriptions[index]
+            else { continue }
             let bytes = writer.bytes(from: start)
             if let write = SharedWrite(bytes, for: keys, to: told, at: writing.commit) { keep(write) }
         }
@@ -121,7 +122,10 @@ extension RowRenderer {
         write(
             update.entity, DirtyQueue.Entry(update.commits), of: index, of: session, &writing, &subscriptions, store,
             to: &writer)
-        if isShared, hasSeveralFollowers(update.entity, subscriptions, store), let told = subscriptions[index] {
+        // Rows of widgets change with time, and are not kept.
+        if isShared, hasSeveralFollowers(update.entity, subscriptions, store), !store.isWidget(update.entity),
+            let told = subscriptions[index]
+        {
             // Where a row goes, it depends on its former subscriber.
             let placement = told.shown(update.entity)
             if placement != nil || !told.terms.tracksRows {
@@ -254,11 +258,16 @@ extension RowRenderer {
         guard let form, let body = body(of: entity, form, store) else {
             let wasShown = subscription.shown(entity) != nil
             if wasShown { subscriptions.change(index) { $0.show(entity, nil) } }
+            if store.isWidget(entity) { subscriptions.forgetSent(entity, by: index) }
             guard wasShown || entry.tellsDeletion || !tracksRows, !entry.isSnapshot else { return }
             head.cursor = subscriptions.advanceCursor(of: index, epoch: store.epoch, durable: writing.commit)
             return writer.deletion(head, why: store.deletionReason(of: entity, for: subscription.terms))
         }
         if tracksRows { subscriptions.change(index) { $0.show(entity, form.placement) } }
+        if case .widget(let number) = form {
+            let usedUpAt = widgetForms[number].usedUp(after: toldCount(of: entity, number), at: time)
+            subscriptions.noteSent(widgetForms[number].scene, of: entity, to: index, usedUpAt: usedUpAt)
+        }
         if entry.isSnapshot { return writer.snapshot(head, body: body) }
         head.cursor = subscriptions.advanceCursor(of: index, epoch: store.epoch, durable: writing.commit)
         writer.update(head, body: body)
@@ -301,6 +310,7 @@ extension EntityStore {
             activity.value.lifecycle == .dismissed
                 || terms.account.map { activity.value.isDismissed(by: $0) } ?? false
                 ? .dismissed : .hidden
+        case .widget: isGone(entity) ? .removed : .hidden
         case .toggle, .button:
             isGone(entity) || terms.account.map { owner(of: entity)?.value.isDismissed(by: $0) ?? false } ?? false
                 ? .dismissed : .hidden

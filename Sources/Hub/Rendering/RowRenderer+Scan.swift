@@ -45,7 +45,7 @@ extension RowRenderer {
         _ session: Session, _ subscriptions: borrowing SubscriptionRegistry, _ store: borrowing EntityStore
     ) -> DirtyQueue.Entry? {
         guard let subscription = subscriptions[index], store[entity].key != nil,
-            subscription.selector.follows(entity, kind: store[entity].kindName)
+            store.follows(subscription.selector, entity)
         else { return ahead }
         let account = subscription.terms.account
         let isSeen = store.isListed(entity) && store.isVisible(entity, to: account)
@@ -59,15 +59,20 @@ extension RowRenderer {
                 && subscriptions.mayHaveKnown(entity, account: account, at: sequence, store)
             let looksNew =
                 isSeen
-                && (subscription.isSituated || showsControl(in: entity, changedAfter: sequence, subscription, store))
+                && (subscription.isSituated || showsControl(in: entity, changedAfter: sequence, subscription, store)
+                    || store.mayBeUsedUp(entity, by: subscription))
             return hasChanged || looksNew ? DirtyQueue.Entry(resumeSince: sequence + 1) : nil
         case .projection(let controls):
             // Its row comes anyway, and as it looks then.
             guard !subscription.isWaiting(for: entity) else { return nil }
             let before = subscription.shown(entity)
-            let after = form(of: entity, for: subscription, of: session, store)?.placement
+            let form = form(of: entity, for: subscription, of: session, store)
+            let after = form?.placement
             let isControlled = before != nil && (store.isControl(entity) || shows(controlsIn: entity))
-            guard before != after || (controls && isControlled) else { return nil }
+            let isWidgetChanged =
+                store.isWidget(entity)
+                && subscriptions.looksDifferent(widgetForm(form)?.scene, entity, to: subscription)
+            guard before != after || isWidgetChanged || (controls && isControlled) else { return nil }
             return DirtyQueue.Entry(surroundingsSince: store.sequence + 1)
         }
     }
@@ -89,10 +94,13 @@ extension RowRenderer {
         _ subscriptions: inout SubscriptionRegistry, _ store: borrowing EntityStore
     ) {
         guard let subscription = subscriptions[index], subscription.terms.tracksRows, !subscription.isSituated,
-            store[entity].key != nil, subscription.selector.follows(entity, kind: store[entity].kindName),
-            let placement = form(of: entity, for: subscription, of: session, store)?.placement
+            store[entity].key != nil, store.follows(subscription.selector, entity),
+            let form = form(of: entity, for: subscription, of: session, store)
         else { return }
-        subscriptions.change(index) { $0.show(entity, placement) }
+        subscriptions.change(index) { $0.show(entity, form.placement) }
+        if let form = widgetForm(form) {
+            subscriptions.noteSent(form.scene, of: entity, to: index, usedUpAt: nil)
+        }
         noteControls(in: entity, store)
     }
 }

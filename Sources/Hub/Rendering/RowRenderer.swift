@@ -16,6 +16,11 @@ struct RowRenderer: ~Copyable {
     let settings: SurfaceSettings
     private var rows = RowCache()
     private var references = ControlReferences()
+    /// Of rows of widgets that have no room for all of their entries, how many they tell.
+    private var cutRows: [Int32: [(form: Int32, count: Int)]] = [:]
+    let widgetForms = WidgetForms()
+    /// The kinds' clock at the moment of the turn: rows of widgets begin with the entry that is shown then.
+    private(set) var time = Timestamp.distantPast
     /// Memory for rows; `nil` while one is written.
     private var spareRow: JSONWriter?
     /// Memory for lines; `nil` while they are written.
@@ -30,7 +35,32 @@ struct RowRenderer: ~Copyable {
     /// A key changed: its rows are encoded anew, and note anew which controls they show.
     mutating func invalidate(_ entity: EntityIndex) {
         rows.forget(entity)
+        if !cutRows.isEmpty { cutRows[entity.rawValue] = nil }
         references.forget(entity)
+    }
+
+    mutating func setTime(_ time: Timestamp) {
+        self.time = time
+        if widgetForms.count > Self.widgetFormLimit {
+            widgetForms.removeAll()
+            cutRows = [:]
+            rows.removeBodies()
+        }
+    }
+
+    /// More than this is not worth keeping: the next turn encodes what it needs.
+    private static let widgetFormLimit = 4_096
+
+    /// The form of a widget's row; `nil` for any other row.
+    func widgetForm(_ form: RowForm?) -> WidgetForm? {
+        if case .widget(let number)? = form { widgetForms[number] } else { nil }
+    }
+
+    /// How many moments the row of a widget tells.
+    func toldCount(of entity: EntityIndex, _ number: Int32) -> Int {
+        let count = widgetForms[number].moments.count
+        guard !cutRows.isEmpty else { return count }
+        return cutRows[entity.rawValue]?.first { $0.form == number }?.count ?? count
     }
 
     /// Its rows are encoded anew, although the key did not change.
@@ -63,17 +93,26 @@ struct RowRenderer: ~Copyable {
         if let body = rows.body(of: entity, shared) { return body }
         var controls: [Key] = []
         guard let body = encode(entity, form, store, controls: &controls) else { return nil }
+        if case .widget(let widgetForm) = form { noteCut(widgetForm, body, of: entity) }
         // One with controls changes when they do.
         references.note(controls, in: entity)
         rows.keep(body, of: entity, controls.isEmpty ? form.withoutViewer : form)
         return body
     }
 
+    private mutating func noteCut(_ form: Int32, _ body: [UInt8], of entity: EntityIndex) {
+        // The row itself says so, and hardly any does.
+        guard body.count > WidgetRow.byteLimit / 2, let row = try? JSONParser().parse(body.span),
+            row["more"]?.bool == true, let count = row["entries"]?.array?.count
+        else { return }
+        cutRows[entity.rawValue, default: []].append((form, count))
+    }
+
     private mutating func encode(
         _ entity: EntityIndex, _ form: RowForm, _ store: borrowing EntityStore, controls: inout [Key]
     ) -> [UInt8]? {
         var writer = spareRow.take() ?? JSONWriter()
-        let isWritten = Self.write(entity, form, store, controls: &controls, to: &writer)
+        let isWritten = Self.write(entity, form, widgetForms, store, controls: &controls, to: &writer)
         let body = writer.take()
         spareRow = consume writer
         return isWritten ? body : nil

@@ -144,6 +144,7 @@ extension Hub {
     public mutating func sessionDeadlineReached(at now: HubTime) {
         renderer.refresh(after: configuration.limits.heartbeat, at: now.monotonic)
         sessions.expire(at: now.monotonic, &subscriptions)
+        subscriptions.oweUsedUp(at: max(store.time, now.time), &store, to: &sessions)
         endForbiddenSessions(at: now)
     }
 
@@ -185,8 +186,12 @@ extension Hub {
     /// Frees what the last batch held. Best while the journal has the next one, and every client waits.
     public mutating func freeSettledBatch() { commit.freeSettled() }
 
-    /// The next moment on the kinds' clock at which ``decide(at:limit:batchLimit:)`` has something to do by itself.
-    public var nextDeadline: Timestamp? { store.deadlines.next }
+    /// The next moment on the kinds' clock at which ``decide(at:limit:batchLimit:)`` has something to do by itself, or a
+    /// subscriber has used up the entries of a widget.
+    public var nextDeadline: Timestamp? {
+        guard let row = subscriptions.nextUsedUp else { return store.deadlines.next }
+        return store.deadlines.next.map { min($0, row) } ?? row
+    }
     /// The same on the real clock.
     public var nextWallDeadline: Timestamp? { store.deadlines.nextOnWallClock }
     /// When ``sessionDeadlineReached(at:)`` has something to do, by the monotonic clock.

@@ -94,7 +94,7 @@ extension Hub {
         case (.toggle, .set), (.button, .press): return entity
         case (.toggle, .press): throw WireError(.badAction, "\(key) is a toggle; SET \(key) value=on|off")
         case (.button, .set): throw WireError(.badAction, "\(key) is a button; PRESS \(key)")
-        case (.activity, _), (.none, _): throw WireError(.badAction, "\(key) is no control")
+        case (.activity, _), (.widget, _), (.none, _): throw WireError(.badAction, "\(key) is no control")
         }
     }
 
@@ -116,7 +116,7 @@ extension Hub {
         switch store[entity].state {
         case .toggle(let toggle): writer.attribute("phase", toggle.phase.rawValue)
         case .button(let button): writer.attribute("phase", button.phase.rawValue)
-        case .none, .activity: break
+        case .none, .activity, .widget: break
         }
         writer.attribute("rev", store[entity].rev)
         writer.ignored(request.ignored)
@@ -128,8 +128,9 @@ extension Hub {
     private mutating func serve(
         _ kind: String, _ request: Request, from session: Session, to writer: inout LineWriter
     ) throws(WireError) {
-        if case .activity = try self.kind(named: kind).body {
-            throw WireError(.badAction, "\(kind) is a live activity; SERVE takes a kind of control")
+        let definition = try self.kind(named: kind)
+        guard definition.isControl else {
+            throw WireError(.badAction, "\(kind) is \(definition.noun); SERVE takes a kind of control")
         }
         if !session.served.contains(kind) {
             session.served.append(kind)
@@ -180,8 +181,8 @@ extension Hub {
     ) throws(WireError) {
         let name = String(key.kind)
         let kind = try kind(named: name)
-        if case .activity = kind.body {
-            throw WireError(.badAction, "\(name) is a live activity; post its events with EVT")
+        guard kind.isControl else {
+            throw WireError(.badAction, "\(name) is \(kind.noun); post its events with EVT")
         }
         guard session.served.contains(name) else {
             throw WireError(.forbidden, "this connection does not serve \(name); SERVE \(name) first")
@@ -189,7 +190,7 @@ extension Hub {
         switch (kind.body, value) {
         case (.toggle, nil): throw WireError(.badAttribute, "a toggle is reported with value=on or value=off")
         case (.button, _?): throw WireError(.badAttribute, "a button has no value; REPORT \(key) alone")
-        case (.activity, _), (.toggle, _?), (.button, nil): break
+        case (.activity, _), (.widget, _), (.toggle, _?), (.button, nil): break
         }
         let result = try record(.reported(key, value: value, observedAt: observedAt, by: session.id.number))
         // A control that did not exist took the reporter for the one that acts.

@@ -20,11 +20,19 @@ extension Hub {
                 let result = try hub.record(posted, from: source)
                 writer.ok(
                     id: posted.requestID, verdict: result.verdict, rev: result.rev, state: result.state,
-                    isOldEnd: result.isOldEnd, ignored: posted.ignored, hint: hub.hint(on: posted, result))
+                    isOldEnd: result.isOldEnd, ignored: hub.ignoredNames(of: posted, result),
+                    hint: hub.hint(on: posted, result))
             } catch {
                 hub.refuse(posted.requestID, error, to: &writer)
             }
         }
+    }
+
+    /// The names of an event that have no meaning. What has one for a widget has none for an activity, and the other way
+    /// round; which of the two it is for was not known when it was read.
+    @inline(__always)
+    private func ignoredNames(of posted: PostedEvent, _ result: borrowing DecisionResult) -> [String] {
+        result.isWidget ? posted.ignoredByWidget : posted.ignored
     }
 
     /// Names that clients make up are remembered for days, so there is an end to them. It holds for what is posted alone:
@@ -68,8 +76,13 @@ extension Hub {
         }
         statistics.count(.duplicate)
         let entity = store.index(of: posted.command.key)
-        let state = entity.flatMap { store.activity(at: $0)?.value.statePath }
-        writer.ok(id: posted.requestID, verdict: .duplicate, rev: known.rev, state: state, ignored: posted.ignored)
+        let widget = entity.flatMap { store.widget(at: $0) }
+        let state =
+            widget.flatMap { widget in entity.map { store.phase(of: widget, at: $0) } }
+            ?? entity.flatMap { store.activity(at: $0)?.value.statePath }
+        writer.ok(
+            id: posted.requestID, verdict: .duplicate, rev: known.rev, state: state,
+            ignored: widget == nil ? posted.ignored : posted.ignoredByWidget)
     }
 
     /// A person dismisses an activity on a device.
@@ -118,6 +131,9 @@ extension Hub {
         }
         guard !store.isControl(entity) else {
             throw WireError(.badAction, "\(key) is a control; DISMISS and SEEN are for live activities")
+        }
+        guard store.widget(at: entity) == nil else {
+            throw WireError(.badAction, "\(key) is a widget; DISMISS and SEEN are for live activities")
         }
         return entity
     }

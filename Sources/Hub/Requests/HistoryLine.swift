@@ -41,11 +41,13 @@ struct HistoryLine {
             if let eid = event.eid { tail.member("eid", eid) }
             if let version = event.version { tail.member("ver", version) }
             // Only what an activity takes: other members of the tail were told as ignored, and changed nothing.
-            for member in event.tail where EventDetails.members.contains(member.name) {
+            let isTimeline = type == "timeline" && Widget.Phase(rawValue: state) != nil
+            let members = isTimeline ? WidgetTimeline.members : EventDetails.members
+            for member in event.tail where members.contains(member.name) {
                 tail.member(named: member.name, member.value)
             }
             var ignored = IgnoredNames()
-            for member in event.tail where !EventDetails.members.contains(member.name) {
+            for member in event.tail where !members.contains(member.name) {
                 ignored.append(member: member.name)
             }
             if !ignored.names.isEmpty { tail.member("ignored", .array(ignored.names.map { .string($0) })) }

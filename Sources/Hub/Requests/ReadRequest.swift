@@ -71,8 +71,7 @@ extension Hub {
             } else {
                 look(request, from: session, to: &writer)
             }
-        case .list(let pattern, let view):
-            session.outbox.append(.list(request, pattern, view ?? session.defaultView, next: 0, count: 0))
+        case .list(let pattern, let view, let look): list(pattern, view, look, request, from: session, to: &writer)
         case .kinds: listKinds(request, to: &writer)
         case .kind(let name): tellKind(name, request, to: &writer)
         case .history(let key): session.outbox.append(.history(HistoryCursor(of: key, request)))
@@ -104,12 +103,13 @@ extension Hub {
             case .read(let request):
                 session.outbox.removeFirst()
                 look(request, from: session, to: &writer)
-            case .list(let request, let pattern, let view, let next, let count):
+            case .list(let request, let pattern, let widgets, let view, let next, let count):
                 session.outbox.removeFirst()
                 let list = writeList(
-                    for: session, pattern: pattern, view: view, next: next, count: count, limit: limit, to: &writer)
+                    for: session, pattern: pattern, view: view, widgets: widgets, next: next, count: count,
+                    limit: limit, to: &writer)
                 if let next = list.next {
-                    session.outbox.prepend(.list(request, pattern, view, next: next, count: list.count))
+                    session.outbox.prepend(.list(request, pattern, widgets, view, next: next, count: list.count))
                     return false
                 }
                 writer.beginOK(id: request.id)
@@ -125,8 +125,8 @@ extension Hub {
     ///
     /// - Returns: Where to go on, `nil` when the list is complete; and how many rows it has so far.
     private mutating func writeList(
-        for session: Session, pattern: Pattern, view: ViewName, next: Int32, count: Int, limit: Int,
-        to writer: inout LineWriter
+        for session: Session, pattern: Pattern, view: ViewName, widgets: WidgetTerms, next: Int32, count: Int,
+        limit: Int, to writer: inout LineWriter
     ) -> (next: Int32?, count: Int) {
         var count = count
         var position = next
@@ -137,7 +137,8 @@ extension Hub {
             position += 1
             guard store.isListed(entity), let key = store[entity].key, pattern.matches(key),
                 store.isVisible(entity, to: session.account),
-                let body = renderer.loneBody(of: entity, view: view, for: session, store)
+                !store.isWidget(entity) || pattern != .all || session.showsWidgets,
+                let body = renderer.loneBody(of: entity, view: view, widgets: widgets, for: session, store)
             else { continue }
             writer.snapshot(RowHead(subscription: 0, key: key, rev: store[entity].rev), body: body)
             count += 1
@@ -148,23 +149,52 @@ extension Hub {
     /// Answers a `GET` or an `OPEN`.
     private mutating func look(_ request: Request, from session: Session, to writer: inout LineWriter) {
         switch request.command {
-        case .get(let key, let view): get(key, view: view ?? session.defaultView, request, from: session, to: &writer)
-        case .open(let key): open(key, request, from: session, to: &writer)
+        case .get(let key, let view, let look):
+            get(key, view: view ?? session.defaultView, look, request, from: session, to: &writer)
+        case .open(let key, let part): open(key, part: part, request, from: session, to: &writer)
         case _: break
         }
     }
 
-    private mutating func get(
-        _ key: Key, view: ViewName, _ request: Request, from session: Session, to writer: inout LineWriter
+    private mutating func list(
+        _ pattern: Pattern, _ view: ViewName?, _ look: WidgetLook, _ request: Request, from session: Session,
+        to writer: inout LineWriter
     ) {
+        do throws(WireError) {
+            if let place = look.placement { try checkPlace(place) }
+            let widgets = try WidgetTerms(look, placement: look.placement)
+            session.outbox.append(.list(request, pattern, widgets, view ?? session.defaultView, next: 0, count: 0))
+        } catch {
+            refuse(request.id, error, to: &writer)
+        }
+    }
+
+    private mutating func get(
+        _ key: Key, view: ViewName, _ look: WidgetLook, _ request: Request, from session: Session,
+        to writer: inout LineWriter
+    ) {
+        let widgets: WidgetTerms
+        do throws(WireError) {
+            if let place = look.placement { try checkPlace(place) }
+            widgets = try WidgetTerms(look, placement: look.placement)
+        } catch {
+            return refuse(request.id, error, to: &writer)
+        }
         guard let entity = store.index(of: key), store.exists(entity), store.isAddressed(entity, to: session.account),
             !store.isGone(entity)
         else {
             return writer.error(.unknownKey(key), id: request.id)
         }
-        beginRow(of: entity, key, request, to: &writer)
         let isShown = view == .full || store.isVisible(entity, to: session.account)
-        if isShown, let body = renderer.loneBody(of: entity, view: view, for: session, store) {
+        let body =
+            isShown ? renderer.loneBody(of: entity, view: view, widgets: widgets, for: session, store) : nil
+        if body == nil, store.isWidget(entity) {
+            return writer.error(
+                WireError(.notOffered, "\(key) is not shown there in that family; KIND tells its families and places"),
+                id: request.id)
+        }
+        beginRow(of: entity, key, request, to: &writer)
+        if let body {
             writer.tail(body)
         } else {
             // The surface shows nothing of it; GET says so instead of calling the key unknown.
@@ -173,12 +203,17 @@ extension Hub {
         writer.end()
     }
 
-    private mutating func open(_ key: Key, _ request: Request, from session: Session, to writer: inout LineWriter) {
+    private mutating func open(
+        _ key: Key, part: String?, _ request: Request, from session: Session, to writer: inout LineWriter
+    ) {
         guard let entity = store.index(of: key), store.exists(entity), store.isVisible(entity, to: session.account)
         else {
             return writer.error(.unknownKey(key), id: request.id)
         }
-        guard let body = renderer.openedBody(of: entity, for: session, store) else {
+        let opened =
+            store.widget(at: entity).map { renderer.openedBody(of: entity, $0, part: part, for: session, store) }
+            ?? renderer.openedBody(of: entity, for: session, store)
+        guard let body = opened else {
             return writer.error(
                 WireError(
                     .badAction, "\(key) is not on any screen, or is no live activity; OPEN takes one that is shown"),

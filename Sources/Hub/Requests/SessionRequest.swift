@@ -19,7 +19,7 @@ extension Hub {
     }
 
     /// The capabilities that a client may ask for.
-    private static let capabilities = ["rate"]
+    private static let capabilities = ["rate", "widgets"]
 
     /// The shortest and the longest heartbeat that a client may ask for.
     private static let heartbeats = Milliseconds(100)...Milliseconds.minutes(5)
@@ -34,6 +34,7 @@ extension Hub {
         session.client = hello.client ?? session.client
         session.account = admission.map(\.account) ?? hello.account ?? session.account
         session.surface = hello.surface ?? session.surface
+        if hello.capabilities.contains("widgets") { session.showsWidgets = true }
         if let heartbeat = hello.heartbeat {
             session.heartbeat = min(
                 max(Milliseconds(Int64(heartbeat)), Self.heartbeats.lowerBound), Self.heartbeats.upperBound)
@@ -47,6 +48,7 @@ extension Hub {
         writer.attribute("hb", session.heartbeat.count)
         if let device = hello.device.flatMap({ Catalogue.device(named: $0) }) {
             session.traits.hasIsland = device.hasIsland
+            session.device = Int16(clamping: Catalogue.devices.firstIndex(of: device) ?? -1)
             writer.attribute("canvas", device.canvas)
         }
         if let admission {

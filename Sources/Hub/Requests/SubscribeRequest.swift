@@ -1,4 +1,5 @@
 internal import FanOut
+internal import Kinds
 internal import Surfaces
 internal import TelltaleModel
 internal import TelltaleWire
@@ -7,8 +8,10 @@ internal import TelltaleWire
 extension Hub {
     mutating func subscribe(_ command: SubscribeCommand, _ request: Request, from session: Session, at now: HubTime) {
         var writer = LineWriter()
+        let widgets: WidgetTerms
         do throws(WireError) {
             try checkRoom(for: command, of: session)
+            widgets = try WidgetTerms(command.widgets, placement: command.placement)
         } catch {
             writer.error(error, id: request.id)
             return session.send(writer.bytes)
@@ -18,11 +21,13 @@ extension Hub {
         let terms = subscriptions.terms(
             view: view, account: account, placement: command.placement,
             // Rounded up, or there would be more lines a second than were asked for.
-            rateInterval: command.rate.map { Milliseconds(Int64((999 + max(1, $0)) / max(1, $0))) })
+            rateInterval: command.rate.map { Milliseconds(Int64((999 + max(1, $0)) / max(1, $0))) },
+            widgets: widgets)
         session.subscriptionCount += 1
         var subscription = Subscription(
-            terms, of: session.id.slot, number: session.subscriptionCount, selector: selector(of: command.pattern),
-            selection: selection(command.pattern, view, account, command.placement))
+            terms, of: session.id.slot, number: session.subscriptionCount,
+            selector: selector(of: command.pattern, session),
+            selection: selection(command.pattern, view, account, command.placement, widgets, session))
         if case .surface = view { subscription.isSituated = session.traits != Traits() }
         let index = subscriptions.insert(subscription, &store)
         session.subscriptions.append(index)
@@ -68,9 +73,19 @@ extension Hub {
                 "\(store.entities.count) keys exist or are followed, and no more may be; try again when some are gone")
         }
         if let place = command.placement, ControlPlacement(rawValue: place) == nil {
-            let places = ControlPlacement.allCases.map(\.rawValue).joined(separator: ", ")
-            throw WireError(.badAttribute, "placement=\(place) is no place of a control; there are \(places)")
+            try checkPlace(place)
         }
+    }
+
+    /// - Throws: `bad_attr` for a place that shows neither controls nor widgets.
+    func checkPlace(_ place: String) throws(WireError) {
+        guard ControlPlacement(rawValue: place) == nil, WidgetPlace(rawValue: place) == nil else { return }
+        let places = ControlPlacement.allCases.map(\.rawValue)
+        let more = WidgetPlace.allCases.map(\.rawValue).filter { !places.contains($0) }
+        throw WireError(
+            .badAttribute,
+            "placement=\(place) is no place of a control; there are \(places.joined(separator: ", ")), and for widgets \(more.joined(separator: ", "))"
+        )
     }
 
     mutating func unsubscribe(_ number: Int, _ request: Request, from session: Session, to writer: inout LineWriter) {
@@ -89,21 +104,27 @@ extension Hub {
 
     /// A pattern in terms of the store's tables. A kind's number is held from here on, a key's index by the
     /// subscription.
-    private mutating func selector(of pattern: Pattern) -> PatternIndex.Selector {
+    private mutating func selector(of pattern: Pattern, _ session: Session) -> PatternIndex.Selector {
         switch pattern {
-        case .all: .all
+        // A client that does not know widgets is sent none that it did not name.
+        case .all: session.showsWidgets ? .allWithWidgets : .all
         case .kind(let name): .kind(store.retainKind(name))
         case .key(let key): .key(store.intern(key))
         }
     }
 
     /// A number of the selection: a cursor must not resume another one.
-    private func selection(_ pattern: Pattern, _ view: ViewName, _ account: String?, _ placement: String?) -> UInt16 {
+    private func selection(
+        _ pattern: Pattern, _ view: ViewName, _ account: String?, _ placement: String?, _ widgets: WidgetTerms,
+        _ session: Session
+    ) -> UInt16 {
         var hash = StableHash()
         hash.combine(pattern.description)
         hash.combine(view.description)
         hash.combine(account ?? "")
         hash.combine(placement ?? "")
+        if case .all = pattern, session.showsWidgets { hash.combine("widgets") }
+        widgets.combine(into: &hash)
         // Settings and release decide how rows look: rows of others would stay on the screen.
         if case .surface = view {
             hash.combine(configuration.serverVersion)

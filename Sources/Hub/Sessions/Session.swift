@@ -23,7 +23,7 @@ enum OutboundItem: Sendable {
     /// Lines that answer so many requests.
     case bytes([UInt8], replyCount: Int = 1)
     /// A `LIST` that goes on at `next`, of which `count` rows have left.
-    indirect case list(Request, Pattern, ViewName, next: Int32, count: Int)
+    indirect case list(Request, Pattern, WidgetTerms, ViewName, next: Int32, count: Int)
     /// A `GET` or an `OPEN` behind a `LIST`.
     indirect case read(Request)
     /// A `HISTORY` that waits for its turn, or for the journal.
@@ -82,6 +82,10 @@ final class Session {
     /// It has said no good `HELLO` on a server with tokens, so few of its requests may wait.
     var isRestricted = false
     var surface: Surface?
+    /// Its client knows widgets: what follows everything follows them too.
+    var showsWidgets = false
+    /// The device of `HELLO device=`, by its place in the catalogue; -1 = unknown.
+    var device: Int16 = -1
     private var heartbeatMilliseconds: Int32 = 0
     private var waitingAnnouncementBytes: Int32 = 0
     /// How many subscriptions it ever had: their numbers are not used again.

@@ -17,9 +17,12 @@ final class Backlog {
     var placements: [Int32: Placement] = [:]
     /// When the last row of a key left, for `rate=`.
     var lastSent: [Int32: MonotonicTime] = [:]
+    /// The widgets that the subscriber holds rows of.
+    var widgets: [Int32: WidgetSent] = [:]
 
     var isEmpty: Bool {
         scan == nil && queue.count == 0 && queue.isEmpty && shown.isEmpty && placements.isEmpty && lastSent.isEmpty
+            && widgets.isEmpty
     }
 
     /// Keys that wait for a subscription that is gone: gives up the hold on about `limit` keys.
@@ -95,6 +98,7 @@ final class Backlog {
     func trim(at time: MonotonicTime, rateInterval: Milliseconds?) {
         queue.trim()
         if placements.isEmpty { placements = [:] }
+        if widgets.isEmpty { widgets = [:] }
         if let rateInterval, !lastSent.isEmpty { lastSent = lastSent.filter { time < $0.value + rateInterval } }
     }
 }

@@ -10,13 +10,18 @@ final class SubscriptionTerms: Sendable {
     let placement: String?
     /// The pause between two rows of one key; `nil` = as fast as the reader takes them.
     let rateInterval: Milliseconds?
+    let widgets: WidgetTerms
 
     /// Its rows depend on the view and the key alone, and leave at once.
     let isUsual: Bool
 
-    init(view: ViewName, account: String?, placement: String?, rateInterval: Milliseconds?) {
+    init(
+        view: ViewName, account: String?, placement: String?, rateInterval: Milliseconds?,
+        widgets: WidgetTerms = WidgetTerms()
+    ) {
         self.view = view
-        isUsual = account == nil && placement == nil && rateInterval == nil
+        self.widgets = widgets
+        isUsual = account == nil && placement == nil && rateInterval == nil && widgets == WidgetTerms()
         self.account = account
         self.placement = placement
         self.rateInterval = rateInterval
@@ -34,7 +39,7 @@ final class SubscriptionTerms: Sendable {
 
     func isAlike(_ other: SubscriptionTerms) -> Bool {
         view == other.view && account == other.account && placement == other.placement
-            && rateInterval == other.rateInterval
+            && rateInterval == other.rateInterval && widgets == other.widgets
     }
 }
 

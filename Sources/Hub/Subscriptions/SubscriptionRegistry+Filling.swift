@@ -42,7 +42,15 @@ extension SubscriptionRegistry {
         }
         if subscription.terms.competes || subscription.isSituated {
             // The surroundings of an unchanged activity, or the device, may have changed the way it is shown.
-            for entity in store.visible(to: account, followedBy: subscription.selector) {
+            for entity in store.visible(to: account, followedBy: subscription.selector)
+            // Widgets do not compete.
+            where subscription.isSituated || !store.isWidget(entity) {
+                enqueue(entity, in: index, &store) { $0.markResume(entity, firstCommit: sequence + 1) }
+            }
+        }
+        if store.kinds.hasWidgets, subscription.terms.tracksRows {
+            for entity in store.visible(to: account, followedBy: subscription.selector)
+            where store.mayBeUsedUp(entity, by: subscription) {
                 enqueue(entity, in: index, &store) { $0.markResume(entity, firstCommit: sequence + 1) }
             }
         }
@@ -122,14 +130,18 @@ extension SubscriptionRegistry {
     private mutating func assumeShown(
         by index: SubscriptionIndex, of session: Session, _ store: inout EntityStore, _ renderer: inout RowRenderer
     ) {
-        guard let subscription = self[index], subscription.terms.tracksRows, !subscription.terms.competes,
-            !subscription.isSituated
-        else { return }
+        guard let subscription = self[index], subscription.terms.tracksRows, !subscription.isSituated else { return }
+        let competes = subscription.terms.competes
+        guard !competes || store.kinds.hasWidgets else { return }
         for entity in store.visible(to: subscription.terms.account, followedBy: subscription.selector)
-        where !subscription.isWaiting(for: entity) {
+        where !subscription.isWaiting(for: entity) && (!competes || store.isWidget(entity)) {
             // Its last row was of the usual situation, which is this session's still.
-            let placement = renderer.form(of: entity, for: subscription, of: session, store)?.placement
+            let form = renderer.form(of: entity, for: subscription, of: session, store)
+            let placement = form?.placement
             change(index) { $0.show(entity, placement) }
+            if let form = renderer.widgetForm(form) {
+                noteSent(form.scene, of: entity, to: index, usedUpAt: nil)
+            }
             // It is not encoded again now, and has not been encoded since a restart.
             if placement != nil { renderer.noteControls(in: entity, store) }
         }

@@ -21,6 +21,8 @@ struct SubscriptionRegistry: ~Copyable {
     private var lastTerms: SubscriptionTerms?
     /// Reused by every walk over a key's followers.
     private var followerBuffer: [SubscriptionIndex] = []
+    /// When entries of widgets that were sent are used up.
+    private var timelines = TimelineWatch()
     /// Of subscriptions that are gone: what waited for them is given up little by little.
     private var retired: [Backlog] = []
     let limits: Limits
@@ -44,6 +46,10 @@ struct SubscriptionRegistry: ~Copyable {
         table.change(index, body)
     }
 
+    /// The next moment, on the kinds' clock, at which a subscriber may have used up the entries of a widget.
+    var nextUsedUp: Timestamp? { timelines.next }
+    mutating func changeTimelines<Result>(_ body: (inout TimelineWatch) -> Result) -> Result { body(&timelines) }
+
     // MARK: Walks of resumes
 
     /// A walk of a resume begins.
@@ -62,7 +68,7 @@ struct SubscriptionRegistry: ~Copyable {
             }
             for entity in forgotten
             where store[entity].rev > sequence && backlog.scan?.covers(entity) == true
-                && subscription.selector.follows(entity, kind: store[entity].kindName)
+                && store.follows(subscription.selector, entity)
             {
                 let isNew = backlog.scan?.ahead.markResume(entity, firstCommit: sequence + 1)
                 if isNew == true { store.retain(entity) }
@@ -74,9 +80,11 @@ struct SubscriptionRegistry: ~Copyable {
 
     /// The terms of these words. Interned: a subscription with the terms of the one before shares its object.
     mutating func terms(
-        view: ViewName, account: String?, placement: String?, rateInterval: Milliseconds?
+        view: ViewName, account: String?, placement: String?, rateInterval: Milliseconds?,
+        widgets: WidgetTerms = WidgetTerms()
     ) -> SubscriptionTerms {
-        let terms = SubscriptionTerms(view: view, account: account, placement: placement, rateInterval: rateInterval)
+        let terms = SubscriptionTerms(
+            view: view, account: account, placement: placement, rateInterval: rateInterval, widgets: widgets)
         if let last = lastTerms, last.isAlike(terms) { return last }
         lastTerms = terms
         return terms
@@ -93,7 +101,7 @@ struct SubscriptionRegistry: ~Copyable {
         guard let subscription = table.remove(index) else { return }
         patterns.remove(index, subscription.selector)
         switch subscription.selector {
-        case .all: break
+        case .all, .allWithWidgets: break
         case .kind(let number): store.releaseKind(number)
         case .key(let entity): store.release(entity)
         }
@@ -194,7 +202,8 @@ struct SubscriptionRegistry: ~Copyable {
             let (entity, commit) = (changes[position].entity, changes[position].commit)
             renderer.invalidate(entity)
             store.touch(entity)
-            var followers = takeFollowers(of: entity, kind: store[entity].kindName)
+            var followers = takeFollowers(
+                of: entity, kind: store[entity].kindName, isWidget: changes[position].isWidget)
             // Without any, the change is not even looked at: it holds an activity, which is long out of the cache.
             if !followers.isEmpty {
                 let change = changes[position]
@@ -207,10 +216,12 @@ struct SubscriptionRegistry: ~Copyable {
         }
     }
 
-    private mutating func takeFollowers(of entity: EntityIndex, kind: Int32) -> [SubscriptionIndex] {
+    private mutating func takeFollowers(
+        of entity: EntityIndex, kind: Int32, isWidget: Bool
+    ) -> [SubscriptionIndex] {
         var followers: [SubscriptionIndex] = []
         swap(&followers, &followerBuffer)
-        patterns.appendFollowers(of: entity, kind, to: &followers)
+        patterns.appendFollowers(of: entity, kind, isWidget: isWidget, to: &followers)
         return followers
     }
 
@@ -229,7 +240,8 @@ struct SubscriptionRegistry: ~Copyable {
         guard let key = store[entity].key else { return }
         for activity in renderer.activities(with: key) {
             renderer.invalidateRows(of: activity)
-            var followers = takeFollowers(of: activity, kind: store[activity].kindName)
+            var followers = takeFollowers(
+                of: activity, kind: store[activity].kindName, isWidget: store.isWidget(activity))
             for index in followers {
                 guard let subscription = table[index], case .surface = subscription.terms.view,
                     subscription.shown(activity) != nil
@@ -275,7 +287,7 @@ struct SubscriptionRegistry: ~Copyable {
             if isNew, subscription.holdsWhatWaits { store.retain(entity) }
             return true
         }
-        if terms.competes, sees || change.isAddressed(to: terms.account) {
+        if terms.competes, !change.isWidget, sees || change.isAddressed(to: terms.account) {
             // Even one that was not shown may have kept others from their places, and leave now.
             table.change(index) { $0.needsProjection = true }
         } else if owes != true {

@@ -19,6 +19,8 @@ struct Transcript: Sendable, CustomTestStringConvertible {
         case fill(Bool)
         /// The file of a kind is taken away, and the daemon reads the kinds again.
         case withdraw(kind: String)
+        /// A file of `Protocols/Kinds/widgets` is added, and the daemon reads the kinds again.
+        case add(kind: String)
     }
 
     struct Step: Sendable {
@@ -81,6 +83,7 @@ struct Transcript: Sendable, CustomTestStringConvertible {
         case ("S", "<room again>"): action = .fill(false)
         case ("S", _) where text.hasPrefix("<restart"):
             action = .restart(options: text.dropFirst(8).dropLast().split(separator: " ").map(String.init))
+        case ("S", _) where text.hasPrefix("<with "): action = .add(kind: String(text.dropFirst(6).dropLast()))
         case ("S", _) where text.hasPrefix("<without "): action = .withdraw(kind: String(text.dropFirst(9).dropLast()))
         case ("S", _): action = .expect(text)
         case _: throw SyntaxError(description: "\(name):\(number): neither C nor S speaks")

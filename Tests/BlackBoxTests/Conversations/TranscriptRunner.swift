@@ -80,6 +80,7 @@ final class TranscriptRunner {
         case .restart(let options): try restart(options)
         case .fill(let isFull): try daemon.setDiskFull(isFull)
         case .withdraw(let kind): try withdraw(kind)
+        case .add(let kind): try add(kind)
         case .expectEnd:
             switch nextLine(of: try peer(of: step), expecting: "") {
             case .end, .reset: silenced.insert(step.connection)
@@ -105,6 +106,13 @@ final class TranscriptRunner {
 
     private func withdraw(_ kind: String) throws {
         try FileManager.default.removeItem(at: daemon.folder.appending(path: "kinds/\(kind).json"))
+        daemon.send(SIGHUP)
+    }
+
+    private func add(_ kind: String) throws {
+        try FileManager.default.copyItem(
+            at: repository.appending(path: "Protocols/Kinds/widgets/\(kind).json"),
+            to: daemon.folder.appending(path: "kinds/\(kind).json"))
         daemon.send(SIGHUP)
     }
 

@@ -101,7 +101,7 @@ public struct Problem: Error, Hashable, Sendable {
         case .unavailable: 409
         case .staleRev: 412
         case .tooLarge, .lineTooLong: 413
-        case .duplicateMismatch, .machineError, .badAction: 422
+        case .duplicateMismatch, .machineError, .badAction, .notOffered: 422
         case .limitActivities, .limitSources, .limitAccounts, .limitKeys, .limitRate, .cooling: 429
         case .internal: 500
         case .versionUnsupported, .unknownVerb: 502

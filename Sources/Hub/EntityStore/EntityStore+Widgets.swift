@@ -1,0 +1,171 @@
+internal import FanOut
+internal import Kinds
+internal import Machines
+internal import TelltaleModel
+internal import TelltaleWire
+
+// The effects of journal entries on widgets.
+extension EntityStore {
+    func widget(at entity: EntityIndex) -> Widget? {
+        if case .widget(let widget) = entities[entity].state { widget } else { nil }
+    }
+
+    /// The version of its kind that a widget lives by.
+    func widgetKind(at entity: EntityIndex) -> WidgetKind? {
+        if case .widget(let kind)? = kind(at: entity)?.body { kind } else { nil }
+    }
+
+    /// Whether keys of this name are widgets by the kinds in force.
+    func isWidgetKind(_ name: some StringProtocol) -> Bool {
+        guard let index = kinds.current[String(name)] else { return false }
+        if case .widget = kinds.versions[index].body { return true }
+        return false
+    }
+
+    /// Posts an event to a widget.
+    ///
+    /// - Parameters:
+    ///   - known: The index of its key, where it has one.
+    ///   - kindIndex: The version of the kind in force.
+    mutating func applyToWidget(
+        _ posted: PostedEvent, at known: EntityIndex?, kind: WidgetKind, _ kindIndex: Int, sequence: Int64
+    ) throws(WireError) -> DecisionResult {
+        let command = posted.command
+        let former = known.flatMap { self.widget(at: $0) }
+        let event = try widgetEvent(of: command, kind: kind)
+        var widget: Widget
+        if let former {
+            widget = former
+        } else {
+            guard let configuration = kind.configuration(ofID: String(command.key.id)) else {
+                throw WireError(
+                    .unknownKey, "\(command.key) is no configuration of its kind; KIND tells its parameters")
+            }
+            guard case .timeline = event else { throw .unknownKey(command.key) }
+            widget = Widget(configuration: configuration, accounts: command.accounts, at: time)
+        }
+        let outcome = widget.apply(
+            event, happenedAt: command.happenedAt, version: command.version, kind: kind,
+            aheadLimit: settings.activities.aheadLimit, at: time)
+        // A timeline that is too far ahead makes no widget.
+        guard former != nil || outcome.isChanged else { return DecisionResult(verdict: outcome.verdict) }
+        let entity = intern(command.key)
+        recordUndo(of: entity)
+        return replaceWidget(at: entity, by: widget, kind: kindIndex, outcome, sequence: sequence)
+    }
+
+    private func widgetEvent(of command: EventCommand, kind: WidgetKind) throws(WireError) -> Widget.Event {
+        let name = command.key.kind
+        switch command.type {
+        case "reload": return .reload
+        case "timeline", "end":
+            guard kind.isPushed else {
+                throw WireError(.badAction, "the content of \(name) is computed by its kind, and is not posted")
+            }
+            if command.type == "end" { return .ended }
+            var unknown: [String] = []
+            do throws(WidgetRejection) {
+                return .timeline(try WidgetTimeline(tail: command.tail, unknown: &unknown))
+            } catch {
+                throw WireError(error)
+            }
+        default:
+            throw WireError(
+                .badAction, "\(name) is a widget: it takes type=timeline, type=reload and type=end, not \(command.type)"
+            )
+        }
+    }
+
+    /// Lets an entry of the hub's own make a widget, or bring it to the version of its kind in force.
+    ///
+    /// - Returns: `nil` for an entry that is about no widget.
+    mutating func applyToWidget(_ entry: JournalEntry, sequence: Int64) throws(WireError) -> DecisionResult? {
+        guard let key = entry.key, let kindIndex = kinds.current[String(key.kind)],
+            case .widget(let kind) = kinds.versions[kindIndex].body
+        else { return nil }
+        guard let configuration = kind.configuration(ofID: String(key.id)) else { throw .unknownKey(key) }
+        switch entry {
+        case .created:
+            let entity = intern(key)
+            if exists(entity), !isGone(entity) { throw WireError(.internal, "\(key) exists") }
+            recordUndo(of: entity)
+            let widget = Widget(configuration: configuration, at: time)
+            return replaceWidget(
+                at: entity, by: widget, kind: kindIndex, Widget.Outcome(.applied, isChanged: true), sequence: sequence)
+        case .kindChanged:
+            guard let entity = index(of: key), var widget = self.widget(at: entity) else { throw .unknownKey(key) }
+            recordUndo(of: entity)
+            let outcome = widget.apply(.kindChanged(configuration: configuration), kind: kind, at: time)
+            return replaceWidget(at: entity, by: widget, kind: kindIndex, outcome, sequence: sequence)
+        default: throw WireError(.badAction, "\(key) is a widget, not a control")
+        }
+    }
+
+    /// Takes over what a widget has become. The caller noted the way back.
+    private mutating func replaceWidget(
+        at entity: EntityIndex, by widget: Widget, kind kindIndex: Int, _ outcome: Widget.Outcome, sequence: Int64
+    ) -> DecisionResult {
+        // Listed for the accounts that the former one was for.
+        unlist(entity)
+        let rev = outcome.isChanged ? sequence : entities[entity].rev
+        let goneAt = widget.isGone ? entities[entity].dismissedAt ?? wall : nil
+        update(entity) { place in
+            place.state = .widget(widget)
+            place.kind = kindIndex
+            place.rev = rev
+            place.dismissedAt = goneAt
+            place.isWidget = true
+        }
+        list(entity)
+        arm(entity)
+        var writer = BinaryWriter()
+        widget.encode(to: &writer)
+        let phase = self.phase(of: widget, at: entity)
+        var result = DecisionResult(
+            verdict: outcome.verdict, entity: entity, rev: rev, state: phase, description: StateName(phase),
+            stateHash: StableHash.of(writer.bytes.span))
+        result.isWidget = true
+        if outcome.isChanged { result.change = Change(entity: entity, isWidget: true, commit: sequence) }
+        return result
+    }
+
+    /// The state of a widget in a word, as replies and histories tell it.
+    func phase(of widget: Widget, at entity: EntityIndex) -> String {
+        widgetKind(at: entity).map { widget.phase(at: time, kind: $0).rawValue } ?? ""
+    }
+
+    /// The keys of the controls in the views of a widget, with the content that is shown at the newest record.
+    func controlKeys(of widget: Widget, at entity: EntityIndex) -> [String] {
+        guard let kind = widgetKind(at: entity), kind.showsControls, let key = entities[entity].key else { return [] }
+        return widget.moments(at: time, kind: kind).flatMap { moment -> [String] in
+            guard case .content(let content) = moment.content else { return [] }
+            return kind.controlKeys(
+                in: kind.context(key: key, content: content, configuration: widget.configuration))
+        }
+    }
+
+    /// Whether a screen that was sent the row of a widget's newest commit may have used up the entries that were in it.
+    ///
+    /// - Parameter ahead: How many later entries a row has.
+    func mayBeUsedUp(_ entity: EntityIndex, ahead: Int) -> Bool {
+        guard let widget = self.widget(at: entity), let kind = widgetKind(at: entity) else { return false }
+        guard kind.isPushed else { return true }
+        // With the moment at which they count as out of date.
+        guard widget.entries.count + (kind.stale == nil ? 0 : 1) <= ahead + 1 else { return true }
+        let byteCount = widget.entries.reduce(0) { $0 + kind.viewByteCount + 4 * $1.content.textByteCount }
+        return byteCount > WidgetTimeline.byteLimit
+    }
+}
+
+extension WireError {
+    init(_ rejection: WidgetRejection) {
+        var details = JSONObject()
+        details["path"] = .string(rejection.path)
+        let code: ErrorCode =
+            switch rejection {
+            case .badTail: .badJSON
+            case .tooLarge: .tooLarge
+            }
+        self.init(code, rejection.description, details: details)
+    }
+}

@@ -1,0 +1,78 @@
+internal import Machines
+internal import Surfaces
+internal import TelltaleModel
+
+/// Everything beside a widget's state that decides the bytes of its row.
+final class WidgetForm: Hashable, Sendable {
+    let scene: WidgetScene
+    /// The moment that is shown now, and those that follow, as far as the row tells them.
+    let moments: [WidgetMoment]
+    /// The date of the first moment that the row leaves out; `nil` = it tells all that is known.
+    let next: Timestamp?
+    /// More becomes known as time goes on, although the row tells all that is known now.
+    let goesOn: Bool
+    /// The device of the catalogue; -1 = unknown.
+    let device: Int16
+    let viewer: ControlViewer?
+
+    init(
+        scene: WidgetScene, moments: [WidgetMoment], next: Timestamp?, goesOn: Bool, device: Int16,
+        viewer: ControlViewer?
+    ) {
+        self.scene = scene
+        self.moments = moments
+        self.next = next
+        self.goesOn = goesOn
+        self.device = device
+        self.viewer = viewer
+    }
+
+    /// When another row is due to a subscriber that was sent the first `count` moments: at the date of the last one, or,
+    /// where that is shown already, at the date of the one behind it.
+    ///
+    /// - Returns: `nil` when nothing more is known, nor becomes known.
+    func usedUp(after count: Int, at now: Timestamp) -> Timestamp? {
+        let following = count < moments.count ? moments[count].date : next
+        guard let following = following ?? (goesOn ? moments.last?.date : nil) else { return nil }
+        guard count > 0, count <= moments.count else { return following }
+        let last = moments[count - 1].date
+        return last > now ? last : max(following, now + Milliseconds(1))
+    }
+
+    static func == (left: WidgetForm, right: WidgetForm) -> Bool {
+        left === right
+            || (left.scene == right.scene && left.moments == right.moments && left.device == right.device
+                && left.viewer == right.viewer)
+    }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(scene)
+        hasher.combine(moments.first?.date)
+        hasher.combine(moments.count)
+        hasher.combine(viewer)
+    }
+}
+
+/// The forms of widgets, by the numbers that a ``RowForm`` has: the forms of activities, which are nearly all, hold no
+/// object, and are copied for nothing.
+final class WidgetForms {
+    private var forms: [WidgetForm] = []
+    private var numbers: [WidgetForm: Int32] = [:]
+
+    var count: Int { forms.count }
+
+    subscript(number: Int32) -> WidgetForm { forms[Int(number)] }
+
+    func number(of form: WidgetForm) -> Int32 {
+        if let known = numbers[form] { return known }
+        let number = Int32(forms.count)
+        forms.append(form)
+        numbers[form] = number
+        return number
+    }
+
+    func removeAll() {
+        forms = []
+        numbers = [:]
+    }
+}

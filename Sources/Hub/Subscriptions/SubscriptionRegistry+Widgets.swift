@@ -1,0 +1,80 @@
+internal import FanOut
+internal import Surfaces
+internal import TelltaleModel
+
+// The rows of widgets that subscribers hold.
+extension SubscriptionRegistry {
+    /// Notes the row of a widget that a subscriber was sent, or is known to hold.
+    mutating func noteSent(
+        _ scene: WidgetScene, of entity: EntityIndex, to index: SubscriptionIndex, usedUpAt: Timestamp?
+    ) {
+        guard let subscription = self[index] else { return }
+        let former = subscription.backlog?.widgets[entity.rawValue]?.watchedAt
+        var watchedAt = former
+        if let usedUpAt, usedUpAt < former ?? .distantFuture {
+            watch(entity, of: index, at: usedUpAt)
+            watchedAt = usedUpAt
+        }
+        change(index) { subscription in
+            subscription.needBacklog().widgets[entity.rawValue] = WidgetSent(
+                scene: scene, usedUpAt: usedUpAt, watchedAt: watchedAt)
+            subscription.noteDrained()
+        }
+    }
+
+    /// Has a subscription looked at when its entries of a widget are used up.
+    private mutating func watch(_ entity: EntityIndex, of index: SubscriptionIndex, at time: Timestamp) {
+        if changeTimelines({ $0.isSweepDue }) {
+            // Moments that were replaced are dropped, when they may be more than the others.
+            var kept = changeTimelines { watch in watch.take() }
+            kept.removeAll { moment in
+                self[moment.subscription]?.backlog?.widgets[moment.entity.rawValue]?.watchedAt != moment.time
+            }
+            changeTimelines { $0.restore(kept) }
+        }
+        changeTimelines { $0.insert(time, entity, of: index) }
+    }
+
+    /// A subscriber holds no row of a widget any more.
+    mutating func forgetSent(_ entity: EntityIndex, by index: SubscriptionIndex) {
+        change(index) { subscription in
+            guard subscription.backlog?.widgets.removeValue(forKey: entity.rawValue) != nil else { return }
+            subscription.noteDrained()
+        }
+    }
+
+    /// Owes a row to each subscriber that has used up its entries at `time`. What is owed is no commit's.
+    mutating func oweUsedUp(at time: Timestamp, _ store: inout EntityStore, to sessions: inout SessionTable) {
+        while let moment = changeTimelines({ $0.pop(by: time) }) {
+            guard let subscription = self[moment.subscription],
+                let sent = subscription.backlog?.widgets[moment.entity.rawValue], sent.watchedAt == moment.time
+            else { continue }
+            change(moment.subscription) { $0.backlog?.widgets[moment.entity.rawValue]?.watchedAt = nil }
+            guard let usedUpAt = sent.usedUpAt else { continue }
+            guard usedUpAt <= time else {
+                watch(moment.entity, of: moment.subscription, at: usedUpAt)
+                change(moment.subscription) { $0.backlog?.widgets[moment.entity.rawValue]?.watchedAt = usedUpAt }
+                continue
+            }
+            guard store.isListed(moment.entity) else { continue }
+            oweSurroundings(of: moment.entity, to: moment.subscription, since: store.sequence + 1, &store)
+            sessions.makeReady(slot: subscription.session)
+        }
+    }
+
+    /// Whether a subscriber holds a widget as it would not be drawn any more: the situation of its device has changed.
+    ///
+    /// - Parameter scene: As it would be drawn now; `nil` = not at all.
+    func looksDifferent(_ scene: WidgetScene?, _ entity: EntityIndex, to subscription: Subscription) -> Bool {
+        subscription.backlog?.widgets[entity.rawValue]?.scene != scene
+    }
+}
+
+extension EntityStore {
+    /// Whether a subscriber that was sent the row of a widget's newest commit may have used up the entries that were in
+    /// it.
+    func mayBeUsedUp(_ entity: EntityIndex, by subscription: Subscription) -> Bool {
+        guard isWidget(entity), case .surface = subscription.terms.view else { return false }
+        return mayBeUsedUp(entity, ahead: Int(subscription.terms.widgets.ahead))
+    }
+}

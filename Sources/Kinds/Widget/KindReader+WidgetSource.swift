@@ -1,0 +1,124 @@
+internal import TelltaleModel
+internal import TelltaleStatechart
+
+// Where the content of a widget comes from, and what its templates may read.
+extension KindReader {
+    private static let sourceNames = ["schedule", "zone"]
+
+    /// `nil` for a source with a fault.
+    mutating func widgetSource(_ object: JSONObject) -> WidgetKind.Source? {
+        guard let json = object["source"] else { return .pushed }
+        guard let source = self.object(json, at: "source", knows: Self.sourceNames) else { return nil }
+        guard source["schedule"] != nil else {
+            error(
+                "source", "it names nothing that content comes from",
+                advice: "write a \"schedule\", or take \"source\" out and post timelines")
+            return nil
+        }
+        return schedule(source).map { .schedule($0) }
+    }
+
+    private mutating func schedule(_ source: JSONObject) -> WidgetSchedule? {
+        guard let slots = array(source, "schedule", at: "source", of: "times of day") else { return nil }
+        if slots.isEmpty || slots.count > WidgetSchedule.slotLimit {
+            error(
+                "source.schedule", "it has \(slots.count) times of day",
+                advice: "write 1 to \(WidgetSchedule.slotLimit)")
+        }
+        var offset: Int64 = 0
+        if let zone = string(source, "zone", at: "source") {
+            if let minutes = DateText.zoneOffset(zone.utf8) {
+                offset = minutes
+            } else {
+                error("source.zone", "\(quoted(zone)) is no offset from UTC", advice: "write \"+09:00\", or \"Z\"")
+            }
+        }
+        var read: [WidgetSchedule.Slot] = []
+        for (index, json) in slots.enumerated() {
+            let path = "source.schedule[\(index)]"
+            guard let slot = slot(json, at: path) else { continue }
+            let isTaken = read.contains { other in
+                other.minute == slot.minute && zip(other.days, slot.days).contains { $0 && $1 }
+            }
+            if isTaken {
+                error(path, "another one is at the same time of the same day", advice: "take one out")
+            }
+            read.append(slot)
+        }
+        return WidgetSchedule(slots: read, offset: offset)
+    }
+
+    private mutating func slot(_ json: JSON, at path: String) -> WidgetSchedule.Slot? {
+        guard let object = object(json, at: path, knows: ["at", "days", "set"]) else { return nil }
+        var minute: Int64?
+        if let text = requiredString(object, "at", at: path, example: "07:00") {
+            minute = Self.minute(of: text)
+            if minute == nil {
+                error(Self.join(path, "at"), "\(quoted(text)) is no time of day", advice: "write 00:00 to 23:59")
+            }
+        }
+        var days = [Bool](repeating: true, count: 7)
+        if let names = strings(object, "days", at: path, of: "days") {
+            days = WidgetSchedule.dayNames.map { names.contains($0) }
+            for (index, name) in names.enumerated() where !WidgetSchedule.dayNames.contains(name) {
+                error(
+                    "\(Self.join(path, "days"))[\(index)]", "\(quoted(name)) is no day",
+                    advice: "write \(WidgetSchedule.dayNames.joined(separator: ", "))")
+            }
+            if names.isEmpty { error(Self.join(path, "days"), "it is on no day", advice: "name one, or take it out") }
+        }
+        guard let set = object["set"] else {
+            missing("set", at: path, example: "{\"is\": \"open\"}")
+            return nil
+        }
+        guard set.object != nil else {
+            wrongType(set, at: Self.join(path, "set"), expected: "an object")
+            return nil
+        }
+        if set.textByteCount > 4_096 {
+            error(Self.join(path, "set"), "it has \(set.textByteCount) bytes, 4096 are the limit", advice: "shorten it")
+        }
+        return minute.map { WidgetSchedule.Slot(minute: $0, days: days, content: set) }
+    }
+
+    /// Minutes since midnight of `HH:MM`.
+    private static func minute(of text: String) -> Int64? {
+        let bytes = Array(text.utf8)
+        guard bytes.count == 5, bytes[2] == UInt8(ascii: ":") else { return nil }
+        var digits: [Int64] = []
+        for index in [0, 1, 3, 4] {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[index]) else { return nil }
+            digits.append(Int64(bytes[index] - UInt8(ascii: "0")))
+        }
+        let (hour, minute) = (digits[0] * 10 + digits[1], digits[2] * 10 + digits[3])
+        return hour < 24 && minute < 60 ? hour * 60 + minute : nil
+    }
+
+    /// Reports paths that no widget can read, and parameters that there are not.
+    mutating func lintWidget(templates: [(template: Template, path: String)], parameters: [WidgetParameter]) {
+        for (template, place) in templates {
+            for case .value(let path, let filters) in template.parts {
+                switch path {
+                case .widget(.configuration(let names)):
+                    guard let name = names.first, !parameters.contains(where: { $0.name == name }) else { break }
+                    let close = Spelling.nearest(to: name, among: parameters.map(\.name))
+                    warn(
+                        place, "config.\(name) is always empty: there is no parameter \(quoted(name))",
+                        advice: close.map { "did you mean \(quoted($0))?" } ?? "add it to \"parameters\"")
+                case .unknown(let text):
+                    warn(
+                        place, "{{\(text)}} is always empty: there is nothing of this name",
+                        advice: "read content.…, config.…, id or kind")
+                case .attributes, .stateTitle, .stateKey, .region, .progress, .widget(.values), .widget(.lifecycle):
+                    warn(
+                        place, "{{\(path)}} is always empty: this source has none",
+                        advice: "read content.…, config.…, id or kind")
+                case .content, .id, .kind: break
+                }
+                for case .unknown(let name) in filters {
+                    warn(place, "there is no filter \(quoted(name))", advice: "there are \(TemplateFilter.names)")
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+public import TelltaleModel
+
+/// A kind of widget: where its content comes from, and its views (Protocols/Widgets/README.md).
+public final class WidgetKind: Sendable {
+    /// Where the timelines come from.
+    public enum Source: Sendable {
+        /// Producers post timelines (`EVT … type=timeline`).
+        case pushed
+        /// The content is a function of the time of day.
+        case schedule(WidgetSchedule)
+    }
+
+    /// In the order of the file.
+    public let families: [WidgetFamily]
+    /// Of each declared family.
+    let views: [WidgetFamily: WidgetView]
+    public let source: Source
+    /// The parameters of a configuration, in the order of their names.
+    public let parameters: [WidgetParameter]
+    /// The ids that exist from load: of the recommended configurations, or `main` for a kind without parameters.
+    public let instances: [String]
+    /// The recommended configurations, by their ids.
+    let recommended: [String: JSON]
+    /// The places that never show it, and those where its buttons are dead.
+    public let neverPlaces: Set<WidgetPlace>
+    public let disfavouredPlaces: Set<WidgetPlace>
+    public let isBackgroundRemovable: Bool
+    /// The content's margin, in points.
+    public let margin: Double
+    /// All of it is private: a locked device is sent no part (W76).
+    public let isPrivacySensitive: Bool
+    /// A locked device is sent the placeholder (W77).
+    public let isProtected: Bool
+    /// The time after which content counts as out of date; `nil` for never.
+    public let stale: Milliseconds?
+    /// Whether CarPlay opens its app (W63).
+    public let hasCarApp: Bool
+    public let texture: String
+    public let url: Template?
+    public let about: String
+    /// The colour of the gallery's edit screen.
+    public let editTint: String?
+    /// Sample content: `content`, `attributes`, `values`, `config`, `state`, `progress`, `lifecycle`.
+    public let preview: JSON?
+
+    init(
+        families: [WidgetFamily], views: [WidgetFamily: WidgetView], source: Source, parameters: [WidgetParameter],
+        recommended: [JSON], places: (never: Set<WidgetPlace>, disfavoured: Set<WidgetPlace>), options: Options
+    ) {
+        self.families = families
+        self.views = views
+        self.source = source
+        self.parameters = parameters
+        var ids: [String] = []
+        var configurations: [String: JSON] = [:]
+        for configuration in recommended {
+            let id = WidgetParameter.id(of: configuration, parameters: parameters)
+            if configurations.updateValue(configuration, forKey: id) == nil { ids.append(id) }
+        }
+        instances = parameters.isEmpty ? [WidgetParameter.mainID] : ids
+        self.recommended = configurations
+        (neverPlaces, disfavouredPlaces) = places
+        isBackgroundRemovable = options.isBackgroundRemovable
+        margin = options.margin
+        isPrivacySensitive = options.isPrivacySensitive
+        isProtected = options.isProtected
+        stale = options.stale
+        hasCarApp = options.hasCarApp
+        texture = options.texture
+        url = options.url
+        about = options.about
+        editTint = options.editTint
+        preview = options.preview
+        viewByteCount = options.viewByteCount
+    }
+
+    /// The members of a kind file that have a default.
+    struct Options {
+        var isBackgroundRemovable = true
+        var margin = 16.0
+        var isPrivacySensitive = false
+        var isProtected = false
+        var stale: Milliseconds?
+        var hasCarApp = false
+        var texture = "glass"
+        var url: Template?
+        var about = ""
+        var editTint: String?
+        var preview: JSON?
+        var viewByteCount = 0
+    }
+
+    /// Whether a timeline may be posted for it.
+    public var isPushed: Bool { if case .pushed = source { true } else { false } }
+
+    /// Whether its content is computed, so that it is current for as long as a connection is (`live`).
+    public var isLive: Bool { !isPushed }
+
+    /// Of its largest view, in bytes of compact JSON: about what an entry of a row takes beside its content.
+    public let viewByteCount: Int
+
+    /// Whether a view names a control.
+    public var showsControls: Bool { views.values.contains(where: \.showsControls) }
+
+    /// The configuration that an id stands for; `nil` for an id that stands for none.
+    ///
+    /// An id of a hash stands for a recommended configuration, and for no other: it cannot be turned back.
+    public func configuration(ofID id: String) -> JSON? {
+        if let known = recommended[id] { return known }
+        switch parameters.count {
+        case 0: return id == WidgetParameter.mainID ? [:] : nil
+        case 1:
+            guard !WidgetParameter.isHashed(id), let value = parameters[0].value(of: id) else { return nil }
+            var object = JSONObject()
+            object[parameters[0].name] = value
+            return .object(object)
+        default: return nil
+        }
+    }
+
+    /// The values that its templates read, with `content` as the content.
+    public func context(key: Key, content: JSON, configuration: JSON) -> TemplateContext {
+        var context = TemplateContext(
+            key: key, attributes: .null, content: content, stateKey: "", stateTitle: "", progress: nil)
+        context.widget = WidgetContext(configuration: configuration)
+        return context
+    }
+
+    /// The same of the sample content; `nil` for a kind without any.
+    public func previewContext(key: Key, configuration: JSON) -> TemplateContext? {
+        guard let preview else { return nil }
+        var context = TemplateContext(
+            key: key, attributes: preview["attributes"] ?? .null, content: preview["content"] ?? .null,
+            stateKey: preview["state"]?["key"]?.string ?? "", stateTitle: preview["state"]?["title"]?.string ?? "",
+            progress: preview["progress"]?.double)
+        context.widget = WidgetContext(
+            configuration: (preview["config"] ?? [:]).merging(configuration), values: preview["values"] ?? .null,
+            lifecycle: preview["lifecycle"]?.string)
+        return context
+    }
+}
+
+/// The values that only templates of widgets read. Behind a reference, because rows of activities have none.
+public final class WidgetContext: Sendable {
+    let configuration: JSON
+    let values: JSON
+    let lifecycle: String?
+
+    public init(configuration: JSON, values: JSON = .null, lifecycle: String? = nil) {
+        (self.configuration, self.values, self.lifecycle) = (configuration, values, lifecycle)
+    }
+}

@@ -1,0 +1,107 @@
+public import TelltaleModel
+
+/// One parameter of a kind's configuration (W79).
+public struct WidgetParameter: Hashable, Sendable {
+    public enum ValueType: String, CaseIterable, Hashable, Sendable {
+        case text, number, flag, choice
+    }
+
+    public let name: String
+    public let title: String
+    public let type: ValueType
+    /// The values of a choice.
+    public let options: [String]
+    /// Stands in for a value that a configuration does not give.
+    public let standard: JSON?
+
+    init(name: String, title: String, type: ValueType, options: [String], standard: JSON?) {
+        (self.name, self.title, self.type) = (name, title, type)
+        (self.options, self.standard) = (options, standard)
+    }
+
+    /// The id of the one widget of a kind without parameters.
+    public static let mainID = "main"
+
+    /// Whether it takes a value.
+    public func takes(_ value: JSON) -> Bool {
+        switch (type, value) {
+        case (.text, .string(let text)): !text.isEmpty && text.utf8.count <= 256
+        case (.choice, .string(let text)): options.contains(text)
+        case (.number, .integer), (.number, .number), (.flag, .bool): true
+        default: false
+        }
+    }
+
+    /// The text of a value, as an id has it.
+    static func text(of value: JSON) -> String { value.string ?? value.description }
+
+    /// The value that the text of an id stands for.
+    func value(of text: String) -> JSON? {
+        let value: JSON? =
+            switch type {
+            case .text, .choice: .string(text)
+            case .number, .flag: try? JSONParser.parse(text)
+            }
+        guard let value, takes(value), Self.text(of: value) == text else { return nil }
+        return value
+    }
+
+    /// Why a configuration is not taken: the name of the parameter, and what is wrong with it.
+    public struct Refusal: Error, Hashable, Sendable {
+        public let name: String
+        public let reason: String
+    }
+
+    /// The whole configuration: every parameter has a value.
+    ///
+    /// - Throws: For an unknown parameter, one without a value, and a value that it does not take.
+    public static func configuration(
+        of given: JSONObject, parameters: [WidgetParameter]
+    ) throws(Refusal) -> JSON {
+        for member in given where !parameters.contains(where: { $0.name == member.name }) {
+            throw Refusal(name: member.name, reason: "there is no parameter of this name")
+        }
+        var whole = JSONObject()
+        for parameter in parameters {
+            guard let value = given[parameter.name] ?? parameter.standard else {
+                throw Refusal(name: parameter.name, reason: "it has no value, and no default")
+            }
+            guard parameter.takes(value) else {
+                throw Refusal(name: parameter.name, reason: "it is to be \(parameter.expectation)")
+            }
+            whole[parameter.name] = value
+        }
+        return .object(whole)
+    }
+
+    var expectation: String {
+        switch type {
+        case .text: "a text of 1 to 256 bytes"
+        case .number: "a number"
+        case .flag: "true or false"
+        case .choice: options.joined(separator: " or ")
+        }
+    }
+
+    /// The id of a whole configuration: the same for the same values, in whatever order they stand (W79).
+    ///
+    /// The value itself where there is one and it can be an id, else `h-` and 16 hexadecimal digits.
+    public static func id(of configuration: JSON, parameters: [WidgetParameter]) -> String {
+        guard !parameters.isEmpty else { return mainID }
+        if parameters.count == 1, let value = configuration[parameters[0].name] {
+            let text = text(of: value)
+            if Key.isSegment(text.utf8), !isHashed(text) { return text }
+        }
+        // The members of an object are written in the order of their names.
+        let digits = String(StableHash.of(configuration.description), radix: 16)
+        return "h-" + String(repeating: "0", count: max(0, 16 - digits.utf8.count)) + digits
+    }
+
+    static func isHashed(_ id: String) -> Bool {
+        id.utf8.count == 18 && id.hasPrefix("h-")
+            && id.utf8.dropFirst(2).allSatisfy { byte in
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                    || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+            }
+    }
+}

@@ -1,0 +1,59 @@
+public import TelltaleModel
+
+/// Content by the time of day and the day of the week, in a fixed offset from UTC (Protocols/Widgets/README.md).
+///
+/// A pure function of time: what is shown at a moment is the content of the newest slot that is not ahead.
+public struct WidgetSchedule: Sendable {
+    public struct Slot: Sendable {
+        /// Minutes since midnight, 0 to 1,439.
+        public let minute: Int64
+        /// Of each day of the week whether the slot is on it, Monday first.
+        public let days: [Bool]
+        /// An object.
+        public let content: JSON
+
+        init(minute: Int64, days: [Bool], content: JSON) {
+            (self.minute, self.days, self.content) = (minute, days, content)
+        }
+    }
+
+    /// By their minutes.
+    public let slots: [Slot]
+    /// Minutes east of UTC.
+    public let offset: Int64
+
+    static let slotLimit = 64
+    static let dayNames = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+    /// How far ahead entries are known.
+    public static let horizon = Milliseconds.hours(24)
+
+    init(slots: [Slot], offset: Int64) {
+        self.slots = slots.sorted { $0.minute < $1.minute }
+        self.offset = offset
+    }
+
+    /// The slot that is shown at `now`, and those that follow within ``horizon``, each with its date; rising.
+    ///
+    /// - Returns: Nothing for a schedule without slots.
+    public func entries(at now: Timestamp) -> [(date: Timestamp, content: JSON)] {
+        // Dates beyond any calendar are cut, so that no sum overflows.
+        let bound: Int64 = 1 << 53
+        let local = min(max(now.milliseconds, -bound), bound) + offset * 60_000
+        let today = CivilDate.floorDivide(local, 86_400_000)
+        var entries: [(date: Timestamp, content: JSON)] = []
+        // A week back, because a slot may be on one day alone.
+        for day in today - 7...today + 1 {
+            // 1970-01-01 was a Thursday.
+            let weekday = Int(((day + 3) % 7 + 7) % 7)
+            for slot in slots where slot.days[weekday] {
+                let date = Timestamp(milliseconds: day * 86_400_000 + slot.minute * 60_000 - offset * 60_000)
+                if date <= now {
+                    entries = [(date, slot.content)]
+                } else if date <= now + Self.horizon {
+                    entries.append((date, slot.content))
+                }
+            }
+        }
+        return entries
+    }
+}

@@ -1,0 +1,174 @@
+public import Kinds
+public import Machines
+public import TelltaleModel
+
+/// The body of a widget's row in a surface view: the place, and a timeline that the client draws by itself
+/// (Protocols/Widgets/README.md).
+public enum WidgetRow {
+    /// The views of one row are at most so many bytes together; the entry that is shown now is always told.
+    public static let byteLimit = 32_768
+
+    /// Appends the row as one JSON object. It depends on nothing but the arguments and the output of `control`.
+    ///
+    /// - Parameters:
+    ///   - moments: What is shown now, and what follows.
+    ///   - device: The device of the catalogue that the row is for, for the widget's size.
+    /// - Returns: How many of the moments are told.
+    /// - Precondition: There is a moment.
+    @discardableResult
+    public static func write(
+        _ widget: Widget, key: Key, kind: Kind, definition: WidgetKind, scene: WidgetScene, moments: [WidgetMoment],
+        device: Catalogue.Device? = nil, control: SurfaceRow.ControlWriter = { _, _, _ in false },
+        to writer: inout JSONWriter
+    ) -> Int {
+        let drawing = Drawing(
+            widget: widget, key: key, kind: kind, definition: definition, scene: scene, moments: moments)
+        writer.beginObject()
+        drawing.writePlace(device: device, to: &writer)
+        let count = drawing.writeEntries(control: control, to: &writer)
+        drawing.writeEnd(to: &writer)
+        writer.endObject()
+        return count
+    }
+
+    /// Appends the answer of `OPEN`: the link of a part, else that of the widget; without either a tap opens the app.
+    public static func writeOpened(
+        _ widget: Widget, key: Key, kind: Kind, definition: WidgetKind, scene: WidgetScene, part: String?,
+        at now: Timestamp, to writer: inout JSONWriter
+    ) {
+        let moments = widget.moments(at: now, kind: definition)
+        let drawing = Drawing(
+            widget: widget, key: key, kind: kind, definition: definition, scene: scene, moments: moments)
+        writer.beginObject()
+        writer.member("app", kind.app)
+        writer.member("title", kind.title)
+        let link = part.flatMap { part in
+            scene.hasLinks
+                ? definition.link(
+                    ofPart: part, scene.family, scene.drawing.circumstances, context: drawing.shownContext) : nil
+        }
+        if let url = link ?? drawing.url { writer.member("url", url) }
+        writer.endObject()
+    }
+}
+
+/// One row in progress.
+private struct Drawing {
+    let widget: Widget
+    let key: Key
+    let kind: Kind
+    let definition: WidgetKind
+    let scene: WidgetScene
+    let moments: [WidgetMoment]
+
+    func context(_ content: WidgetMoment.Content) -> TemplateContext {
+        let json: JSON = if case .content(let json) = content { json } else { .null }
+        return definition.context(key: key, content: json, configuration: widget.configuration)
+    }
+
+    var shownContext: TemplateContext { context(moments.first?.content ?? .placeholder) }
+
+    var url: String? {
+        guard scene.opensApp else { return nil }
+        return definition.url?.rendered(in: shownContext)
+    }
+
+    func writePlace(device: Catalogue.Device?, to writer: inout JSONWriter) {
+        writer.member("presentation", scene.family.rawValue)
+        writer.member("order", 1)
+        writer.member("mode", scene.mode.rawValue)
+        writer.member("background", scene.background.rawValue)
+        writer.member("margin", JSON(scene.margin))
+        if scene.scale > 1 { writer.member("scale", scene.scale) }
+        if let behind = scene.behind { writer.member("behind", behind) }
+        if scene.place == .carplay { writer.member("style", "standby") }
+        if scene.isNight { writer.member("night", true) }
+        if scene.isLuminanceReduced { writer.member("luminance", "reduced") }
+        if scene.isSimplified { writer.member("detail", "simplified") }
+        if scene.isDark { writer.member("appearance", "dark") }
+        if scene.platform == "vision" { writer.member("texture", definition.texture) }
+        if let device { writeSize(on: device, to: &writer) }
+        writer.member("interactive", scene.isInteractive)
+        writer.member("app", kind.app)
+        if scene.showsName { writer.member("appName", SurfaceRow.appName(of: kind.app)) }
+        writer.member("title", kind.title)
+        let asOf = definition.isPushed ? widget.asOf ?? widget.createdAt : moments.first?.date ?? widget.createdAt
+        writer.member("asOf", asOf.milliseconds)
+        writer.member("live", definition.isLive)
+    }
+
+    private func writeSize(on device: Catalogue.Device, to writer: inout JSONWriter) {
+        let size = Catalogue.widgetSizes.first { size in
+            size.family == scene.family.rawValue && size.platform == scene.platform
+                && (size.screens.isEmpty || size.screens.contains(device.canvas))
+        }
+        guard let size else { return }
+        func write(_ extent: Catalogue.Extent, _ name: StaticString, to writer: inout JSONWriter) {
+            writer.name(name)
+            writer.beginObject()
+            writer.member("width", JSON(extent.width.lowerBound))
+            writer.member("height", JSON(extent.height.lowerBound))
+            writer.endObject()
+        }
+        write(size.extent, "size", to: &writer)
+        if let device = size.device { write(device, "device", to: &writer) }
+    }
+
+    func writeEntries(control: SurfaceRow.ControlWriter, to writer: inout JSONWriter) -> Int {
+        let preview = definition.previewContext(key: key, configuration: widget.configuration)
+        var entries: [[UInt8]] = []
+        var byteCount = 0
+        for moment in moments {
+            var body = JSONWriter()
+            write(moment, preview: preview, control: control, to: &body)
+            let bytes = body.take()
+            guard entries.isEmpty || byteCount + bytes.count <= WidgetRow.byteLimit else { break }
+            byteCount += bytes.count
+            entries.append(bytes)
+        }
+        writer.name("entries")
+        writer.beginArray()
+        for entry in entries { writer.raw(entry) }
+        writer.endArray()
+        if entries.count < moments.count { writer.member("more", true) }
+        return entries.count
+    }
+
+    private func write(
+        _ moment: WidgetMoment, preview: TemplateContext?, control: SurfaceRow.ControlWriter,
+        to writer: inout JSONWriter
+    ) {
+        var drawing = scene.drawing
+        if case .placeholder = moment.content { drawing.isPlaceholder = true }
+        writer.beginObject()
+        writer.member("date", moment.date.milliseconds)
+        if drawing.isPlaceholder { writer.member("placeholder", true) }
+        if moment.isStale { writer.member("stale", true) }
+        writer.name("view")
+        definition.write(
+            scene.family, drawing, context: context(moment.content), preview: preview, to: &writer
+        ) { key, writer in
+            if control(key, drawing.isInteractive, &writer) { return }
+            // The control does not exist, and its room stays empty.
+            writer.beginObject()
+            writer.member("key", key)
+            writer.member("interactive", false)
+            writer.endObject()
+        }
+        writer.endObject()
+    }
+
+    func writeEnd(to writer: inout JSONWriter) {
+        let groups = definition.groups(scene.family, scene.drawing.circumstances)
+        if scene.mode == .accented, !groups.accent.isEmpty { write(groups.accent, "accent", to: &writer) }
+        if !groups.isPrivate.isEmpty {
+            write(groups.isPrivate, "private", to: &writer)
+            if scene.isRedacted { write(groups.isPrivate, "redacted", to: &writer) }
+        }
+        if let url { writer.member("url", url) }
+    }
+
+    private func write(_ names: [String], _ name: StaticString, to writer: inout JSONWriter) {
+        writer.member(name, .array(names.map { .string($0) }))
+    }
+}

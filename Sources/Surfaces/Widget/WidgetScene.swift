@@ -1,0 +1,196 @@
+public import Kinds
+public import TelltaleModel
+
+/// The way in which a place shows a widget of a family, in a device's situation: mode, background, margin, scale, and
+/// whether it takes taps (Protocols/Widgets/README.md). A pure function; `Protocols/Machines/widgets.table` tests it.
+public struct WidgetScene: Hashable, Sendable {
+    public enum Background: String, Hashable, Sendable { case kept, removed }
+
+    public let family: WidgetFamily
+    public let place: WidgetPlace
+    public let mode: WidgetMode
+    public let background: Background
+    /// In points.
+    public let margin: Double
+    /// 2 where the place draws at twice the size.
+    public let scale: Int
+    /// The layer behind an accented widget: `glass`, or a colour.
+    public let behind: String?
+    /// Tinted for a dark room.
+    public let isNight: Bool
+    /// Drawn dark, without animation.
+    public let isLuminanceReduced: Bool
+    /// Seen from afar: no details.
+    public let isSimplified: Bool
+    public let isDark: Bool
+    public let isMotionReduced: Bool
+    /// The owner's name is drawn below.
+    public let showsName: Bool
+    /// Whether buttons take taps.
+    public let isInteractive: Bool
+    /// Whether parts have links of their own.
+    public let hasLinks: Bool
+    /// Whether a tap opens the app.
+    public let opensApp: Bool
+    /// Private parts are not sent.
+    public let isRedacted: Bool
+    /// The placeholder stands for the content.
+    public let isPlaceholder: Bool
+    /// Sample content, which does nothing.
+    public let isPreview: Bool
+    public let hasAccount: Bool
+    public let platform: String
+
+    /// Places a widget.
+    ///
+    /// - Parameters:
+    ///   - family: `nil` for the family that the place shows without being told one.
+    ///   - place: `nil` for the place that the surface shows without being told one.
+    ///   - mode: The mode that was asked for; a mode that the family has not becomes another one (W4).
+    /// - Returns: `nil` where it cannot be shown: the place, or the surface, does not have the family, or the kind does
+    ///   not want it there (W1, W49, W77).
+    public init?(
+        _ kind: WidgetKind, surface: Surface, place: WidgetPlace? = nil, family: WidgetFamily? = nil,
+        mode: WidgetMode? = nil, traits: Traits = Traits(), hasAccount: Bool = true,
+        settings: SurfaceSettings = SurfaceSettings()
+    ) {
+        let place = place ?? Self.standardPlace(on: surface)
+        let family = family ?? Self.standardFamily(at: place, on: surface)
+        guard Self.isOffered(kind, family, at: place, on: surface) else { return nil }
+        let own = traits.widgets
+        self.family = family
+        self.place = place
+        self.hasAccount = hasAccount
+        platform = Self.platform(of: surface)
+        let wanted = mode ?? Self.mode(at: place, family, traits)
+        self.mode = family.has(wanted) ? wanted : family.has(.accented) ? .accented : .vibrant
+        let isRemoved =
+            place != .gallery
+            && (self.mode != .fullColor || [.lockScreen, .standby, .carplay, .complications].contains(place))
+        background = isRemoved && kind.isBackgroundRemovable ? .removed : .kept
+        let isTight = background == .removed || place == .desktop || place == .lockScreen
+        margin = isTight ? min(kind.margin, 11) : kind.margin
+        scale = place == .standby || place == .carplay ? 2 : 1
+        behind = self.mode == .accented && surface != .watch ? Self.behind(own.tint) : nil
+        isNight = place == .standby && traits.isLightLow
+        isLuminanceReduced = traits.isLuminanceReduced || (surface == .watch && traits.isWristDown)
+        isSimplified = surface == .vision && own.isFar
+        isDark = own.isDark
+        isMotionReduced = own.isMotionReduced
+        showsName = (surface == .phone && place == .home) || place == .notificationCenter
+        isPreview = place == .gallery
+        isInteractive =
+            Self.takesTaps(family, at: place, on: surface) && !traits.isLocked && !isLuminanceReduced && !isPreview
+            && !(place == .carplay && (!own.hasTouch || kind.disfavouredPlaces.contains(.carplay)))
+        hasLinks = !family.isAccessory && place != .smartStack && !isPreview
+        opensApp = !isPreview && (place != .carplay || kind.hasCarApp)
+        isRedacted = traits.isLocked || (traits.isLuminanceReduced && settings.hidesPrivateAlwaysOn)
+        isPlaceholder = kind.isProtected && traits.isLocked
+    }
+
+    // MARK: Places
+
+    /// The place of a widget for which none is named.
+    public static func standardPlace(on surface: Surface) -> WidgetPlace {
+        switch surface {
+        case .phone, .pad: .home
+        case .watch: .smartStack
+        case .carplay: .carplay
+        case .desktop: .desktop
+        case .standby: .standby
+        case .vision: .horizontal
+        }
+    }
+
+    /// The family of a widget for which none is named.
+    public static func standardFamily(at place: WidgetPlace, on surface: Surface) -> WidgetFamily {
+        switch (place, surface) {
+        case (_, .watch), (.lockScreen, .phone): .accessoryRectangular
+        default: .systemSmall
+        }
+    }
+
+    /// The catalogue's platform: a phone shows StandBy, and a car what its phone says.
+    static func platform(of surface: Surface) -> String {
+        switch surface {
+        case .carplay, .standby: Surface.phone.rawValue
+        case .phone, .pad, .watch, .desktop, .vision: surface.rawValue
+        }
+    }
+
+    /// Whether a place of the surface has the family, and the kind wants to be there.
+    public static func isOffered(
+        _ kind: WidgetKind, _ family: WidgetFamily, at place: WidgetPlace, on surface: Surface
+    ) -> Bool {
+        guard kind.families.contains(family), !kind.neverPlaces.contains(place) else { return false }
+        if kind.isProtected, surface == .desktop { return false }
+        if !kind.isBackgroundRemovable, [.lockScreen, .standby, .carplay].contains(place) { return false }
+        let places =
+            Catalogue.families.first {
+                $0.family == family.rawValue && $0.platform == platform(of: surface)
+            }?.places ?? []
+        switch (place, surface) {
+        case (.carplay, .carplay), (.standby, .standby), (.standby, .phone): return places.contains(place.rawValue)
+        // A car and a phone in StandBy show nothing else.
+        case (.carplay, _), (_, .carplay), (.standby, _), (_, .standby): return false
+        case (.gallery, _): return !places.isEmpty
+        case _: return places.contains(place.rawValue)
+        }
+    }
+
+    // MARK: The table of places
+
+    private static func mode(at place: WidgetPlace, _ family: WidgetFamily, _ traits: Traits) -> WidgetMode {
+        let isTinted = traits.widgets.tint != nil
+        switch place {
+        case .lockScreen: return .vibrant
+        case .standby: return traits.isLightLow ? .vibrant : .fullColor
+        case .carplay, .gallery: return .fullColor
+        // A desktop behind other windows is faded, whatever its tint.
+        case .desktop where traits.widgets.isDesktopBehind: return .vibrant
+        case .home, .today, .desktop, .notificationCenter, .smartStack, .complications, .horizontal, .vertical:
+            return isTinted ? .accented : .fullColor
+        }
+    }
+
+    private static func behind(_ tint: String?) -> String? {
+        guard let tint else { return nil }
+        return tint == "clear" ? "glass" : tint
+    }
+
+    /// W71, W72.
+    private static func takesTaps(_ family: WidgetFamily, at place: WidgetPlace, on surface: Surface) -> Bool {
+        switch family {
+        case .systemSmall, .systemMedium, .systemLarge, .systemExtraLarge, .systemExtraLargePortrait: true
+        case .accessoryCircular, .accessoryRectangular: surface == .phone || surface == .pad
+        case .accessoryCorner, .accessoryInline: false
+        }
+    }
+
+    // MARK: Drawing
+
+    /// How views are written here.
+    public var drawing: WidgetDrawing {
+        var drawing = WidgetDrawing(
+            circumstances: WidgetCircumstances(
+                mode: mode, isBackgroundRemoved: background == .removed, isSimplified: isSimplified, isDark: isDark,
+                isLuminanceReduced: isLuminanceReduced, hasAccount: hasAccount))
+        drawing.isInteractive = isInteractive
+        drawing.hasLinks = hasLinks && opensApp
+        drawing.dropsTint = mode != .fullColor
+        drawing.dropsImage = place == .standby || place == .carplay
+        drawing.dropsButtons = isSimplified
+        drawing.animationLimit = isLuminanceReduced || isMotionReduced || isPreview ? 0 : 2
+        drawing.isRedacted = isRedacted
+        drawing.isPlaceholder = isPlaceholder
+        drawing.imageTreatments = mode == .accented ? Self.treatments[platform == "watch" ? 1 : 0] : nil
+        return drawing
+    }
+
+    /// W47: of an image without an option, then `accented`, `desaturated`, `accentedDesaturated`, `fullColor`; elsewhere,
+    /// and on the watch.
+    private static let treatments: [[WidgetDrawing.ImageTreatment]] = [
+        [.white, .white, .desaturated, .desaturated, .original],
+        [.white, .accent, .whiteDesaturated, .accentDesaturated, .white],
+    ]
+}

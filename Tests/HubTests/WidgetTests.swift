@@ -1,0 +1,256 @@
+import Hub
+import TelltaleModel
+import Testing
+
+/// Widgets whose timelines are posted, and those by schedule, over the line. Vectors W-V are those of
+/// Protocols/Widgets/rules.md.
+struct WidgetTests {
+    static let sales = """
+        {"kind":"sales","type":"widget","version":1,"app":"com.example.coffee","title":"Sales",
+         "families":["systemSmall","accessoryRectangular"],"parameters":{"shop":{}},"recommended":[{"shop":"Hoegi"}],
+         "views":{"systemSmall":{"title":"{{content.n}} at {{config.shop}}","private":["title"],
+                    "links":{"title":"https://example.com/n"}},
+                  "accessoryRectangular":{"title":"{{content.n}}"}},
+         "url":"https://example.com/{{id}}"}
+        """
+    static let hours = """
+        {"kind":"hours","type":"widget","version":1,"app":"com.example.coffee","title":"Hours","families":["systemSmall"],
+         "source":{"schedule":[{"at":"00:00","set":{"is":"night"}},{"at":"12:00","set":{"is":"day"}}]},
+         "views":{"systemSmall":{"title":"{{content.is}}"}}}
+        """
+    static let fading = """
+        {"kind":"fading","type":"widget","version":1,"app":"com.example.coffee","title":"Fading",
+         "families":["systemSmall"],"stale":"10m","views":{"systemSmall":{"title":"{{content.n}}"}}}
+        """
+
+    /// Without the signs of life.
+    static func rows(_ house: HubHarness, _ client: HubHarness.Client) -> [String] {
+        house.lines(of: client).filter { !$0.hasPrefix("MARK") }
+    }
+
+    @discardableResult
+    static func reply(_ house: HubHarness, _ line: String, _ client: HubHarness.Client) -> [String] {
+        house.send(line, from: client).filter { !$0.hasPrefix("MARK") }
+    }
+
+    static func house() throws -> HubHarness { try HubHarness(kinds: [HubHarness.coffee, sales, hours, fading]) }
+
+    /// `EVT … type=timeline` with entries at these seconds from `start`, whose content counts them.
+    static func timeline(
+        _ key: String, _ seconds: [Int64], from start: Timestamp, _ attributes: String = "", first: Int = 0
+    ) -> String {
+        let entries = seconds.enumerated().map { index, second in
+            #"{"date":\#((start + .seconds(second)).milliseconds / 1_000),"content-state":{"n":\#(first + index)}}"#
+        }
+        return
+            #"EVT \#(key) type=timeline \#(attributes.isEmpty ? "" : attributes + " "){"entries":[\#(entries.joined(separator: ","))]}"#
+    }
+
+    /// The entries of the row in a line: seconds from `start`, and the title, with `!` behind what is stale.
+    static func entries(_ line: String?, from start: Timestamp) throws -> [String] {
+        let text = try ServerText(try #require(line))
+        return (text.body?["entries"]?.array ?? []).map { entry in
+            let date = Timestamp(milliseconds: entry["date"]?.integer ?? 0)
+            let title = entry["placeholder"] == true ? "-" : entry["view"]?["title"]?.string ?? "?"
+            return "\((date - start).count / 1_000):\(title)\(entry["stale"] == true ? "!" : "")"
+        }
+    }
+
+    @Test("W-V1: posted at +0, +60, +120; at +90 the row begins with +60, and one is ahead")
+    func newest() throws {
+        let house = try Self.house()
+        let (shop, start) = (house.connect(), house.time)
+        let answer = Self.reply(house, Self.timeline("fading/main", [0, 60, 120], from: start), shop)
+        #expect(answer == ["OK verdict=applied rev=\(house.records.count) state=fresh"])
+        house.advance(by: .seconds(90))
+        let row = Self.reply(house, "GET fading/main view=phone", shop).first
+        #expect(try Self.entries(row, from: start) == ["60:1", "120:2", "600:2!"])
+    }
+
+    @Test("W-V2: with ahead=0 a row comes at each date; with ahead=4 none does, and a new GET begins with the date")
+    func ahead() throws {
+        let house = try Self.house()
+        let (shop, start) = (house.connect(), house.time)
+        let (near, far) = (house.connect(), house.connect())
+        Self.reply(house, Self.timeline("sales/Hoegi", [0, 60, 120], from: start), shop)
+        Self.reply(house, "SUB sales/Hoegi view=phone ahead=0", near)
+        Self.reply(house, "SUB sales/Hoegi view=phone", far)
+        house.advance(by: .seconds(60))
+        #expect(try Self.entries(Self.rows(house, near).first, from: start) == ["60:1 at Hoegi"])
+        house.advance(by: .seconds(60))
+        let rows = Self.rows(house, near)
+        #expect(rows.count == 1)
+        #expect(try Self.entries(rows.first, from: start) == ["120:2 at Hoegi"])
+        #expect(Self.rows(house, far) == [])
+        let row = Self.reply(house, "GET sales/Hoegi view=phone", far).first
+        #expect(try Self.entries(row, from: start) == ["120:2 at Hoegi"])
+        house.advance(by: .hours(9))
+        #expect(Self.rows(house, near) == [])
+    }
+
+    @Test("W-V3: the journal gives the same rows, revs and states again, with and without a snapshot")
+    func replay() throws {
+        let house = try Self.house()
+        let (shop, start) = (house.connect(), house.time)
+        Self.reply(house, Self.timeline("sales/Hoegi", [0, 60], from: start, "eid=e1 src=s"), shop)
+        Self.reply(house, Self.timeline("sales/Central", [0], from: start, "for=alice"), shop)
+        Self.reply(house, Self.timeline("fading/main", [60], from: start), shop)
+        Self.reply(house, "EVT sales/Central type=end", shop)
+        let kinds = [HubHarness.coffee, Self.sales, Self.hours, Self.fading]
+        func rows() -> [String] {
+            let reader = house.connect()
+            Self.reply(house, "HELLO caps=widgets", reader)
+            return Self.reply(house, "LIST view=phone", reader) + Self.reply(house, "LIST", reader)
+        }
+        let (before, hash) = (rows(), house.hub.stateHash)
+        #expect(before.count == 2 * 3 + 2)
+        let copy = try house.recovered()
+        #expect(copy.stateHash == hash)
+        for fromSnapshot in [true, false] {
+            try house.restart(kinds: kinds, fromSnapshot: fromSnapshot)
+            #expect(rows() == before)
+        }
+        let again = house.send(
+            Self.timeline("sales/Hoegi", [0, 60], from: start, "eid=e1 src=s"), from: house.connect())
+        #expect(again.first?.contains("verdict=duplicate") == true)
+    }
+
+    @Test("W-V4: of ten entries a minute apart five are sent, and at the fifth's date five more; none before")
+    func usedUp() throws {
+        let house = try Self.house()
+        let (shop, start, screen) = (house.connect(), house.time, house.connect())
+        Self.reply(house, Self.timeline("sales/Hoegi", (0..<10).map { $0 * 60 }, from: start), shop)
+        let rows = Self.reply(house, "SUB sales/Hoegi view=phone", screen)
+        #expect(try Self.entries(rows.dropFirst().first, from: start).count == 5)
+        for _ in 0..<3 {
+            house.advance(by: .seconds(60))
+            #expect(Self.rows(house, screen) == [])
+        }
+        #expect(house.hub.nextDeadline == start + .seconds(240))
+        house.advance(by: .seconds(60))
+        let more = Self.rows(house, screen).filter { $0.hasPrefix("UPD") }
+        #expect(more.count == 1)
+        #expect(
+            try Self.entries(more.first, from: start) == (4..<9).map { "\($0 * 60):\($0) at Hoegi" })
+        #expect(try ServerText(try #require(more.first)).rev == ServerText(rows[1]).rev)
+        house.advance(by: .seconds(240))
+        #expect(try Self.entries(Self.rows(house, screen).last, from: start).last == "540:9 at Hoegi")
+        // Nothing more is known, and nothing more is looked at.
+        #expect(house.hub.nextDeadline == nil)
+    }
+
+    @Test(
+        "W-V5: entries of one date are bad_json with their path, and W-V6: 65 entries are too_large; what was shown stays"
+    )
+    func refusals() throws {
+        let house = try Self.house()
+        let (shop, start) = (house.connect(), house.time)
+        Self.reply(house, Self.timeline("sales/Hoegi", [0], from: start), shop)
+        let count = house.records.count
+        let same = Self.reply(house, Self.timeline("sales/Hoegi", [60, 60], from: start), shop)
+        #expect(same.first?.hasPrefix(#"ERR code=bad_json retry=no {"#) == true)
+        #expect(same.first?.contains(#""path":"entries[1].date""#) == true)
+        let many = Self.reply(house, Self.timeline("sales/Hoegi", (0..<65).map { $0 }, from: start), shop)
+        #expect(many.first?.hasPrefix("ERR code=too_large") == true)
+        #expect(house.records.count == count)
+        let row = Self.reply(house, "GET sales/Hoegi view=phone", shop).first
+        #expect(try Self.entries(row, from: start) == ["0:0 at Hoegi"])
+    }
+
+    @Test("W-V7: nothing yet, and a first date ahead: the placeholder and then the entry, in one row")
+    func placeholderFirst() throws {
+        let house = try Self.house()
+        let (shop, start, screen) = (house.connect(), house.time, house.connect())
+        Self.reply(house, "SUB sales/Hoegi view=phone", screen)
+        Self.reply(house, Self.timeline("sales/Hoegi", [60], from: start), shop)
+        #expect(try Self.entries(Self.rows(house, screen).first, from: start) == ["0:-", "60:0 at Hoegi"])
+        house.advance(by: .seconds(60))
+        #expect(Self.rows(house, screen) == [])
+    }
+
+    @Test("W-V8: what is shown stays until the first date of a timeline that lies ahead")
+    func stays() throws {
+        let house = try Self.house()
+        let (shop, start) = (house.connect(), house.time)
+        Self.reply(house, Self.timeline("sales/Hoegi", [0], from: start), shop)
+        Self.reply(house, Self.timeline("sales/Hoegi", [60], from: start, first: 7), shop)
+        let row = Self.reply(house, "GET sales/Hoegi view=phone", shop).first
+        #expect(try Self.entries(row, from: start) == ["0:0 at Hoegi", "60:7 at Hoegi"])
+    }
+
+    @Test("W-V9: an older at= is stale, and no row comes")
+    func older() throws {
+        let house = try Self.house()
+        let (shop, start, screen) = (house.connect(), house.time, house.connect())
+        house.send(
+            Self.timeline("sales/Hoegi", [0], from: start, "at=\((start + .seconds(10)).milliseconds)"), from: shop)
+        Self.reply(house, "SUB sales/Hoegi view=phone", screen)
+        let answer = house.send(
+            Self.timeline("sales/Hoegi", [0], from: start, "at=\((start + .seconds(5)).milliseconds)", first: 3),
+            from: shop)
+        #expect(answer.first?.contains("verdict=stale") == true)
+        #expect(Self.rows(house, screen) == [])
+    }
+
+    @Test("W-V10: the same eid again is a duplicate; with other entries it is a mismatch")
+    func once() throws {
+        let house = try Self.house()
+        let (shop, start) = (house.connect(), house.time)
+        let line = Self.timeline("sales/Hoegi", [0], from: start, "eid=e1")
+        let first = Self.reply(house, line, shop).first
+        let again = Self.reply(house, line, shop).first
+        #expect(again == first?.replacing("applied", with: "duplicate"))
+        let other = Self.reply(house, Self.timeline("sales/Hoegi", [0], from: start, "eid=e1", first: 5), shop).first
+        #expect(other?.hasPrefix("ERR code=dup_mismatch") == true)
+    }
+
+    @Test("W-V11: what shows the same from now on is a noop, and no row comes")
+    func same() throws {
+        let house = try Self.house()
+        let (shop, start, screen) = (house.connect(), house.time, house.connect())
+        Self.reply(house, Self.timeline("sales/Hoegi", [0, 60, 120], from: start), shop)
+        Self.reply(house, "SUB sales/Hoegi view=phone", screen)
+        house.advance(by: .seconds(70))
+        let answer = Self.reply(house, Self.timeline("sales/Hoegi", [60, 120], from: start, first: 1), shop)
+        #expect(answer.first?.contains("verdict=noop") == true)
+        #expect(Self.rows(house, screen) == [])
+    }
+
+    @Test("W-V12: other types, SET, PRESS, SEEN and DISMISS are bad_action; an alert in a timeline is ignored")
+    func actions() throws {
+        let house = try Self.house()
+        let shop = house.connect(as: "alice")
+        Self.reply(house, "SUB sales/* view=phone", shop)
+        let requests = [
+            "EVT sales/Hoegi type=ready", "SET sales/Hoegi value=on", "PRESS sales/Hoegi", "DISMISS sales/Hoegi",
+            "SEEN sales/Hoegi rev=1", "SERVE sales", "EVT sales/Hoegi type=start",
+            #"EVT hours/main type=timeline {"entries":[{"date":1,"content-state":{}}]}"#, "EVT hours/main type=end",
+        ]
+        for request in requests {
+            #expect(Self.reply(house, request, shop).first?.hasPrefix("ERR code=bad_action") == true, "\(request)")
+        }
+        let lines = house.send(
+            #"EVT sales/Hoegi type=timeline colour=red {"alert":{"title":"x"},"entries":[{"date":1,"content-state":{"n":1}}]}"#,
+            from: shop)
+        #expect(lines.first?.contains("ignored=colour,alert") == true, "\(lines)")
+        #expect(lines.dropFirst().allSatisfy { $0.hasPrefix("UPD") })
+        #expect(Self.reply(house, "EVT sales/Hoegi type=reload", shop).first?.contains("verdict=noop") == true)
+        #expect(Self.reply(house, "EVT sales/h-0123456789abcdef type=end", shop).first?.contains("unknown_key") == true)
+    }
+
+    @Test("W-V13: content that is to count as out of date after 10 min has an entry that says so")
+    func staleness() throws {
+        let house = try Self.house()
+        let (shop, start) = (house.connect(), house.time)
+        Self.reply(house, Self.timeline("fading/main", [0], from: start), shop)
+        let row = Self.reply(house, "GET fading/main view=phone", shop).first
+        #expect(try Self.entries(row, from: start) == ["0:0", "600:0!"])
+        let renewed = Self.reply(house, Self.timeline("fading/main", [0], from: start), shop).first
+        #expect(renewed?.contains("verdict=noop") == true)
+        house.advance(by: .seconds(60))
+        #expect(
+            Self.reply(house, Self.timeline("fading/main", [0], from: start), shop).first?.contains("applied") == true)
+        let later = Self.reply(house, "GET fading/main view=phone", shop).first
+        #expect(try Self.entries(later, from: start) == ["0:0", "660:0!"])
+    }
+}

@@ -1,0 +1,161 @@
+import Kinds
+import TelltaleModel
+
+/// A kind of widget without a fault or a doubt.
+let goodWidget: JSON = [
+    "kind": "sales", "type": "widget", "version": 1, "app": "com.example", "title": "Sales",
+    "description": "See what was sold", "families": ["systemSmall", "accessoryRectangular"],
+    "parameters": ["shop": ["title": "Shop"]],
+    "views": [
+        "systemSmall": ["symbol": "cup", "title": "{{content.sold}} sold", "subtitle": "{{config.shop}}"],
+        "accessoryRectangular": ["text": "{{content.sold}}"],
+    ],
+    "preview": ["content": ["sold": 7]],
+]
+
+private let controls = #"["a/1","a/2","a/3"]"#
+private let glyphs =
+    #"[{"link":"tel:1","symbol":"a"},{"link":"tel:2","symbol":"b"},{"link":"tel:3","symbol":"c"},{"link":"tel:4","symbol":"d"}]"#
+
+/// Faults of a kind of widget, each of which refuses it.
+let widgetCases: [LintCase] = [
+    LintCase(
+        name: "family without a view", base: goodWidget,
+        patch: #"{"families":["systemSmall","systemLarge"],"views":{"accessoryRectangular":null}}"#,
+        path: "families[1]", says: "no systemLarge view"),
+    LintCase(name: "no families", base: goodWidget, patch: #"{"families":null}"#, path: "families", says: "missing"),
+    LintCase(
+        name: "unknown widget family", base: goodWidget,
+        patch: #"{"families":["systemSmall","accessoryRectangular","systemTiny"]}"#, path: "families[2]",
+        says: "not a widget's family"),
+    LintCase(
+        name: "view of an unknown family", base: goodWidget, patch: #"{"views":{"systemTiny":{"text":"{{id}}"}}}"#,
+        path: "views.systemTiny", says: "not a widget's family"),
+    LintCase(
+        name: "unknown place", base: goodWidget, patch: #"{"places":{"never":["fridge"]}}"#,
+        path: "places.never[0]", says: "not a place"),
+    LintCase(
+        name: "unknown disfavoured place", base: goodWidget, patch: #"{"places":{"disfavoured":["car"]}}"#,
+        path: "places.disfavoured[0]", says: "not a place"),
+    LintCase(
+        name: "unknown mode", base: goodWidget,
+        patch: #"{"views":{"systemSmall":{"variants":[{"when":{"mode":"sepia"},"set":{"title":null}}]}}}"#,
+        path: "views.systemSmall.variants[0].when.mode", says: "not a value"),
+    LintCase(
+        name: "unknown circumstance", base: goodWidget,
+        patch: #"{"views":{"systemSmall":{"variants":[{"when":{"weather":"rain"},"set":{"title":null}}]}}}"#,
+        path: "views.systemSmall.variants[0].when.weather", says: "not known"),
+    LintCase(
+        name: "variant without a change", base: goodWidget,
+        patch: #"{"views":{"systemSmall":{"variants":[{"when":{"mode":"vibrant"}}]}}}"#,
+        path: "views.systemSmall.variants[0].set", says: "missing"),
+    LintCase(
+        name: "unknown image option", base: goodWidget,
+        patch: #"{"views":{"systemSmall":{"image":{"name":"cup","accented":"golden"}}}}"#,
+        path: "views.systemSmall.image.accented", says: "not an image's option"),
+    LintCase(
+        name: "image without a name", base: goodWidget, patch: #"{"views":{"systemSmall":{"image":{"ratio":1}}}}"#,
+        path: "views.systemSmall.image.name", says: "missing"),
+    LintCase(
+        name: "alert in a widget", base: goodWidget, patch: #"{"alert":{"title":"x"}}"#, path: "alert",
+        says: "raises no alert"),
+    LintCase(
+        name: "kind kept for boards", base: goodWidget, patch: #"{"kind":"@x"}"#, path: "kind", says: "begins with @"),
+    LintCase(
+        name: "source of nothing", base: goodWidget, patch: #"{"source":{}}"#, path: "source", says: "names nothing"),
+    LintCase(
+        name: "unknown source", base: goodWidget,
+        patch: #"{"source":{"schedule":[{"at":"07:00","set":{}}],"cloud":1}}"#,
+        path: "source.cloud", says: "not known"),
+    LintCase(
+        name: "no time of day", base: goodWidget, patch: #"{"source":{"schedule":[{"at":"24:00","set":{}}]}}"#,
+        path: "source.schedule[0].at", says: "no time of day"),
+    LintCase(
+        name: "no day", base: goodWidget,
+        patch: #"{"source":{"schedule":[{"at":"07:00","days":["monday"],"set":{}}]}}"#,
+        path: "source.schedule[0].days[0]", says: "no day"),
+    LintCase(
+        name: "no offset", base: goodWidget,
+        patch: #"{"source":{"schedule":[{"at":"07:00","set":{}}],"zone":"Asia/Seoul"}}"#, path: "source.zone",
+        says: "no offset"),
+    LintCase(
+        name: "a time of day twice", base: goodWidget,
+        patch: #"{"source":{"schedule":[{"at":"07:00","days":["mon"],"set":{}},{"at":"07:00","set":{}}]}}"#,
+        path: "source.schedule[1]", says: "same time"),
+    LintCase(
+        name: "recommended without a parameter", base: goodWidget, patch: #"{"recommended":[{}]}"#,
+        path: "recommended[0].shop", says: "no value"),
+    LintCase(
+        name: "recommended with an unknown parameter", base: goodWidget,
+        patch: #"{"recommended":[{"shop":"a","shp":"b"}]}"#, path: "recommended[0].shp", says: "no parameter"),
+    LintCase(
+        name: "choice without options", base: goodWidget, patch: #"{"parameters":{"shop":{"type":"choice"}}}"#,
+        path: "parameters.shop.options", says: "missing"),
+    LintCase(
+        name: "default that is no choice", base: goodWidget,
+        patch: #"{"parameters":{"shop":{"type":"choice","options":["a"],"default":"b"}}}"#,
+        path: "parameters.shop.default", says: "does not take"),
+    LintCase(
+        name: "margins of a word", base: goodWidget, patch: #"{"margins":"wide"}"#, path: "margins", says: "points"),
+    LintCase(
+        name: "link without a scheme", base: goodWidget,
+        patch: #"{"views":{"systemSmall":{"links":{"title":"{{content.url}}"}}}}"#,
+        path: "views.systemSmall.links.title", says: "scheme"),
+    LintCase(
+        name: "animation of a text", base: goodWidget, patch: #"{"views":{"systemSmall":{"animation":"long"}}}"#,
+        path: "views.systemSmall.animation", says: "seconds"),
+]
+
+/// Doubts about a kind of widget, which are told and refuse nothing.
+let widgetWarningCases: [LintCase] = [
+    LintCase(
+        name: "text of 10 pt", base: goodWidget, patch: #"{"views":{"systemSmall":{"fontSize":10}}}"#,
+        severity: .warning, path: "views.systemSmall.fontSize", says: "10 pt"),
+    LintCase(
+        name: "margin of 8", base: goodWidget, patch: #"{"margins":8}"#, severity: .warning, path: "margins",
+        says: "cut off"),
+    LintCase(
+        name: "This widget", base: goodWidget, patch: #"{"description":"This widget shows sales"}"#,
+        severity: .warning, path: "description", says: "This widget"),
+    LintCase(
+        name: "four symbol buttons on a watch", base: goodWidget,
+        patch: #"{"views":{"accessoryRectangular":{"buttons":"# + glyphs + "}}}", severity: .warning,
+        path: "views.accessoryRectangular.buttons", says: "4 buttons"),
+    LintCase(
+        name: "three text buttons on a watch", base: goodWidget,
+        patch: #"{"views":{"accessoryRectangular":{"buttons":"# + controls + "}}}", severity: .warning,
+        path: "views.accessoryRectangular.buttons", says: "3 buttons with texts"),
+    LintCase(
+        name: "three buttons in systemSmall on vision", base: goodWidget,
+        patch: #"{"views":{"systemSmall":{"buttons":"# + controls + "}}}", severity: .warning,
+        path: "views.systemSmall.buttons", says: "60 pt"),
+    LintCase(
+        name: "equal views", base: goodWidget,
+        patch:
+            #"{"families":["systemSmall","systemMedium"],"views":{"accessoryRectangular":null,"systemMedium":{"symbol":"cup","title":"{{content.sold}} sold","subtitle":"{{config.shop}}"}}}"#,
+        severity: .warning, path: "views.systemMedium", says: "same as"),
+    LintCase(
+        name: "view without a template", base: goodWidget,
+        patch: #"{"views":{"accessoryRectangular":{"text":"Sales"}}}"#, severity: .warning,
+        path: "views.accessoryRectangular", says: "never changes"),
+    LintCase(
+        name: "view that is not declared", base: goodWidget,
+        patch: #"{"views":{"accessoryInline":{"text":"{{content.sold}}!"}}}"#,
+        severity: .warning, path: "views.accessoryInline", says: "never shown"),
+    LintCase(
+        name: "group of a part that is not there", base: goodWidget,
+        patch: #"{"views":{"systemSmall":{"accent":["tittle"]}}}"#, severity: .warning,
+        path: "views.systemSmall.accent[0]", says: "no part"),
+    LintCase(
+        name: "links of an accessory", base: goodWidget,
+        patch: #"{"views":{"accessoryRectangular":{"links":{"text":"https://example.com"}}}}"#, severity: .warning,
+        path: "views.accessoryRectangular.links", says: "one target"),
+    LintCase(
+        name: "parameter that is not there", base: goodWidget,
+        patch: #"{"views":{"systemSmall":{"subtitle":"{{config.shp}}"}}}"#, severity: .warning,
+        path: "views.systemSmall.subtitle", says: "no parameter"),
+    LintCase(
+        name: "path that no widget has", base: goodWidget,
+        patch: #"{"views":{"systemSmall":{"subtitle":"{{state.title}}"}}}"#, severity: .warning,
+        path: "views.systemSmall.subtitle", says: "this source has none"),
+]

@@ -1,0 +1,151 @@
+import Foundation
+import Kinds
+import TelltaleModel
+import Testing
+
+/// Kinds of widgets: Protocols/Widgets/README.md. Vectors W-V are those of Protocols/Widgets/rules.md.
+struct WidgetKindTests {
+    private func faults(_ patch: String) throws -> [Diagnostic] {
+        Kind.read(goodWidget.merging(try json(patch)), file: "a.json").diagnostics
+    }
+
+    private func widget(_ patch: String = "{}") throws -> WidgetKind {
+        let (kind, faults) = Kind.read(goodWidget.merging(try json(patch)), file: "a.json")
+        guard case .widget(let widget)? = kind?.body else { throw Refused(faults: faults) }
+        return widget
+    }
+
+    private struct Refused: Error { let faults: [Diagnostic] }
+
+    @Test("W-V107: a family without a view, and a name that begins with @, are errors with their place")
+    func errors() throws {
+        let family = try faults(#"{"families":["systemSmall","accessoryRectangular","systemLarge"]}"#)
+        #expect(family.map(\.path) == ["families[2]"] && family[0].severity == .error)
+        let name = try faults(#"{"kind":"@x"}"#)
+        #expect(name.map(\.path) == ["kind"] && name[0].severity == .error)
+    }
+
+    @Test("W-V108: text of 10 pt, a margin of 8 and a description that says This widget are warnings")
+    func smallTexts() throws {
+        let told = try faults(
+            #"{"margins":8,"description":"This widget shows sales","views":{"systemSmall":{"fontSize":10}}}"#)
+        let paths = told.filter { !$0.message.contains("passed through") }.map(\.path)
+        #expect(Set(paths) == ["margins", "description", "views.systemSmall.fontSize"])
+        #expect(told.allSatisfy { $0.severity == .warning })
+    }
+
+    @Test("W-V109: four symbol buttons, or three with texts, in a watch's row are warnings", arguments: [3, 4])
+    func rows(count: Int) throws {
+        let buttons = (1...count).map { number -> JSON in
+            count == 4 ? ["link": .string("tel:\(number)"), "symbol": "phone"] : .string("a/\(number)")
+        }
+        let patch: JSON = ["views": ["accessoryRectangular": ["buttons": .array(buttons)]]]
+        let told = Kind.read(goodWidget.merging(patch), file: "a.json").diagnostics
+        #expect(told.map(\.path) == ["views.accessoryRectangular.buttons"])
+        #expect(told.first?.severity == .warning)
+    }
+
+    @Test("W-V110: three buttons in systemSmall on vision, equal views and no template are warnings")
+    func rooms() throws {
+        let buttons = #"{"views":{"systemSmall":{"buttons":["a/1","a/2","a/3"]}}}"#
+        #expect(try faults(buttons).map(\.path) == ["views.systemSmall.buttons"])
+        // A kind that is never there has nothing to fear.
+        let never = #","places":{"never":["horizontal","vertical"]}}"#
+        #expect(try faults(buttons.dropLast() + never) == [])
+        let equal =
+            #"{"families":["systemSmall","accessoryRectangular","systemMedium"],"views":{"systemMedium":{"symbol":"cup","title":"{{content.sold}} sold","subtitle":"{{config.shop}}"}}}"#
+        #expect(try faults(equal).map(\.path) == ["views.systemMedium"])
+        #expect(
+            try faults(#"{"views":{"accessoryRectangular":{"text":"Sales"}}}"#).map(\.path) == [
+                "views.accessoryRectangular"
+            ])
+    }
+
+    @Test func `the same configuration is the same id, in whatever order its members stand`() throws {
+        let kind = try widget(#"{"parameters":{"size":{"type":"number"}}}"#)
+        func id(_ text: String) throws -> String {
+            let object = try #require(json(text).object)
+            return WidgetParameter.id(
+                of: try WidgetParameter.configuration(of: object, parameters: kind.parameters),
+                parameters: kind.parameters)
+        }
+        #expect(try id(#"{"shop":"Hoegi","size":2}"#) == id(#"{"size":2,"shop":"Hoegi"}"#))
+        #expect(try id(#"{"shop":"Hoegi","size":2}"#) != id(#"{"shop":"Hoegi","size":3}"#))
+        #expect(try id(#"{"shop":"Hoegi","size":2}"#).hasPrefix("h-"))
+    }
+
+    @Test("The id of a single parameter is its value, where it can be one")
+    func ids() throws {
+        let kind = try widget(#"{"recommended":[{"shop":"Hoegi"},{"shop":"a b"}]}"#)
+        #expect(kind.instances.first == "Hoegi")
+        #expect(kind.instances.count == 2 && kind.instances[1].hasPrefix("h-"))
+        #expect(kind.configuration(ofID: "Central") == ["shop": "Central"])
+        #expect(kind.configuration(ofID: kind.instances[1]) == ["shop": "a b"])
+        // A hash of nobody's configuration stands for none.
+        #expect(kind.configuration(ofID: "h-0123456789abcdef") == nil)
+        let plain = try widget(#"{"parameters":null,"views":{"systemSmall":{"subtitle":null}}}"#)
+        #expect(plain.instances == ["main"])
+        #expect(plain.configuration(ofID: "main") == [:] && plain.configuration(ofID: "x") == nil)
+    }
+
+    @Test("W-V88: a configuration without a parameter, and with an unknown one, are refused with its name")
+    func refusals() throws {
+        let kind = try widget()
+        func refusal(_ text: String) throws -> String? {
+            do {
+                _ = try WidgetParameter.configuration(
+                    of: try #require(json(text).object), parameters: kind.parameters)
+                return nil
+            } catch let refusal as WidgetParameter.Refusal { return refusal.name }
+        }
+        #expect(try refusal("{}") == "shop")
+        #expect(try refusal(#"{"shop":"a","shp":"b"}"#) == "shp")
+        #expect(try refusal(#"{"shop":"a"}"#) == nil)
+    }
+
+    @Test("Every shipped kind of widget loads without an error or a warning")
+    func shipped() throws {
+        let folder = Shipped.folder.appending(path: "widgets")
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".json") }
+            .map { ($0, Array(try Data(contentsOf: folder.appending(path: $0)))) }
+        let (kinds, diagnostics) = KindSet.load(files: files + (try Shipped.files()))
+        #expect(diagnostics == [])
+        #expect(files.count >= 2)
+        #expect(files.allSatisfy { kinds?[$0.0.dropLast(5)]?.source["$schema"] == "../kind.schema.json" })
+    }
+
+    // MARK: Schedules
+
+    private func schedule(_ text: String) throws -> WidgetSchedule {
+        guard case .schedule(let schedule) = try widget(#"{"source":"# + text + "}").source else {
+            throw Refused(faults: [])
+        }
+        return schedule
+    }
+
+    @Test func `a schedule shows the newest time of day, and knows the next 24 hours`() throws {
+        let hours = try schedule(
+            #"{"zone":"+09:00","schedule":[{"at":"07:00","set":{"is":"open"}},{"at":"19:00","set":{"is":"closed"}}]}"#)
+        // 2026-11-25 12:00 in Seoul.
+        let noon = Timestamp(milliseconds: 1_795_575_600_000)
+        let entries = hours.entries(at: noon)
+        #expect(entries.map { $0.content["is"]?.string } == ["open", "closed", "open"])
+        #expect(entries.map { ($0.date - noon).count / 3_600_000 } == [-5, 7, 19])
+        // Of equal clocks the date counts as passed.
+        #expect(hours.entries(at: noon + .hours(7)).first?.content["is"] == "closed")
+    }
+
+    @Test func `a slot of one day is shown until the next one, and its own dates alone are entries`() throws {
+        let weekly = try schedule(#"{"schedule":[{"at":"00:00","days":["thu"],"set":{"n":1}}]}"#)
+        let epoch = Timestamp(milliseconds: 0)
+        #expect(weekly.entries(at: epoch).map(\.date) == [epoch])
+        #expect(weekly.entries(at: epoch + .days(6)).map(\.date) == [epoch, epoch + .days(7)])
+        #expect(weekly.entries(at: epoch + .hours(-1)).map(\.date.milliseconds) == [-604_800_000, 0])
+    }
+
+    @Test("No time makes a schedule trap", arguments: [Int64.min, Int64.max, -1, 1 << 60])
+    func extremes(milliseconds: Int64) throws {
+        let hours = try schedule(#"{"zone":"-11:30","schedule":[{"at":"07:00","set":{"is":"open"}}]}"#)
+        _ = hours.entries(at: Timestamp(milliseconds: milliseconds))
+    }
+}
