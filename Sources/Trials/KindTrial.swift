@@ -74,16 +74,16 @@ public struct KindTrial: Sendable {
     /// - Parameters:
     ///   - id: The second half of the key.
     ///   - now: When the trial begins.
-    /// - Returns: `nil` where `id` is none.
+    /// - Returns: `nil` where `id` is none, and for a widget: it has no machine to be tried.
     public init?(_ kind: Kind, id: String, at now: Timestamp) {
         guard let key = Key(kind: kind.name, id: id) else { return nil }
         (self.kind, self.key, self.now) = (kind, key, now)
-        body =
-            switch kind.body {
-            case .activity(let definition): .activity(definition, nil)
-            case .toggle(let definition): .toggle(definition, Toggle(provider: Self.provider))
-            case .button(let definition): .button(definition, Button(provider: Self.provider))
-            }
+        switch kind.body {
+        case .activity(let definition): body = .activity(definition, nil)
+        case .toggle(let definition): body = .toggle(definition, Toggle(provider: Self.provider))
+        case .button(let definition): body = .button(definition, Button(provider: Self.provider))
+        case .widget: return nil
+        }
     }
 
     // MARK: - The state now

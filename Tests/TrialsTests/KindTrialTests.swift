@@ -16,6 +16,15 @@ struct KindTrialTests {
         return try #require(KindTrial(kind, id: "1042", at: begin))
     }
 
+    @Test func `a widget has no machine to be tried`() throws {
+        let source = """
+            {"kind":"board","type":"widget","version":1,"app":"com.example","title":"Board",
+             "families":["systemSmall"],"views":{"systemSmall":{"title":"{{content.n}}"}}}
+            """
+        let lint = KindLint(Array(source.utf8))
+        #expect(KindTrial(try #require(lint.kind, "\(lint.findings)"), id: "main", at: Self.begin) == nil)
+    }
+
     private static let order = """
         {"kind":"order","type":"activity","version":1,"app":"com.example.shop","title":"Order","stale":"10m","dismiss":"1h",
          "accept":{"CONFIRMED":"confirm"},

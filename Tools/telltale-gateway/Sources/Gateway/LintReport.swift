@@ -36,6 +36,7 @@ public enum LintReport {
             case .activity: "activity"
             case .toggle: "toggle"
             case .button: "button"
+            case .widget: "widget"
             }
         writer.beginObject()
         writer.member("name", kind.name)

@@ -36,6 +36,9 @@ public struct PlayRequest: Sendable {
                 "the kind file has faults, the first one at \(first?.path ?? "its beginning"): \(first?.message ?? "it is no kind"); POST /v1/lint tells all of them"
             )
         }
+        if case .widget = kind.body {
+            throw Problem("bad_kind", "a widget has no machine to be played; `telltale kinds run` draws its timeline")
+        }
         var begin = now
         if let at = object["at"] {
             guard let time = at.integer, (0...253_402_300_799_999).contains(time) else {
