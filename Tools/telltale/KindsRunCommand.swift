@@ -25,7 +25,7 @@ struct KindsRunCommand: ParsableCommand {
 
                 telltale kinds run coffee-order.json --view carplay <events.txt
 
-            Of a kind of type widget the lines are timeline, with its tail, reload, end and after. What is shown now and later
+            Of a kind of type widget the lines are timeline, with its tail, reload, end and after. What is shown now and later \
             on a surface (phone, if --view names no other) is told before the first line and after each.
             """)
 

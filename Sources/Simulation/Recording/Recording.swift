@@ -140,7 +140,9 @@ extension Recording {
     /// A row without its times of decision and its operations' names.
     private static func comparable(_ body: JSONObject, _ clock: RecordingClock) -> JSONObject {
         var body = body
-        for name in ["startedAt", "updatedAt", "staleAt", "endedAt", "removeAt", "available"] { body[name] = nil }
+        for name in ["startedAt", "updatedAt", "staleAt", "endedAt", "removeAt", "timers", "available"] {
+            body[name] = nil
+        }
         if let last = body["last"] { body["last"] = comparable(end: last) }
         if let ended = body["ended"]?.array { body["ended"] = .array(ended.map { comparable(end: $0) }) }
         return clock.offsets(in: body)

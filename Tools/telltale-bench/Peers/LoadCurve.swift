@@ -1,7 +1,7 @@
 import Histogram
 import TelltaleModel
 
-/// What a delivery costs and how late it is, at several loads, for every server.
+/// The cost of a delivery and its latency at several loads, for every server.
 struct LoadCurve {
     private let audience: PeersCommand.Audience
     private let names: [String]
