@@ -28,24 +28,9 @@ extension KindTrial {
             write("full", Self.bytes { activity.writeFullRow(to: &$0) })
             for surface in Self.surfaces where room >= 0 { write(surface.rawValue, row(activity, surface, traits)) }
         case .activity: break
-        case .toggle(let definition, let toggle):
-            func row(_ viewer: ControlViewer) -> [UInt8] {
-                Self.bytes {
-                    ControlRow.write(
-                        toggle, kind: definition, name: kind.name, title: kind.title, for: viewer, to: &$0)
-                }
-            }
-            write("full", row(Self.viewer(nil, traits)))
-            for place in ControlPlacement.allCases { write(place.rawValue, row(Self.viewer(place, traits))) }
-        case .button(let definition, let button):
-            func row(_ viewer: ControlViewer) -> [UInt8] {
-                Self.bytes {
-                    ControlRow.write(
-                        button, kind: definition, name: kind.name, title: kind.title, for: viewer, to: &$0)
-                }
-            }
-            write("full", row(Self.viewer(nil, traits)))
-            for place in ControlPlacement.allCases { write(place.rawValue, row(Self.viewer(place, traits))) }
+        case .toggle, .button:
+            write("full", controlRow(Self.viewer(nil, traits)))
+            for place in ControlPlacement.allCases { write(place.rawValue, controlRow(Self.viewer(place, traits))) }
         }
         writer.endObject()
         return room >= 0
@@ -66,6 +51,21 @@ extension KindTrial {
         return Projection.alertStyle(
             of: VisibleActivity(activity, index: 0, app: 0), surface: surface, traits: traits,
             foreground: foreground(traits))
+    }
+
+    /// `nil` for an activity.
+    private func controlRow(_ viewer: ControlViewer) -> [UInt8]? {
+        switch body {
+        case .activity: nil
+        case .toggle(let definition, let toggle):
+            Self.bytes {
+                ControlRow.write(toggle, kind: definition, name: kind.name, title: kind.title, for: viewer, to: &$0)
+            }
+        case .button(let definition, let button):
+            Self.bytes {
+                ControlRow.write(button, kind: definition, name: kind.name, title: kind.title, for: viewer, to: &$0)
+            }
+        }
     }
 
     private func row(_ activity: Activity, _ surface: Surface, _ traits: Traits) -> [UInt8]? {

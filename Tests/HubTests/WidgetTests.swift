@@ -88,6 +88,17 @@ struct WidgetTests {
         #expect(Self.rows(house, near) == [])
     }
 
+    @Test("A timeline that is too far ahead makes no widget, and what it has is not told as unknown")
+    func farAhead() throws {
+        let house = try Self.house()
+        let (shop, start) = (house.connect(), house.time)
+        let late = (start + .hours(9)).milliseconds
+        let lines = Self.reply(house, Self.timeline("sales/Late", [0], from: start, "at=\(late)"), shop)
+        #expect(lines.first?.hasPrefix("OK verdict=ignored") == true, "\(lines)")
+        #expect(lines.first?.contains("ignored=") == false, "\(lines)")
+        #expect(Self.reply(house, "GET sales/Late", shop).first?.contains("unknown_key") == true)
+    }
+
     @Test("W-V3: the journal gives the same rows, revs and states again, with and without a snapshot")
     func replay() throws {
         let house = try Self.house()

@@ -16,7 +16,8 @@ struct DecisionResult: Sendable {
     var description = StateName("")
     var stateHash: UInt64 = 0
     var isOldEnd = false
-    var isWidget = false
+    /// Of an event of a widget: the names of its tail that have no meaning; `nil` for everything else.
+    var unknownToWidget: [String]?
     var operation: OperationID?
     var performances: [(key: Key, ControlPerformance)] = []
     /// Events that a button sends to activities; they are decided next.

@@ -32,7 +32,8 @@ extension EntityStore {
     ) throws(WireError) -> DecisionResult {
         let command = posted.command
         let former = known.flatMap { self.widget(at: $0) }
-        let event = try widgetEvent(of: command, kind: kind)
+        var unknown: [String] = []
+        let event = try widgetEvent(of: command, kind: kind, unknown: &unknown)
         var widget: Widget
         if let former {
             widget = former
@@ -48,22 +49,33 @@ extension EntityStore {
             event, happenedAt: command.happenedAt, version: command.version, kind: kind,
             aheadLimit: settings.activities.aheadLimit, at: time)
         // A timeline that is too far ahead makes no widget.
-        guard former != nil || outcome.isChanged else { return DecisionResult(verdict: outcome.verdict) }
+        guard former != nil || outcome.isChanged else {
+            return DecisionResult(verdict: outcome.verdict, unknownToWidget: unknown)
+        }
         let entity = intern(command.key)
         recordUndo(of: entity)
-        return replaceWidget(at: entity, by: widget, kind: kindIndex, outcome, sequence: sequence)
+        var result = replaceWidget(at: entity, by: widget, kind: kindIndex, outcome, sequence: sequence)
+        result.unknownToWidget = unknown
+        return result
     }
 
-    private func widgetEvent(of command: EventCommand, kind: WidgetKind) throws(WireError) -> Widget.Event {
+    /// - Parameter unknown: Gets the names of the tail that have no meaning.
+    private func widgetEvent(
+        of command: EventCommand, kind: WidgetKind, unknown: inout [String]
+    ) throws(WireError) -> Widget.Event {
         let name = command.key.kind
         switch command.type {
-        case "reload": return .reload
+        case "reload":
+            unknown = command.membersUnknownToWidget
+            return .reload
         case "timeline", "end":
             guard kind.isPushed else {
                 throw WireError(.badAction, "the content of \(name) is computed by its kind, and is not posted")
             }
-            if command.type == "end" { return .ended }
-            var unknown: [String] = []
+            if command.type == "end" {
+                unknown = command.membersUnknownToWidget
+                return .ended
+            }
             do throws(WidgetRejection) {
                 return .timeline(try WidgetTimeline(tail: command.tail, unknown: &unknown))
             } catch {
@@ -124,7 +136,6 @@ extension EntityStore {
         var result = DecisionResult(
             verdict: outcome.verdict, entity: entity, rev: rev, state: phase, description: StateName(phase),
             stateHash: StableHash.of(writer.bytes.span))
-        result.isWidget = true
         if outcome.isChanged { result.change = Change(entity: entity, isWidget: true, commit: sequence) }
         return result
     }
@@ -154,6 +165,16 @@ extension EntityStore {
         guard widget.entries.count + (kind.stale == nil ? 0 : 1) <= ahead + 1 else { return true }
         let byteCount = widget.entries.reduce(0) { $0 + kind.viewByteCount + 4 * $1.content.textByteCount }
         return byteCount > WidgetTimeline.byteLimit
+    }
+}
+
+extension EventCommand {
+    /// The names of its tail that have no meaning for a widget.
+    var membersUnknownToWidget: [String] {
+        guard type == "timeline" else { return tail.map(\.name) }
+        var unknown: [String] = []
+        _ = try? WidgetTimeline(tail: tail, unknown: &unknown)
+        return unknown
     }
 }
 

@@ -63,22 +63,15 @@ final class PostedEvent: Sendable {
 }
 
 extension PostedEvent {
-    /// The names that have no meaning for a widget: attributes that the verb does not know, and members of the tail.
-    var ignoredByWidget: [String] { namesIgnoredByWidget() }
-
+    /// The names that have no meaning for a widget: attributes that the verb does not know, and `members` of the tail.
+    ///
     /// Never inlined: nearly every event is an activity's.
     @inline(never)
-    private func namesIgnoredByWidget() -> [String] {
+    func ignoredByWidget(members: [String]) -> [String] {
         // Names of attributes stand before those of members, and none of them is one of a timeline's.
         let attributes = ignored.prefix { name in !command.tail.contains { IgnoredNames.text(of: $0.name) == name } }
         var names = IgnoredNames(Array(attributes))
-        var unknown: [String] = []
-        if command.type == "timeline" {
-            _ = try? WidgetTimeline(tail: command.tail, unknown: &unknown)
-        } else {
-            unknown = command.tail.map(\.name)
-        }
-        for name in unknown { names.append(member: name) }
+        for name in members { names.append(member: name) }
         return names.names
     }
 

@@ -4,22 +4,29 @@ internal import Machines
 internal import Surfaces
 internal import TelltaleModel
 
+/// The contents of an encoded row that its bytes alone do not tell.
+struct RowContents {
+    /// The keys of the controls in it.
+    var controls: [Key] = []
+    /// The moments of a widget that it tells; `nil` for any other row.
+    var momentCount: Int?
+}
+
 // The content of rows.
 extension RowRenderer {
     /// Writes the row of an entity in a form.
     ///
-    /// - Parameter controls: Gets the keys of the controls in it.
     /// - Returns: `false` where the entity has no row of that form.
     static func write(
         _ entity: EntityIndex, _ form: RowForm, _ widgetForms: WidgetForms, _ store: borrowing EntityStore,
-        controls: inout [Key],
+        _ contents: inout RowContents,
         to writer: inout JSONWriter
     ) -> Bool {
         guard let kind = store.kind(at: entity) else { return false }
         switch (store[entity].state, form, kind.body) {
         case (.activity(let activity), .full, _): activity.writeFullRow(to: &writer)
         case (.activity(let activity), .activity(let surface, let placement, let viewer), _):
-            controls = writeSurfaceRow(
+            contents.controls = writeSurfaceRow(
                 activity, at: entity, kind, surface, placement, viewer ?? ControlViewer(placement: nil), store,
                 to: &writer)
         case (.toggle(let toggle), .control(let viewer), .toggle(let toggleKind)):
@@ -32,7 +39,7 @@ extension RowRenderer {
             guard let key = store[entity].key else { return false }
             widget.writeFullRow(key: key, kind: definition, to: &writer)
         case (.widget(let widget), .widget(let number), .widget(let definition)):
-            controls = writeWidgetRow(
+            contents = writeWidgetRow(
                 widget, at: entity, kind, definition, widgetForms[number], store, to: &writer)
         default: return false
         }
@@ -42,11 +49,12 @@ extension RowRenderer {
     private static func writeWidgetRow(
         _ widget: Widget, at entity: EntityIndex, _ kind: Kind, _ definition: WidgetKind, _ form: WidgetForm,
         _ store: borrowing EntityStore, to writer: inout JSONWriter
-    ) -> [Key] {
-        guard let key = store[entity].key else { return [] }
-        var embedded: [Key] = []
+    ) -> RowContents {
+        var contents = RowContents()
+        guard let key = store[entity].key else { return contents }
         let device = Int(form.device)
-        WidgetRow.write(
+        var embedded: [Key] = []
+        contents.momentCount = WidgetRow.write(
             widget, key: key, kind: kind, definition: definition, scene: form.scene, moments: form.moments,
             device: Catalogue.devices.indices.contains(device) ? Catalogue.devices[device] : nil,
             control: { text, isInteractive, writer in
@@ -56,7 +64,8 @@ extension RowRenderer {
                     key, in: entity, viewer: form.viewer ?? ControlViewer(placement: nil),
                     isInteractive: isInteractive, store, to: &writer)
             }, to: &writer)
-        return embedded
+        contents.controls = embedded
+        return contents
     }
 
     private static func writeSurfaceRow(

@@ -91,28 +91,23 @@ struct RowRenderer: ~Copyable {
         // A row without controls does not depend on who looks at it.
         let shared = references.shows(controlsIn: entity) ? form : form.withoutViewer
         if let body = rows.body(of: entity, shared) { return body }
-        var controls: [Key] = []
-        guard let body = encode(entity, form, store, controls: &controls) else { return nil }
-        if case .widget(let widgetForm) = form { noteCut(widgetForm, body, of: entity) }
+        var contents = RowContents()
+        guard let body = encode(entity, form, store, &contents) else { return nil }
+        if case .widget(let number) = form, let count = contents.momentCount, count < widgetForms[number].moments.count
+        {
+            cutRows[entity.rawValue, default: []].append((number, count))
+        }
         // One with controls changes when they do.
-        references.note(controls, in: entity)
-        rows.keep(body, of: entity, controls.isEmpty ? form.withoutViewer : form)
+        references.note(contents.controls, in: entity)
+        rows.keep(body, of: entity, contents.controls.isEmpty ? form.withoutViewer : form)
         return body
     }
 
-    private mutating func noteCut(_ form: Int32, _ body: [UInt8], of entity: EntityIndex) {
-        // The row itself says so, and hardly any does.
-        guard body.count > WidgetRow.byteLimit / 2, let row = try? JSONParser().parse(body.span),
-            row["more"]?.bool == true, let count = row["entries"]?.array?.count
-        else { return }
-        cutRows[entity.rawValue, default: []].append((form, count))
-    }
-
     private mutating func encode(
-        _ entity: EntityIndex, _ form: RowForm, _ store: borrowing EntityStore, controls: inout [Key]
+        _ entity: EntityIndex, _ form: RowForm, _ store: borrowing EntityStore, _ contents: inout RowContents
     ) -> [UInt8]? {
         var writer = spareRow.take() ?? JSONWriter()
-        let isWritten = Self.write(entity, form, widgetForms, store, controls: &controls, to: &writer)
+        let isWritten = Self.write(entity, form, widgetForms, store, &contents, to: &writer)
         let body = writer.take()
         spareRow = consume writer
         return isWritten ? body : nil

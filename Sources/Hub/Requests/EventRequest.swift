@@ -32,7 +32,7 @@ extension Hub {
     /// round; which of the two it is for was not known when it was read.
     @inline(__always)
     private func ignoredNames(of posted: PostedEvent, _ result: borrowing DecisionResult) -> [String] {
-        result.isWidget ? posted.ignoredByWidget : posted.ignored
+        if let members = result.unknownToWidget { posted.ignoredByWidget(members: members) } else { posted.ignored }
     }
 
     /// Names that clients make up are remembered for days, so there is an end to them. It holds for what is posted alone:
@@ -82,7 +82,8 @@ extension Hub {
             ?? entity.flatMap { store.activity(at: $0)?.value.statePath }
         writer.ok(
             id: posted.requestID, verdict: .duplicate, rev: known.rev, state: state,
-            ignored: widget == nil ? posted.ignored : posted.ignoredByWidget)
+            ignored: widget == nil
+                ? posted.ignored : posted.ignoredByWidget(members: posted.command.membersUnknownToWidget))
     }
 
     /// A person dismisses an activity on a device.

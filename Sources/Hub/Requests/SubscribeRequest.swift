@@ -72,9 +72,7 @@ extension Hub {
                 .limitKeys,
                 "\(store.entities.count) keys exist or are followed, and no more may be; try again when some are gone")
         }
-        if let place = command.placement, ControlPlacement(rawValue: place) == nil {
-            try checkPlace(place)
-        }
+        if let place = command.placement { try checkPlace(place) }
     }
 
     /// - Throws: `bad_attr` for a place that shows neither controls nor widgets.

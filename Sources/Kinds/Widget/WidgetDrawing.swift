@@ -55,7 +55,11 @@ extension WidgetKind {
         _ family: WidgetFamily, _ circumstances: WidgetCircumstances
     ) -> (accent: [String], isPrivate: [String], invalidates: [String]) {
         guard let layout = layout(family, circumstances)?.layout else { return ([], [], []) }
-        return (layout.accent, isPrivacySensitive ? layout.partNames : layout.isPrivate, layout.invalidates)
+        return (layout.accent, privateParts(of: layout), layout.invalidates)
+    }
+
+    private func privateParts(of layout: WidgetLayout) -> [String] {
+        isPrivacySensitive ? layout.partNames : layout.isPrivate
     }
 
     /// The link of a part of a family's view; `nil` where it has none.
@@ -85,9 +89,7 @@ extension WidgetKind {
             return writer.endObject()
         }
         var hidden: Set<String> = []
-        if drawing.isRedacted {
-            hidden.formUnion(isPrivacySensitive ? layout.partNames : layout.isPrivate)
-        }
+        if drawing.isRedacted { hidden.formUnion(privateParts(of: layout)) }
         if drawing.dropsTint { hidden.insert("tint") }
         if drawing.dropsImage, !ownParts.contains("image") { hidden.insert("image") }
         if drawing.dropsButtons, !ownParts.contains("buttons") { hidden.insert("buttons") }
