@@ -154,7 +154,7 @@ let package = Package(
             [
                 "TelltaleModel", "TelltaleStatechart", "Kinds", "Machines", "Surfaces", "TelltaleWire",
                 "TelltaleClient", "TelltaleEventLoop", "Journal",
-                "JournalSQLite", "Hub", "AtomicFile", "Authenticator", "Cards", "Console", "ToolSupport",
+                "JournalSQLite", "Hub", "Trials", "AtomicFile", "Authenticator", "Cards", "Console", "ToolSupport",
                 argumentParser,
             ], exclude: ["Cards", "Console"]),
         // The scenarios that ship, their data and the kind files, inside the program.

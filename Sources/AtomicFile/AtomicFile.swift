@@ -51,6 +51,19 @@ public struct AtomicFile {
         return (bytes, status.st_mode & 0o7777)
     }
 
+    /// Whether something stands at the path, a link that leads nowhere included.
+    public var exists: Bool {
+        var status = stat()
+        return unsafe lstat(path, &status) == 0
+    }
+
+    /// Whether nothing stands at the path but a regular file, if that. A link, a folder or a device was put there by its
+    /// owner.
+    public var isPlain: Bool {
+        var status = stat()
+        return unsafe lstat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG
+    }
+
     // MARK: Writing
 
     /// Makes the folder of the file, for its owner alone, and the folders above it, where they are missing.

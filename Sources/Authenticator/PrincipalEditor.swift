@@ -126,15 +126,10 @@ public struct PrincipalEditor {
         }
     }
 
-    /// The principals as the file has them. They hold no secret.
-    public func principals() throws(Failure) -> [JSON] { try principals(of: existing()) }
-
-    /// The revocations of signed tokens as the file has them.
-    public func revocations() throws(Failure) -> [JSON] { try revocations(of: existing()) }
-
-    private func existing() throws(Failure) -> JSONObject {
+    /// The principals, which hold no secret, and the revocations of signed tokens, as the file has them.
+    public func listing() throws(Failure) -> (principals: [JSON], revocations: [JSON]) {
         guard let object = try content() else { throw Failure(description: "\(path): there is no such file") }
-        return object
+        return (try principals(of: object), try revocations(of: object))
     }
 
     /// Refuses signed tokens from now on. A revocation that the new one contains goes.

@@ -20,12 +20,9 @@ package struct JSONFault: Hashable {
             try scanner.document()
             return nil
         } catch {
-            let before = bytes[..<min(error.offset, bytes.count)]
-            let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+            let (line, column) = JSONScanner.place(of: error.offset, in: bytes)
             return JSONFault(
-                line: before.count { $0 == UInt8(ascii: "\n") } + 1,
-                column: before[lineStart...].count { $0 & 0xC0 != 0x80 } + 1,
-                path: scanner.path, message: error.message, advice: error.advice)
+                line: line, column: column, path: scanner.path, message: error.message, advice: error.advice)
         }
     }
 }

@@ -16,30 +16,45 @@ struct JSONScanner {
     private let bytes: [UInt8]
     private var offset = 0
     private var steps: [Step] = []
-    /// The paths that are looked for, and where those on the way to them and they themselves stand.
+    /// The paths that are looked for, with those of the values around them, and where they stand.
     private let wanted: Set<String>
     private(set) var offsets: [String: Int] = [:]
     /// Of each of ``steps``: its path, where one that is looked for begins with it.
     private var trail: [String?] = []
 
-    init(_ bytes: [UInt8], lookingFor wanted: Set<String> = []) {
+    init(_ bytes: [UInt8], lookingFor paths: [String] = []) {
         self.bytes = bytes
+        var wanted = Set(paths)
+        // A value is asked about once, however many are looked for.
+        for path in paths {
+            for end in path.indices where path[end] == "." || path[end] == "[" { wanted.insert(String(path[..<end])) }
+        }
         self.wanted = wanted
+    }
+
+    /// The line and the column of an offset, both from 1; columns count Unicode scalars.
+    static func place(of offset: Int, in bytes: [UInt8]) -> (line: Int, column: Int) {
+        let before = bytes[..<min(offset, bytes.count)]
+        let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+        return (
+            before.count { $0 == UInt8(ascii: "\n") } + 1, before[lineStart...].count { $0 & 0xC0 != 0x80 } + 1
+        )
     }
 
     private mutating func enter(_ step: Step, at start: Int) {
         steps.append(step)
         guard !wanted.isEmpty else { return }
         let outer = trail.isEmpty ? "" : trail[trail.count - 1]
-        let path = outer.map { outer in
-            switch step {
-            case .member(let name): KindReader.join(outer, name)
-            case .element(let index): "\(outer)[\(index)]"
-            }
+        let path = outer.map { Self.join($0, step) }.flatMap { wanted.contains($0) ? $0 : nil }
+        trail.append(path)
+        if let path, offsets[path] == nil { offsets[path] = start }
+    }
+
+    private static func join(_ path: String, _ step: Step) -> String {
+        switch step {
+        case .member(let name): KindReader.join(path, name)
+        case .element(let index): "\(path)[\(index)]"
         }
-        let isOnTheWay = path.map { path in wanted.contains { $0.utf8.starts(with: path.utf8) } } ?? false
-        trail.append(isOnTheWay ? path : nil)
-        if let path, isOnTheWay, offsets[path] == nil { offsets[path] = start }
     }
 
     private mutating func leave() {
@@ -47,14 +62,7 @@ struct JSONScanner {
         if !trail.isEmpty { trail.removeLast() }
     }
 
-    var path: String {
-        steps.reduce("") { path, step in
-            switch step {
-            case .member(let name): path.isEmpty ? name : "\(path).\(name)"
-            case .element(let index): "\(path)[\(index)]"
-            }
-        }
-    }
+    var path: String { steps.reduce("", Self.join) }
 
     mutating func document() throws(Fault) {
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) {

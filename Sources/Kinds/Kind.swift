@@ -215,3 +215,15 @@ public struct ButtonKind: Hashable, Sendable {
 
     public init() {}
 }
+
+extension Kind {
+    /// Its `type`, as kind files spell it.
+    public var typeName: String {
+        switch body {
+        case .activity: "activity"
+        case .toggle: "toggle"
+        case .button: "button"
+        case .widget: "widget"
+        }
+    }
+}

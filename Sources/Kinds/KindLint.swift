@@ -63,7 +63,8 @@ struct JSONPlaces {
     ///   - bytes: A JSON text without a fault.
     init(of paths: [String], in bytes: [UInt8]) {
         self.bytes = bytes
-        var scanner = JSONScanner(bytes, lookingFor: Set(paths))
+        guard !paths.isEmpty else { return }
+        var scanner = JSONScanner(bytes, lookingFor: paths)
         try? scanner.document()
         offsets.merge(scanner.offsets) { first, _ in first }
     }
@@ -74,11 +75,6 @@ struct JSONPlaces {
         while offsets[String(path)] == nil {
             path = path[..<(path.lastIndex { $0 == "." || $0 == "[" } ?? path.startIndex)]
         }
-        let offset = min(offsets[String(path)] ?? 0, bytes.count)
-        let before = bytes[..<offset]
-        let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
-        return (
-            before.count { $0 == UInt8(ascii: "\n") } + 1, before[lineStart...].count { $0 & 0xC0 != 0x80 } + 1
-        )
+        return JSONScanner.place(of: offsets[String(path)] ?? 0, in: bytes)
     }
 }

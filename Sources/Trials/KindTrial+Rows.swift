@@ -24,9 +24,11 @@ extension KindTrial {
             if let row, room >= 0 { writer.raw(row) } else { writer.null() }
         }
         switch body {
-        case .activity(_, let activity?):
-            write("full", Self.bytes { activity.writeFullRow(to: &$0) })
-            for surface in Self.surfaces where room >= 0 { write(surface.rawValue, row(activity, surface, traits)) }
+        case .activity(_, _?):
+            write("full", fullRow())
+            for surface in Self.surfaces where room >= 0 {
+                write(surface.rawValue, row(on: surface, traits: traits))
+            }
         case .activity: break
         case .toggle, .button:
             write("full", controlRow(Self.viewer(nil, traits)))
@@ -68,7 +70,17 @@ extension KindTrial {
         }
     }
 
-    private func row(_ activity: Activity, _ surface: Surface, _ traits: Traits) -> [UInt8]? {
+    /// The `full` row of an activity; `nil` before it has begun, and for a control.
+    public func fullRow() -> [UInt8]? {
+        guard case .activity(_, let activity?) = body else { return nil }
+        return Self.bytes { activity.writeFullRow(to: &$0) }
+    }
+
+    /// The row of an activity on a surface; `nil` where the surface shows nothing of it, and for a control.
+    ///
+    /// It comes with the looks of an alert where the last step had one.
+    public func row(on surface: Surface, traits: Traits) -> [UInt8]? {
+        guard case .activity(_, let activity?) = body else { return nil }
         let placements = Projection.project(
             surface: surface, traits: traits, foreground: foreground(traits),
             activities: [VisibleActivity(activity, index: 0, app: 0)], competing: false)

@@ -66,6 +66,16 @@ struct AtomicFileTests {
         #expect(throws: AtomicFile.Failure.self) { _ = try AtomicFile(folder.path("none/file")).lock() }
     }
 
+    @Test func `a link, a folder and a device are not plain, and what is not there is`() throws {
+        #expect(file.isPlain && !file.exists)
+        try file.replace(with: [])
+        #expect(file.isPlain && file.exists)
+        let link = AtomicFile(folder.path("deep/link"))
+        try FileManager.default.createSymbolicLink(atPath: link.path, withDestinationPath: "/nowhere/at/all")
+        #expect(!link.isPlain && link.exists)
+        #expect(!AtomicFile(folder.path("deep")).isPlain && !AtomicFile("/dev/null").isPlain)
+    }
+
     @Test func `a file is removed once`() throws {
         try file.replace(with: [])
         #expect(try file.remove())

@@ -12,6 +12,11 @@ struct BarTests {
         throw ScriptedDaemon.Failure(description: "a DO was due, and nothing came")
     }
 
+    /// Without a folder for what a bar notes: that of the machine is not for tests.
+    private static func environment(_ address: String) -> [String: String] {
+        ["TELLTALE_CONNECT": address, "XDG_RUNTIME_DIR": ""]
+    }
+
     @Test func `a bar shows each change, is dim while the daemon is away, and its click switches the light`()
         async throws
     {
@@ -23,7 +28,7 @@ struct BarTests {
             _ = try peer.ask("SERVE porch-light")
             _ = try peer.ask("REPORT porch-light/front value=off")
             let bar = try RunningProgram(
-                program("telltale"), ["bar", "waybar", "porch-light/*"], environment: ["TELLTALE_CONNECT": address])
+                program("telltale"), ["bar", "waybar", "porch-light/*"], environment: Self.environment(address))
             defer { bar.kill() }
             func next(_ status: String) throws -> JSON {
                 while let line = bar.readLine() {
@@ -34,7 +39,7 @@ struct BarTests {
             }
             #expect(try next("off")["text"]?.string?.hasSuffix(" off") == true)
             let click = try RunningProgram(
-                program("telltale"), ["bar", "click", "porch-light/front"], environment: ["TELLTALE_CONNECT": address])
+                program("telltale"), ["bar", "click", "porch-light/front"], environment: Self.environment(address))
             let request = try order(to: peer)
             #expect(request.contains("action=set value=on"))
             #expect(click.waitForExit() == 0)
@@ -81,6 +86,33 @@ struct BarTests {
             // Without the bar, a click is for the row that there is.
             bar.send(SIGTERM)
             #expect(bar.waitForExit() == 0)
+            #expect(try memory(in: folder) == nil)
+        }
+    }
+
+    @Test func `of two bars with the same words, the one that ends leaves what the other one shows`() async throws {
+        try await onOwnThread {
+            let (daemon, folder) = (try DaemonProcess(), try TemporaryFolder())
+            let provider = try Peer(port: daemon.port)
+            _ = try provider.receive()
+            _ = try provider.ask("SERVE porch-light")
+            _ = try provider.ask("REPORT porch-light/front value=off")
+            func start() throws -> RunningProgram {
+                let bar = try RunningProgram(
+                    program("telltale"), ["bar", "waybar", "porch-light/*"],
+                    environment: [
+                        "TELLTALE_CONNECT": "127.0.0.1:\(daemon.port)", "XDG_RUNTIME_DIR": folder.url.path(),
+                    ])
+                while let line = bar.readLine(), try JSONParser.parse(line)["class"]?.string != "off" {}
+                return bar
+            }
+            let (first, second) = (try start(), try start())
+            defer { second.kill() }
+            first.send(SIGTERM)
+            #expect(first.waitForExit() == 0)
+            #expect(try memory(in: folder) != nil)
+            second.send(SIGTERM)
+            #expect(second.waitForExit() == 0)
             #expect(try memory(in: folder) == nil)
         }
     }
@@ -147,11 +179,11 @@ struct BarTests {
     @Test func `without a daemon a bar says so and goes on`() async throws {
         try await onOwnThread {
             let bar = try RunningProgram(
-                program("telltale"), ["bar", "i3blocks"], environment: ["TELLTALE_CONNECT": "127.0.0.1:1"])
+                program("telltale"), ["bar", "i3blocks"], environment: Self.environment("127.0.0.1:1"))
             defer { bar.kill() }
             #expect(try JSONParser.parse(bar.readLine() ?? "")["color"] == "#888888")
             let once = try RunningProgram(
-                program("telltale"), ["bar", "xbar"], environment: ["TELLTALE_CONNECT": "127.0.0.1:1"])
+                program("telltale"), ["bar", "xbar"], environment: Self.environment("127.0.0.1:1"))
             #expect(once.readToEnd().contains("Not connected | color=#888888"))
             #expect(once.waitForExit() == 0)
         }
@@ -168,7 +200,7 @@ struct BarTests {
             let bar = try RunningProgram(
                 program("telltale"), ["bar", "i3blocks", "porch-light/*"],
                 input: "{\"name\":\"x\",\"button\":3}\n{\"name\":\"x\",\"button\":1}\n",
-                environment: ["TELLTALE_CONNECT": address])
+                environment: Self.environment(address))
             defer { bar.kill() }
             let request = try order(to: peer)
             #expect(request.contains("key=porch-light/front action=set value=off"))

@@ -89,8 +89,12 @@ struct ConnectTests {
             #expect(terminal.read(until: "> ") != nil)
             terminal.press("\u{1B}[A\r")
             #expect(terminal.read(until: "OK key=errand/first rev=") != nil)
+            // A link to nowhere turns the history off, and stays.
+            try FileManager.default.removeItem(atPath: file)
+            try FileManager.default.createSymbolicLink(atPath: file, withDestinationPath: "/dev/null")
             terminal.press("BYE\r")
             #expect(second.waitForExit() == 0)
+            #expect(try FileManager.default.destinationOfSymbolicLink(atPath: file) == "/dev/null")
         }
     }
 

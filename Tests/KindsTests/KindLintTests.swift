@@ -34,6 +34,19 @@ struct KindLintTests {
         #expect(lint.findings.contains { $0.path == "machine" && $0.line == 4 })
     }
 
+    @Test func `members of a member with a long name are found among many that nothing is said about`() {
+        let long = String(repeating: "\u{1D400}", count: 230)
+        let bad = (0..<199).map { "\"a\($0)\": \"{{\"" }.joined(separator: ",\n")
+        let text =
+            "{\"kind\":\"a\",\"type\":\"activity\",\"version\":1,\"app\":\"a.b\",\"title\":\"A\",\"machine\":{\"initial\":\"a\",\"states\":{\"a\":{}}},\"views\":{\"lockScreen\":{\"\(long)\":{\n\(bad),\n\"z\":[\(String(repeating: "0,", count: 20_000))0]}}}}"
+        let lint = KindLint(Array(text.utf8))
+        let places = lint.findings.filter { $0.path.contains(".a") }
+        #expect(places.count == 199)
+        // Line 2 has a0, and each line has one more. Paths are in the order of their texts.
+        #expect(places.first?.line == 2 && places.last { $0.path.hasSuffix(".a198") }?.line == 200)
+        #expect(places.allSatisfy { $0.column == 1 })
+    }
+
     @Test func `no JSON is one finding with its place`() {
         let lint = KindLint(Array("{\n  \"kind\": \"order\",\n  \"type\" \"x\"\n}".utf8))
         #expect(lint.findings.map(\.line) == [3] && lint.errorCount == 1 && lint.kind == nil)

@@ -40,14 +40,16 @@ public struct DaemonAccess: ParsableArguments {
     /// The token in a file: never an argument, which every user of the machine could read. `nil` for an empty file.
     public static func token(in file: String, named name: String) throws -> String? {
         // A shell's <(command) is a pipe.
-        let descriptor = unsafe open(file, O_RDONLY | O_CLOEXEC)
-        let bytes = descriptor < 0 ? nil : FileBytes.read(descriptor, limit: fileByteCountLimit)
-        if descriptor >= 0 { close(descriptor) }
-        guard let bytes, let text = String(validating: bytes, as: UTF8.self) else {
-            complain("\(programName): \(name) \(file): the file cannot be read, or holds no token".harmless)
+        do throws(NamedFile.Failure) {
+            let bytes = try NamedFile.read(file, limit: fileByteCountLimit)
+            guard let text = String(validating: bytes, as: UTF8.self) else {
+                throw NamedFile.Failure(description: "\(file) holds no token, which is ASCII")
+            }
+            return text.trimmed.isEmpty ? nil : text.trimmed
+        } catch {
+            complain("\(programName): \(name): \(error)".harmless)
             throw ExitCode.failure
         }
-        return text.trimmed.isEmpty ? nil : text.trimmed
     }
 
     /// The path of the file of authorities that the environment names.

@@ -7,12 +7,18 @@ public enum NamedFile {
         public let description: String
     }
 
-    /// - Parameter path: A file or a pipe.
-    public static func read(_ path: String) throws(Failure) -> [UInt8] {
+    /// - Parameters:
+    ///   - path: A file or a pipe.
+    ///   - limit: The most bytes that it may have.
+    public static func read(_ path: String, limit: Int = .max) throws(Failure) -> [UInt8] {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure(path, "cannot be read", errno) }
         defer { close(descriptor) }
-        guard let bytes = FileBytes.read(descriptor) else { throw failure(path, "cannot be read", errno) }
+        errno = 0
+        guard let bytes = FileBytes.read(descriptor, limit: limit) else {
+            if errno == 0 { throw Failure(description: "\(path) has more than \(limit) bytes") }
+            throw failure(path, "cannot be read", errno)
+        }
         return bytes
     }
 

@@ -30,7 +30,7 @@ struct KindsRunCommand: ParsableCommand {
             """)
 
     @Argument(help: "A kind file of type activity or widget.") var file: String
-    @Flag(help: "Print a JSON object a line: event, verdict, configuration, leaves.") var json = false
+    @Flag(help: "Print a JSON object a line.") var json = false
     @Option(help: "Draw what a surface shows, or full.") var view: ViewName?
 
     func run() throws {
@@ -61,7 +61,10 @@ struct KindsRunCommand: ParsableCommand {
 
     private func draw(_ kind: Kind, _ activity: ActivityKind, _ view: ViewName) throws {
         let now = Timestamp.ofThisMachine
-        var trial = ViewTrial(kind, activity, view: view, json: json, width: Output.size.width, at: now)
+        guard var trial = ViewTrial(kind, activity, view: view, json: json, width: Output.size.width, at: now) else {
+            complain("telltale: \(file): it cannot be tried")
+            throw ExitCode.failure
+        }
         var input = StandardInputLines()
         while let lines = input.next(limit: 1) {
             for line in lines { show(trial.take(line), &trial) }
@@ -71,7 +74,7 @@ struct KindsRunCommand: ParsableCommand {
     }
 
     private func draw(_ kind: Kind, _ widget: WidgetKind) throws {
-        let now = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000))
+        let now = Timestamp.ofThisMachine
         let surface: Surface = if case .surface(let named)? = view { named } else { .phone }
         guard var trial = WidgetTrial(kind, widget, surface: surface, json: json, at: now) else {
             complain("telltale: \(file): no configuration is recommended, and it has parameters; add \"recommended\"")
@@ -120,8 +123,12 @@ struct KindsRunCommand: ParsableCommand {
         trial.complaints = []
         guard !trial.output.isEmpty else { return }
         // Names, titles and events are text from outside.
-        Output.write(
-            Output.isTerminal ? Array(String(decoding: trial.output, as: UTF8.self).harmlessLines.utf8) : trial.output)
+        if Output.isTerminal {
+            let text = String(decoding: trial.output, as: UTF8.self)
+            Output.write(json ? Output.shown(text) : Output.drawable(text.harmlessLines))
+        } else {
+            Output.write(trial.output)
+        }
         trial.output.removeAll(keepingCapacity: true)
     }
 }

@@ -80,7 +80,9 @@ struct HistoryCommand: ParsableCommand {
         var lines: [ServerLine] = []
         _ = try daemon.ask(.history(key), account: who.account) { lines.append($0) }
         let shown = lines.suffix(last ?? lines.count).map { output.json ? Self.object($0) : Self.text($0).harmless }
-        if Output.isTerminal, !output.json, shown.count >= Output.size.height, Pager.show(shown) { return }
+        if Output.isTerminal, !output.json, shown.count >= Output.size.height, Pager.show(shown.map(Output.drawable)) {
+            return
+        }
         for line in shown { Output.line(line) }
     }
 

@@ -3,7 +3,7 @@ import ToolSupport
 
 /// Shows output that is longer than the terminal in the pager that `PAGER` names.
 enum Pager {
-    /// - Parameter lines: Made harmless.
+    /// - Parameter lines: Made harmless, and as the terminal can show them.
     /// - Returns: Whether there was a pager; without one nothing was written.
     static func show(_ lines: [String]) -> Bool {
         let program = Output.environment("PAGER") ?? "less"

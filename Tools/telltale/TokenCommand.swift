@@ -104,11 +104,8 @@ struct TokenListCommand: ParsableCommand {
     @OptionGroup var file: PrincipalFileOption
 
     func run() throws {
-        let (principals, revocations) = try PrincipalFileOption.run { () throws(PrincipalEditor.Failure) in
-            (try file.editor.principals(), try file.editor.revocations())
-        }
-        defer { for revocation in revocations { Self.show(revocation, json: output.json) } }
-        for principal in principals {
+        let listing = try PrincipalFileOption.run { () throws(PrincipalEditor.Failure) in try file.editor.listing() }
+        for principal in listing.principals {
             let tokens = principal["tokens"]?.array ?? []
             if output.json {
                 var object = principal.object ?? JSONObject()
@@ -125,6 +122,7 @@ struct TokenListCommand: ParsableCommand {
                 Output.line("\(id) \(name) \(expires) \(scopes)\(account)".harmless)
             }
         }
+        for revocation in listing.revocations { Self.show(revocation, json: output.json) }
     }
 
     fileprivate static func show(_ revocation: JSON, json: Bool) {

@@ -57,7 +57,7 @@ final class ObjectDisplay: WatchDisplay {
 
     private func print(_ object: JSON) {
         guard let format else { return Output.json(object) }
-        Output.write(format.filled(with: object) + "\n")
+        Output.write(Output.drawable(format.filled(with: object)) + "\n")
     }
 }
 

@@ -118,9 +118,7 @@ final class TerminalDisplay: WatchDisplay {
         // Without keys a picture that is too high says how much is missing.
         let shown = terminal == nil ? picture.cut(toHeight: room) : picture.window(from: &offset, height: room)
         let whole = shown.lines + [foot(lineCount: picture.height, shown: shown.height)]
-        Output.write(
-            painter.paint(
-                Block(whole.map { $0.cut(toWidth: width) }).text(color: Output.hasColor).map(Output.drawable)))
+        Output.paint(Block(whole.map { $0.cut(toWidth: width) }), with: &painter)
     }
 
     private func foot(lineCount: Int, shown: Int) -> Line {

@@ -116,14 +116,4 @@ extension Kind {
         case .widget: "a widget"
         }
     }
-
-    /// Its `type`, as kind files spell it.
-    var typeName: String {
-        switch body {
-        case .activity: "activity"
-        case .toggle: "toggle"
-        case .button: "button"
-        case .widget: "widget"
-        }
-    }
 }

@@ -39,7 +39,10 @@ final class BarMemory {
 
     /// A folder that cannot be written to leaves clicks to the current row.
     func remember(_ item: BarItem?) {
-        guard !isWritten || item?.key != last?.key || item?.rev != last?.rev || item?.action != last?.action else {
+        guard
+            !isWritten || !file.exists || item?.key != last?.key || item?.rev != last?.rev
+                || item?.action != last?.action
+        else {
             return
         }
         (last, isWritten) = (item, true)
@@ -57,12 +60,21 @@ final class BarMemory {
         try? file.replace(with: Array("\(JSON.object(object))\n".utf8), mode: 0o600)
     }
 
-    func forget() { _ = try? file.remove() }
+    /// Another bar with the same words, of a second screen or after a reload, keeps what it has written.
+    func forget() {
+        guard let lock = try? file.lock() else { return }
+        if content()?["pid"]?.integer == Int64(getpid()) { _ = try? file.remove() }
+        _ = consume lock
+    }
+
+    private func content() -> JSON? {
+        guard let bytes = (try? file.read(limit: Self.byteCountLimit))?.bytes else { return nil }
+        return try? JSONParser().parse(bytes.span)
+    }
 
     /// The item that the bar shows; `nil` where no bar runs, or it shows nothing.
     func item() -> Item? {
-        guard let bytes = (try? file.read(limit: Self.byteCountLimit))?.bytes,
-            let json = try? JSONParser().parse(bytes.span), isOnce || Self.isRunning(json["pid"]?.integer),
+        guard let json = content(), isOnce || Self.isRunning(json["pid"]?.integer),
             let key = json["key"]?.string.flatMap({ Key($0) })
         else { return nil }
         var item = Item(key: key, rev: json["rev"]?.integer)

@@ -24,6 +24,8 @@ enum PromptHistory {
         guard let file else { return }
         let kept = lines.suffix(LineEditor.historyLimit).filter { !holdsSecret($0) }
         let history = AtomicFile(file)
+        // A link to /dev/null turns the history off.
+        guard history.isPlain else { return }
         try? history.makeFolder()
         try? history.replace(with: Array(kept.map { $0 + "\n" }.joined().utf8), mode: 0o600)
     }

@@ -13,10 +13,10 @@ enum SecretInput {
 
     /// The first line of standard input. On a terminal it is asked for, and not shown.
     static func read() throws -> String {
-        StandardStream.error.write(isatty(STDIN_FILENO) == 1 ? "token: " : "")
         let isTerminal = TerminalMode.begin { $0.c_lflag &= ~tcflag_t(ECHO) }
-        // Keys that were typed before the question are no answer to it.
+        // Keys that were typed before the question are no answer to it. Behind it every key is, and none is shown.
         if isTerminal { tcflush(STDIN_FILENO, TCIFLUSH) }
+        if isatty(STDIN_FILENO) == 1 { StandardStream.error.write("token: ") }
         let bytes = line()
         TerminalMode.end()
         if isTerminal { StandardStream.error.write("\n") }

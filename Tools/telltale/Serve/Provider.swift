@@ -183,6 +183,8 @@ final class Provider {
         // An older command would set the thing back, when it comes to its end.
         if let number = current.removeValue(forKey: action.key) { replace(number) }
         log.tell(.asked(action, again: false))
+        // The reader of the log is gone, and so is the program: nothing is begun that it would break off.
+        guard outcome == nil else { return }
         lastRun += 1
         let number = lastRun
         do throws(UVError) {

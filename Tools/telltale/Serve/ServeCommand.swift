@@ -16,7 +16,8 @@ struct ServeCommand: ParsableCommand {
             and left behind is not waited for.
 
             With --json standard output has an object a line, each with an "event": serving (again after a lost \
-            connection), do, done, failed, replaced (by another action of the same control), kind_removed, disconnected, \
+            connection), do, done, failed, replaced (by another action of the same control, or because the daemon has another history), \
+            with --report kind_removed, disconnected, \
             and skipped, where the reader of standard output was too slow for "count" of them.
 
               telltale serve porch-light --exec 'curl -f http://lamp/$TELLTALE_VALUE'

@@ -37,7 +37,7 @@ final class ServeLog {
         }
         // A reader that has stopped reading must not hold up the commands.
         var lines = skippedCount > 0 ? "\(["event": "skipped", "count": .integer(Int64(skippedCount))] as JSON)\n" : ""
-        lines += "\(Self.object(of: event))".harmlessJSON + "\n"
+        lines += Output.shown("\(Self.object(of: event))") + "\n"
         switch StandardStream.output.write(lines, waits: false) {
         case 0: skippedCount = 0
         case EPIPE: onReaderGone()

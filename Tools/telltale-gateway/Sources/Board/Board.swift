@@ -59,6 +59,7 @@ public enum Board {
         ("signin.js", script, PackageResources.signin_js),
         ("symbols.js", script, PackageResources.symbols_js),
         ("timeline.js", script, PackageResources.timeline_js),
+        ("trial.js", script, PackageResources.trial_js),
         ("views.js", script, PackageResources.views_js),
         ("wall.js", script, PackageResources.wall_js),
         ("bistro-order.json", "application/json", PackageResources.bistro_order_json),

@@ -9,7 +9,7 @@ public enum KindDiagram {
     /// It takes a tenth of a second at most: a larger machine is refused.
     ///
     /// - Parameter definition: A kind as the daemon has it.
-    /// - Throws: `not_found` for a control, `too_complex`.
+    /// - Throws: `not_found` for a control and for a widget, `too_complex`.
     public static func svg(of definition: JSON) throws(Problem) -> String {
         guard let kind = Kind.read(journaled: definition) else {
             throw Problem("version_unsupported", "the daemon's definition of this kind cannot be read by this gateway")
@@ -19,7 +19,7 @@ public enum KindDiagram {
 
     static func svg(of kind: Kind) throws(Problem) -> String {
         guard case .activity(let activity) = kind.body else {
-            throw Problem("not_found", "\(kind.name) is a control: it has no machine to draw")
+            throw Problem("not_found", "\(kind.name) is no activity: it has no machine to draw")
         }
         let limits = Diagram.Limits.interactive
         // Before the drawing is made: that alone takes long for thousands of states.

@@ -31,16 +31,9 @@ public enum LintReport {
     }
 
     static func write(_ kind: Kind, to writer: inout JSONWriter) {
-        let type =
-            switch kind.body {
-            case .activity: "activity"
-            case .toggle: "toggle"
-            case .button: "button"
-            case .widget: "widget"
-            }
         writer.beginObject()
         writer.member("name", kind.name)
-        writer.member("type", type)
+        writer.member("type", kind.typeName)
         writer.member("version", kind.version)
         writer.member("app", kind.app)
         writer.member("title", kind.title)

@@ -11,6 +11,8 @@ public struct PlayRequest: Sendable {
     static let stepLimit = 500
     /// The longest rows together, in bytes.
     static let rowLimit = 512 * 1_024
+    /// The longest log, in bytes.
+    static let logLimit = 512 * 1_024
     /// The longest time that one step lets pass.
     static let spanLimit = Milliseconds.days(366)
 
@@ -27,6 +29,10 @@ public struct PlayRequest: Sendable {
         try Self.check(object, "the body", ["kind", "id", "at", "steps", "traits"])
         guard let source = object["kind"], source.object != nil else {
             throw Self.fault("kind", "is to be a kind file, as an object")
+        }
+        // Before it is read: that is part of the play's time, and asks nothing in between.
+        guard source.textByteCount <= LintReport.byteLimit else {
+            throw Problem("too_large", "the kind is larger than \(LintReport.byteLimit) bytes; say less")
         }
         let (kind, diagnostics) = Kind.read(source, file: "")
         guard let kind else {
@@ -87,6 +93,9 @@ public struct PlayRequest: Sendable {
         writer.name("next")
         if let next = trial.deadline { writer.value(next.milliseconds) } else { writer.null() }
         writeLog(to: &writer)
+        guard writer.bytes.count <= Self.logLimit else {
+            throw Self.tooComplex("makes a log of more than \(Self.logLimit) bytes")
+        }
         writer.name("rows")
         guard trial.writeRows(traits: traits, limit: Self.rowLimit, to: &writer) else {
             throw Self.tooComplex("makes rows of more than \(Self.rowLimit) bytes")
@@ -170,9 +179,13 @@ enum PlayStep {
         case "after": return .pass(try span(value, place))
         case "set": return .set(try isOn(value, "\(place).set"))
         case "report": return .report(try isOn(value, "\(place).report"))
-        case "press": return .press
+        case "press":
+            guard value.bool == true else { throw PlayRequest.fault("\(place).press", "is true") }
+            return .press
         case "done": return .done(value.bool == true ? nil : try isOn(value, "\(place).done"))
-        case "fail": return .fail(value.string)
+        case "fail":
+            guard let text = value.string else { throw PlayRequest.fault("\(place).fail", "is a text: why it fails") }
+            return .fail(text)
         case "provider":
             guard let text = value.string, ["there", "gone"].contains(text) else {
                 throw PlayRequest.fault("\(place).provider", "is \"there\" or \"gone\"")

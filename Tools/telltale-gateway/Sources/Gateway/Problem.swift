@@ -73,7 +73,7 @@ public struct Problem: Error, Hashable, Sendable {
             summary: "the `Host` is none of this gateway's names (`--host NAME`)"),
         Known(
             code: "bad_kind", status: 422, retry: "no",
-            summary: "the kind file of a play has faults; `POST /v1/lint` tells them"),
+            summary: "the kind file of a play has faults, which `POST /v1/lint` tells, or is a widget's"),
         Known(
             code: "too_complex", status: 422, retry: "no",
             summary: "a machine is too large to be drawn, or takes too long to be played; the limits are in the message"

@@ -9,7 +9,8 @@ internal import TelltaleModel
 /// A picture is found by the definition's digest, so that it is right whatever daemon the gateway comes to speak with.
 final class DiagramStore: Sendable {
     private struct Known {
-        var files: [SHA256.Digest: BoardFile] = [:]
+        /// A machine that is too large is so again.
+        var files: [SHA256.Digest: Result<BoardFile, Problem>] = [:]
         /// The one that was asked for longest ago first.
         var order: [SHA256.Digest] = []
     }
@@ -24,18 +25,19 @@ final class DiagramStore: Sendable {
     /// - Throws: As ``KindDiagram``, and `busy`.
     func file(of definition: JSON) async throws(Problem) -> BoardFile {
         let digest = SHA256.hash(data: definition.text)
-        if let file = find(digest) { return file }
+        if let file = find(digest) { return try file.get() }
         return try await lane.run { [self] () throws(Problem) in
             // Of requests that came together the first one makes it.
-            if let file = find(digest) { return file }
-            let svg = try KindDiagram.svg(of: definition)
-            let file = BoardFile(type: "image/svg+xml", bytes: Array(svg.utf8))
+            if let file = find(digest) { return try file.get() }
+            let file = Result { () throws(Problem) in
+                BoardFile(type: "image/svg+xml", bytes: Array(try KindDiagram.svg(of: definition).utf8))
+            }
             keep(file, digest)
-            return file
+            return try file.get()
         }
     }
 
-    private func find(_ digest: SHA256.Digest) -> BoardFile? {
+    private func find(_ digest: SHA256.Digest) -> Result<BoardFile, Problem>? {
         known.withLock { known in
             guard let file = known.files[digest] else { return nil }
             if let place = known.order.firstIndex(of: digest) { known.order.append(known.order.remove(at: place)) }
@@ -43,7 +45,7 @@ final class DiagramStore: Sendable {
         }
     }
 
-    private func keep(_ file: BoardFile, _ digest: SHA256.Digest) {
+    private func keep(_ file: Result<BoardFile, Problem>, _ digest: SHA256.Digest) {
         known.withLock { known in
             if known.files.updateValue(file, forKey: digest) == nil { known.order.append(digest) }
             while known.order.count > Self.limit { known.files[known.order.removeFirst()] = nil }

@@ -192,8 +192,9 @@ def test_any_event_can_be_posted(page, gateway):
 
 DRAWING = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 40" onload="window.broken=1">
 <script>window.broken = 1</script><a href="javascript:window.broken=1"><text>x</text></a>
-<g data-state="queued"><rect width="40" height="20"/></g><g data-state="brewing"><rect x="50" width="40" height="20"/></g>
-<path data-event="brew" data-to="brewing" d="M40 10h10"/></svg>"""
+<g data-testid="diagram-state" data-state="queued"><rect width="40" height="20"/></g>
+<g data-testid="diagram-state" data-state="brewing"><rect x="50" width="40" height="20"/></g>
+<g class="edge" data-event="brew" data-from="queued" data-to="brewing"><path d="M40 10h10"/></g></svg>"""
 
 
 def test_a_drawing_of_the_states_is_lit_and_harmless(page, gateway):

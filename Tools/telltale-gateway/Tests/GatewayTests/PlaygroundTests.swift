@@ -34,11 +34,41 @@ struct PlaygroundTests {
 
     @Test func `a play that may not go on is refused`() throws {
         #expect(throws: Problem.self) { try play(#","steps":[{"event":"start"},{"after":"90s"}]"#, budget: 1) }
-        do {
-            _ = try play(#","steps":[{"event":"start"}]"#, budget: 0)
-        } catch let problem as Problem {
-            #expect(problem.code == "too_complex" && problem.status == 422)
-        }
+        let problem = #expect(throws: Problem.self) { try play(#","steps":[{"event":"start"}]"#, budget: 0) }
+        #expect(problem?.code == "too_complex" && problem?.status == 422)
+    }
+
+    @Test(
+        "a step that says something else than it must is refused",
+        arguments: [#"{"press":false}"#, #"{"fail":7}"#, #"{"set":"up"}"#, #"{"done":"yes"}"#])
+    func badStep(step: String) {
+        let problem = #expect(throws: Problem.self) { try play(",\"steps\":[\(step)]") }
+        #expect(problem?.code == "bad_json", "\(problem?.title ?? "no problem")")
+    }
+
+    @Test func `a widget is not played, and a kind larger than a file of the lint is not read`() throws {
+        let widget = """
+            {"kind":"board","type":"widget","version":1,"app":"com.example","title":"Board","families":["systemSmall"],
+             "views":{"systemSmall":{"title":"{{content.n}}"}}}
+            """
+        #expect(#expect(throws: Problem.self) { try play("", kind: widget) }?.code == "bad_kind")
+        let large = Self.kind.replacing("\"TITLE\"", with: "\"\(String(repeating: "x", count: 64_000))\"")
+        #expect(#expect(throws: Problem.self) { try play("", kind: large) }?.code == "too_large")
+    }
+
+    @Test func `a log that is too long is refused`() throws {
+        let text = String(repeating: "x", count: 2_000)
+        let loud = """
+            {"kind":"order","type":"activity","version":1,"app":"com.example","title":"Order",
+             "machine":{"initial":"a","states":{"a":{"after":{"1s":"b"},"alert":{"title":"{{attributes.a}}","body":"{{attributes.a}}"}},
+               "b":{"after":{"1s":"a"},"alert":{"title":"{{attributes.a}}","body":"{{attributes.a}}"}}}},
+             "views":{"lockScreen":{"title":"t"},"expanded":{"center":{"title":"t"}},
+               "compact":{"leading":{"symbol":"a"},"trailing":{"text":"b"}},"minimal":{"symbol":"a"}}}
+            """
+        let steps =
+            ",\"steps\":[{\"event\":\"start\",\"data\":{\"attributes\":{\"a\":\"\(text)\"}}},{\"after\":\"10m\"}]"
+        let problem = #expect(throws: Problem.self) { try play(steps, kind: loud) }
+        #expect(problem?.code == "too_complex" && problem?.title.contains("a log of more than") == true)
     }
 
     @Test func `rows that are too long are refused`() throws {

@@ -72,7 +72,7 @@ class Daemon(Program):
         kinds = folder / "kinds"
         if not kinds.exists():
             kinds.mkdir()
-            for source in ["Protocols/Kinds/examples", "Protocols/Line/kinds", "Protocols/HTTP/kinds"]:
+            for source in ["Protocols/Kinds/examples", "Protocols/Kinds/widgets", "Protocols/Line/kinds", "Protocols/HTTP/kinds"]:
                 for file in (REPOSITORY / source).glob("*.json"):
                     shutil.copy(file, kinds)
         super().__init__(

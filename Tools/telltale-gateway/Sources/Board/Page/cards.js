@@ -5,6 +5,7 @@ import { clock, ago } from "./clock.js";
 import { el } from "./dom.js";
 import { empty } from "./devices.js";
 import { icon } from "./icons.js";
+import { activeStates } from "./machine.js";
 import { present } from "./views.js";
 
 /** Faces of a card: the surface whose row is drawn, and the part of it. */
@@ -20,9 +21,9 @@ export const FACES = {
 
 /** The active state in a few words: of parallel ones the state that holds them all. */
 export function stateName(full) {
-    const all = full?.configuration ?? [];
+    const all = activeStates(full);
     const active = all.filter(path => !all.some(other => other.startsWith(`${path}.`)));
-    if (active.length < 2) return full?.state ?? "";
+    if (active.length < 2) return full?.state ?? full?.phase ?? "";
     const paths = active.map(path => path.split("."));
     const differs = paths[0].findIndex((name, index) => paths.some(path => path[index] !== name));
     const shared = paths[0].slice(0, Math.max(0, differs));

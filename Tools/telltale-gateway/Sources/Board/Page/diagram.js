@@ -2,6 +2,7 @@
 
 import { clock, countdown } from "./clock.js";
 import { el } from "./dom.js";
+import { whole } from "./machine.js";
 
 /** Elements that a drawing may have. Anything else in it is left out, whatever a kind's author named a state. */
 const ALLOWED = new Set([
@@ -21,16 +22,6 @@ function cleaned(element) {
         if (/^on/i.test(name) || /href$/i.test(name) || name === "style") element.removeAttribute(name);
     }
     return element;
-}
-
-/** The paths of a configuration and of the states around them. */
-function whole(configuration) {
-    const active = new Set();
-    for (const path of configuration ?? []) {
-        const names = path.split(".");
-        names.forEach((_, index) => active.add(names.slice(0, index + 1).join(".")));
-    }
-    return active;
 }
 
 /** The diagram of one kind. */
@@ -63,7 +54,6 @@ export class Diagram {
         this.root.dataset.wide = String(width * SMALLEST > NARROW);
         this.#badges.clear();
         this.place.replaceChildren(svg);
-        for (const state of this.place.querySelectorAll("[data-state]")) state.dataset.testid = "diagram-state";
         this.root.hidden = false;
         this.#mark();
         return true;
@@ -92,8 +82,8 @@ export class Diagram {
     /** Flashes the edge that an event took: out of what was active before, into what is now. */
     flash(event) {
         const name = Object.hasOwn(this.accept, event) ? this.accept[event] : event;
-        const taken = [...this.place.querySelectorAll(".edge, path[data-event]")].filter(({ dataset: { from, to } }) =>
-            (from === undefined || this.#before.has(from) || this.#active.has(from)) && this.#active.has(to ?? ""));
+        const taken = [...this.place.querySelectorAll(".edge")].filter(({ dataset: { from, to } }) =>
+            (this.#before.has(from) || this.#active.has(from)) && this.#active.has(to ?? ""));
         const exact = taken.filter(edge => edge.dataset.event === name);
         const timers = taken.filter(edge => event === "deadline" && edge.dataset.after !== undefined && this.#before.has(edge.dataset.from));
         const any = taken.filter(edge => edge.dataset.event === "*" && this.#before.has(edge.dataset.from));

@@ -7,7 +7,7 @@ import { eachFrame, el, renew } from "./dom.js";
 import { symbolOf } from "./icons.js";
 import { isControl, tileWithPage } from "./controls.js";
 import { Link } from "./link.js";
-import { statesOf } from "./machine.js";
+import { activeStates, statesOf, whole } from "./machine.js";
 import { showLink } from "./main.js";
 import { symbol } from "./symbols.js";
 import { accent, appIcon } from "./views.js";
@@ -88,7 +88,8 @@ export async function kind(main, name) {
         renew(heading,
             el("div.titles", { vars: { tint: accent(data.app) } }, appIcon(icon), el("div", {}, el("h1", { dir: "auto" }, data.title ?? name), el("p.key", {}, `${name} · ${data.type}`))),
             el("dl.facts", {}, facts(data)),
-            el("a.chip", { href: `/playground#kind=${encodeURIComponent(name)}` }, "Open in the playground"));
+            // A widget has no machine to play.
+            data.type === "widget" ? null : el("a.chip", { href: `/playground#kind=${encodeURIComponent(name)}` }, "Open in the playground"));
         json.textContent = JSON.stringify(data, null, 2);
         if (data.type !== "activity") return void (now.textContent = "Now");
         renew(events, el("caption.quiet", {}, "What each event does, from which state"), el("tbody", {}, rules(data)));
@@ -104,10 +105,9 @@ function drawNow(link, diagram, counts, activities) {
     const nested = new Map();
     const entries = [...link.rows(0).values()].sort((one, other) => other.rev - one.rev);
     for (const { row } of entries) {
-        const state = stateName(row) || row.phase || "none";
+        const state = stateName(row) || "none";
         found.set(state, (found.get(state) ?? 0) + 1);
-        const active = new Set((row.configuration ?? []).flatMap(path => path.split(".").map((_, index, parts) => parts.slice(0, index + 1).join("."))));
-        for (const path of active) nested.set(path, (nested.get(path) ?? 0) + 1);
+        for (const path of whole(activeStates(row))) nested.set(path, (nested.get(path) ?? 0) + 1);
     }
     renew(counts, found.size ? [...found].sort((one, other) => other[1] - one[1]).map(([state, count]) => el("div", { data: { key: `s-${state}` } }, el("dt", { dir: "auto" }, state), el("dd", {}, String(count))))
         : el("div", {}, el("dt", {}, "All"), el("dd", {}, "none exists")));

@@ -17,6 +17,22 @@ export function statesOf(machine) {
     return found;
 }
 
+/** The active states of a `full` row. A widget's configuration is an object, and it has no states. */
+export function activeStates(full) { return Array.isArray(full?.configuration) ? full.configuration : []; }
+
+/** Whether a `full` row is a widget's. */
+export function isWidget(full) { return full?.configuration !== undefined && !Array.isArray(full.configuration); }
+
+/** The paths of active states and of the states around them. */
+export function whole(configuration) {
+    const active = new Set();
+    for (const path of configuration) {
+        const names = path.split(".");
+        names.forEach((_, index) => active.add(names.slice(0, index + 1).join(".")));
+    }
+    return active;
+}
+
 /**
  * The types of events that an activity takes in a configuration, by its kind's definition.
  *
@@ -26,7 +42,7 @@ export function statesOf(machine) {
 export function eventsTaken(definition, configuration) {
     const states = statesOf(definition?.machine);
     if (!states.length) return [];
-    if (!configuration) return definition.startsOn ?? ["start"];
+    if (!configuration) return definition.startsOn?.length ? definition.startsOn : ["start"];
     const active = new Set(["", ...configuration]);
     // The innermost states come first: what they take is what comes next.
     const depth = path => (path ? path.split(".").length : 0);

@@ -9,23 +9,17 @@ import { eachFrame, el, renew, say } from "./dom.js";
 import { Editor } from "./editor.js";
 import { EXAMPLES, sampleOf } from "./examples.js";
 import { symbolOf } from "./icons.js";
-import { eventsTaken, statesOf } from "./machine.js";
+import { activeStates, eventsTaken, statesOf } from "./machine.js";
 import { SURFACES, Screens, drawPlacements, situations } from "./screens.js";
 import { pack, unpack } from "./share.js";
+import { CONTROL_STEPS, SPANS, logRow, since } from "./trial.js";
 import { accent, appIcon, iconOf } from "./views.js";
 
 const STEPS = 500;
+/** The longest time that one step lets pass: 366 days. */
+const LONGEST = 31_622_400_000;
 /** How long after the last key the file is checked. */
 const PAUSE = 250;
-const SPANS = [["+10 s", 10_000], ["+1 min", 60_000], ["+10 min", 600_000], ["+1 h", 3_600_000]];
-const CONTROL_STEPS = {
-    toggle: [["Set on", { set: "on" }], ["Set off", { set: "off" }], ["Done", { done: true }], ["Fails", { fail: "It is stuck" }],
-        ["Reports on", { report: "on" }], ["Reports off", { report: "off" }], ["Provider goes", { provider: "gone" }], ["Provider comes", { provider: "there" }]],
-    button: [["Press", { press: true }], ["Done", { done: true }], ["Fails", { fail: "It is stuck" }], ["Provider goes", { provider: "gone" }], ["Provider comes", { provider: "there" }]],
-};
-
-/** A span as a clock shows it: +1:05, +2:03:00. */
-function since(span) { return `+${countdown(span, 0)}`; }
 
 /** Draws the playground. */
 export function playground(main) {
@@ -184,9 +178,10 @@ class Playground {
         this.#tell(report);
         if (!report.kind) return;
         // The events of another kind mean nothing to this one.
-        if (this.definition && this.kind.name !== report.kind.name) this.#forget();
+        if (this.definition && (this.kind.name !== report.kind.name || this.kind.type !== report.kind.type)) this.#forget();
         this.definition = JSON.parse(text);
         this.kind = report.kind;
+        if (report.kind.type === "widget") return this.#showNothing();
         const example = EXAMPLES.find(one => one.name === report.kind.name);
         this.data = example ? example.data() : {};
         if (report.diagram !== this.#drawing) {
@@ -199,6 +194,19 @@ class Playground {
         // A picture is worth more with something on it: an activity begins by itself.
         if (!this.steps.length && report.kind.type === "activity") this.#begin();
         this.play();
+    }
+
+    /** A widget has no machine: its lint is all there is. */
+    #showNothing() {
+        this.#forget();
+        this.definition = null;
+        this.#drawing = null;
+        this.diagram.clear();
+        renew(this.heading, el("div.titles", { vars: { tint: accent(this.kind.app) } }, appIcon(this.kind.title), el("div", {}, el("h2.title", { dir: "auto" }, this.kind.title), el("p.quiet", {}, "A widget has no machine to be played: telltale kinds run shows its timeline."))));
+        this.diagram.root.parentElement.hidden = this.situations.hidden = this.screens.root.parentElement.hidden = this.place.hidden = true;
+        this.json.textContent = "";
+        document.body.dataset.live = "true";
+        document.body.dataset.steps = "0";
     }
 
     #begin() {
@@ -237,7 +245,7 @@ class Playground {
         if (step) this.#step(JSON.parse(step));
         else if (action === "undo") { this.steps.pop(); this.#stop(); this.play(); }
         else if (action === "restart") { this.#forget(); this.play(); }
-        else if (action === "next") this.#step({ after: Math.max(0, this.answer.next - this.answer.now) });
+        else if (action === "next" && this.answer) this.#step({ after: Math.max(0, this.answer.next - this.answer.now) });
         else if (action?.startsWith("run")) { this.#running = this.#running ? 0 : Number(action.slice(3)); this.draw(); }
     }
 
@@ -249,7 +257,9 @@ class Playground {
 
     #step(step) {
         const last = this.steps.at(-1);
-        if (step.after !== undefined && Number.isInteger(last?.after)) this.steps[this.steps.length - 1] = { after: last.after + step.after };
+        // Where something fell due, its alert belongs to that step, and not to the time behind it.
+        const isCalm = this.answer?.log.at(-1)?.step !== this.steps.length - 1;
+        if (step.after !== undefined && Number.isInteger(last?.after) && isCalm && last.after + step.after <= LONGEST) this.steps[this.steps.length - 1] = { after: last.after + step.after };
         else if (this.steps.length >= STEPS) return say(`A play has ${STEPS} steps at most; start again`, "bad");
         else this.steps.push(step);
         this.play();
@@ -286,7 +296,7 @@ class Playground {
         const { rows, alerts, log, key } = this.answer;
         this.screens.key = key;
         this.screens.icon = symbolOf(this.definition) ?? SURFACES.map(view => rows[view] && iconOf(rows[view])).find(Boolean) ?? this.kind.title;
-        this.diagram.light(rows.full?.configuration);
+        this.diagram.light(activeStates(rows.full));
         this.diagram.time(rows.full?.timers);
         if (isNew) {
             for (const [view, alert] of Object.entries(alerts)) this.screens.moment(view, { alert }, this.draw);
@@ -313,6 +323,7 @@ class Playground {
         const choices = isActivity ? eventsTaken(this.definition, full && full.lifecycle !== "dismissed" ? full.configuration : null).map(type => [type, this.#eventStep(type)]) : CONTROL_STEPS[this.kind.type];
         renew(this.events, choices.length ? choices.map(([words, step]) => el("button", { type: "button", data: { key: words, step: JSON.stringify(step), testid: "event" } }, words))
             : el("p.quiet", {}, "This state takes no event."));
+        this.diagram.root.parentElement.hidden = false;
         this.other.hidden = !isActivity;
         const action = (words, name, more = {}) => el("button", { type: "button", data: { key: name, action: name }, ...more }, words);
         renew(this.time,
@@ -328,14 +339,7 @@ class Playground {
         } else {
             drawPlacements(this.place, name => (rows[name] ? { key: this.answer.key, rev: this.steps.length, row: rows[name] } : null));
         }
-        renew(this.log, log.length ? log.slice(-200).reverse().map(entry => this.#entry(entry)) : el("li.quiet", {}, "Nothing has happened yet."));
+        renew(this.log, log.length ? log.slice(-200).reverse().map(entry => logRow(entry, this.start)) : el("li.quiet", {}, "Nothing has happened yet."));
         this.json.textContent = JSON.stringify(rows, null, 2);
-    }
-
-    #entry({ step, at, type, verdict, state, note, alert }) {
-        return el("li.event", { data: { verdict, testid: "log-row", key: `${step} ${at} ${type}` } },
-            el("time", {}, since(at - this.start)), el("span.mark", { "aria-hidden": "true" }),
-            el("span.what", {}, el("b", { dir: "auto" }, type), " ", el("span.verdict", {}, verdict), state ? el("span.to", { dir: "auto" }, ` → ${state.replaceAll(",", ", ")}`) : null),
-            note || alert ? el("span.tail", { dir: "auto" }, [note, alert ? `Alert: ${alert.title}${alert.body ? ` — ${alert.body}` : ""}` : null].filter(Boolean).join(" · ")) : null);
     }
 }

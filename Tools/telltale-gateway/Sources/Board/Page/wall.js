@@ -8,6 +8,7 @@ import { eachFrame, el, renew } from "./dom.js";
 import { EventPanel } from "./events.js";
 import { symbolOf } from "./icons.js";
 import { Link } from "./link.js";
+import { activeStates, isWidget } from "./machine.js";
 import { showLink } from "./main.js";
 import { PLACEMENTS, SURFACES, Screens, drawPlacements, situations } from "./screens.js";
 import { Timeline } from "./timeline.js";
@@ -35,9 +36,10 @@ class Wall {
         this.timeline = new Timeline(key);
         this.diagram = new Diagram(kind);
         this.events = new EventPanel(key);
+        this.situations = situations(traits => this.#turn(traits));
         this.json = el("pre", { tabindex: 0, "aria-label": "Rows as JSON" });
         main.replaceChildren(
-            el("div.wall", {}, this.heading, situations(traits => this.#turn(traits)), this.screens.root,
+            el("div.wall", {}, this.heading, this.situations, this.screens.root,
                 el("div.below", {}, this.events.root, this.timeline.root, this.diagram.root),
                 el("details.panel-of-page.rows", {}, el("summary", {}, "Rows as JSON"), this.json)));
 
@@ -98,12 +100,12 @@ class Wall {
         controlPage(this.main, this.key, this.definition?.title);
     }
 
-    #showEvents() { this.events.show(this.#row("full")?.configuration ?? null, this.timeline.types); }
+    #showEvents() { const full = this.#row("full"); this.events.show(full ? activeStates(full) : null, this.timeline.types); }
 
     /** Lights the states, and flashes the edge of the last event once the row that it made is there. */
     #showStates() {
         const entry = this.#entry("full");
-        this.diagram.light(entry?.row.configuration);
+        this.diagram.light(activeStates(entry?.row));
         this.diagram.time(entry?.row.timers);
         if (!this.#taken || (entry?.rev ?? 0) < this.#taken.rev) return;
         this.diagram.flash(this.#taken.type);
@@ -127,7 +129,10 @@ class Wall {
         if (this.link.state === "closed" || (this.link.state === "connecting" && !this.isLate)) return;
         const of = pick => Object.fromEntries(SURFACES.map(view => [view, pick(view)]));
         const [rows, revs] = [of(view => this.#row(view)), of(view => this.#entry(view)?.rev ?? 0)];
-        this.screens.draw(rows, { revs, panel: this.#panel, traits: this.traits, app: this.definition?.app });
+        // A widget is on no device that is drawn here, and its content is posted as a timeline.
+        const isDrawn = !isWidget(rows.full);
+        for (const part of [this.situations, this.screens.root, this.events.root]) part.hidden = !isDrawn;
+        if (isDrawn) this.screens.draw(rows, { revs, panel: this.#panel, traits: this.traits, app: this.definition?.app });
         this.#drawHeading(rows.full, Math.max(0, ...Object.values(revs)));
         this.json.textContent = JSON.stringify(of(view => rows[view] ?? null), null, 2);
         this.#showStates();
@@ -139,8 +144,8 @@ class Wall {
             el("div.titles", { vars: { tint: this.screens.tint } }, appIcon(this.screens.icon ?? this.key),
                 el("div", {}, el("h1", { dir: "auto" }, title), el("p.key", {}, this.key))),
             el("dl.facts", {},
-                ...[["State", full ? stateName(full) : "none"], ["Life-cycle", full?.lifecycle ?? "not begun"], ["Revision", String(rev)]]
-                    .map(([name, value]) => el("div", { data: { lifecycle: name === "Life-cycle" ? value : null } }, el("dt", {}, name), el("dd", { dir: "auto" }, value))),
+                ...[["State", full ? stateName(full) : "none"], ["Life-cycle", isWidget(full) ? null : full?.lifecycle ?? "not begun"], ["Revision", String(rev)]]
+                    .filter(([, value]) => value !== null).map(([name, value]) => el("div", { data: { lifecycle: name === "Life-cycle" ? value : null } }, el("dt", {}, name), el("dd", { dir: "auto" }, value))),
                 full?.updatedAt ? el("div", {}, el("dt", {}, "Updated"), el("dd", { data: { ago: full.updatedAt } }, ago(full.updatedAt, clock.now()))) : null,
                 full?.staleAt ? el("div", {}, el("dt", {}, "Stale in"), el("dd", { data: { timer: full.staleAt } }, countdown(full.staleAt, clock.now()))) : null,
                 full?.removeAt ? el("div", {}, el("dt", {}, "Leaves in"), el("dd", { data: { timer: full.removeAt } }, countdown(full.removeAt, clock.now()))) : null));
