@@ -24,12 +24,16 @@ let settings: [SwiftSetting] = [
 /// Not for what the libraries among the products are made of: a package with such a flag cannot be depended on.
 let hotSettings = settings + [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
 
-/// The Swift runtime within the program, so that it runs on machines without Swift; the two libraries are what
-/// FoundationEssentials, which the argument parser uses, stands on.
-let withSwiftInside: [LinkerSetting] = [
-    .unsafeFlags(
-        ["-static-stdlib", "-l_FoundationCollections", "-l_FoundationCShims"], .when(configuration: .release))
-]
+/// The Swift runtime within the program, so that it runs on machines without Swift. The libraries are what Foundation stands on,
+/// and the linker does not find them by itself: the modules that were imported are those of the shared libraries.
+func withSwiftInside(_ libraries: String...) -> [LinkerSetting] {
+    [.unsafeFlags(["-static-stdlib"] + libraries.map { "-l\($0)" }, .when(configuration: .release))]
+}
+
+/// FoundationEssentials is what the argument parser uses.
+let withEssentialsInside = withSwiftInside("_FoundationCollections", "_FoundationCShims")
+let withFoundationInside = withSwiftInside(
+    "CoreFoundation", "_FoundationICU", "_FoundationCollections", "_FoundationCShims")
 
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let collections: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
@@ -45,9 +49,12 @@ func module(
 }
 
 /// A program that people run beside the daemon: `Tools/<name>`.
-func tool(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
+func tool(
+    _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [], linkerSettings: [LinkerSetting] = []
+) -> Target {
     .executableTarget(
-        name: name, dependencies: dependencies, path: "Tools/\(name)", exclude: exclude, swiftSettings: settings)
+        name: name, dependencies: dependencies, path: "Tools/\(name)", exclude: exclude, swiftSettings: settings,
+        linkerSettings: linkerSettings)
 }
 
 /// The tests of one module: `Tests/<module>Tests`.
@@ -127,7 +134,7 @@ let package = Package(
                 "CJemalloc", argumentParser, logging,
             ],
             swiftSettings: hotSettings,
-            linkerSettings: withSwiftInside),
+            linkerSettings: withEssentialsInside),
 
         // The daemon's turn, performed on a simulated disk, network and clock.
         module(
@@ -156,7 +163,7 @@ let package = Package(
                 "TelltaleClient", "TelltaleEventLoop", "Journal",
                 "JournalSQLite", "Hub", "Trials", "AtomicFile", "Authenticator", "Cards", "Console", "ToolSupport",
                 argumentParser,
-            ], exclude: ["Cards", "Console"]),
+            ], exclude: ["Cards", "Console"], linkerSettings: withFoundationInside),
         // The scenarios that ship, their data and the kind files, inside the program.
         .target(name: "CShippedFiles", path: "Tools/telltale-sim/CShippedFiles"),
         .target(
@@ -168,7 +175,7 @@ let package = Package(
                 "Simulation", "Reports", "Cards", "ToolSupport", "TelltaleModel", "TelltaleWire", "TelltaleClient",
                 "TelltaleEventLoop", "CShippedFiles", argumentParser, histogram,
             ],
-            exclude: ["Scenarios", "CShippedFiles", "Reports"]),
+            exclude: ["Scenarios", "CShippedFiles", "Reports"], linkerSettings: withFoundationInside),
         .target(
             name: "CFanOut", path: "Tools/telltale-bench/CFanOut",
             linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),

@@ -32,6 +32,13 @@ let signals: Target.Dependency = .product(name: "UnixSignals", package: "swift-s
 let hummingbirdHTTP2: Target.Dependency = .product(name: "HummingbirdHTTP2", package: "hummingbird")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
+// The Swift runtime within the program, as in the package of the daemon.
+let withFoundationInside: [LinkerSetting] = [
+    .unsafeFlags(
+        ["-static-stdlib", "-lCoreFoundation", "-l_FoundationICU", "-l_FoundationCollections", "-l_FoundationCShims"],
+        .when(configuration: .release))
+]
+
 // A package of its own, so that building the daemon fetches none of this.
 let package = Package(
     name: "telltale-gateway",
@@ -78,7 +85,7 @@ let package = Package(
         .executableTarget(
             name: "telltale-gateway",
             dependencies: ["Gateway", "GatewayServer", client, argumentParser, logging, metrics],
-            resources: [.embedInCode("openapi.json")], swiftSettings: settings),
+            resources: [.embedInCode("openapi.json")], swiftSettings: settings, linkerSettings: withFoundationInside),
         .testTarget(
             name: "GatewayTests", dependencies: ["Board", "Gateway", client, crypto, logging, metrics],
             swiftSettings: settings),
