@@ -130,7 +130,7 @@ struct ConfigurationSources {
             Setting.all.map(\.variable) + [
                 "TELLTALE_CONFIG", "TELLTALE_CONNECT", "TELLTALE_TOKEN", "TELLTALE_TOKEN_FILE",
                 "TELLTALE_CA", "TELLTALE_CONTEXT", "TELLTALE_FAILPOINT", "TELLTALE_JOURNAL",
-                "TELLTALE_SNAPSHOT_RECORDS", "TELLTALE_PART_RECORDS", "TELLTALE_LOG_BYTES",
+                "TELLTALE_SNAPSHOT_RECORDS", "TELLTALE_PART_RECORDS", "TELLTALE_LOG_BYTES", "TELLTALE_RECOVERY_RECORDS",
             ])
         for variable in environment.keys.sorted() where variable.hasPrefix("TELLTALE_") && !known.contains(variable) {
             if let source = InjectedVariables.source(of: variable, value: environment[variable] ?? "") {

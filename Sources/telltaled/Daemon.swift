@@ -222,7 +222,7 @@ final class Daemon {
     private func stop(because reason: String) {
         if !server.isStopping {
             logger.info("stopping", metadata: ["because": "\(reason)"])
-            manager.tell("STOPPING=1", "STATUS=stopping")
+            manager.stopping()
         }
         server.stopRequested(at: clock.now)
     }

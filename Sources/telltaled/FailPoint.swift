@@ -17,6 +17,10 @@ final class FailPoint: Sendable {
     /// `TELLTALE_LOG_BYTES=N`: how long the journal's log is when it is copied, so that a test meets that.
     static var logByteCount: Int? { number("TELLTALE_LOG_BYTES") }
 
+    /// `TELLTALE_RECOVERY_RECORDS=N`: how many records a recovery replays before it says how far it has come, so that a short one
+    /// speaks as a long one does.
+    static let recordsPerRecoveryStep = number("TELLTALE_RECOVERY_RECORDS").map { max(1, $0) }
+
     private static func number(_ name: String) -> Int? {
         #if DEBUG
             ProcessInfo.processInfo.environment[name].flatMap { Int($0) }

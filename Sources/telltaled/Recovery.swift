@@ -1,12 +1,13 @@
 import Hub
 import Journal
 import Logging
+import TelltaleEventLoop
 import TelltaleModel
 
 /// Rebuilds the hub from its journal.
 enum Recovery {
     /// Records that are read at once: enough to be quick, little enough to be nothing.
-    private static let portion = 4_096
+    private static let portion = FailPoint.recordsPerRecoveryStep ?? 4_096
 
     static func recover(
         _ journal: any Journal, configuration: HubConfiguration, logger: Logger, manager: ServiceManager
@@ -37,7 +38,8 @@ enum Recovery {
         var told = ContinuousClock.now
 
         mutating func reached(_ done: Int64, of all: Int64, _ part: String, unit: String = "") {
-            guard ContinuousClock.now - told > .seconds(1) else { return }
+            let isLong = FailPoint.recordsPerRecoveryStep != nil
+            guard isLong || ContinuousClock.now - told > .seconds(1) else { return }
             told = ContinuousClock.now
             let percent = 100 * done / max(1, all)
             // A recovery that stands still asks for no further minute.

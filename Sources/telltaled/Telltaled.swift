@@ -257,7 +257,7 @@ struct Telltaled: ParsableCommand {
                 throw error
             }
             announce(daemon.endpoints, daemon.tlsEndpoints, epoch: epoch, entities: entities, recovered: recovered)
-            manager.tell("READY=1", "STATUS=serving")
+            manager.ready()
             _ = loop.run()
             return status
         } catch let error as ExitCode {

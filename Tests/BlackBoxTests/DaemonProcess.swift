@@ -78,6 +78,8 @@ final class DaemonProcess {
 
     func send(_ signal: CInt) { program.send(signal) }
 
+    func waitUntilStopped() -> Bool { program.waitUntilStopped() }
+
     /// Takes away all room for its files, or gives it back: a limit on their size is a full disk to it.
     func setDiskFull(_ isFull: Bool) throws {
         let limit = isFull ? "0" : "unlimited"

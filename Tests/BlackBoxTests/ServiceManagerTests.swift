@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TelltaleWire
 import TestSupport
 import Testing
 
@@ -51,6 +52,88 @@ struct ServiceManagerTests {
         }
     }
 
+    @Test func `A loop that stands says nothing, and goes on when it turns again`() async throws {
+        try await onOwnThread {
+            let manager = try NotifySocket(isAbstract: false)
+            let daemon = try DaemonProcess(limits: "export NOTIFY_SOCKET='\(manager.name)' WATCHDOG_USEC=100000")
+            for _ in 0..<2 { _ = try manager.receive() }
+            daemon.send(SIGSTOP)
+            try #require(daemon.waitUntilStopped())
+            while manager.receiveAtOnce() != nil {}
+            // Six times as long as between two of them.
+            #expect(manager.receive(seconds: 0.3) == nil)
+            daemon.send(SIGCONT)
+            #expect(try manager.receive() == ["WATCHDOG=1"])
+            daemon.send(SIGTERM)
+            #expect(daemon.waitForExit() == 0)
+        }
+    }
+
+    @Test func `A long recovery asks for more time while it makes progress`() async throws {
+        try await onOwnThread {
+            let first = try DaemonProcess()
+            let peer = try Peer(port: first.port)
+            _ = try peer.receive()
+            for number in 1...5 {
+                #expect(try peer.ask("EVT coffee-order/\(number) type=start")["verdict"] == "applied")
+            }
+            // Killed, it leaves no snapshot, so that all records are replayed.
+            first.send(SIGKILL)
+            _ = first.waitForExit()
+            let manager = try NotifySocket(isAbstract: false)
+            let second = try DaemonProcess(
+                in: first.folder, limits: "export NOTIFY_SOCKET='\(manager.name)' TELLTALE_RECOVERY_RECORDS=4")
+            var told: [[String]] = []
+            repeat { told.append(try manager.receive()) } while told.last != ["READY=1", "STATUS=serving"]
+            // The socket holds ten that are not read yet, and there are fewer.
+            #expect((3..<10).contains(told.count))
+            #expect(told.dropLast().allSatisfy { $0.count == 2 && $0[0] == "EXTEND_TIMEOUT_USEC=60000000" })
+            #expect(told.dropLast().last?[1] == "STATUS=recovering records, 100 %")
+            second.send(SIGTERM)
+            #expect(second.waitForExit() == 0)
+        }
+    }
+
+    @Test func `A socket that is full holds nothing up`() async throws {
+        try await onOwnThread {
+            let manager = try NotifySocket(isAbstract: true)
+            manager.fill()
+            let daemon = try DaemonProcess(limits: "export NOTIFY_SOCKET='\(manager.name)' WATCHDOG_USEC=2000")
+            let peer = try Peer(port: daemon.port)
+            _ = try peer.receive()
+            daemon.send(SIGHUP)
+            try daemon.waitUntilLogged("kinds reloaded")
+            for _ in 0..<50 { #expect(try peer.ask("PING").verb == "PONG") }
+            daemon.send(SIGTERM)
+            #expect(daemon.waitForExit() == 0)
+            // Nothing went in behind what filled it.
+            while let told = manager.receiveAtOnce() { #expect(told == ["full"]) }
+        }
+    }
+
+    @Test func `A process that stops is not ready again`() async throws {
+        try await onOwnThread {
+            let manager = try NotifySocket(isAbstract: false)
+            let daemon = try DaemonProcess(limits: "export NOTIFY_SOCKET='\(manager.name)'")
+            #expect(try manager.receive() == ["READY=1", "STATUS=serving"])
+            // A reader that takes nothing holds the stop up.
+            let stuck = try Peer(port: daemon.port, receiveBufferByteCount: 4_096)
+            try stuck.send(String(repeating: "HELP\n", count: 5_000) + "PING")
+            let witness = try Peer(port: daemon.port)
+            _ = try witness.receive()
+            #expect(try witness.ask("PING").verb == "PONG")
+            daemon.send(SIGTERM)
+            #expect(try manager.receive() == ["STOPPING=1", "STATUS=stopping"])
+            daemon.send(SIGHUP)
+            daemon.send(SIGTERM)
+            while try witness.receive().verb != "BYE" {}
+            shutdown(stuck.socket.descriptor, CInt(SHUT_RDWR))
+            #expect(daemon.waitForExit() == 0)
+            #expect(manager.receiveAtOnce() == nil)
+            #expect(!daemon.standardError.contains("kinds reloaded"))
+        }
+    }
+
     @Test("A socket that is missing, or no address, is no failure", arguments: ["/nowhere/notify", "@", "relative"])
     func missing(_ name: String) async throws {
         try await onOwnThread {
@@ -70,24 +153,49 @@ private final class NotifySocket {
         let unique = "telltale-notify-\(UUID().uuidString.prefix(8))"
         name = isAbstract ? "@\(unique)" : FileManager.default.temporaryDirectory.appending(path: unique).path
         descriptor = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+        let status = unsafe withAddress { unsafe bind(descriptor, $0, $1) }
+        try #require(status == 0)
+        setLimit(patience)
+    }
+
+    private func withAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         var bytes = Array(name.utf8)
-        if isAbstract { bytes[0] = 0 }
+        if name.hasPrefix("@") { bytes[0] = 0 }
         unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
         let length = socklen_t(MemoryLayout<sa_family_t>.size + bytes.count)
-        let status = unsafe withUnsafePointer(to: address) {
-            unsafe bind(descriptor, UnsafeRawPointer($0).assumingMemoryBound(to: sockaddr.self), length)
+        return unsafe withUnsafePointer(to: address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe body($0, length) }
         }
-        try #require(status == 0)
-        var limit = timeval(tv_sec: Int(patience), tv_usec: 0)
-        _ = unsafe setsockopt(
-            descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
 
     deinit {
         close(descriptor)
         if name.hasPrefix("/") { unsafe unlink(name) }
+    }
+
+    /// Sends until it takes no more, as where the manager does not read.
+    func fill() {
+        let sender = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+        defer { close(sender) }
+        let text = Array("full".utf8)
+        unsafe withAddress { pointer, length in
+            while unsafe sendto(sender, text, text.count, CInt(MSG_DONTWAIT), pointer, length) > 0 {}
+        }
+    }
+
+    /// `nil` where nothing came in this time.
+    func receive(seconds: Double) -> [String]? {
+        setLimit(seconds)
+        defer { setLimit(patience) }
+        return receive(flags: 0)
+    }
+
+    private func setLimit(_ seconds: Double) {
+        var limit = timeval(tv_sec: Int(seconds), tv_usec: Int((seconds - seconds.rounded(.down)) * 1_000_000))
+        _ = unsafe setsockopt(
+            descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
 
     func receive() throws -> [String] { try #require(receive(flags: 0)) }

@@ -8,6 +8,7 @@ internal import NIOPosix
 internal import NIOSSL
 public import ServiceLifecycle
 internal import Synchronization
+public import TelltaleEventLoop
 internal import TelltaleNIOClient
 internal import UnixSignals
 
@@ -18,11 +19,16 @@ public struct GatewayServer: Service {
     private let registry: MetricsRegistry
     private let state: GatewayState
     private let certificates: CertificateReloader?
+    private let manager: ServiceManager
 
     /// Reads everything that the settings name.
     ///
+    /// - Parameter manager: Is told when the gateway serves, reloads and stops, and that its loops turn.
     /// - Throws: ``StartFault`` with all faults.
-    public init(_ settings: Settings, registry: MetricsRegistry, log: Logger, openAPI: [UInt8]) throws {
+    public init(
+        _ settings: Settings, registry: MetricsRegistry, log: Logger, openAPI: [UInt8], manager: ServiceManager
+    ) throws {
+        self.manager = manager
         self.settings = settings
         self.log = log
         self.registry = registry
@@ -75,9 +81,14 @@ public struct GatewayServer: Service {
     ///
     /// - Parameter onReady: Is given the line that says where it serves.
     public func run(onReady: @escaping @Sendable (String) -> Void) async throws {
-        let ready = ReadyLine(daemon: settings.connect, onReady)
+        let ready = ReadyLine(daemon: settings.connect) { [manager] line in
+            onReady(line)
+            manager.ready()
+        }
         let services = try await services(ready)
         state.link.start()
+        let watchdog = Task { await watch() }
+        defer { watchdog.cancel() }
         let group = ServiceGroup(
             configuration: .init(
                 services: services.map { .init(service: $0, successTerminationBehavior: .ignore) }
@@ -128,12 +139,30 @@ public struct GatewayServer: Service {
             }
         } onGracefulShutdown: {
             log.notice("shutting down")
+            manager.stopping()
             state.streams.endAll()
+        }
+    }
+
+    /// Says that the gateway turns, as often as the service manager asks: behind an answer of each event loop, and from the threads
+    /// that handle requests. Where any of them hangs, nothing is said.
+    private func watch() async {
+        guard let interval = manager.watchdogMilliseconds else { return }
+        while !Task.isCancelled {
+            for loop in MultiThreadedEventLoopGroup.singleton.makeIterator() {
+                try? await loop.submit {}.get()
+            }
+            manager.tell("WATCHDOG=1")
+            try? await Task.sleep(for: .milliseconds(interval))
         }
     }
 
     /// Hooks and certificates again: all good, or the old ones stay.
     public func reload() {
+        manager.reloading { readAgain() }
+    }
+
+    private func readAgain() {
         do {
             let fresh = try certificates?.read()
             try state.hooks.reload(settings.hooks)

@@ -4,6 +4,7 @@ import Gateway
 import GatewayServer
 import Logging
 import Metrics
+import TelltaleEventLoop
 import TelltaleWire
 
 @main
@@ -109,7 +110,8 @@ struct Serve: AsyncParsableCommand {
         let log = Logger(label: "telltale-gateway")
         let server: GatewayServer
         do {
-            server = try GatewayServer(settings, registry: registry, log: log, openAPI: OpenAPIDocument.bytes)
+            server = try GatewayServer(
+                settings, registry: registry, log: log, openAPI: OpenAPIDocument.bytes, manager: ServiceManager())
         } catch let fault as GatewayServer.StartFault {
             throw Self.refuse(faults + fault.lines)
         }

@@ -1,20 +1,25 @@
-import FoundationEssentials
-import Glibc
-import TelltaleEventLoop
+internal import CTelltaleLibuv
+internal import Glibc
+internal import Synchronization
 
 /// The service manager that started the process, as `sd_notify` reaches it: a datagram to the socket of `NOTIFY_SOCKET`.
 ///
 /// Without the variable nothing is told. A socket that is full or gone is no failure: the manager's own limits judge silence.
-final class ServiceManager: Sendable {
+public final class ServiceManager: Sendable {
     private let address: ServiceManagerAddress?
     private let descriptor: CInt
+    private let isStopping = Atomic(false)
     /// How often the loop says that it turns: half of what the manager waits. `nil` where nobody waits for it.
-    let watchdogMilliseconds: Int64?
+    public let watchdogMilliseconds: Int64?
 
-    /// Takes the variables out of the environment, so that no child speaks for the daemon.
-    convenience init() {
-        self.init(ProcessInfo.processInfo.environment, process: getpid())
-        for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"] { unsafe unsetenv(name) }
+    /// Takes the variables out of the environment, so that no child speaks for this process.
+    public convenience init() {
+        var environment: [String: String] = [:]
+        for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"] {
+            if let value = unsafe getenv(name) { environment[name] = unsafe String(cString: value) }
+            unsafe unsetenv(name)
+        }
+        self.init(environment, process: getpid())
     }
 
     init(_ environment: [String: String], process: pid_t) {
@@ -36,21 +41,30 @@ final class ServiceManager: Sendable {
     }
 
     /// The timer by which the loop says that it turns; none where nobody waits for it. A loop that hangs says nothing.
-    func watchdog(on loop: EventLoop) throws(UVError) -> TimerHandle? {
+    public func watchdog(on loop: EventLoop) throws(UVError) -> TimerHandle? {
         guard let watchdogMilliseconds else { return nil }
         let timer = try TimerHandle(on: loop) { [self] _ in tell("WATCHDOG=1") }
         timer.scheduleRepeating(everyMilliseconds: watchdogMilliseconds)
         return timer
     }
 
-    func reloading(_ reload: () -> Void) {
+    public func ready() { tell("READY=1", "STATUS=serving") }
+
+    /// Once: a process that stops is asked to stop again at times.
+    public func stopping() {
+        if !isStopping.exchange(true, ordering: .relaxed) { tell("STOPPING=1", "STATUS=stopping") }
+    }
+
+    /// Performs a reload and tells of it. A process that stops reloads nothing: it would be taken for one that is ready again.
+    public func reloading(_ reload: () -> Void) {
+        guard !isStopping.load(ordering: .relaxed) else { return }
         tell("RELOADING=1")
         reload()
         tell("READY=1")
     }
 
     /// Sends these assignments in one datagram.
-    func tell(_ lines: String...) {
+    public func tell(_ lines: String...) {
         guard let address, descriptor >= 0 else { return }
         let text = Array(lines.joined(separator: "\n").utf8)
         let flags = CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL)
