@@ -23,6 +23,8 @@ struct Configuration: Sendable {
     var tlsCertificate: String?
     var tlsKey: String?
     var socket: String?
+    var socketMode: UInt16 = 0o600
+    static let socketModes: [String: UInt16] = ["0600": 0o600, "0660": 0o660, "0666": 0o666]
     /// The file of principals; `nil` = no connection needs a token.
     var auth: String?
     var sync = Sync.full
@@ -71,6 +73,12 @@ struct Configuration: Sendable {
         }
         (listeners, tlsListeners) = (plain, encrypted)
         return nil
+    }
+
+    var listenerOptions: Listener.Options {
+        var options = Listener.Options()
+        options.socketFileMode = socketMode
+        return options
     }
 
     /// Where to listen, the Unix socket included.

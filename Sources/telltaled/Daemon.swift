@@ -79,7 +79,7 @@ final class Daemon {
     // MARK: Start
 
     func listen() throws(UVError) {
-        var options = Listener.Options()
+        var options = configuration.listenerOptions
         options.farewell = { [unowned self] in refuseConnection() }
         for endpoint in configuration.endpoints { listeners.append(try listen(at: endpoint, options)) }
         guard let first = certificate?.context else { return }

@@ -36,6 +36,11 @@ extension Setting {
         Setting(name: "socket") {
             $0.socket = $1[0]; return nil
         },
+        Setting(name: "socket-mode") { configuration, values in
+            guard let mode = Configuration.socketModes[values[0]] else { return "takes 0600, 0660 or 0666" }
+            configuration.socketMode = mode
+            return nil
+        },
         Setting(name: "tls-cert") {
             $0.tlsCertificate = $1[0]; return nil
         },

@@ -42,6 +42,8 @@ struct Telltaled: ParsableCommand {
     var listen: [String] = []
     @Option(help: ArgumentHelp("A Unix socket to listen on too.", valueName: "PATH"))
     var socket: String?
+    @Option(help: ArgumentHelp("The mode of the socket's file. (default: 0600)", valueName: "0600|0660|0666"))
+    var socketMode: String?
     @Option(
         help: ArgumentHelp(
             "The file of principals and their tokens (telltale token add makes one); without it no token is needed.",

@@ -90,6 +90,18 @@ struct ConfigurationTests {
         }
     }
 
+    @Test("The file of the Unix socket has the mode that is asked for", arguments: [nil, "0660", "0666"])
+    func socketMode(_ mode: String?) async throws {
+        try await onOwnThread {
+            let folder = try TemporaryFolder()
+            let path = folder.path("s")
+            let daemon = try DaemonProcess(["--socket", path] + (mode.map { ["--socket-mode", $0] } ?? []))
+            #expect(daemon.ready["unix"] == path)
+            let attributes = try FileManager.default.attributesOfItem(atPath: path)
+            #expect(attributes[.posixPermissions] as? Int == Int(mode ?? "0600", radix: 8))
+        }
+    }
+
     @Test func `other than loopback is refused without authentication and encryption`() async throws {
         try await onOwnThread {
             let folder = try DaemonProcess.makeFolder()
