@@ -42,4 +42,23 @@ struct OperatorsPageTests {
             #expect(lines.contains { $0.hasPrefix("coffee-order/1042 rev=") }, "\(lines)")
         }
     }
+
+    @Test func `the recipe of a menu bar on Linux`() async throws {
+        try await onOwnThread {
+            let page = try String(
+                contentsOf: repository.appending(path: "Sources/TelltaleClient/TelltaleClient.docc/Recipes.md"),
+                encoding: .utf8)
+            let start = try #require(page.range(of: "<!-- bar -->\n"))
+            let end = try #require(page.range(of: "<!-- /bar -->"))
+            let daemon = try DaemonProcess()
+            let tools = DaemonProcess.executable.deletingLastPathComponent().path
+            let program = try RunningProgram(
+                URL(filePath: "/bin/sh"), ["-ec", String(page[start.upperBound..<end.lowerBound])],
+                environment: ["PATH": "\(tools):/usr/bin:/bin", "TELLTALE_CONNECT": "127.0.0.1:\(daemon.port)"])
+            let lines = program.readToEnd()
+            #expect(program.waitForExit() == 0, "\(program.standardError)")
+            let block = try #require(lines.last)
+            #expect(block.hasPrefix("{") && block.contains("\"class\":\"active\""), "\(lines)")
+        }
+    }
 }
