@@ -1,3 +1,6 @@
+// The headers would put the path of this file into the program, so that builds in two folders differed.
+#define OPENSSL_NO_FILENAMES
+
 #include "CTelltaleCrypto.h"
 
 #include <openssl/core_names.h>
