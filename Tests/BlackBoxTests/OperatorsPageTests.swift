@@ -1,19 +1,15 @@
 import Foundation
 import Glibc
+import TelltaleWire
 import TestSupport
 import Testing
 
-/// The commands of the operators' page, as they stand there.
+/// The commands of the operators' pages, as they stand there.
 @Suite(.serialized)
 struct OperatorsPageTests {
     @Test func `a car on TLS with a token, in ten lines`() async throws {
         try await onOwnThread {
-            let page = try String(
-                contentsOf: repository.appending(path: "Sources/TelltaleClient/TelltaleClient.docc/Operating.md"),
-                encoding: .utf8)
-            let start = try #require(page.range(of: "<!-- car -->\n"))
-            let end = try #require(page.range(of: "<!-- /car -->"))
-            let commands = page[start.upperBound..<end.lowerBound]
+            let commands = try commands("car", of: "Operating")
             #expect(commands.split(separator: "\n").count <= 10)
             let folder = try TemporaryFolder()
             for name in ["Tools", "Protocols"] {
@@ -24,7 +20,7 @@ struct OperatorsPageTests {
                 URL(filePath: "/usr/bin/env"),
                 ["python3", "-c", "import socket; print(socket.create_server(('127.0.0.1', 0)).getsockname()[1])"])
             let port = try #require(probe.readLine(), "\(probe.standardError)")
-            let script = String(commands).replacingOccurrences(of: "7879", with: "\(port)")
+            let script = commands.replacingOccurrences(of: "7879", with: "\(port)")
             let tools = DaemonProcess.executable.deletingLastPathComponent().path
             let program = try RunningProgram(
                 URL(filePath: "/bin/sh"),
@@ -45,20 +41,71 @@ struct OperatorsPageTests {
 
     @Test func `the recipe of a menu bar on Linux`() async throws {
         try await onOwnThread {
-            let page = try String(
-                contentsOf: repository.appending(path: "Sources/TelltaleClient/TelltaleClient.docc/Recipes.md"),
-                encoding: .utf8)
-            let start = try #require(page.range(of: "<!-- bar -->\n"))
-            let end = try #require(page.range(of: "<!-- /bar -->"))
             let daemon = try DaemonProcess()
             let tools = DaemonProcess.executable.deletingLastPathComponent().path
             let program = try RunningProgram(
-                URL(filePath: "/bin/sh"), ["-ec", String(page[start.upperBound..<end.lowerBound])],
+                URL(filePath: "/bin/sh"), ["-ec", commands("bar", of: "Recipes")],
                 environment: ["PATH": "\(tools):/usr/bin:/bin", "TELLTALE_CONNECT": "127.0.0.1:\(daemon.port)"])
             let lines = program.readToEnd()
             #expect(program.waitForExit() == 0, "\(program.standardError)")
             let block = try #require(lines.last)
             #expect(block.hasPrefix("{") && block.contains("\"class\":\"active\""), "\(lines)")
         }
+    }
+
+    @Test func `the commands of a backup`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let peer = try Peer(port: daemon.port)
+            _ = try peer.receive()
+            _ = try peer.ask("EVT coffee-order/1 type=start")
+            let folder = try TemporaryFolder()
+            let script = try commands("backup", of: "Production")
+                .replacingOccurrences(of: "/var/lib/telltale", with: daemon.folder.path + "/data")
+                .replacingOccurrences(of: "/var/backups/telltale", with: folder.path("backups"))
+            let tools = DaemonProcess.executable.deletingLastPathComponent().path
+            let program = try RunningProgram(
+                URL(filePath: "/bin/sh"), ["-ec", script], environment: ["PATH": "\(tools):/usr/bin:/bin"])
+            let lines = program.readToEnd()
+            #expect(program.waitForExit() == 0, "\(program.standardError)")
+            let moved = folder.url.appending(path: "data")
+            try FileManager.default.moveItem(at: folder.url.appending(path: "backups/today"), to: moved)
+            try FileManager.default.copyItem(
+                at: daemon.folder.appending(path: "kinds"), to: folder.url.appending(path: "kinds"))
+            let restored = try DaemonProcess(in: folder.url)
+            let reader = try Peer(port: restored.port)
+            _ = try reader.receive()
+            #expect(try reader.ask("GET coffee-order/1").verb == "OK", "\(lines)")
+        }
+    }
+
+    /// Each line that the programs log stands on the page, but for those that are an error's own text.
+    @Test func `the page of production explains each log line`() throws {
+        let page = try String(
+            contentsOf: repository.appending(path: "Sources/TelltaleClient/TelltaleClient.docc/Production.md"),
+            encoding: .utf8)
+        let line = /\blog(?:ger)?\.(?:info|notice|warning|error|critical)\(\s*"([^"\\:;]+)/
+        var count = 0
+        for folder in ["Sources/telltaled", "Tools/telltale-gateway/Sources"] {
+            let files = FileManager.default.enumerator(
+                at: repository.appending(path: folder), includingPropertiesForKeys: nil)
+            while let file = files?.nextObject() as? URL {
+                guard file.pathExtension == "swift" else { continue }
+                for match in try String(contentsOf: file, encoding: .utf8).matches(of: line) {
+                    count += 1
+                    #expect(page.contains("`\(match.output.1)"), "\(file.lastPathComponent) logs \"\(match.output.1)\"")
+                }
+            }
+        }
+        #expect(count > 15)
+    }
+
+    private func commands(_ name: String, of page: String) throws -> String {
+        let page = try String(
+            contentsOf: repository.appending(path: "Sources/TelltaleClient/TelltaleClient.docc/\(page).md"),
+            encoding: .utf8)
+        let start = try #require(page.range(of: "<!-- \(name) -->\n"))
+        let end = try #require(page.range(of: "<!-- /\(name) -->"))
+        return String(page[start.upperBound..<end.lowerBound])
     }
 }
