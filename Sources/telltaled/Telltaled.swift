@@ -285,9 +285,7 @@ struct Telltaled: ParsableCommand {
     }
 
     /// - Returns: Whether there was room; without, what is there is served, and the records come again later.
-    private static func append(
-        _ records: [JournalRecord], to journal: any Journal, logger: Logger
-    ) throws -> Bool {
+    private static func append(_ records: [JournalRecord], to journal: any Journal, logger: Logger) throws -> Bool {
         do throws(JournalError) {
             if !records.isEmpty { try journal.append(records) }
             return true
