@@ -65,9 +65,13 @@ func tests(_ module: String, _ dependencies: [Target.Dependency]) -> Target {
 
 let package = Package(
     name: "telltale",
+    // For the libraries that apps embed: spans of strings and UTF-8 validation are in the standard library of these systems.
+    // The programs are built on Linux.
+    platforms: [.macOS(.v26), .iOS(.v26), .watchOS(.v26), .tvOS(.v26), .visionOS(.v26)],
     products: [
         .library(
-            name: "TelltaleClient", targets: ["TelltaleClient", "TelltaleWire", "TelltaleModel", "TelltaleEventLoop"]),
+            name: "TelltaleClient",
+            targets: ["TelltaleClient", "TelltaleClientProtocol", "TelltaleWire", "TelltaleModel", "TelltaleEventLoop"]),
         .library(name: "TelltaleStatechart", targets: ["TelltaleStatechart", "TelltaleModel"]),
         .library(
             name: "TelltaleKinds",
@@ -85,24 +89,29 @@ let package = Package(
     ],
     targets: [
         // Pure: no clock, no IO, no randomness, no Foundation. In the order in which data flows.
+        module("TelltaleModel"),
+        module("TelltaleStatechart", ["TelltaleModel"]),
+        module("Kinds", ["TelltaleModel", "TelltaleStatechart"]),
+        // C between a socket and a machine, in the daemon alone. The libraries among the products have none.
         .target(
             name: "CTelltaleSimdJSON",
             // The C library's mathematics too: nothing else of the pure modules would link it.
             linkerSettings: [.linkedLibrary("simdjson"), .linkedLibrary("m")]),
+        module("SimdJSON", ["TelltaleModel", "CTelltaleSimdJSON"]),
         .target(name: "CTelltalePrefetch"),
-        module("TelltaleModel", ["CTelltaleSimdJSON", "CTelltalePrefetch"]),
-        module("TelltaleStatechart", ["TelltaleModel"]),
-        module("Kinds", ["TelltaleModel", "TelltaleStatechart"]),
-        module("Machines", ["TelltaleModel", "TelltaleStatechart", "Kinds"]),
+        module("Prefetch", ["TelltaleModel", "CTelltalePrefetch"]),
+        module("Machines", ["TelltaleModel", "TelltaleStatechart", "Kinds", "Prefetch"]),
         module("Surfaces", ["TelltaleModel", "Kinds", "Machines"]),
         module("Trials", ["TelltaleModel", "Kinds", "Machines", "Surfaces"]),
         module("TelltaleWire", ["TelltaleModel"]),
+        // The client's side of the protocol: bytes and times in, bytes and events out.
+        module("TelltaleClientProtocol", ["TelltaleModel", "TelltaleWire", collections]),
         module("FanOut", ["TelltaleModel", collections, heap], swiftSettings: hotSettings),
         module(
             "Hub",
             [
                 "TelltaleModel", "TelltaleStatechart", "Kinds", "Machines", "Surfaces", "TelltaleWire", "FanOut",
-                "Journal", collections, heap,
+                "Journal", "Prefetch", "SimdJSON", collections, heap,
             ],
             swiftSettings: hotSettings),
 
@@ -121,7 +130,7 @@ let package = Package(
         // OpenSSL, without IO.
         .target(name: "CTelltaleTLS", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
         module("TelltaleEventLoop", ["CTelltaleLibuv", "CTelltaleTLS"]),
-        module("TelltaleClient", ["TelltaleModel", "TelltaleWire", "TelltaleEventLoop", collections]),
+        module("TelltaleClient", ["TelltaleModel", "TelltaleWire", "TelltaleClientProtocol", "TelltaleEventLoop"]),
         // An event costs many small allocations that die together with their batch: glibc's malloc takes a fifth more of
         // the whole for that (telltale-bench ingest, side by side).
         .target(name: "CJemalloc", linkerSettings: [.linkedLibrary("jemalloc")]),
@@ -140,9 +149,7 @@ let package = Package(
         module(
             "Simulation",
             [
-                "TelltaleModel", "TelltaleWire", "TelltaleClient", "Kinds", "Machines", "Surfaces", "Hub", "Server",
-                "Journal",
-                heap,
+                "TelltaleModel", "TelltaleWire", "Kinds", "Machines", "Surfaces", "Hub", "Server", "Journal", heap,
             ]),
 
         // Tools.
@@ -193,6 +200,7 @@ let package = Package(
             name: "TestSupport", dependencies: ["TelltaleModel", "TelltaleEventLoop"], path: "Tests/TestSupport",
             swiftSettings: settings),
         tests("Model", ["TelltaleModel"]),
+        tests("SimdJSON", ["TelltaleModel", "SimdJSON"]),
         tests("Statechart", ["TelltaleModel", "TelltaleStatechart", "Kinds"]),
         tests("Kinds", ["TelltaleModel", "TelltaleStatechart", "Kinds"]),
         tests("Machines", ["TelltaleModel", "TelltaleStatechart", "Kinds", "Machines"]),

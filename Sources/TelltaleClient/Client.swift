@@ -1,3 +1,4 @@
+@_exported public import TelltaleClientProtocol
 public import TelltaleEventLoop
 public import TelltaleModel
 public import TelltaleWire

@@ -101,6 +101,9 @@ public struct BinaryWriter: ~Copyable, ValueWriter, Sendable {
     /// Discards the bytes from offset `position` on.
     mutating func removeAll(from position: Int) { buffer.removeAll(from: position) }
 
+    /// Replaces the byte at offset `position`.
+    mutating func replaceByte(at position: Int, with byte: UInt8) { buffer[position] = byte }
+
     /// Appends bytes that another writer encoded, without a length.
     mutating func write(copying encoded: Span<UInt8>) { buffer.append(copying: encoded) }
 

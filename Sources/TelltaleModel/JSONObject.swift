@@ -238,6 +238,14 @@ extension JSONObject: Sequence {
     public var underestimatedCount: Int { count }
 }
 
+extension JSONObject: ExpressibleByDictionaryLiteral {
+    /// Of two members of one name the last stays.
+    public init(dictionaryLiteral elements: (String, JSON)...) {
+        self.init()
+        for (name, value) in elements { self[name] = value }
+    }
+}
+
 extension JSONObject: Hashable {
     public static func == (left: JSONObject, right: JSONObject) -> Bool {
         left.withForm { left in right.withForm { left.hasSameBytes(as: $0) } }

@@ -1,10 +1,8 @@
-internal import CTelltalePrefetch
-
 /// An address in memory that will be read soon, so that the processor can be asked to load it early. The memory may be
 /// freed in the meantime: the request is then useless, and harmless.
 @usableFromInline
 package struct MemoryAddress: Sendable {
-    @usableFromInline let bits: UInt
+    @usableFromInline package let bits: UInt
 
     @usableFromInline
     init(bits: UInt) {
@@ -19,22 +17,6 @@ package struct MemoryAddress: Sendable {
     @inlinable @inline(__always)
     package init(of object: some AnyObject) {
         bits = unsafe UInt(bitPattern: Unmanaged.passUnretained(object).toOpaque())
-    }
-
-    private static let lineLength: UInt = 64
-
-    /// Prefetches the cache line of the address.
-    package func prefetch() { prefetch_line(bits) }
-
-    /// Prefetches the cache lines of the `byteCount` bytes that begin here.
-    package func prefetch(byteCount: Int) {
-        if bits == 0 { return }
-        let end = bits &+ UInt(truncatingIfNeeded: byteCount)
-        var line = bits & ~(Self.lineLength - 1)
-        while line < end {
-            prefetch_line(line)
-            line &+= Self.lineLength
-        }
     }
 }
 

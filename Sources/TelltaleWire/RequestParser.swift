@@ -1,12 +1,15 @@
-import TelltaleModel
+public import TelltaleModel
 
 /// Parses request lines, one at a time, without state between lines.
 ///
 /// Keeps the buffers of its JSON parser. Not thread-safe: use one parser per thread.
 public final class RequestParser {
-    private let json = JSONParser()
+    private let json: JSONParser
 
-    public init() {}
+    /// - Parameter json: Parses the tails.
+    public init(json: JSONParser = JSONParser()) {
+        self.json = json
+    }
 
     /// Parses one line, as ``LineDecoder`` delivers it.
     ///

@@ -1,5 +1,6 @@
 internal import FanOut
 internal import Machines
+internal import Prefetch
 internal import TelltaleModel
 
 /// The thing behind a key.

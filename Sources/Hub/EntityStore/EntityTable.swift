@@ -1,4 +1,5 @@
 internal import FanOut
+internal import Prefetch
 internal import TelltaleModel
 
 /// Everything that the hub knows of one key.

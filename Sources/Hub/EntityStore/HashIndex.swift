@@ -1,3 +1,4 @@
+internal import Prefetch
 internal import TelltaleModel
 
 /// Finds the numbers of things by the hashes of their names. The names are not in it: whoever owns the things has them.

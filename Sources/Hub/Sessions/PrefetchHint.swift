@@ -1,6 +1,7 @@
 internal import DequeModule
 internal import FanOut
 internal import Machines
+internal import Prefetch
 internal import TelltaleModel
 internal import TelltaleWire
 

@@ -1,6 +1,7 @@
 internal import DequeModule
 internal import FanOut
 internal import HeapModule
+internal import SimdJSON
 internal import TelltaleModel
 internal import TelltaleWire
 
@@ -35,7 +36,7 @@ struct SessionTable: ~Copyable {
     private var ended: [SessionID] = []
     private var deadlines = Heap<SessionDeadline<MonotonicTime>>()
     private var historyRequests: [HistoryRequest] = []
-    private var parser = RequestParser()
+    private var parser = RequestParser(json: .withSimdJSON())
 
     init(limits: Limits) {
         self.limits = limits

@@ -1,4 +1,5 @@
 public import Kinds
+internal import Prefetch
 public import TelltaleModel
 internal import TelltaleStatechart
 

@@ -113,7 +113,8 @@ extension ClientProtocol {
             }
             push(id, key, rev, line)
         }
-        advance(line)
+        // A line that ends the connection is none to resume behind.
+        if !wantsClose { advance(line) }
     }
 
     private mutating func push(_ id: SubscriptionID, _ key: Key, _ rev: Int64, _ line: ServerLine) {
@@ -140,11 +141,12 @@ extension ClientProtocol {
         }
     }
 
-    /// Checks that within an epoch a key's `rev` never decreases, and that the full view has one body for each `rev`.
+    /// Checks that within an epoch a key's `rev` never decreases, which ends the connection, and that the full view has one
+    /// body for each `rev`.
     private mutating func isInOrder(_ id: SubscriptionID, _ key: Key, _ rev: Int64, _ body: JSONObject?) -> Bool {
         guard let known = subscriptions[id.index].rows[key], known.epoch == greeting?.epoch else { return true }
         guard rev >= known.row.rev else {
-            events.append(.violation("\(key) went back from rev \(known.row.rev) to \(rev)"))
+            violate("\(key) went back from rev \(known.row.rev) to \(rev)")
             return false
         }
         // A control's row shows the requested value on the connection that tapped, and this is another connection.

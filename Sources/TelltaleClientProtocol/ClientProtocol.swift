@@ -28,7 +28,7 @@ public struct ClientProtocol {
         case over
     }
 
-    public let configuration: ClientConfiguration
+    public private(set) var configuration: ClientConfiguration
     var phase = Phase.idle
     /// Whether the owner must close the connection and then call ``disconnected(reason:at:random:)``.
     public internal(set) var wantsClose = false
@@ -78,6 +78,12 @@ public struct ClientProtocol {
     private static var freshDecoder: LineDecoder { LineDecoder(lineLengthLimit: 1 << 20, deliversComments: true) }
 
     // MARK: Inputs
+
+    /// Replaces the token that the next connections prove themselves with.
+    public mutating func renew(token: String?) { configuration.token = token }
+
+    /// Tells that the owner does not read what the server sends, so that the silence is its own.
+    public mutating func notReading(at now: Timestamp) { lastReceived = now }
 
     /// Starts the client: it wants a connection from now on.
     public mutating func start() {
@@ -231,22 +237,6 @@ public struct ClientProtocol {
         }
         if !bytes.isEmpty { lastSent = now }
         return bytes
-    }
-
-    /// Answers a request that is longer than the server's limit. The server would close the connection for it, and
-    /// again after every reconnect.
-    private mutating func isTooLong(_ request: PendingRequest) -> Bool {
-        guard let limit = greeting?.lineLength, request.line.count - 1 > limit else { return false }
-        var writer = LineWriter()
-        writer.error(
-            WireError(
-                .tooLarge, "the request is a line of \(request.line.count - 1) bytes, \(limit) is the limit; say less"),
-            id: String(request.number))
-        let text = Array(writer.bytes.dropLast())
-        if let line = try? ServerLine(text.span, parser: JSONParser()) {
-            events.append(.reply(RequestID(number: request.number), Reply(line)))
-        }
-        return true
     }
 
     // MARK: Internals

@@ -93,6 +93,9 @@ extension ClientProtocol {
     /// The cursor to resume from, for a client that stores it across its own restarts.
     public func cursor(of id: SubscriptionID) -> String? { subscriptions[id.index].cursor }
 
+    /// The server's number of a subscription on this connection; `nil` until `SUB` is answered.
+    public func serverNumber(of id: SubscriptionID) -> Int64? { subscriptions[id.index].number }
+
     private mutating func makeEventID() -> String {
         lastEventNumber += 1
         return "\(configuration.eventIDPrefix)-\(lastEventNumber)"
@@ -146,5 +149,23 @@ extension ClientProtocol {
         case .repeatable, .once, .service, .situation: events.append(.lost(RequestID(number: request.number)))
         case .hello, .ownTraits, .ownService, .ownPing, .subscribe, .unsubscribe, .farewell, .withdrawn: break
         }
+    }
+
+    /// Answers a request that is longer than the server's limit. The server would close the connection for it, and
+    /// again after every reconnect.
+    mutating func isTooLong(_ request: PendingRequest) -> Bool {
+        guard let limit = greeting?.lineLength, request.line.count - 1 > limit else { return false }
+        var writer = LineWriter()
+        writer.error(
+            WireError(
+                .tooLarge, "the request is a line of \(request.line.count - 1) bytes, \(limit) is the limit; say less"),
+            id: String(request.number))
+        let text = Array(writer.bytes.dropLast())
+        if let line = try? ServerLine(text.span, parser: JSONParser()) {
+            var reply = Reply(line)
+            reply.isFromServer = false
+            events.append(.reply(RequestID(number: request.number), reply))
+        }
+        return true
     }
 }

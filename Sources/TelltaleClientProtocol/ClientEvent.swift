@@ -84,6 +84,8 @@ public struct Row: Hashable, Sendable {
 /// The server's final answer to a request: `OK`, `ERR` or `PONG`.
 public struct Reply: Hashable, Sendable {
     public var line: ServerLine
+    /// Whether the server said it. A request that is longer than the server's limit is refused by the client.
+    public internal(set) var isFromServer = true
 
     public init(_ line: ServerLine) {
         self.line = line
