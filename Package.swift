@@ -72,6 +72,7 @@ let package = Package(
         .library(
             name: "TelltaleClient",
             targets: ["TelltaleClient", "TelltaleClientProtocol", "TelltaleWire", "TelltaleModel", "TelltaleEventLoop"]),
+        .library(name: "TelltaleKit", targets: ["TelltaleKit", "TelltaleModel"]),
         .library(name: "TelltaleStatechart", targets: ["TelltaleStatechart", "TelltaleModel"]),
         .library(
             name: "TelltaleKinds",
@@ -119,6 +120,8 @@ let package = Package(
             "Server", ["TelltaleModel", "Kinds", "Hub", "Journal", collections], swiftSettings: hotSettings),
 
         // Edges: each wraps one thing outside, and decides nothing.
+        // For apps: it and all that it depends on are Swift.
+        module("TelltaleKit", ["TelltaleModel", "TelltaleWire", "TelltaleClientProtocol"]),
         module("Journal", ["TelltaleModel"]),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         module("JournalSQLite", ["TelltaleModel", "Journal", "CSQLite"]),
@@ -224,11 +227,12 @@ let package = Package(
         tests("Authenticator", ["TelltaleModel", "Hub", "Authenticator", "CTestSigner"]),
         tests("EventLoop", ["TelltaleEventLoop"]),
         tests("Client", ["TelltaleModel", "TelltaleWire", "TelltaleEventLoop", "TelltaleClient"]),
+        tests("Kit", ["TelltaleModel", "TelltaleWire", "TelltaleClientProtocol", "TelltaleKit"]),
         tests("Cards", ["TelltaleModel", "Cards"]),
         tests("Console", ["TelltaleModel", "TelltaleWire", "Cards", "Console"]),
         tests("Simulation", ["TelltaleModel", "TelltaleWire", "Simulation"]),
         tests("Reports", ["TelltaleModel", "Simulation", "Reports"]),
-        tests("BlackBox", ["TelltaleModel", "TelltaleWire", "TelltaleEventLoop", "TelltaleClient"]),
+        tests("BlackBox", ["TelltaleModel", "TelltaleWire", "TelltaleEventLoop", "TelltaleClient", "TelltaleKit"]),
     ],
     cxxLanguageStandard: .cxx17
 )

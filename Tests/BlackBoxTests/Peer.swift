@@ -15,7 +15,21 @@ final class Peer {
         case silence
     }
 
+    /// The lines of the connection, in their order.
+    struct Line: Sendable {
+        var isServer: Bool
+        var text: String
+    }
+
+    /// Outlives the connection.
+    final class Record {
+        fileprivate(set) var lines: [Line] = []
+        /// Whether bytes were sent that need not be lines.
+        fileprivate(set) var hasBytes = false
+    }
+
     let socket: RawSocket
+    let record = Record()
     private var buffer: [UInt8] = []
     private var start = 0
 
@@ -27,7 +41,15 @@ final class Peer {
 
     init(_ socket: RawSocket) { self.socket = socket }
 
-    func send(_ line: String) throws { try socket.send(line + "\n") }
+    func send(bytes: [UInt8]) throws {
+        record.hasBytes = true
+        try socket.send(bytes)
+    }
+
+    func send(_ line: String) throws {
+        record.lines += line.split(separator: "\n").map { Line(isServer: false, text: String($0)) }
+        try socket.send(line + "\n")
+    }
 
     /// The next line, waited for at most `seconds`.
     func next(seconds: Double = patience) -> Incoming {
@@ -40,6 +62,7 @@ final class Peer {
                     buffer = []
                     start = 0
                 }
+                record.lines.append(Line(isServer: true, text: line))
                 return .line(line)
             }
             var wanted = pollfd(fd: socket.descriptor, events: Int16(POLLIN), revents: 0)

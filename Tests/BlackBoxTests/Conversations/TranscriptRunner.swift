@@ -15,6 +15,7 @@ final class TranscriptRunner {
     private let firstDaemon: DaemonProcess
     private var daemon: DaemonProcess
     private var peers: [String: Peer] = [:]
+    private var records: [Peer.Record] = []
     /// Connections whose end was read, or that can say nothing more.
     private var silenced: Set<String> = []
     /// The values that placeholders have remembered.
@@ -39,6 +40,11 @@ final class TranscriptRunner {
         options[place + 1] = copy.path
         return options
     }
+
+    /// The lines of each connection.
+    ///
+    /// Without those in which bytes were sent that need not be lines.
+    var conversations: [[Peer.Line]] { records.filter { !$0.hasBytes }.map(\.lines) }
 
     func run() throws {
         var steps = transcript.steps[...]
@@ -71,7 +77,7 @@ final class TranscriptRunner {
             // The connection is opened first: its greeting gives the value of `<now+N>`.
             let peer = try peer(of: step)
             try peer.send(fill(text))
-        case .sendBytes(let bytes): try peer(of: step).socket.send(bytes)
+        case .sendBytes(let bytes): try peer(of: step).send(bytes: bytes)
         case .halfClose:
             try peer(of: step).socket.shutdownWrite()
             silenced.insert(step.connection)
@@ -131,6 +137,7 @@ final class TranscriptRunner {
         if let peer = peers[step.connection] { return peer }
         let peer = try Peer(port: daemon.port)
         peers[step.connection] = peer
+        records.append(peer.record)
         if case .expect = step.action { return peer }
         guard case .line(let greeting) = peer.next() else { throw Difference(description: "no greeting") }
         for word in greeting.split(separator: " ") where word.hasPrefix("now=") {
@@ -152,7 +159,16 @@ final class TranscriptRunner {
 struct TranscriptTests {
     @Test("Protocols/Line/transcripts", arguments: Transcript.all)
     func transcript(_ transcript: Transcript) async throws {
-        try await onOwnThread { try TranscriptRunner(transcript).run() }
+        let conversations = try await onOwnThread {
+            let runner = try TranscriptRunner(transcript)
+            try runner.run()
+            return runner.conversations
+        }
+        // The client's protocol machine understands what was really said, and apps find their rows in it.
+        for conversation in conversations {
+            var replay = ClientReplay()
+            try replay.run(conversation)
+        }
     }
 
     @Test func `the transcripts are there, and every one can be read`() {

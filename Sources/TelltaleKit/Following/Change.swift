@@ -1,0 +1,94 @@
+public import TelltaleModel
+
+/// A change of a follower's rows, or of its connection.
+public enum Change<Activity: ActivityRow>: Hashable, Sendable {
+    /// A key is new, or has changed: this row replaces the one before.
+    case update(RowUpdate<Activity>)
+    /// A key has left the view.
+    case removal(RowRemoval)
+    /// A key has reached a state that no reader misses. It comes before the row.
+    case milestone(RowMilestone)
+    /// Attention is to be drawn to a key. It comes before the row, once.
+    case alert(RowAlert)
+    /// The rows are complete and current, for the first time or again.
+    case live
+    /// The server could not resume: all rows come anew, and keys that are gone are removed before the next ``live``.
+    /// `why` is `epoch`, `selection`, `expired` or `future`.
+    case reset(why: String)
+    /// The server took this client, at first or again.
+    case connected
+    /// The connection is lost, or could not be made. Rows may be out of date until the next ``live``.
+    case disconnected(reason: String, retryAfter: Duration)
+
+    /// The key that the change is about; `nil` for one of the connection.
+    public var key: Key? {
+        switch self {
+        case .update(let update): update.key
+        case .removal(let removal): removal.key
+        case .milestone(let milestone): milestone.key
+        case .alert(let alert): alert.key
+        case .live, .reset, .connected, .disconnected: nil
+        }
+    }
+}
+
+/// The newest row of a key.
+public struct RowUpdate<Activity: ActivityRow>: Hashable, Sendable {
+    public var key: Key
+    /// The commit number of the key's last change. A tap sends it back (`ifRev`).
+    public var rev: Int64
+    /// The body as it came.
+    public var body: JSONObject
+    /// Whether the row was there before this client.
+    public var isSnapshot: Bool
+    /// The number of commits that were folded into this row.
+    public var skipped: Int
+    /// The reason for the folding: `slow`, `rate` or `resume`.
+    public var why: String?
+
+    /// The row as this view shows an activity; `nil` for a control.
+    public var activity: Activity? { Activity(body) }
+    /// The row of a control; `nil` for an activity.
+    public var control: ControlRow? { ControlRow(body) }
+    /// Milestones that the reader was too slow for.
+    public var missedMilestones: [String] { (body["missed"]?.array ?? []).compactMap(\.string) }
+}
+
+/// A key that has left the view.
+public struct RowRemoval: Hashable, Sendable {
+    public var key: Key
+    public var rev: Int64
+    /// `dismissed`, `hidden`, `removed`, or `reset`: it was not in a new snapshot.
+    public var why: String
+    /// The number of commits that were folded into this removal.
+    public var skipped: Int
+}
+
+/// A milestone of an activity.
+public struct RowMilestone: Hashable, Sendable {
+    public var key: Key
+    public var rev: Int64
+    public var state: String
+    public var at: Timestamp
+}
+
+/// An alert of an activity.
+public struct RowAlert: Hashable, Sendable {
+    public var key: Key
+    /// For ``TelltaleRequests/seen(_:rev:)``.
+    public var rev: Int64
+    public var title: String?
+    public var text: String?
+    public var sound: String?
+    /// How to draw it: `expanded`, `banner`, `alert`, `notification` or `panel`.
+    public var style: String?
+
+    init(key: Key, rev: Int64, body: JSONObject) {
+        self.key = key
+        self.rev = rev
+        title = body["title"]?.string
+        text = body["body"]?.string
+        sound = body["sound"]?.string
+        style = body["style"]?.string
+    }
+}

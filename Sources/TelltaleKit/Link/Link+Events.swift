@@ -1,0 +1,62 @@
+internal import TelltaleClientProtocol
+internal import TelltaleModel
+internal import TelltaleWire
+
+/// Passes what the protocol tells to the tasks that wait.
+extension Link {
+    func handleEvents() {
+        while core.hasEvents {
+            let events = core.takeEvents()
+            for (index, event) in events.enumerated() { handle(event, isLast: index == events.count - 1) }
+        }
+    }
+
+    /// - Parameter isLast: Whether no event of the same line follows. The line's cursor stands behind all of them.
+    private func handle(_ event: ClientEvent, isLast: Bool) {
+        switch event {
+        case .ready(let greeting, _):
+            put(.connected)
+            tell(.ready(greeting))
+        case .item(let id, let line): waiting[id]?.items.append(line)
+        case .restarted(let id): waiting[id]?.items = []
+        case .reply(let id, let reply):
+            settle(id) {
+                reply.isFromServer
+                    ? .success(Answer(items: $0.items, line: reply.line))
+                    : .failure(.invalidRequest(reply.line.message ?? "the request is too long"))
+            }
+        case .lost(let id):
+            let failure = end ?? .connectionLost(lastReason ?? "closed")
+            settle(id) { _ in .failure(failure) }
+        case .refused(let reason, let line):
+            end = if let line, line.verb == "ERR" { .refused(Refusal(line)) } else { .incompatible(reason) }
+        case .disconnected(let reason, let retry):
+            lastReason = reason
+            if let retry { put(.disconnected(reason: reason, retryAfter: retry)) }
+        case .subscription(_, .refused(let line)):
+            end = .refused(Refusal(line))
+            core.leave()
+            connection?.close()
+        case .subscription(let id, let event):
+            if isLast { lastCursor = core.cursor(of: id) }
+            put(PendingChange(event))
+        case .action(let action): tell(.action(action))
+        case .serviceRefused(_, let line): tell(.refused(Refusal(line)))
+        case .farewell(let line): lastReason = line.message ?? line["code"]
+        case .violation(let text): lastReason = text
+        case .traitsRefused: break
+        }
+    }
+
+    func put(_ change: PendingChange?) {
+        guard subscription != nil else { return }
+        queue.put(change, cursor: lastCursor)
+        news.signal()
+    }
+
+    private func tell(_ event: ServiceEvent) {
+        guard subscription == nil, service.count < Self.serviceLimit else { return }
+        service.append(event)
+        news.signal()
+    }
+}

@@ -1,0 +1,154 @@
+internal import Synchronization
+internal import TelltaleClientProtocol
+public import TelltaleModel
+internal import TelltaleWire
+
+/// Acts for the controls of one kind, for as long as ``run()`` runs. Made by ``Telltale/provide(_:values:perform:)``.
+///
+/// - It serves again, and tells its values again, after a lost connection.
+/// - An action runs until its deadline, and its task is cancelled then. Actions of one control run one after the other, those of
+///   different controls at once.
+/// - An operation that is asked for again is answered again, and not performed again.
+public final class ControlProvider: Sendable {
+    /// The controls that there are and the value of each; `nil` for a button. A toggle of unknown value is left out.
+    public typealias Values = @Sendable () async -> [String: Bool?]
+    /// Performs an action. Returns the value that the device has then, or `nil` if it cannot tell; throws an
+    /// ``ActionFailure`` otherwise.
+    public typealias Perform = @Sendable (ControlAction) async throws -> Bool?
+
+    private let session: Session
+    private let kind: String
+    private let values: Values
+    private let perform: Perform
+    private let book = AnswerBook()
+    private let state = Mutex<LinkHandle?>(nil)
+
+    init(_ session: Session, kind: String, values: @escaping Values, perform: @escaping Perform) {
+        self.session = session
+        self.kind = kind
+        self.values = values
+        self.perform = perform
+    }
+
+    /// Serves until its task is cancelled. Call it once at a time.
+    ///
+    /// - Throws: ``TelltaleError`` when the server refuses it, such as for a kind that is not loaded.
+    public func run() async throws(TelltaleError) {
+        let kind = try Words.kind(kind)
+        let handle = session.open()
+        state.withLock { $0 = handle }
+        defer { state.withLock { $0 = nil } }
+        let error = await withDiscardingTaskGroup(returning: TelltaleError?.self) { group in
+            defer { group.cancelAll() }
+            do throws(TelltaleError) {
+                _ = try await handle.link.ask(.serve(kind: kind), timeout: nil)
+                try await tellAll(handle)
+                try await serve(handle, in: &group)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        let wasCancelled = Task.isCancelled
+        await handle.close()
+        if let error, !(wasCancelled && error == .closed) { throw error }
+    }
+
+    /// Tells that the real thing changed by itself, or exists.
+    ///
+    /// - Parameter at: When it was seen; `nil` = now.
+    /// - Throws: ``TelltaleError/connectionLost(_:)`` where it is not certain that the server heard of it;
+    ///   ``TelltaleError/closed`` while the provider does not run.
+    @discardableResult
+    public func report(_ key: String, _ value: Bool? = nil, at: Timestamp? = nil) async throws(TelltaleError) -> Decided
+    {
+        guard let handle = state.withLock({ $0 }) else { throw .closed }
+        let command = Command.report(try Words.key(key), value: value, at: at)
+        return Decided(try await handle.link.ask(command, timeout: session.timeout).line)
+    }
+
+    private func serve(_ handle: LinkHandle, in group: inout DiscardingTaskGroup) async throws(TelltaleError) {
+        var clock: RealClock?
+        var connections = 0
+        while let event = try await handle.link.nextServiceEvent() {
+            switch event {
+            case .ready(let greeting):
+                clock = RealClock(greeting)
+                await book.greeted(epoch: greeting.epoch)
+                connections += 1
+                // A report that is lost follows the next connection.
+                if connections > 1 { group.addTask { try? await self.tellAll(handle) } }
+            case .refused(let refusal): throw .refused(refusal)
+            case .action(let action):
+                let action = ControlAction(
+                    operation: action.operation, key: action.key, value: action.isPress ? nil : action.value ?? false,
+                    deadline: action.deadline)
+                let end = clock?.moment(of: action.deadline) ?? .now
+                switch await book.asked(action) {
+                case .nothing: break
+                case .answerAgain(let answer): group.addTask { _ = try? await handle.link.ask(answer, timeout: nil) }
+                case .perform(let job, let before):
+                    group.addTask { await self.perform(action, job, after: before, until: end, handle) }
+                }
+            }
+        }
+    }
+
+    private func tellAll(_ handle: LinkHandle) async throws(TelltaleError) {
+        for (key, value) in await values().sorted(by: { $0.key < $1.key }) {
+            do throws(TelltaleError) {
+                _ = try await handle.link.ask(.report(try Words.key(key), value: value, at: nil), timeout: nil)
+            } catch .connectionLost {
+                // The next connection tells all.
+                return
+            }
+        }
+    }
+
+    private func perform(
+        _ action: ControlAction, _ job: AnswerBook.Job, after before: AnswerBook.Job?,
+        until end: ContinuousClock.Instant,
+        _ handle: LinkHandle
+    ) async {
+        await before?.ended.wait()
+        let answer = await withTaskGroup(of: Command?.self) { group in
+            group.addTask { end > .now ? await self.answer(to: action) : nil }
+            group.addTask {
+                await job.abort.wait(until: end)
+                return nil
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
+        }
+        if let answer {
+            await book.answered(action.operation, with: answer)
+            // Where the answer is lost, the server asks again.
+            _ = try? await handle.link.ask(answer, timeout: nil)
+        }
+        await book.ended(job, of: action.key)
+    }
+
+    private func answer(to action: ControlAction) async -> Command? {
+        do {
+            return .done(op: action.operation, value: try await perform(action))
+        } catch let failure as ActionFailure {
+            return .fail(op: action.operation, code: failure.code, message: failure.message)
+        } catch is CancellationError {
+            return nil
+        } catch {
+            // Its text is the app's own, and not for everybody.
+            return .fail(op: action.operation, code: "error", message: "\(type(of: error))")
+        }
+    }
+}
+
+extension Telltale {
+    /// A provider of the controls of a kind:
+    ///
+    ///     try await telltale.provide("porch-light", values: { ["porch-light/front": lamp.isOn] }) { action in … }.run()
+    public func provide(
+        _ kind: String, values: @escaping ControlProvider.Values = { [:] }, perform: @escaping ControlProvider.Perform
+    ) -> ControlProvider {
+        ControlProvider(session, kind: kind, values: values, perform: perform)
+    }
+}

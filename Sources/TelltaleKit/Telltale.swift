@@ -1,0 +1,167 @@
+internal import Synchronization
+internal import TelltaleClientProtocol
+public import TelltaleModel
+internal import TelltaleWire
+
+/// A client of one Telltale server.
+///
+///     let telltale = try Telltale("tls://telltale.example.com:7879", surface: .carplay) { try await Keychain.token() }
+///     for try await change in telltale.follow("coffee-order/*", view: .carplay) { … }
+///
+/// It connects at the first request, and again whenever the connection is lost. A follower has a connection of its own.
+/// Everything may be called from any task. The connection of the requests ends with the last reference, or ``close()``.
+public final class Telltale: TelltaleRequests, @unchecked Sendable {
+    private let state = Mutex(State())
+
+    private struct State {
+        var handle: LinkHandle?
+        var isClosed = false
+    }
+
+    /// The identity of a client, and its patience.
+    public struct Options: Sendable {
+        /// `HELLO client=`: the program and its version, as `head-unit/2.1`.
+        public var client = "telltale-kit/\(Release.version)"
+        public var surface: Surface?
+        public var account: String?
+        public var device: String?
+        /// The traits of this device, such as `["locked": "yes"]`, which are said on each connection.
+        public var traits: [String: String] = [:]
+        /// The silence after which the client sends a sign of life; after twice that time the server closes the connection.
+        /// `nil` = none. 100 ms to 5 minutes.
+        public var heartbeat: Duration?
+        /// The time limit of a request, reconnects included; `nil` waits for ever.
+        public var timeout: Duration? = .seconds(10)
+        /// The shortest and the longest delay before an attempt to connect.
+        public var backoff: ClosedRange<Duration> = .milliseconds(100) ... .seconds(10)
+
+        public init() {}
+    }
+
+    /// - Parameters:
+    ///   - address: `HOST:PORT`, `tls://HOST:PORT` or `unix:PATH`.
+    ///   - surface: What this device shows things on.
+    ///   - account: Whose device it is; without it every activity is visible.
+    ///   - token: Asked at each connection, and sent to a server that wants one alone.
+    /// - Throws: ``TelltaleError/invalidRequest(_:)``.
+    public convenience init(
+        _ address: String, surface: Surface? = nil, account: String? = nil,
+        token: (@Sendable () async throws -> String)? = nil
+    ) throws(TelltaleError) {
+        var options = Options()
+        options.surface = surface
+        options.account = account
+        try self.init(address, options: options, token: token)
+    }
+
+    /// - Throws: ``TelltaleError/invalidRequest(_:)``.
+    public convenience init(
+        _ address: String, options: Options, token: (@Sendable () async throws -> String)? = nil
+    ) throws(TelltaleError) {
+        guard let address = ServerAddress(address) else {
+            throw .invalidRequest("the address is none: HOST:PORT, tls://HOST:PORT or unix:PATH is wanted")
+        }
+        try self.init(options: options, token: token) { isFollower in
+            #if canImport(Network)
+                NetworkTransport(to: address)
+            #else
+                // A small buffer: what lies in it is not replaced by newer rows any more.
+                SocketTransport(to: address, receiveBuffer: isFollower ? 16_384 : nil)
+            #endif
+        }
+    }
+
+    /// - Parameter transport: Opens all connections of this client.
+    /// - Throws: ``TelltaleError/invalidRequest(_:)``.
+    public convenience init(
+        over transport: any Transport, options: Options = Options(), token: (@Sendable () async throws -> String)? = nil
+    ) throws(TelltaleError) {
+        try self.init(options: options, token: token) { _ in transport }
+    }
+
+    private init(
+        options: Options, token: (@Sendable () async throws -> String)?,
+        transport: @escaping @Sendable (_ isFollower: Bool) -> any Transport
+    ) throws(TelltaleError) {
+        super.init(
+            Session(
+                try options.configuration(), token: token.map(TokenSource.init), timeout: options.timeout,
+                transport: transport))
+    }
+
+    /// Follows a pattern, until its loop ends. See ``Changes``.
+    ///
+    /// - Parameters:
+    ///   - pattern: A key, `kind/*`, or `*`.
+    ///   - view: What to show, which decides the type of the rows.
+    ///   - account: What this person's devices see; `nil` = that of the client.
+    ///   - placement: Where controls are drawn: `lockScreen`, `controlCenterSmall`, …
+    ///   - rate: The most rows a second for each key; `nil` = no limit.
+    ///   - cursor: The ``Changes/cursor`` of an earlier follower, also of another process: the changes since then come.
+    public func follow<Activity>(
+        _ pattern: String, view: Projection<Activity>, account: String? = nil, placement: String? = nil,
+        rate: Int? = nil,
+        cursor: String? = nil
+    ) -> Changes<Activity> {
+        let command: Result<SubscribeCommand, TelltaleError> = Result { () throws(TelltaleError) in
+            var command = SubscribeCommand(pattern: try Words.pattern(pattern))
+            command.view = view.name
+            command.account = try Words.optional("the account", account)
+            command.placement = try Words.optional("the placement", placement)
+            if let rate { command.rate = Int(try Words.number("the rate", Int64(rate), 1...1_000_000)) }
+            if let cursor { command.from = try Words.cursor(cursor) }
+            return command
+        }
+        return Changes(session, command, cursor: cursor)
+    }
+
+    /// Follows a pattern, whole.
+    public func follow(_ pattern: String = "*", cursor: String? = nil) -> Changes<FullRow> {
+        follow(pattern, view: .full, cursor: cursor)
+    }
+
+    /// Closes the connection of the requests. One without an answer fails with ``TelltaleError/closed``, as do later ones.
+    /// Followers end with their own loops.
+    public func close() async {
+        let handle = state.withLock { state in
+            state.isClosed = true
+            defer { state.handle = nil }
+            return state.handle
+        }
+        await handle?.close()
+    }
+
+    override func openLink() throws(TelltaleError) -> LinkHandle {
+        let handle: LinkHandle? = state.withLock { state in
+            if state.isClosed { return nil }
+            // After a refusal the next request tries anew: the token may have been replaced since.
+            if let handle = state.handle, !handle.link.hasEnded { return handle }
+            let handle = session.open()
+            state.handle = handle
+            return handle
+        }
+        guard let handle else { throw .closed }
+        return handle
+    }
+}
+
+extension Telltale.Options {
+    fileprivate func configuration() throws(TelltaleError) -> ClientConfiguration {
+        // Another run of the program must not use the same event ids.
+        let run = String(UInt64.random(in: .min ... .max), radix: 36)
+        var configuration = ClientConfiguration(name: try Words.value("the client", client), eventIDPrefix: "k\(run)")
+        configuration.surface = surface
+        configuration.account = try Words.optional("the account", account)
+        configuration.device = try Words.optional("the device", device)
+        for (name, value) in traits.sorted(by: { $0.key < $1.key }) {
+            configuration.traits.append(try Words.trait(name, value))
+        }
+        if let heartbeat {
+            configuration.heartbeat = Milliseconds(
+                try Words.number("the heartbeat", heartbeat.milliseconds.count, 100...300_000))
+        }
+        configuration.backoff.shortest = max(Milliseconds(1), backoff.lowerBound.milliseconds)
+        configuration.backoff.longest = max(configuration.backoff.shortest, backoff.upperBound.milliseconds)
+        return configuration
+    }
+}

@@ -1,0 +1,51 @@
+/// The address of a server: `HOST:PORT`, `[IPv6]:PORT`, `tls://HOST:PORT` or `unix:PATH`.
+public enum ServerAddress: Hashable, Sendable, CustomStringConvertible {
+    case tcp(host: String, port: UInt16)
+    case tls(host: String, port: UInt16)
+    case unix(path: String)
+
+    /// `nil` if `text` is no address. A port is 1 to 65535; the path of a Unix socket has 1 to 103 bytes, which every system
+    /// takes.
+    public init?(_ text: String) {
+        if text.hasPrefix("unix:") {
+            let path = String(text.dropFirst(5))
+            guard (1...103).contains(path.utf8.count), !path.utf8.contains(0) else { return nil }
+            self = .unix(path: path)
+        } else if text.hasPrefix("tls://") {
+            guard let (host, port) = Self.hostAndPort(text.dropFirst(6)) else { return nil }
+            self = .tls(host: host, port: port)
+        } else {
+            guard let (host, port) = Self.hostAndPort(text[...]) else { return nil }
+            self = .tcp(host: host, port: port)
+        }
+    }
+
+    private static func hostAndPort(_ text: Substring) -> (String, UInt16)? {
+        guard let colon = text.lastIndex(of: ":") else { return nil }
+        let digits = text[text.index(after: colon)...]
+        guard digits.utf8.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }), let port = UInt16(digits),
+            port > 0
+        else { return nil }
+        var host = text[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = host.dropFirst().dropLast()
+        } else if host.contains(":") {
+            return nil
+        }
+        guard (1...255).contains(host.utf8.count),
+            host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") })
+        else { return nil }
+        return (String(host), port)
+    }
+
+    public var description: String {
+        func place(_ host: String, _ port: UInt16) -> String {
+            host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+        }
+        return switch self {
+        case .tcp(let host, let port): place(host, port)
+        case .tls(let host, let port): "tls://\(place(host, port))"
+        case .unix(let path): "unix:\(path)"
+        }
+    }
+}
