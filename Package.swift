@@ -93,7 +93,7 @@ let package = Package(
         module("TelltaleModel"),
         module("TelltaleStatechart", ["TelltaleModel"]),
         module("Kinds", ["TelltaleModel", "TelltaleStatechart"]),
-        // C between a socket and a machine, in the daemon alone. The libraries among the products have none.
+        // C between a socket and a machine, and none of it in what an app embeds.
         .target(
             name: "CTelltaleSimdJSON",
             // The C library's mathematics too: nothing else of the pure modules would link it.
