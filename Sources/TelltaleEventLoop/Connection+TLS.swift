@@ -28,16 +28,15 @@ extension Connection {
 
     /// Encrypts and sends.
     func writeEncrypted(_ bytes: Span<UInt8>, _ tls: TLSSession) -> WriteOutcome {
-        guard tls.write(bytes) else {
+        // The bytes leave from one buffer, which stays in the processor's caches from one connection to the next.
+        let room = unsafe loop.cipherBuffer
+        guard let count = unsafe tls.encrypt(bytes, into: room) else {
             fail(UV_EPROTO.rawValue, attempting: "encrypt for a connection")
             return .closed
         }
-        let buffer = unsafe loop.cipherBuffer
-        guard tls.outputByteCount <= buffer.count else { return send(tls.takeOutput().span) }
-        // The bytes leave from one buffer, which stays in the processor's caches from one connection to the next.
-        let count = unsafe tls.takeOutput(into: buffer)
-        let bytes = unsafe UnsafeBufferPointer(rebasing: buffer[..<count])
-        return unsafe send(bytes.span)
+        guard count > 0 else { return send(tls.takeOutput().span) }
+        let ciphertext = unsafe UnsafeBufferPointer(rebasing: room[..<count])
+        return unsafe send(ciphertext.span)
     }
 
     /// Says the end of this side behind the outstanding write.
@@ -57,7 +56,7 @@ extension Connection {
 
 /// The handshakes of a listener, a few steps in a turn: a storm of them does not hold up the connections that are there.
 ///
-/// A connection costs no memory of TLS before its first bytes.
+/// A connection costs no memory of TLS before its first record is whole: a peer that stops within it holds its own bytes only.
 @safe final class TLSHandshakes {
     private let loop: EventLoop
     private let context: () -> TLSContext
@@ -72,6 +71,8 @@ extension Connection {
         let connection: Connection
         let deadline: Int64
         var receivedByteCount = 0
+        /// The part of the first record that has come.
+        var opening: [UInt8] = []
     }
 
     /// About a millisecond.
@@ -104,17 +105,31 @@ extension Connection {
     /// - Parameter bytes: Empty = the peer has ended its side.
     func received(_ bytes: Span<UInt8>, on connection: Connection) {
         let id = ObjectIdentifier(connection)
-        guard var entry = waiting[id] else { return }
-        entry.receivedByteCount += bytes.count
-        if connection.tls == nil { connection.tls = context().session(expecting: nil) }
-        guard !bytes.isEmpty, entry.receivedByteCount <= Self.byteLimit, let tls = connection.tls,
-            tls.feed(bytes)
-        else { return end(connection) }
-        waiting[id] = entry
+        guard let received = waiting[id]?.receivedByteCount else { return }
+        waiting[id]?.receivedByteCount = received + bytes.count
+        guard !bytes.isEmpty, received + bytes.count <= Self.byteLimit else { return end(connection) }
+        if let tls = connection.tls {
+            guard tls.feed(bytes) else { return end(connection) }
+        } else {
+            for index in bytes.indices { waiting[id]?.opening.append(bytes[index]) }
+            guard let opening = waiting[id]?.opening, Self.isWhole(opening) else { return }
+            waiting[id]?.opening = []
+            connection.tls = context().session(expecting: nil)
+            guard let tls = connection.tls, tls.feed(opening.span) else { return end(connection) }
+        }
         // A client may send its first lines behind the handshake. They do not count to its bytes: they wait in the socket.
         connection.pauseReading()
         queue.append(connection)
         idle?.start()
+    }
+
+    /// Whether a connection's first bytes hold its first record, or can be none, which OpenSSL then says.
+    private static func isWhole(_ opening: [UInt8]) -> Bool {
+        let handshake: UInt8 = 22
+        guard opening.first == handshake else { return true }
+        guard opening.count >= 5 else { return false }
+        let length = Int(opening[3]) << 8 | Int(opening[4])
+        return length > 16_384 || opening.count >= 5 + length
     }
 
     private func takeSteps() {

@@ -14,6 +14,8 @@ internal import Glibc
 
     /// The largest number of bytes of one data callback.
     public static let readBufferByteCount = 65_536
+    /// Of ``cipherBuffer``: a flush of 64 KiB, and what TLS adds to each record of it.
+    private static let cipherBufferByteCount = 65_536 + 1_024
 
     /// Makes a loop, and makes the process ignore SIGPIPE, so that a write to a closed peer returns an error.
     public init() throws(UVError) {
@@ -26,7 +28,7 @@ internal import Glibc
         }
         unsafe self.raw = raw
         unsafe readBuffer = .allocate(capacity: Self.readBufferByteCount)
-        unsafe cipherBuffer = .allocate(capacity: Self.readBufferByteCount)
+        unsafe cipherBuffer = .allocate(capacity: Self.cipherBufferByteCount)
     }
 
     deinit {

@@ -98,21 +98,21 @@ internal import CTelltaleTLS
         return count == 0 ? .none : count == -1 ? .ended : .failed
     }
 
-    /// Encrypts all of `bytes`.
-    func write(_ bytes: Span<UInt8>) -> Bool {
-        unsafe bytes.withUnsafeBufferPointer { unsafe telltale_tls_write(raw, $0.baseAddress, $0.count) == 1 }
+    /// Encrypts all of `bytes` into `room`.
+    ///
+    /// - Returns: How much ciphertext that is; 0 = it waits, because it does not fit, or other ciphertext waited before it;
+    ///   `nil` = it cannot be encrypted.
+    func encrypt(_ bytes: Span<UInt8>, into room: UnsafeMutableBufferPointer<UInt8>) -> Int? {
+        let count = unsafe bytes.withUnsafeBufferPointer { bytes in
+            unsafe telltale_tls_encrypt(raw, bytes.baseAddress, bytes.count, room.baseAddress, room.count)
+        }
+        return count < 0 ? nil : count
     }
 
     func shutdown() { unsafe telltale_tls_shutdown(raw) }
 
-    var hasOutput: Bool { outputByteCount > 0 }
-    /// Of the ciphertext that waits for the peer.
-    var outputByteCount: Int { unsafe telltale_tls_waiting(raw) }
-
-    /// Takes ciphertext for the peer into `buffer`, as far as it has room.
-    func takeOutput(into buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
-        unsafe telltale_tls_take(raw, buffer.baseAddress, buffer.count)
-    }
+    /// Whether ciphertext waits for the peer.
+    var hasOutput: Bool { unsafe telltale_tls_waiting(raw) > 0 }
 
     /// Ciphertext for the peer.
     func takeOutput() -> [UInt8] {

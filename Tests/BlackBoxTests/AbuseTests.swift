@@ -147,6 +147,65 @@ struct AbuseTests {
         }
     }
 
+    @Test(arguments: ["plain_port, b''", "tls_port, b''", "tls_port, hello[:len(hello) - 1]"])
+    func `a peer that has not said HELLO costs at most 4 KiB`(opening: String) async throws {
+        try await onOwnThread {
+            let house = try House()
+            // The first ones make tables grow, which the others share.
+            let script = """
+                incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+                half = context.wrap_bio(incoming, outgoing, server_hostname='localhost')
+                try: half.do_handshake()
+                except ssl.SSLWantReadError: pass
+                hello = outgoing.read()
+                def resident():
+                    lines = open('/proc/\(house.bridge.daemon.identifier)/status').read().splitlines()
+                    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith('VmRSS'))
+                def connect(count):
+                    peers = []
+                    for _ in range(count):
+                        port, bytes = \(opening)
+                        s = raw(port)
+                        if bytes: s.sendall(bytes)
+                        peers.append(s)
+                    assert calm.ask('PING') == 'PONG'
+                    return peers
+                first = connect(300)
+                before = resident()
+                peers = connect(1500)
+                print((resident() - before) // len(peers))
+                """
+            let lines = try house.python(script)
+            let cost = try #require(lines.first.flatMap { Int($0) }, "\(lines)")
+            #expect(cost <= 4_096, "\(cost) bytes a peer")
+            house.end()
+        }
+    }
+
+    @Test func `a handshake that comes byte by byte is understood`() async throws {
+        try await onOwnThread {
+            let house = try House()
+            let lines = try house.python(
+                """
+                incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+                tls = context.wrap_bio(incoming, outgoing, server_hostname='localhost')
+                s = raw(tls_port)
+                s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                def run(step):
+                    while True:
+                        try: result = step()
+                        except ssl.SSLWantReadError: result = None
+                        for byte in outgoing.read(): s.sendall(bytes([byte]))
+                        if result is not None: return result
+                        incoming.write(s.recv(65536))
+                run(lambda: tls.do_handshake() or True)
+                print(run(lambda: tls.read(65536)).split()[0].decode())
+                """)
+            #expect(lines == ["TELLTALE"], "\(lines)")
+            house.end()
+        }
+    }
+
     @Test func `a peer without a token may have little waiting, and is not read further`() async throws {
         try await onOwnThread {
             let house = try House()
@@ -179,7 +238,19 @@ struct AbuseTests {
                 URL(filePath: "/bin/sh"),
                 [
                     "-c",
-                    "echo R | timeout 20 openssl s_client -tls1_2 -connect 127.0.0.1:\(house.bridge.tlsPort) -CAfile \(house.bridge.authority) 2>&1",
+                    // Behind the greeting, for a client that is asked to renegotiate takes no lines.
+                    """
+                    cd \(house.folder.url.path) && mkfifo in
+                    timeout 20 openssl s_client -tls1_2 -connect 127.0.0.1:\(house.bridge.tlsPort) \
+                        -CAfile \(house.bridge.authority) <in >out 2>&1 &
+                    exec 3>in
+                    tries=0
+                    until grep -q '^TELLTALE ' out || [ $((tries += 1)) -gt 400 ]; do sleep 0.05; done
+                    echo R >&3
+                    exec 3>&-
+                    wait
+                    cat out
+                    """,
                 ])
             let text = openssl.readToEnd().joined(separator: "\n")
             #expect(text.contains("RENEGOTIATING") && text.contains("no renegotiation"), "\(text.suffix(600))")

@@ -90,6 +90,9 @@ final class DaemonProcess {
         }
     }
 
+    /// Of the process.
+    var identifier: Int32 { program.identifier }
+
     /// Bytes of memory that it holds.
     var residentByteCount: Int {
         let text = (try? String(contentsOfFile: "/proc/\(program.identifier)/statm", encoding: .utf8)) ?? ""

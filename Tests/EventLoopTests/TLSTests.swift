@@ -38,6 +38,45 @@ struct TLSTests {
         #expect(received == text, "\(received.utf8.count) of \(text.utf8.count) bytes")
     }
 
+    @Test(arguments: [[1, 70_000, 2, 65_536, 3], [300_000], [16_384, 16_385, 65_000]])
+    func `writes of any length arrive whole and in order`(counts: [Int]) async throws {
+        let text = zip(["a", "b", "c", "d", "e"], counts).map { String(repeating: $0, count: $1) }
+        let folder = try certificates()
+        let received = try await onLoop { loop in
+            var options = Listener.Options()
+            let context = try TLSContext(certificate: folder.path("leaf.pem"), key: folder.path("leaf.key.pem"))
+            options.tls = { context }
+            let next = Box(0)
+            func writeOn(_ connection: Connection) {
+                while connection.isWritable, next.value < text.count {
+                    next.value += 1
+                    _ = connection.write(Array(text[next.value - 1].utf8))
+                }
+            }
+            let listener = try Listener(at: .tcp(host: "127.0.0.1", port: 0), on: loop, options: options) {
+                connection in
+                connection.start(
+                    ConnectionHandlers(
+                        onData: { _, _ in }, onEnd: { $0.close() }, onWritable: { writeOn($0) },
+                        onClosed: { _, _ in loop.stop() }))
+                writeOn(connection)
+            }
+            let received = Box("")
+            let authority = try TLSContext(authorities: folder.path("ca.pem"))
+            let attempt = try ConnectAttempt(to: listener.endpoint, on: loop, tls: authority) { result in
+                guard case .success(let connection) = result else { return loop.stop() }
+                connection.start(
+                    ConnectionHandlers(
+                        onData: { _, bytes in
+                            received.value += String(decoding: (0..<bytes.count).map { bytes[$0] }, as: UTF8.self)
+                            if received.value.utf8.count >= counts.reduce(0, +) { loop.stop() }
+                        }, onEnd: { $0.close() }, onWritable: { _ in }, onClosed: { _, _ in loop.stop() }))
+            }
+            return { withExtendedLifetime((listener, attempt, folder)) { received.value } }
+        }
+        #expect(received == text.joined(), "\(received.utf8.count) of \(counts.reduce(0, +)) bytes")
+    }
+
     @Test func `a key behind a passphrase is a fault that says what to do, and nothing is asked on a terminal`() throws
     {
         let folder = try certificates()

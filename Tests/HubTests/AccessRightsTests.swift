@@ -65,6 +65,17 @@ struct AccessRightsTests {
         return !client.isFinished
     }
 
+    @Test func `the answer to HELLO tells the rate of a principal that has one`() throws {
+        var access = try AccessHarness()
+        var limited = try Self.principal("slow", ["stats"])
+        limited.rate = 10
+        for (principal, more) in [(limited, " rate=10"), (try Self.principal("free", ["stats"]), "")] {
+            let token = access.insert(principal)
+            let reply = access.harness.send("HELLO token=\(token)", from: access.harness.connect())
+            #expect(reply.first?.hasSuffix(" principal=\(principal.name)\(more)") == true, "\(reply)")
+        }
+    }
+
     @Test func `HELLO of a connection that has a principal counts against its rate`() throws {
         var access = try AccessHarness()
         var limited = try Self.principal("slow", ["stats"])

@@ -86,6 +86,10 @@ let package = Package(
             name: "telltale-gateway",
             dependencies: ["Gateway", "GatewayServer", client, argumentParser, logging, metrics],
             resources: [.embedInCode("openapi.json")], swiftSettings: settings, linkerSettings: withFoundationInside),
+        // For comparisons in bench.py.
+        .executableTarget(
+            name: "bare-relay", dependencies: [hummingbird, logging, nioCore], swiftSettings: settings,
+            linkerSettings: withFoundationInside),
         .testTarget(
             name: "GatewayTests", dependencies: ["Board", "Gateway", client, crypto, logging, metrics],
             swiftSettings: settings),

@@ -4,12 +4,15 @@
     Tools/telltale-gateway/bench.py streams [--streams 1000] [--rate 200] [--seconds 10] [--shared] [--runs 3]
     Tools/telltale-gateway/bench.py stuck                                       (streams beside readers that have stopped)
     Tools/telltale-gateway/bench.py posts [--seconds 10] [--connections 64]     (needs wrk, a Debian package)
+    Tools/telltale-gateway/bench.py posts --h2load                              (the same with h2load, of nghttp2-client)
     Tools/telltale-gateway/bench.py soak [--seconds 600]
     Tools/telltale-gateway/bench.py kinds [--seconds 10]                        (lint, diagrams and plays, hostile ones too)
 
 Every stream follows one of 50 keys, so that an event goes to a fiftieth of them; with --shared each follows them all.
 Figures are the medians of the runs, a name and a value a line, with the machine in front. The reader of the streams is one
 process that looks for row events in what it is sent; --readers of the streams are looked at for latency.
+
+posts and streams take --relay: bare-relay of the same package is measured, which is Hummingbird with nothing behind it.
 """
 
 import argparse
@@ -18,135 +21,16 @@ import os
 import pathlib
 import re
 import resource
-import select
-import shutil
-import socket
 import statistics
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import urllib.error
 import urllib.request
 
-REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-TICKS = os.sysconf("SC_CLK_TCK")
-KEYS = 50
-
-
-class Pair:
-    """The two programs, in a folder of their own."""
-
-    def __init__(self):
-        self.folder = tempfile.mkdtemp(prefix="telltale-bench-")
-        kinds = pathlib.Path(self.folder) / "kinds"
-        kinds.mkdir()
-        for name in ["Protocols/Line/kinds", "Protocols/Kinds/examples"]:
-            for file in (REPOSITORY / name).glob("*.json"):
-                shutil.copy(file, kinds)
-        daemon = os.environ.get("TELLTALED", REPOSITORY / ".build/release/telltaled")
-        gateway = os.environ.get(
-            "TELLTALE_GATEWAY", REPOSITORY / "Tools/telltale-gateway/.build/release/telltale-gateway")
-        self.daemon, _ = self.start(
-            [daemon, "--data", f"{self.folder}/data", "--kinds", kinds, "--listen", "none", "--socket", f"{self.folder}/s"])
-        self.gateway, ready = self.start(
-            [gateway, "--connect", f"unix:{self.folder}/s", "--listen", "http://127.0.0.1:0",
-             "--ops-listen", "127.0.0.1:0", "--log-level", "warning"])
-        self.port = int(re.search(r"http=\S+:(\d+)", ready)[1])
-        for key in range(KEYS):
-            urllib.request.urlopen(f"http://127.0.0.1:{self.port}/errand/{key}/start", data=b"{}").close()
-
-    def start(self, arguments):
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("TELLTALE")}
-        process = subprocess.Popen([str(word) for word in arguments], stdout=subprocess.PIPE, env=environment)
-        return process, process.stdout.readline().decode()
-
-    def cpu(self, process):
-        """Seconds of CPU that a process has used."""
-        fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / TICKS
-
-    def resident(self):
-        """KiB of memory that the gateway holds."""
-        return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{self.gateway.pid}/status").read_text())[1])
-
-    def close(self):
-        for process in (self.gateway, self.daemon):
-            process.terminate()
-            process.wait(15)
-        shutil.rmtree(self.folder)
-
-
-class Streams:
-    """Open streams, read by one epoll loop in a thread."""
-
-    def __init__(self, port, count, watched, shared, small_buffer=None):
-        self.sockets = []
-        self.rows = 0
-        self.latencies = []
-        self.poll = select.epoll()
-        self.watched = set()
-        self.by_number = {}
-        for number in range(count):
-            pattern = "errand/*" if shared else f"errand/{number % KEYS}"
-            peer = socket.socket()
-            if small_buffer:
-                peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, small_buffer)
-            peer.connect(("127.0.0.1", port))
-            peer.sendall(f"GET /v1/stream?sub={pattern} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-            self.sockets.append(peer)
-        for number, peer in enumerate(self.sockets):
-            text = b""
-            while b"event: live" not in text:
-                text += peer.recv(65_536)
-            peer.setblocking(False)
-            self.poll.register(peer, select.EPOLLIN)
-            self.by_number[peer.fileno()] = peer
-            if number % max(1, count // watched) == 0:
-                self.watched.add(peer.fileno())
-
-    def read_on(self):
-        threading.Thread(target=self.read, daemon=True).start()
-        return self
-
-    def read(self):
-        while self.by_number:
-            for number, _ in self.poll.poll(1):
-                data = self.by_number[number].recv(262_144) if number in self.by_number else b""
-                self.rows += data.count(b"event: row")
-                if number in self.watched:
-                    now = time.monotonic_ns()
-                    self.latencies += [now - int(sent) for sent in re.findall(rb'"note":"(\d+)', data)]
-
-    def close(self):
-        self.by_number = {}
-        for peer in self.sockets:
-            peer.close()
-
-
-def percentile(values, part):
-    values = sorted(values)
-    return values[min(len(values) - 1, int(len(values) * part))] / 1e6 if values else float("nan")
-
-
-def post_at(pair, rate, seconds, filler=""):
-    """Posts at a steady rate, keep-alive; how many were posted."""
-    peer = socket.create_connection(("127.0.0.1", pair.port))
-    peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    begin, count = time.monotonic(), 0
-    while time.monotonic() - begin < seconds:
-        body = b'{"content-state":{"note":"%d%s"}}' % (time.monotonic_ns(), filler.encode())
-        peer.sendall(b"POST /errand/%d/update HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % (
-            count % KEYS, len(body)) + body)
-        answer = b""
-        while b"}" not in answer:
-            answer += peer.recv(4_096)
-        assert b'"verdict"' in answer, answer
-        count += 1
-        time.sleep(max(0.0, begin + count / rate - time.monotonic()))
-    peer.close()
-    return count
+sys.dont_write_bytecode = True
+from bench_pair import REPOSITORY, KEYS, Pair, Streams, percentile, post_at  # noqa: E402
 
 
 def observe(pair, options, readers):
@@ -192,7 +76,27 @@ def stuck(pair, options):
     return figures
 
 
+def posts_by_h2load(pair, options):
+    """One body and one path, since h2load makes none of its own: an event of one key, each with a commit."""
+    body = f"{pair.folder}/body.json"
+    pathlib.Path(body).write_text('{"content-state":{"note":"x"}}')
+    before, daemon_before = pair.cpu(pair.gateway), pair.cpu(pair.daemon)
+    done = subprocess.run(
+        ["h2load", "--h1", "-t2", f"-c{options.connections}", f"-D{options.seconds}", "-d", body,
+         f"http://127.0.0.1:{pair.port}/errand/1/update"], capture_output=True, text=True, check=True).stdout
+    # With -D it counts what came after the warm-up, which is none.
+    count = int(re.search(r"(\d+) done", done)[1])
+    return {
+        "posts_a_second": float(re.search(r"([\d.]+) req/s", done)[1]),
+        "not_2xx": int(re.search(r"status codes: \d+ 2xx, (\d+) 3xx", done)[1])
+        + sum(map(int, re.search(r"3xx, (\d+) 4xx, (\d+) 5xx", done).groups())),
+        "gateway_cpu_a_post_us": (pair.cpu(pair.gateway) - before) * 1e6 / count,
+        "daemon_cpu_a_post_us": (pair.cpu(pair.daemon) - daemon_before) * 1e6 / count}
+
+
 def posts(pair, options):
+    if options.h2load:
+        return posts_by_h2load(pair, options)
     script = f"{pair.folder}/post.lua"
     pathlib.Path(script).write_text("""
         local thread, count = 0, 0
@@ -320,17 +224,21 @@ def main():
     parser.add_argument("--streams", type=int, default=1_000)
     parser.add_argument("--readers", type=int, default=50, help="streams whose latency is looked at (50)")
     parser.add_argument("--rate", type=int, default=200, help="posts a second (200)")
+    parser.add_argument("--relay", action="store_true", help="the bare relay in place of gateway and daemon")
+    parser.add_argument("--h2load", action="store_true", help="posts by h2load in place of wrk")
     parser.add_argument("--shared", action="store_true", help="each stream follows all keys")
     parser.add_argument("--connections", type=int, default=64)
     parser.add_argument("--seconds", type=int, default=10)
     parser.add_argument("--runs", type=int, default=1)
     options = parser.parse_args()
+    if options.relay and options.what not in ["posts", "streams"]:
+        parser.error("--relay goes with posts and streams")
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 65_536), hard))
     print(f"machine: {machine()}", flush=True)
     runs = []
     for _ in range(options.runs):
-        pair = Pair()
+        pair = Pair(options.relay)
         try:
             runs.append({"streams": streams, "stuck": stuck, "posts": posts, "soak": soak, "kinds": kinds}[options.what](pair, options))
         finally:

@@ -27,8 +27,9 @@ int telltale_tls_feed(telltale_tls *tls, const uint8_t *bytes, size_t count);
 int telltale_tls_handshake(telltale_tls *tls);
 /// Plaintext: a count, 0 = there is no more now, -1 = the peer has ended its side, -2 = the peer broke the protocol.
 long telltale_tls_read(telltale_tls *tls, uint8_t *bytes, size_t count);
-/// Encrypts all of it. Returns 1, or 0 where it cannot.
-int telltale_tls_write(telltale_tls *tls, const uint8_t *bytes, size_t count);
+/// Encrypts all of it into `room`, and returns how much ciphertext that is. Where it does not fit, or other ciphertext waits already, all
+/// of it waits, and the result is 0. Returns -1 where it cannot encrypt.
+long telltale_tls_encrypt(telltale_tls *tls, const uint8_t *bytes, size_t count, uint8_t *room, size_t size);
 /// Says that this side ends.
 void telltale_tls_shutdown(telltale_tls *tls);
 /// Ciphertext for the peer that waits, in bytes.

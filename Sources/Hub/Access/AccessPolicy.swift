@@ -42,6 +42,8 @@ struct AccessPolicy: ~Copyable {
         /// `nil` = it sees every account's activities.
         var account: String?
         var until: Timestamp?
+        /// Requests a second of the principal; `nil` = no limit.
+        var rate: Int?
     }
 
     /// Why a connection ends.
@@ -138,7 +140,7 @@ struct AccessPolicy: ~Copyable {
         watchExpiry(of: id, at: now)
         return Admission(
             principal: principal.name, account: hello.account ?? account ?? principal.defaultAccount,
-            until: credential.expires)
+            until: credential.expires, rate: principal.rate)
     }
 
     private mutating func failed(_ refusal: PrincipalDirectory.Refusal, of id: SessionID) -> WireError {

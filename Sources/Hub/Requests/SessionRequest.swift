@@ -55,6 +55,7 @@ extension Hub {
             writer.attribute("principal", admission.principal)
             if let account = admission.account { writer.attribute("account", account) }
             if let until = admission.until { writer.attribute("until", until) }
+            if let rate = admission.rate { writer.attribute("rate", rate) }
         }
         // A token means nothing to a server that asks for none.
         writer.ignored(request.ignored + (admission == nil && hello.token != nil ? ["token"] : []))

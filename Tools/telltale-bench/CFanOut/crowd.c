@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <openssl/ssl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -43,6 +44,22 @@ static void reset(int fd) {
 
 static void say(int fd, const char *text) {
     (void)!send(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+// The first flight of a TLS handshake. Returns its length; 0 where there is none.
+static int write_client_hello(char *bytes, int size) {
+    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+    SSL *ssl = context ? SSL_new(context) : NULL;
+    int length = 0;
+    if (ssl) {
+        BIO *in = BIO_new(BIO_s_mem()), *out = BIO_new(BIO_s_mem());
+        SSL_set_bio(ssl, in, out);
+        SSL_connect(ssl);
+        length = BIO_read(out, bytes, size);
+    }
+    SSL_free(ssl);
+    SSL_CTX_free(context);
+    return length > 0 ? length : 0;
 }
 
 // The line that one greedy connection sends again and again, and how much of it makes one send.
@@ -99,12 +116,15 @@ int fanout_crowd(uint16_t port, int kind, int count, double rate) {
     bool reads = kind == FANOUT_READS_SLOWLY || kind == FANOUT_TRICKLES;
     bool follows = reads || kind == FANOUT_NEVER_READS;
     int *fds = calloc(count, sizeof(int));
+    static char hello[4096];
+    int hello_length = kind == FANOUT_IS_HALF_OPEN ? write_client_hello(hello, sizeof hello) : 0;
     int open_count = 0;
     for (int i = 0; i < count; i++) {
         fds[i] = kind == FANOUT_CONNECTS ? -1 : make_connection(&address, follows || kind == FANOUT_OWES ? 4096 : 0);
         if (fds[i] < 0) continue;
         open_count++;
         if (follows) say(fds[i], "SUB *\n");
+        if (hello_length) (void)!send(fds[i], hello, (size_t)hello_length, MSG_NOSIGNAL | MSG_DONTWAIT);
         // Some stop in the middle of a line.
         if (kind == FANOUT_IS_SILENT && i % 2) say(fds[i], "SUB tal");
     }
@@ -113,7 +133,7 @@ int fanout_crowd(uint16_t port, int kind, int count, double rate) {
     // From here on it only gets processor time that the measuring process leaves.
     setpriority(PRIO_PROCESS, 0, 19);
 
-    if (kind >= FANOUT_OWES && fds[0] >= 0) be_greedy(fds[0], kind);
+    if (kind >= FANOUT_OWES && kind <= FANOUT_ASKS && fds[0] >= 0) be_greedy(fds[0], kind);
 
     static char lines[64 * 9 + 1];
     for (int i = 0; i < 64; i++) strcat(lines, "LEVITATE\n");

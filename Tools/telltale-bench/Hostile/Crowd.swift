@@ -24,6 +24,8 @@ enum Crowd: String, CaseIterable, ExpressibleByArgument {
     case flips
     /// One connection asks for the server's figures as fast as it is answered.
     case asks
+    /// Begin a TLS handshake and say no more.
+    case handshakes
 
     var kind: CInt {
         let kind =
@@ -38,6 +40,7 @@ enum Crowd: String, CaseIterable, ExpressibleByArgument {
             case .subscribes: FANOUT_SUBSCRIBES
             case .flips: FANOUT_FLIPS
             case .asks: FANOUT_ASKS
+            case .handshakes: FANOUT_IS_HALF_OPEN
             }
         return CInt(kind)
     }
@@ -46,7 +49,7 @@ enum Crowd: String, CaseIterable, ExpressibleByArgument {
     var mayBeCut: Bool {
         switch self {
         case .slow, .trickle, .stuck, .owes: true
-        case .connects, .nonsense, .silent, .subscribes, .flips, .asks: false
+        case .connects, .nonsense, .silent, .subscribes, .flips, .asks, .handshakes: false
         }
     }
 
@@ -54,9 +57,16 @@ enum Crowd: String, CaseIterable, ExpressibleByArgument {
     var isGreedy: Bool {
         switch self {
         case .owes, .subscribes, .flips, .asks: true
-        case .slow, .trickle, .stuck, .connects, .nonsense, .silent: false
+        case .slow, .trickle, .stuck, .connects, .nonsense, .silent, .handshakes: false
         }
     }
+
+    /// Whether it and the healthy ones speak TLS.
+    var isEncrypted: Bool { self == .handshakes }
+
+    /// Milliseconds that the p99 of the healthy may be longer than 1.1 times what it is without it. A handshake takes a
+    /// third of one, and four of them are a turn.
+    var excessLimit: Double { self == .handshakes ? 2 : 0.5 }
 
     /// How many there are.
     var count: Int {
@@ -66,13 +76,14 @@ enum Crowd: String, CaseIterable, ExpressibleByArgument {
         case .connects, .owes, .subscribes, .flips, .asks: 1
         case .nonsense: 8
         case .silent: 1_000
+        case .handshakes: 10_000
         }
     }
 
     /// Connects, or lines, a second.
     var rate: Double {
         switch self {
-        case .slow, .trickle, .stuck, .silent, .owes, .subscribes, .flips, .asks: 0
+        case .slow, .trickle, .stuck, .silent, .owes, .subscribes, .flips, .asks, .handshakes: 0
         case .connects: 500
         case .nonsense: 20_000
         }
@@ -90,6 +101,7 @@ enum Crowd: String, CaseIterable, ExpressibleByArgument {
         case .subscribes: "one that follows everything and gives it up, without a pause"
         case .flips: "one that follows everything 50 times and is locked and unlocked without a pause"
         case .asks: "one that asks for the figures without a pause"
+        case .handshakes: "\(count) that begin a TLS handshake and say no more"
         }
     }
 }

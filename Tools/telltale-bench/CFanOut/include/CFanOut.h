@@ -103,6 +103,8 @@ enum {
     FANOUT_SUBSCRIBES,
     FANOUT_FLIPS,
     FANOUT_ASKS,
+    // Begin a TLS handshake, and say no more.
+    FANOUT_IS_HALF_OPEN,
 };
 int fanout_crowd(uint16_t port, int kind, int count, double rate);
 

@@ -30,8 +30,8 @@ public struct StreamSession: ~Copyable {
     private var now: Int64 = 0
     private var views: [String] = []
     public private(set) var encoder: StreamEncoder
-    /// The principal that the daemon takes the token for; `nil` before it said so, and without tokens.
-    public private(set) var principal: String?
+    /// The principal of the token; `nil` before the daemon said it, and without tokens.
+    public private(set) var standing: Standing?
     /// For the daemon.
     private var output: [UInt8] = []
     /// For the reader.
@@ -162,7 +162,7 @@ public struct StreamSession: ~Copyable {
             refuse(Problem(line))
             return true
         }
-        if number == 0 { principal = line["principal"] }
+        if number == 0 { standing = Standing(line) }
         if number >= introductionCount {
             views.append(line["view"] ?? "full")
             // Told ahead of the first row of that subscription.

@@ -25,6 +25,7 @@ final class DaemonLink: Sendable {
 
     private struct Own {
         var client: AsyncClient?
+        var standing: Standing?
         var hasServed = false
         var isClosed = false
     }
@@ -40,7 +41,7 @@ final class DaemonLink: Sendable {
     let ownToken: String?
     private let pool = Mutex(Pool())
     private let greeting = Mutex<(authentication: String, version: String)?>(nil)
-    private let principals = Mutex<[String: String]>([:])
+    private let principals = Mutex<[String: Standing]>([:])
     private let own = Mutex(Own())
 
     init(_ connector: DaemonConnector, group: any EventLoopGroup, ownToken: String?) {
@@ -69,6 +70,7 @@ final class DaemonLink: Sendable {
                 guard hello != nil else { return }
                 let isFirst = own.withLock { own in
                     defer { own.hasServed = true }
+                    own.standing = hello.flatMap { Standing($0) }
                     return !own.hasServed
                 }
                 if !isFirst { Self.reconnects.increment() }
@@ -97,14 +99,33 @@ final class DaemonLink: Sendable {
     }
 
     /// The principal that the daemon named for a token, for the log; `nil` before it did, and without tokens.
-    func principal(of token: String?) -> String? { token.flatMap { token in principals.withLock { $0[token] } } }
+    func principal(of token: String?) -> String? { standing(of: token)?.principal }
 
-    func named(_ principal: String?, token: String?) {
-        guard let principal, let token else { return }
+    private func standing(of token: String?) -> Standing? {
+        token.flatMap { token in principals.withLock { $0[token] } }
+    }
+
+    /// Requests a minute that the daemon takes with a token, or `*`; `nil` where it is not known without one.
+    ///
+    /// - Throws: The daemon's refusal of the token.
+    func allowance(of token: String?) async throws(Problem) -> String? {
+        if isOpen { return "*" }
+        guard token != nil else { return nil }
+        // Its connection has said HELLO then.
+        _ = try await ask(.ping, token: token)
+        return standing(of: token)?.allowance
+    }
+
+    /// The same of the gateway's own token, which hooks are posted by.
+    var ownAllowance: String? { isOpen ? "*" : own.withLock { $0.standing }?.allowance }
+
+    /// Keeps the standing of a token.
+    func learned(_ standing: Standing?, token: String?) {
+        guard let standing, let token else { return }
         let pooled = pool.withLock { Set($0.entries.keys) }
         principals.withLock { known in
             if known.count >= 4 * Self.connectionLimit { known = known.filter { pooled.contains($0.key) } }
-            known[token] = principal
+            known[token] = standing
         }
     }
 
@@ -191,7 +212,7 @@ final class DaemonLink: Sendable {
             on: group.next(),
             onGreeting: { [weak self] greeting, hello in
                 self?.heard(greeting)
-                self?.named(hello?["principal"], token: token)
+                self?.learned(hello.flatMap { Standing($0) }, token: token)
             })
         client.start()
         return client

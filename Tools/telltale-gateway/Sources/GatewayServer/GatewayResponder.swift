@@ -75,7 +75,7 @@ struct GatewayResponder: HTTPResponder {
         guard let match else {
             throw Problem("not_found", "there is no \(path.prefix(200)); /openapi.json tells what there is")
         }
-        if request.method == .options { return try preflight(caller, match.route) }
+        if request.method == .options { return try await preflight(caller, match.route) }
         guard match.route.methods.contains(request.method.rawValue) else {
             var problem = Problem("method", "\(match.route.rawValue) takes \(match.route.allowed)")
             problem.headers = [("Allow", match.route.allowed)]
@@ -145,14 +145,9 @@ struct GatewayResponder: HTTPResponder {
 
     // MARK: Other origins
 
-    private func preflight(_ caller: Caller, _ route: Route) throws(Problem) -> Response {
+    private func preflight(_ caller: Caller, _ route: Route) async throws(Problem) -> Response {
         if route == .cloudEvents || route == .hook, let origin = caller.field(.webHookOrigin) {
-            return .empty(
-                200,
-                [
-                    HTTPField(name: .webHookAllowedOrigin, value: origin),
-                    HTTPField(name: .webHookAllowedRate, value: "*"), HTTPField(name: .allow, value: route.allowed),
-                ])
+            return try await handshake(caller, route, origin)
         }
         var response = Response.empty(204, [HTTPField(name: .allow, value: route.allowed)])
         if let origin = caller.field(.origin), gateway.origins.allows(origin: origin) {
@@ -161,6 +156,22 @@ struct GatewayResponder: HTTPResponder {
                 "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Prefer, X-Request-Id"
             response.headers[.accessControlMaxAge] = "600"
         }
+        return response
+    }
+
+    /// Tells a sender of webhooks that it is expected here, and how many requests a minute are taken from it.
+    ///
+    /// The handshake needs no token (HTTP 1.1 Web Hooks for Event Delivery §4). Without one the rate is not known, since it
+    /// is that of a principal.
+    private func handshake(_ caller: Caller, _ route: Route, _ origin: String) async throws(Problem) -> Response {
+        var response = Response.empty(
+            200,
+            [HTTPField(name: .webHookAllowedOrigin, value: origin), HTTPField(name: .allow, value: route.allowed)])
+        // A hook's deliveries are posted by the gateway's own token.
+        let allowance =
+            route == .hook
+            ? gateway.link.ownAllowance : try await gateway.link.allowance(of: caller.token)
+        if let allowance { response.headers[.webHookAllowedRate] = allowance }
         return response
     }
 

@@ -209,7 +209,7 @@ final class StreamBridge: @unchecked Sendable {
             switch outcome {
             case .opened:
                 hasOpened = true
-                link.named(session.principal, token: token)
+                link.learned(session.standing, token: token)
                 opening.succeed(nil)
             case .refused(let problem):
                 // No room for the moment is as good as no daemon: a browser would not come back after a 503.

@@ -69,6 +69,7 @@ class Guarded:
         add("serving", "serve:*")
         add("courier", "post:coffee-order/*", "read:coffee-order/*", account="*")
         add("hasty", "post:*", rate=2)
+        add("steady", "post:*", rate=200)
         self.daemon = self.world.daemon("--auth", self.principals.write())
         hooks = pathlib.Path(self.world.file("hooks/own.json", json.dumps(HOOK))).parent
         self.gateway = self.world.gateway(
@@ -284,3 +285,17 @@ def test_without_a_token_of_its_own_the_gateway_serves_its_callers(world):
     gateway = world.gateway("--token-file", world.file("token", ""))
     assert gateway.get("/readyz", port=gateway.ops).json == {"ready": True, "auth": "token"}
     assert gateway.get("/v1/stats", headers=principals.bearer("owner")).status == 200
+
+
+def test_the_webhook_handshake_tells_the_rate_of_the_principal(guarded):
+    """Requests a minute, where a token says whose: a handshake needs none."""
+    def handshake(name, path="/v1/events"):
+        return guarded.ask(name, "OPTIONS", path, headers={"WebHook-Request-Origin": "sender.example.com"})
+
+    for name, rate in [("steady", "12000"), ("poster", "*"), ("nobody", None)]:
+        answer = handshake(name)
+        assert answer.status == 200 and answer.headers["webhook-allowed-origin"] == "sender.example.com", name
+        assert answer.headers.get("webhook-allowed-rate") == rate, name
+    assert handshake("unknown").code == "auth_failed"
+    # Deliveries of hooks are the gateway's own.
+    assert handshake("nobody", "/v1/hooks/own").headers["webhook-allowed-rate"] == "*"
