@@ -72,6 +72,7 @@ extension SQLiteJournal {
         let rest = length - (copy?.length ?? 0)
         guard !isLong, copyCount < Self.copyLimit, copyCount == 0 || rest > Self.restLength else { return false }
         copyCount += 1
+        endReadHold()
         copier.begin(needsRelaxing ? .full : options.sync)
         return true
     }

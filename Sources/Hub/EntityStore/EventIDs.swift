@@ -125,6 +125,14 @@ struct EventIDs: Sendable {
         return number
     }
 
+    /// Takes the next ids of a snapshot.
+    mutating func restore(_ ids: [StoredEventID]) {
+        for (position, id) in ids.enumerated() {
+            if position + 8 < ids.count { prefetch(hash: ids[position + 8].hash) }
+            insert(id.item.entry, source: id.source, eid: id.item.eid, hash: id.hash, wall: id.item.wall)
+        }
+    }
+
     /// Forgets what is older than `ageLimit` at `wall`, and of each source what is beyond its newest `countLimit`.
     ///
     /// The ids that are left depend on the ids and on `wall` alone, not on how often this was called.

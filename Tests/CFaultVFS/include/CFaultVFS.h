@@ -28,6 +28,9 @@ void cfaultvfs_keep_index(cfaultvfs *_Nonnull vfs, int is_kept);
 /* Writes and syncs so far. */
 long cfaultvfs_operations(cfaultvfs *_Nonnull vfs);
 
+/* Locks of the write-ahead log's index that were taken or given back so far: a system call each. */
+long cfaultvfs_locks(cfaultvfs *_Nonnull vfs);
+
 enum cfaultvfs_loss {
     /* Nothing unsynced survives. */
     cfaultvfs_drop = 0,
