@@ -23,7 +23,12 @@ public final class SQLiteJournal: Journal {
     /// The head after the batch being written, in an open transaction.
     private var batch: Head?
     /// The snapshot being written.
-    var draft: (id: Int64, sequence: Int64, chunkCount: Int64, byteCount: Int64, checksum: UInt64)?
+    var draft: Draft?
+    /// The blocks in the file by their names, as long as a snapshot is being written that has some.
+    var knownBlocks: [String: Block]?
+    var chunkReader: ChunkReader?
+    /// Whether there may be blocks that no snapshot has.
+    var hasOldBlocks = true
     /// Whether ``tidy()`` may have work.
     var hasChores = true
     /// The number of the log's pages that were copied since it restarted and that cannot be copied further.
@@ -64,7 +69,6 @@ public final class SQLiteJournal: Journal {
         let readAfter: SQLiteStatement
         let readAt: SQLiteStatement
         let appendChunk: SQLiteStatement
-        let readChunk: SQLiteStatement
 
         init(_ connection: SQLiteConnection) throws(JournalError) {
             begin = try connection.prepare(SQLiteConnection.beginning)
@@ -74,7 +78,6 @@ public final class SQLiteJournal: Journal {
             readAfter = try connection.prepare("SELECT * FROM record WHERE sequence > ?1 ORDER BY sequence LIMIT ?2")
             readAt = try connection.prepare("SELECT * FROM record WHERE sequence = ?1")
             appendChunk = try connection.prepare("INSERT INTO chunk VALUES(?1, ?2, ?3)")
-            readChunk = try connection.prepare("SELECT body, checksum FROM chunk WHERE id = ?1")
         }
     }
 

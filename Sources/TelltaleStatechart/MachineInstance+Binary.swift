@@ -33,13 +33,35 @@ extension MachineInstance {
     /// Decodes an instance that ``encode(to:)`` wrote with the same statechart, and checks that its configuration is
     /// legal.
     public init(from reader: inout BinaryReader, statechart: Statechart) throws(BinaryError) {
+        if let plain = try Self.readPlain(from: &reader, statechart: statechart) {
+            self = plain
+            return
+        }
         self = try Self.read(from: &reader, tables: statechart.tables)
         guard !statechart.isDone(configuration) || (timers.isEmpty && parked.isEmpty) else {
             throw reader.failure("a machine that is done waits for something")
         }
     }
 
-    // The tables are an argument: a copy of them counts two dozen references.
+    /// Decodes an instance in one of ``Statechart/plainConfigurations`` that remembers and awaits nothing, as nearly every
+    /// instance is. It does without the tables: to hand them over counts two dozen references.
+    ///
+    /// - Returns: `nil`, and `reader` stays where it is, for any other.
+    private static func readPlain(
+        from reader: inout BinaryReader, statechart: Statechart
+    ) throws(BinaryError) -> MachineInstance? {
+        var ahead = reader
+        guard try ahead.readUInt64() == 1, let word = try? ahead.readUInt64(),
+            statechart.plainConfigurations.contains(word)
+        else { return nil }
+        // The counts of the history, the timers and the parked events.
+        for _ in 0..<3 { guard try ahead.readUInt64() == 0 else { return nil } }
+        reader = ahead
+        var configuration = StateSet(stateCount: 1)
+        configuration.replaceAll(by: word)
+        return MachineInstance(configuration: configuration)
+    }
+
     private static func read(from reader: inout BinaryReader, tables: Tables) throws(BinaryError) -> MachineInstance {
         let configuration = try Self.readSet(from: &reader, stateCount: tables.stateCount)
         guard tables.tree.isLegal(configuration, within: 0) else { throw reader.failure("not a configuration") }

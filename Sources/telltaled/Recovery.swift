@@ -18,10 +18,10 @@ enum Recovery {
             let decoder = DecodingThread()
             for index in 0..<snapshot.chunkCount {
                 decoder.submit(try journal.readChunk(index))
-                while let part = try decoder.next(leaving: DecodingThread.capacity) { hub.load(part) }
+                while let part = try decoder.next(leaving: DecodingThread.capacity) { try hub.load(part) }
                 progress.reached(Int64(index + 1), of: Int64(snapshot.chunkCount), "snapshot", unit: " chunks")
             }
-            while let part = try decoder.next(leaving: 0) { hub.load(part) }
+            while let part = try decoder.next(leaving: 0) { try hub.load(part) }
             hub.finishLoading()
         }
         let first = hub.lastRecordSequence

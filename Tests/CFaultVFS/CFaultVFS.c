@@ -283,6 +283,14 @@ long cfaultvfs_locks(cfaultvfs *vfs) {
     return locks;
 }
 
+int cfaultvfs_execute(const char *path, const char *sql) {
+    sqlite3 *connection = NULL;
+    int code = sqlite3_open(path, &connection);
+    if (code == SQLITE_OK) code = sqlite3_exec(connection, sql, NULL, NULL, NULL);
+    sqlite3_close(connection);
+    return code;
+}
+
 static uint64_t next_random(uint64_t *state) {
     *state += 0x9E3779B97F4A7C15u;
     uint64_t z = *state;

@@ -1,3 +1,4 @@
+import CFaultVFS
 import Journal
 import JournalSQLite
 import TestSupport
@@ -40,6 +41,16 @@ struct ReadHoldTests {
         try journal.close()
         #expect(folder.read("journal.sqlite-wal").isEmpty)
         #expect(try JournalInspector(folder.path).summary().recordCount == 400)
+    }
+
+    @Test func `a program that writes although it should not stops no batch`() throws {
+        let folder = TemporaryFolder()
+        let journal = try SQLiteJournal(folder.path)
+        try journal.append(records(1..<2))
+        try journal.append(records(2..<3))
+        #expect(unsafe cfaultvfs_execute(folder.path + "/journal.sqlite", "PRAGMA user_version = 1") == 0)
+        try journal.append(records(3..<4))
+        #expect(try journal.readAll().count == 3)
     }
 
     @Test func `others read what was written under it`() throws {

@@ -19,11 +19,15 @@ extension EntityStore {
     var snapshotDecoder: SnapshotDecoder { SnapshotDecoder(kinds: kinds) }
 
     /// Takes the next part of a snapshot, into a store without a past.
-    mutating func load(_ part: SnapshotPart) {
+    mutating func load(_ part: SnapshotPart) throws(RecoveryError) {
         switch part.content {
         case .header(let header): restore(header)
         case .entities(let stored): load(stored)
         case .eventIDs(let stored): restore(stored)
+        case .eventIDChunk(let chunk):
+            guard restore(chunk) else {
+                throw .unreadable(place: "the snapshot", reason: "the event ids of \(chunk.source) have a gap")
+            }
         case .taps(let taps): restore(taps)
         }
     }
@@ -72,7 +76,8 @@ extension EntityStore {
 
 extension HubSnapshot.Header {
     init(from reader: inout BinaryReader) throws(BinaryError) {
-        guard try reader.readByte() == HubSnapshot.formVersion else {
+        let version = try reader.readByte()
+        guard (HubSnapshot.oldestFormVersion...HubSnapshot.formVersion).contains(version) else {
             throw reader.failure("it is of another version")
         }
         sequence = try reader.readInt64()
@@ -81,9 +86,9 @@ extension HubSnapshot.Header {
         resumeFloor = try reader.readInt64()
         let json = try reader.readOptional { (reader) throws(BinaryError) in try reader.readJSON() }
         settings = json.map { DecisionSettings($0) }
-        let sources = try reader.readArray { (reader) throws(BinaryError) in try reader.readJSON() }
+        let definitions = try reader.readArray { (reader) throws(BinaryError) in try reader.readJSON() }
         var versions: [Kind] = []
-        for source in sources {
+        for source in definitions {
             guard let kind = Kind.read(journaled: source) else {
                 throw reader.failure("a kind in it cannot be read any more")
             }
@@ -96,8 +101,11 @@ extension HubSnapshot.Header {
             AgeMark(sequence: try reader.readInt64(), wall: try reader.readTimestamp())
         }
         entityCount = try reader.readInt()
-        eventIDCounts = try reader.readArray { (reader) throws(BinaryError) in
-            (name: try reader.readString(), count: try reader.readInt())
+        sources = try reader.readArray { (reader) throws(BinaryError) in
+            (
+                name: try reader.readString(), count: try reader.readInt(),
+                firstNumber: version < 4 ? 0 : try reader.readIDNumber()
+            )
         }
     }
 }

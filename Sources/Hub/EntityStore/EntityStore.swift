@@ -336,7 +336,7 @@ struct EntityStore: ~Copyable {
         kinds = header.kinds
         ageMarks = AgeMarks(header.marks)
         entities.reserve(header.entityCount)
-        for source in header.eventIDCounts { eventIDs.reserve(source.count, source: source.name) }
+        eventIDs.reserve(header.sources)
     }
 
     mutating func restore(_ history: AudienceHistory?, of entity: EntityIndex) {
@@ -344,6 +344,7 @@ struct EntityStore: ~Copyable {
     }
 
     mutating func restore(_ ids: [StoredEventID]) { eventIDs.restore(ids) }
+    mutating func restore(_ chunk: StoredIDChunk) -> Bool { eventIDs.restore(chunk) }
 
     mutating func restore(_ taps: TapLedger) { self.taps = taps }
 }

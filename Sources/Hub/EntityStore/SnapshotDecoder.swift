@@ -8,6 +8,7 @@ public struct SnapshotPart: Sendable {
         case header(HubSnapshot.Header)
         case entities([StoredEntity])
         case eventIDs([StoredEventID])
+        case eventIDChunk(StoredIDChunk)
         case taps(TapLedger)
     }
 
@@ -33,6 +34,16 @@ struct StoredEventID: Sendable {
     let item: IDLog.Item
     /// That of the id, by ``HashIndex/hash(of:)``.
     let hash: UInt64
+}
+
+/// The ids of a full chunk of one source.
+struct StoredIDChunk: Sendable {
+    let source: String
+    /// That of the first item.
+    let firstNumber: Int
+    let items: [IDLog.Item]
+    /// The hashes of the ids, by ``HashIndex/hash(of:)``.
+    let hashes: [UInt64]
 }
 
 /// Decodes the chunks of a snapshot in their order.
@@ -65,6 +76,7 @@ public struct SnapshotDecoder: Sendable {
                 var ids: [StoredEventID] = []
                 while !reader.isAtEnd { ids.append(try eventID(&reader)) }
                 content = .eventIDs(ids)
+            case .eventIDChunk: content = .eventIDChunk(try eventIDChunk(&reader))
             case .taps: content = .taps(try TapLedger(from: &reader))
             case nil: throw reader.failure("unknown part")
             }
@@ -111,5 +123,31 @@ public struct SnapshotDecoder: Sendable {
         return StoredEventID(
             source: source, item: .init(eid: eid, wall: try reader.readTimestamp(), entry: entry),
             hash: HashIndex.hash(of: eid))
+    }
+
+    private func eventIDChunk(_ reader: inout BinaryReader) throws(BinaryError) -> StoredIDChunk {
+        let (source, firstNumber) = (try reader.readString(), try reader.readIDNumber())
+        var last = IDLog.Item(eid: "", wall: Timestamp(milliseconds: 0), entry: .init(digest: 0, rev: 0))
+        var hashes: [UInt64] = []
+        let items = try reader.readArray { (reader) throws(BinaryError) in
+            let eid = try reader.readString()
+            let digest = try reader.readUInt64()
+            let rev = last.entry.rev &+ (try reader.readInt64())
+            let wall = Timestamp(milliseconds: last.wall.milliseconds &+ (try reader.readInt64()))
+            last = IDLog.Item(eid: eid, wall: wall, entry: EventIDs.Entry(digest: digest, rev: rev))
+            hashes.append(HashIndex.hash(of: eid))
+            return last
+        }
+        guard items.count == IDLog.chunkLength else { throw reader.failure("not a whole chunk of event ids") }
+        return StoredIDChunk(source: source, firstNumber: firstNumber, items: items, hashes: hashes)
+    }
+}
+
+extension BinaryReader {
+    /// The number of an id in its source.
+    mutating func readIDNumber() throws(BinaryError) -> Int {
+        let number = try readInt()
+        guard (0..<1 << 60).contains(number) else { throw failure("not the number of an event id") }
+        return number
     }
 }
