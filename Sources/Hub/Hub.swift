@@ -298,7 +298,13 @@ public struct Hub: ~Copyable {
 
     /// Takes the next chunk of a snapshot, into a hub without a past.
     public mutating func load(_ chunk: [UInt8]) throws(RecoveryError) {
-        try store.load(chunk)
+        var decoder = store.snapshotDecoder
+        try load(try decoder.decode(chunk))
+    }
+
+    /// Takes the next chunk of a snapshot, which a ``SnapshotDecoder`` has decoded.
+    public mutating func load(_ part: SnapshotPart) throws(RecoveryError) {
+        try store.load(part)
         commit.replayed(through: store.sequence)
     }
 

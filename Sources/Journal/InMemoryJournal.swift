@@ -111,6 +111,10 @@ public final class InMemoryJournal: Journal {
         draft?.chunks.append(chunk)
     }
 
+    public func appendToSnapshot(_ blocks: [SnapshotBlock]) throws(JournalError) {
+        for block in blocks { try appendToSnapshot(block.bytes) }
+    }
+
     public func finishSnapshot() throws(JournalError) {
         try checkWritable("could not finish a snapshot")
         guard let draft else { preconditionFailure("no snapshot was begun") }

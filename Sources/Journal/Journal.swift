@@ -59,6 +59,11 @@ public protocol Journal: AnyObject {
     /// - Precondition: A snapshot was begun.
     func appendToSnapshot(_ chunk: [UInt8]) throws(JournalError)
 
+    /// Adds blocks, each as one chunk. A block that the journal has already is not written again.
+    ///
+    /// - Precondition: A snapshot was begun.
+    func appendToSnapshot(_ blocks: [SnapshotBlock]) throws(JournalError)
+
     /// Makes the begun snapshot the ``snapshot``.
     ///
     /// - Precondition: A snapshot was begun.

@@ -42,6 +42,18 @@ public struct JournalSnapshot: Hashable, Sendable {
     }
 }
 
+/// A chunk of a snapshot that stays the same, so that later snapshots share it.
+public struct SnapshotBlock: Hashable, Sendable {
+    /// Stands for ``bytes``: within one journal, equal names have equal bytes.
+    public var name: String
+    public var bytes: [UInt8]
+
+    public init(name: String, bytes: [UInt8]) {
+        self.name = name
+        self.bytes = bytes
+    }
+}
+
 /// Records that are no longer needed. A repeated request has no effect, so a replay may repeat it.
 public struct Pruning: Hashable, Sendable {
     /// Every record up to and including this one, of any entity; 0 for none.

@@ -86,6 +86,7 @@ public final class JournalWriter: Sendable {
                             if pruning != Pruning() { try journal.prune(pruning) }
                             try journal.beginSnapshot(at: sequence)
                         case .chunk(let bytes): try journal.appendToSnapshot(bytes)
+                        case .blocks(let blocks): try journal.appendToSnapshot(blocks)
                         case .finish: try journal.finishSnapshot()
                         case .abandon: try journal.abandonSnapshot()
                         }
@@ -125,6 +126,7 @@ public enum SnapshotStep: Hashable, Sendable {
     /// the pruning would not be requested again.
     case begin(at: Int64, pruning: Pruning = Pruning())
     case chunk([UInt8])
+    case blocks([SnapshotBlock])
     case finish
     case abandon
 }

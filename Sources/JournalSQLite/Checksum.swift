@@ -25,6 +25,16 @@ enum Checksum {
         return hash.finalize()
     }
 
+    /// A block belongs to no snapshot, so that its checksum covers no other.
+    static func block(id: Int64, body: UnsafeRawBufferPointer) -> UInt64 {
+        unsafe chunk(link: UInt64(bitPattern: id), number: 0, body: body)
+    }
+
+    /// The checksum of a chunk whose body is a block.
+    static func reference(link: UInt64, number: Int64, block: Int64, checksum: UInt64) -> UInt64 {
+        words(link, UInt64(bitPattern: number), UInt64(bitPattern: block), checksum)
+    }
+
     static func words(_ words: UInt64...) -> UInt64 {
         var hash = StableHash(seed: UInt64(words.count))
         for word in words { hash.combine(word) }

@@ -58,18 +58,14 @@ struct JournalCheck {
 
     func checkChunks() throws(JournalError) {
         guard let snapshot = try SQLiteJournal.readSnapshot(of: connection, folder, head) else { return }
-        let first = head.snapshot * JournalSchema.chunkLimit
-        let rows = try connection.prepare("SELECT id, body, checksum FROM chunk WHERE id >= ?1 AND id < ?2 ORDER BY id")
-        rows.bind(first, 1)
-        rows.bind(first + Int64(snapshot.chunkCount), 2)
+        let reader = try ChunkReader(connection)
         var link = UInt64(bitPattern: snapshot.sequence)
         var number: Int64 = 0
-        while try rows.step() {
-            let sum = unsafe rows.withBytes(1) { unsafe Checksum.chunk(link: link, number: number, body: $0) }
-            guard rows.integer(0) == first + number, sum == rows.word(2) else {
+        while number < snapshot.chunkCount {
+            guard let chunk = try reader.chunk(number, ofSnapshot: head.snapshot, link: link), chunk.isWhole else {
                 throw damage("chunk \(number) of the snapshot is missing or does not fit its checksum")
             }
-            link = sum
+            link = chunk.checksum
             number += 1
         }
         let sum = try connection.integer("SELECT checksum FROM snapshot WHERE id = \(head.snapshot)")

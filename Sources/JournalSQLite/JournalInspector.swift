@@ -99,12 +99,17 @@ public final class JournalInspector {
         defer { connection.rollBack() }
         let head = try Head(reading: connection, folder: folder)
         let snapshot = try SQLiteJournal.readSnapshot(of: connection, folder, head)
-        let first = head.snapshot * JournalSchema.chunkLimit
-        let statement = try connection.prepare("SELECT body FROM chunk WHERE id BETWEEN ?1 AND ?2 ORDER BY id")
-        statement.bind(first, 1)
-        statement.bind(first + Int64(snapshot?.chunkCount ?? 0) - 1, 2)
-        while try statement.step() {
-            try chunk(unsafe statement.withBytes(0) { unsafe Array($0) })
+        let reader = try ChunkReader(connection)
+        var link = UInt64(bitPattern: snapshot?.sequence ?? 0)
+        for number in 0..<Int64(snapshot?.chunkCount ?? 0) {
+            guard let next = try reader.chunk(number, ofSnapshot: head.snapshot, link: link), next.isWhole else {
+                throw JournalError.corrupt(
+                    place:
+                        "\(folder.database): chunk \(number) of the snapshot is missing or does not fit its checksum",
+                    advice: folder.repairAdvice)
+            }
+            link = next.checksum
+            try chunk(next.bytes)
         }
         try record(nil)
         var last = snapshot?.sequence ?? 0

@@ -194,12 +194,36 @@ public struct JournalRepair {
         while try chunks.step() {
             insert.bind(chunks.integer(0), 1)
             insert.bind(chunks.word(2), 3)
-            let result = unsafe chunks.withBytes(1) { bytes in
-                unsafe insert.bind(blob: bytes, 2)
+            if chunks.isInteger(1) {
+                insert.bind(chunks.integer(1), 2)
+                try insert.run(what)
+                try copyBlock(chunks.integer(1), from: source, to: draft, what)
+            } else {
+                let result = unsafe chunks.withBytes(1) { bytes in
+                    unsafe insert.bind(blob: bytes, 2)
+                    return Swift.Result { () throws(JournalError) in try insert.run(what) }
+                }
+                try result.get()
+            }
+        }
+    }
+
+    private func copyBlock(
+        _ id: Int64, from source: SQLiteConnection, to draft: SQLiteConnection, _ what: String
+    ) throws(JournalError) {
+        try JournalSchema.addBlocks(to: draft, what)
+        let block = try source.prepare("SELECT name, checksum, body FROM block WHERE id = \(id)")
+        guard try block.step() else { return }
+        let insert = try draft.prepare("INSERT OR IGNORE INTO block VALUES(\(id), ?1, ?2, ?3)")
+        insert.bind(block.word(1), 2)
+        let result = unsafe block.withBytes(0) { name in
+            unsafe block.withBytes(2) { bytes in
+                unsafe insert.bind(text: name.assumingMemoryBound(to: UInt8.self), 1)
+                unsafe insert.bind(blob: bytes, 3)
                 return Swift.Result { () throws(JournalError) in try insert.run(what) }
             }
-            try result.get()
         }
+        try result.get()
     }
 
     /// Copies the intact records that the snapshot contains.

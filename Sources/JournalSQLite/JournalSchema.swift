@@ -5,7 +5,8 @@ enum JournalSchema {
     /// "TLTL", by which `file` and the journal recognise the format.
     static let applicationID: Int64 = 0x544C_544C
     /// Incremented with every change of the schema below.
-    static let version: Int64 = 1
+    static let version: Int64 = 2
+    static let oldestVersion: Int64 = 1
 
     static let tables = [
         // One row: the position of the journal. Its checksum is that of the newest record, and its seal covers the row.
@@ -23,11 +24,27 @@ enum JournalSchema {
         CREATE TABLE snapshot(id INTEGER PRIMARY KEY, sequence INTEGER, chunks INTEGER, bytes INTEGER, \
         checksum INTEGER, seal INTEGER)
         """,
-        // id: that of the snapshot times 2^20, plus the chunk's number from 0.
+        // id: that of the snapshot times 2^20, plus the chunk's number from 0. The body may be the id of a block.
         "CREATE TABLE chunk(id INTEGER PRIMARY KEY, body BLOB, checksum INTEGER)",
         // The last records of histories that are to be pruned.
         "CREATE TABLE doomed(sequence INTEGER PRIMARY KEY)",
     ]
+
+    /// Version 2 has this table as well. A journal gets it with the first block that it stores.
+    ///
+    /// A chunk whose body is an integer is the block of that id, and its checksum covers that of the block.
+    static let blockTable = "CREATE TABLE block(id INTEGER PRIMARY KEY, name TEXT, checksum INTEGER, body BLOB)"
+
+    /// Makes ``blockTable`` where it is missing, within a transaction.
+    static func addBlocks(to connection: SQLiteConnection, _ what: String) throws(JournalError) {
+        guard try !hasBlocks(connection) else { return }
+        try connection.execute(blockTable, what)
+        try connection.execute("PRAGMA user_version = 2", what)
+    }
+
+    static func hasBlocks(_ connection: SQLiteConnection) throws(JournalError) -> Bool {
+        try connection.integer("SELECT 1 FROM sqlite_schema WHERE name = 'block'") != nil
+    }
 
     static let chunkLimit: Int64 = 1 << 20
 }

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import Journal
 
 /// The identities of the two files that a journal writes to.
@@ -5,23 +6,38 @@ internal import Journal
 /// The operating system goes on writing to files that have no name any more: without this check a journal would
 /// acknowledge records that the next start cannot find, after an `rm -rf` of its folder or a copy moved into its place.
 struct OpenFiles {
+    /// A file system gives no other file the inode number of an open one, so that these two numbers suffice here.
+    private struct Place: Hashable {
+        var device: UInt64 = 0
+        var inode: UInt64 = 0
+
+        /// One system call; 0 and 0 without a file.
+        init(of path: String) {
+            var status = stat()
+            guard unsafe stat(path, &status) == 0 else { return }
+            device = UInt64(status.st_dev)
+            inode = UInt64(status.st_ino)
+        }
+    }
+
     private let paths: [String]
-    private let origins: [Int64]
+    private let places: [Place]
 
     /// - Precondition: SQLite has both of them open.
     init(_ folder: JournalFolder) {
         paths = [folder.database, folder.log]
-        origins = paths.map { FileIdentity(of: $0).origin }
+        places = paths.map { Place(of: $0) }
     }
 
     /// Throws where one of the files has another name now, or none.
     func checkPlace(_ what: @autoclosure () -> String) throws(JournalError) {
-        for (path, origin) in zip(paths, origins) {
-            let found = FileIdentity(of: path).origin
-            guard found != origin else { continue }
+        for (path, place) in zip(paths, places) {
+            let found = Place(of: path)
+            guard found != place else { continue }
             throw .failed(
                 what: what(),
-                cause: found == 0 ? "\(path) was removed or renamed" : "another file was put in the place of \(path)")
+                cause: found.inode == 0
+                    ? "\(path) was removed or renamed" : "another file was put in the place of \(path)")
         }
     }
 }

@@ -150,12 +150,15 @@ internal import TelltaleModel
 
     /// Begins a transaction. If a call fails before ``commit(_:)``, the caller calls ``rollBack()``.
     func begin(_ what: @autoclosure () -> String) throws(JournalError) {
-        try execute("BEGIN IMMEDIATE", what())
+        try execute(Self.beginning, what())
     }
 
     func commit(_ what: @autoclosure () -> String) throws(JournalError) {
-        try execute("COMMIT", what())
+        try execute(Self.committing, what())
     }
+
+    static let beginning = "BEGIN IMMEDIATE"
+    static let committing = "COMMIT"
 
     /// Ends a failed transaction, unless SQLite has already ended it.
     func rollBack() {

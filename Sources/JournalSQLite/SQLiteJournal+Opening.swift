@@ -138,7 +138,7 @@ extension SQLiteJournal {
     static func create(_ head: Head, in connection: SQLiteConnection, _ what: String) throws(JournalError) {
         try connection.transaction(what) { () throws(JournalError) in
             try connection.execute("PRAGMA application_id = \(JournalSchema.applicationID)", what)
-            try connection.execute("PRAGMA user_version = \(JournalSchema.version)", what)
+            try connection.execute("PRAGMA user_version = \(JournalSchema.oldestVersion)", what)
             for table in JournalSchema.tables { try connection.execute(table, what) }
             try head.write(with: connection.prepare(Head.writing), what)
         }
@@ -161,7 +161,7 @@ extension SQLiteJournal {
         guard number(60) <= JournalSchema.version else {
             throw .foreign(file: file, reason: "was made by a newer release (format \(number(60)))")
         }
-        guard number(60) == JournalSchema.version, bytes[18] == 2, bytes[19] == 2 else {
+        guard number(60) >= JournalSchema.oldestVersion, bytes[18] == 2, bytes[19] == 2 else {
             throw .corrupt(place: "\(file), bytes 18 to 63", advice: folder.repairAdvice)
         }
     }
@@ -205,7 +205,7 @@ extension SQLiteJournal {
         let schema = try connection.prepare("SELECT sql FROM sqlite_schema ORDER BY rowid")
         var tables: [String] = []
         while try schema.step() { tables.append(schema.text(0)) }
-        guard tables == JournalSchema.tables else {
+        guard tables == JournalSchema.tables || tables == JournalSchema.tables + [JournalSchema.blockTable] else {
             throw .corrupt(place: "\(folder.database): the tables are not ours", advice: folder.repairAdvice)
         }
         let head = try Head(reading: connection, folder: folder)

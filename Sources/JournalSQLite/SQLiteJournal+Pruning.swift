@@ -28,6 +28,7 @@ extension SQLiteJournal {
             if try copyLog() { return true }
             reserveLog()
             if try dropOldChunk() { return true }
+            if try dropOldBlocks() { return true }
             if try pruneRange() { return true }
             if try pruneChains() { return true }
         } catch {
@@ -72,6 +73,7 @@ extension SQLiteJournal {
         let rest = length - (copy?.length ?? 0)
         guard !isLong, copyCount < Self.copyLimit, copyCount == 0 || rest > Self.restLength else { return false }
         copyCount += 1
+        endReadHold()
         copier.begin(needsRelaxing ? .full : options.sync)
         return true
     }
@@ -124,6 +126,31 @@ extension SQLiteJournal {
         }
         return true
     }
+
+    /// Removes blocks that no snapshot has any more, once the chunks of old snapshots are gone.
+    private func dropOldBlocks() throws(JournalError) -> Bool {
+        // A snapshot that is being written may take up any block.
+        guard hasOldBlocks, draft == nil else { return false }
+        hasOldBlocks = false
+        guard try JournalSchema.hasBlocks(connection) else { return false }
+        let rows = try connection.prepare(
+            """
+            SELECT id FROM block WHERE id NOT IN (SELECT body FROM chunk WHERE typeof(body) = 'integer') \
+            LIMIT \(Self.blockPortion)
+            """)
+        var old: [Int64] = []
+        while try rows.step() { old.append(rows.integer(0)) }
+        rows.reset()
+        guard !old.isEmpty else { return false }
+        let what = "could not drop an old snapshot"
+        try write(what) { () throws(JournalError) in
+            for id in old { try connection.execute("DELETE FROM block WHERE id = \(id)", what) }
+        }
+        hasOldBlocks = true
+        return true
+    }
+
+    private static let blockPortion = 16
 
     private func pruneRange() throws(JournalError) -> Bool {
         let target = min(head.pruning, snapshot?.sequence ?? 0)

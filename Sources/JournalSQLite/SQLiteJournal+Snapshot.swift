@@ -1,6 +1,16 @@
 public import Journal
 
 extension SQLiteJournal {
+    /// A snapshot that is being written.
+    struct Draft {
+        var id: Int64
+        var sequence: Int64
+        var chunkCount: Int64 = 0
+        var byteCount: Int64 = 0
+        /// Of its last chunk.
+        var checksum: UInt64
+    }
+
     static func readSnapshot(
         of connection: SQLiteConnection, _ folder: JournalFolder, _ head: Head
     ) throws(JournalError) -> JournalSnapshot? {
@@ -39,20 +49,17 @@ extension SQLiteJournal {
         }
         let id = head.snapshot * JournalSchema.chunkLimit + Int64(index)
         let link = index == 0 ? UInt64(bitPattern: snapshot.sequence) : try chunkChecksum(id - 1)
-        let statement = statements.readChunk
-        statement.bind(id, 1)
-        defer { statement.reset() }
-        guard try statement.step() else { throw damage("chunk \(index) of the snapshot is missing") }
-        let (bytes, checksum) = unsafe statement.withBytes(0) { bytes in
-            unsafe (Array(bytes), Checksum.chunk(link: link, number: Int64(index), body: bytes))
+        let reader: ChunkReader
+        if let chunkReader { reader = chunkReader } else { reader = try ChunkReader(connection) }
+        chunkReader = reader
+        guard let chunk = try reader.chunk(Int64(index), ofSnapshot: head.snapshot, link: link) else {
+            throw damage("chunk \(index) of the snapshot is missing")
         }
-        guard checksum == statement.word(1) else {
-            throw damage("chunk \(index) of the snapshot does not fit its checksum")
-        }
-        if index == snapshot.chunkCount - 1, try snapshotChecksum() != checksum {
+        guard chunk.isWhole else { throw damage("chunk \(index) of the snapshot does not fit its checksum") }
+        if index == snapshot.chunkCount - 1, try snapshotChecksum() != chunk.checksum {
             throw damage("the snapshot does not end with chunk \(index)")
         }
-        return bytes
+        return chunk.bytes
     }
 
     private func chunkChecksum(_ id: Int64) throws(JournalError) -> UInt64 {
@@ -70,30 +77,92 @@ extension SQLiteJournal {
         // An unfinished snapshot may have left chunks with a higher number than the head's.
         let newest = try connection.integer("SELECT max(id) FROM chunk") ?? 0
         let id = max(head.snapshot, newest / JournalSchema.chunkLimit) + 1
-        draft = (id, sequence, 0, 0, UInt64(bitPattern: sequence))
+        draft = Draft(id: id, sequence: sequence, checksum: UInt64(bitPattern: sequence))
     }
 
     public func appendToSnapshot(_ chunk: [UInt8]) throws(JournalError) {
-        guard var next = draft else { preconditionFailure("no snapshot was begun") }
-        precondition(next.chunkCount < JournalSchema.chunkLimit, "a snapshot of too many chunks")
-        let what = "could not write a snapshot"
-        let statement = statements.appendChunk
-        do throws(JournalError) {
-            try write(what) { () throws(JournalError) in
-                try unsafe chunk.span.withUnsafeBytes { bytes throws(JournalError) in
-                    unsafe next.checksum = Checksum.chunk(link: next.checksum, number: next.chunkCount, body: bytes)
-                    statement.bind(next.id * JournalSchema.chunkLimit + next.chunkCount, 1)
-                    unsafe statement.bind(blob: bytes, 2)
-                    statement.bind(next.checksum, 3)
-                    try statement.run(what)
-                }
+        try append(byteCount: chunk.count, count: 1) { (next, what) throws(JournalError) in
+            let statement = statements.appendChunk
+            try unsafe chunk.span.withUnsafeBytes { bytes throws(JournalError) in
+                unsafe next.checksum = Checksum.chunk(link: next.checksum, number: next.chunkCount, body: bytes)
+                statement.bind(next.id * JournalSchema.chunkLimit + next.chunkCount, 1)
+                unsafe statement.bind(blob: bytes, 2)
+                statement.bind(next.checksum, 3)
+                try statement.run(what)
             }
+            next.chunkCount += 1
+        }
+    }
+
+    public func appendToSnapshot(_ blocks: [SnapshotBlock]) throws(JournalError) {
+        let byteCount = blocks.reduce(0) { $0 + $1.bytes.count }
+        var known: [String: Block] = [:]
+        try append(byteCount: byteCount, count: blocks.count) { (next, what) throws(JournalError) in
+            try JournalSchema.addBlocks(to: connection, what)
+            if let knownBlocks { known = knownBlocks } else { known = try readBlocks() }
+            let statement = statements.appendChunk
+            for block in blocks {
+                let stored: Block
+                if let old = known[block.name] { stored = old } else { stored = try insert(block, what) }
+                known[block.name] = stored
+                next.checksum = Checksum.reference(
+                    link: next.checksum, number: next.chunkCount, block: stored.id, checksum: stored.checksum)
+                statement.bind(next.id * JournalSchema.chunkLimit + next.chunkCount, 1)
+                statement.bind(stored.id, 2)
+                statement.bind(next.checksum, 3)
+                try statement.run(what)
+                next.chunkCount += 1
+            }
+        }
+        knownBlocks = known
+        // The table may be new.
+        chunkReader = nil
+    }
+
+    /// A block in the file.
+    struct Block {
+        var id: Int64
+        var checksum: UInt64
+    }
+
+    private func readBlocks() throws(JournalError) -> [String: Block] {
+        let rows = try connection.prepare("SELECT id, name, checksum FROM block")
+        var blocks: [String: Block] = [:]
+        while try rows.step() { blocks[rows.text(1)] = Block(id: rows.integer(0), checksum: rows.word(2)) }
+        return blocks
+    }
+
+    private func insert(_ block: SnapshotBlock, _ what: String) throws(JournalError) -> Block {
+        let id = try (connection.integer("SELECT max(id) FROM block") ?? 0) + 1
+        let row = try connection.prepare("INSERT INTO block VALUES(?1, ?2, ?3, ?4)")
+        let name = block.name.utf8.span
+        return try unsafe name.withUnsafeBufferPointer { name throws(JournalError) in
+            try unsafe block.bytes.span.withUnsafeBytes { bytes throws(JournalError) in
+                let checksum = unsafe Checksum.block(id: id, body: bytes)
+                row.bind(id, 1)
+                unsafe row.bind(text: name, 2)
+                row.bind(checksum, 3)
+                unsafe row.bind(blob: bytes, 4)
+                try row.run(what)
+                return Block(id: id, checksum: checksum)
+            }
+        }
+    }
+
+    /// Adds chunks to the draft in one transaction; an error abandons the snapshot.
+    private func append(
+        byteCount: Int, count: Int, _ body: (inout Draft, String) throws(JournalError) -> Void
+    ) throws(JournalError) {
+        guard var next = draft else { preconditionFailure("no snapshot was begun") }
+        precondition(next.chunkCount + Int64(count) <= JournalSchema.chunkLimit, "a snapshot of too many chunks")
+        let what = "could not write a snapshot"
+        do throws(JournalError) {
+            try write(what) { () throws(JournalError) in try body(&next, what) }
         } catch {
             try abandonSnapshot()
             throw error
         }
-        next.chunkCount += 1
-        next.byteCount += Int64(chunk.count)
+        next.byteCount += Int64(byteCount)
         draft = next
         hasChores = true
         options.observer?(.chunkWritten)
@@ -122,6 +191,8 @@ extension SQLiteJournal {
         snapshot = JournalSnapshot(
             sequence: draft.sequence, chunkCount: Int(draft.chunkCount), byteCount: draft.byteCount)
         self.draft = nil
+        knownBlocks = nil
+        hasOldBlocks = true
         hasChores = true
         options.observer?(.snapshotFinished)
     }
@@ -129,6 +200,8 @@ extension SQLiteJournal {
     /// ``tidy()`` removes its chunks.
     public func abandonSnapshot() throws(JournalError) {
         draft = nil
+        knownBlocks = nil
+        hasOldBlocks = true
         hasChores = true
     }
 }

@@ -23,7 +23,12 @@ public final class SQLiteJournal: Journal {
     /// The head after the batch being written, in an open transaction.
     private var batch: Head?
     /// The snapshot being written.
-    var draft: (id: Int64, sequence: Int64, chunkCount: Int64, byteCount: Int64, checksum: UInt64)?
+    var draft: Draft?
+    /// The blocks in the file by their names, as long as a snapshot is being written that has some.
+    var knownBlocks: [String: Block]?
+    var chunkReader: ChunkReader?
+    /// Whether there may be blocks that no snapshot has.
+    var hasOldBlocks = true
     /// Whether ``tidy()`` may have work.
     var hasChores = true
     /// The number of the log's pages that were copied since it restarted and that cannot be copied further.
@@ -35,6 +40,7 @@ public final class SQLiteJournal: Journal {
     var lengthToCopy = 0
     /// The size to which the log's file was extended, in bytes.
     var reservedLogByteCount = 0
+    private let readHold: ReadHold
     private let lock: FolderLock
     private let syncMarker: SyncMarker
     private let files: OpenFiles
@@ -52,23 +58,26 @@ public final class SQLiteJournal: Journal {
     private(set) var needsRelaxing = false
     private var nextRelaxing = ContinuousClock.now
     /// The newest record that was read, with which the link of the next one is checked.
-    private var lastRead: (sequence: Int64, checksum: UInt64)?
+    var lastRead: (sequence: Int64, checksum: UInt64)?
 
     struct Statements {
+        // Of a batch: prepared once, because each batch would otherwise compile them again.
+        let begin: SQLiteStatement
+        let commit: SQLiteStatement
         let append: SQLiteStatement
         let writeHead: SQLiteStatement
         let readAfter: SQLiteStatement
         let readAt: SQLiteStatement
         let appendChunk: SQLiteStatement
-        let readChunk: SQLiteStatement
 
         init(_ connection: SQLiteConnection) throws(JournalError) {
+            begin = try connection.prepare(SQLiteConnection.beginning)
+            commit = try connection.prepare(SQLiteConnection.committing)
             append = try connection.prepare("INSERT INTO record VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)")
             writeHead = try connection.prepare(Head.writing)
             readAfter = try connection.prepare("SELECT * FROM record WHERE sequence > ?1 ORDER BY sequence LIMIT ?2")
             readAt = try connection.prepare("SELECT * FROM record WHERE sequence = ?1")
             appendChunk = try connection.prepare("INSERT INTO chunk VALUES(?1, ?2, ?3)")
-            readChunk = try connection.prepare("SELECT body, checksum FROM chunk WHERE id = ?1")
         }
     }
 
@@ -87,6 +96,7 @@ public final class SQLiteJournal: Journal {
         copier = options.copiesLogAside ? try LogCopier(folder, options, opened.syncMarker) : nil
         needsFreshLog = opened.needsFreshLog
         connection = opened.connection
+        readHold = try ReadHold(opened.connection)
         statements = opened.statements
         isMarkedClean = opened.head.isClean
         head = opened.head
@@ -105,7 +115,7 @@ public final class SQLiteJournal: Journal {
         precondition(first.sequence == next.sequence + 1, "a gap before record \(first.sequence)")
         let what = "could not write \(next.sequence - head.sequence + Int64(part.count)) records"
         try attempt { () throws(JournalError) in
-            if batch == nil { try connection.begin(what) }
+            if batch == nil { try beginBatch(what) }
             for record in part {
                 precondition(record.sequence == next.sequence + 1, "a gap before record \(record.sequence)")
                 next.checksum = try insert(record, link: next.checksum, what)
@@ -116,13 +126,30 @@ public final class SQLiteJournal: Journal {
         batch = next
     }
 
+    private func beginBatch(_ what: String) throws(JournalError) {
+        // While the log is copied, all of it should be, and then it should restart.
+        let isCopied = copyCount > 0 || isLogLong
+        if isCopied { readHold.end() } else { readHold.endIfOld() }
+        do throws(JournalError) {
+            try statements.begin.run(what)
+        } catch {
+            // A program that should not has written meanwhile: what the hold reads is out of date.
+            guard readHold.isHeld else { throw error }
+            readHold.end()
+            try statements.begin.run(what)
+        }
+        if !isCopied { try readHold.begin(what) }
+    }
+
     public func commit() throws(JournalError) {
         guard let next = batch else { return }
         let what = "could not write \(next.sequence - head.sequence) records"
         try attempt { () throws(JournalError) in
+            // The second page of every transaction. Without it the log of a lone record is one frame, and a damaged frame
+            // before the last one could not be told from an unfinished transaction.
             try next.write(with: statements.writeHead, what)
             options.observer?(.batchWritten)
-            try connection.commit(what)
+            try statements.commit.run(what)
             try files.checkPlace(what)
         }
         batch = nil
@@ -161,6 +188,7 @@ public final class SQLiteJournal: Journal {
     /// Runs one transaction and handles its failure.
     func write(_ what: String, _ body: () throws(JournalError) -> Void) throws(JournalError) {
         precondition(batch == nil, "a batch is being written")
+        readHold.end()
         try attempt { () throws(JournalError) in try connection.transaction(what, body) }
     }
 
@@ -182,6 +210,7 @@ public final class SQLiteJournal: Journal {
             try body()
         } catch {
             connection.rollBack()
+            readHold.end()
             batch = nil
             if case .full = error {
                 connection.cutLog()
@@ -217,11 +246,14 @@ public final class SQLiteJournal: Journal {
         if !needsRelaxing { try connection.setSync(options.sync) }
     }
 
+    func endReadHold() { readHold.end() }
+
     /// ``SQLiteConnection/checkpoint(_:waiting:)``, with the notifications of the sync marker.
     @discardableResult
     func checkpoint(
         _ checkpoint: SQLiteConnection.Checkpoint, waiting timeout: Milliseconds = .zero
     ) throws(JournalError) -> Bool {
+        readHold.end()
         // Two checkpoints at once would block each other; and after a failed sync nothing may be copied.
         try copier?.finish()
         return try connection.checkpoint(checkpoint, of: folder, waiting: timeout, syncMarker)
@@ -268,58 +300,5 @@ public final class SQLiteJournal: Journal {
         // The sync of the folder makes the file's time of change durable, which the sync marker has recorded.
         try folder.sync()
         try syncMarker.sync()
-    }
-
-    // MARK: Reading
-
-    public func readRecords(after sequence: Int64, limit: Int) throws(JournalError) -> [JournalRecord] {
-        let statement = statements.readAfter
-        statement.bind(sequence, 1)
-        statement.bind(Int64(limit), 2)
-        defer { statement.reset() }
-        var records: [JournalRecord] = []
-        records.reserveCapacity(min(limit, 65_536))
-        var expected = sequence + 1
-        while try statement.step() {
-            let row = try row(of: statement)
-            let record = row.record
-            guard record.sequence == expected || record.sequence - 1 <= head.prunedThrough else {
-                throw damage("record \(expected) is missing")
-            }
-            if let lastRead, lastRead.sequence == record.sequence - 1, lastRead.checksum != row.link {
-                throw damage("record \(record.sequence) does not follow the one before it")
-            }
-            lastRead = (record.sequence, row.checksum)
-            expected = record.sequence + 1
-            records.append(record)
-        }
-        guard records.isEmpty ? sequence < head.sequence : false else { return records }
-        guard head.sequence > head.prunedThrough else { return records }
-        throw damage("record \(max(sequence, head.prunedThrough) + 1) is missing")
-    }
-
-    public func record(at sequence: Int64) throws(JournalError) -> JournalRecord? {
-        let statement = statements.readAt
-        statement.bind(sequence, 1)
-        defer { statement.reset() }
-        guard try statement.step() else {
-            guard sequence <= head.prunedThrough || sequence > head.sequence else {
-                throw damage("record \(sequence) is missing")
-            }
-            return nil
-        }
-        return try row(of: statement).record
-    }
-
-    private func row(of statement: SQLiteStatement) throws(JournalError) -> RecordRow {
-        let row = RecordRow(statement)
-        let sequence = row.record.sequence
-        guard row.isWhole, sequence < head.sequence || (sequence == head.sequence && row.checksum == head.checksum)
-        else { throw damage("record \(sequence) does not fit its checksum") }
-        return row
-    }
-
-    func damage(_ what: String) -> JournalError {
-        .corrupt(place: "\(folder.database): \(what)", advice: folder.repairAdvice)
     }
 }

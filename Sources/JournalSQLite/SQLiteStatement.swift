@@ -67,6 +67,7 @@ internal import Journal
         unsafe sqlite3_reset(raw)
     }
 
+    func isInteger(_ column: CInt) -> Bool { unsafe sqlite3_column_type(raw, column) == SQLITE_INTEGER }
     func integer(_ column: CInt) -> Int64 { unsafe sqlite3_column_int64(raw, column) }
     func word(_ column: CInt) -> UInt64 { UInt64(bitPattern: integer(column)) }
     func text(_ column: CInt) -> String { unsafe withBytes(column) { unsafe String(decoding: $0, as: UTF8.self) } }

@@ -33,7 +33,36 @@ extension MachineInstance {
     /// Decodes an instance that ``encode(to:)`` wrote with the same statechart, and checks that its configuration is
     /// legal.
     public init(from reader: inout BinaryReader, statechart: Statechart) throws(BinaryError) {
-        let tables = statechart.tables
+        if let plain = try Self.readPlain(from: &reader, statechart: statechart) {
+            self = plain
+            return
+        }
+        self = try Self.read(from: &reader, tables: statechart.tables)
+        guard !statechart.isDone(configuration) || (timers.isEmpty && parked.isEmpty) else {
+            throw reader.failure("a machine that is done waits for something")
+        }
+    }
+
+    /// Decodes an instance in one of ``Statechart/plainConfigurations`` that remembers and awaits nothing, as nearly every
+    /// instance is. It does without the tables: to hand them over counts two dozen references.
+    ///
+    /// - Returns: `nil`, and `reader` stays where it is, for any other.
+    private static func readPlain(
+        from reader: inout BinaryReader, statechart: Statechart
+    ) throws(BinaryError) -> MachineInstance? {
+        var ahead = reader
+        guard try ahead.readUInt64() == 1, let word = try? ahead.readUInt64(),
+            statechart.plainConfigurations.contains(word)
+        else { return nil }
+        // The counts of the history, the timers and the parked events.
+        for _ in 0..<3 { guard try ahead.readUInt64() == 0 else { return nil } }
+        reader = ahead
+        var configuration = StateSet(stateCount: 1)
+        configuration.replaceAll(by: word)
+        return MachineInstance(configuration: configuration)
+    }
+
+    private static func read(from reader: inout BinaryReader, tables: Tables) throws(BinaryError) -> MachineInstance {
         let configuration = try Self.readSet(from: &reader, stateCount: tables.stateCount)
         guard tables.tree.isLegal(configuration, within: 0) else { throw reader.failure("not a configuration") }
         let history = try reader.readArray { reader throws(BinaryError) in
@@ -66,13 +95,11 @@ extension MachineInstance {
         guard timers.count <= Self.pendingLimit, parked.count <= Self.pendingLimit else {
             throw reader.failure("more than \(Self.pendingLimit) timers or parked events")
         }
-        guard !statechart.isDone(configuration) || (timers.isEmpty && parked.isEmpty) else {
-            throw reader.failure("a machine that is done waits for something")
-        }
-        self.init(configuration: configuration)
-        self.history = history
-        self.timers = TimerList(sorted: timers)
-        self.parked = parked
+        var machine = MachineInstance(configuration: configuration)
+        machine.history = history
+        machine.timers = TimerList(sorted: timers)
+        machine.parked = parked
+        return machine
     }
 
     private static func write(_ set: StateSet, to writer: inout some ValueWriter & ~Copyable) {
@@ -117,11 +144,15 @@ extension StateTree {
         func count(_ state: Int) -> Bool {
             guard set.contains(state) else { return false }
             expected += 1
-            let active = nodes[state].children.filter { set.contains($0) }
+            var active = 0
+            for child in nodes[state].children where set.contains(child) {
+                active += 1
+                guard count(child) else { return false }
+            }
             switch nodes[state].kind {
             case .atomic, .final: return true
-            case .compound: return active.count == 1 && count(active[0])
-            case .parallel: return active.count == nodes[state].children.count && active.allSatisfy(count)
+            case .compound: return active == 1
+            case .parallel: return active == nodes[state].children.count
             case .history: return false
             }
         }

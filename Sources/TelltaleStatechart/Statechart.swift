@@ -46,6 +46,8 @@ public final class Statechart: Sendable {
     /// ``Tables/leaves`` as a word, which is read without reference counting.
     let leafWord: UInt64?
     let cachedSteps: TransitionCache
+    /// The legal configurations of one state and its ancestors, as words. Empty for a machine of more than 64 states.
+    let plainConfigurations: [UInt64]
 
     init(
         states: [StateInformation], deadEnds: [StateIndex], tables: Tables,
@@ -53,6 +55,18 @@ public final class Statechart: Sendable {
     ) {
         self.cachedSteps = cachedSteps
         leafWord = tables.leaves.word
+        plainConfigurations =
+            tables.stateCount > 64
+            ? []
+            : tables.tree.nodes.indices.compactMap { leaf in
+                var (word, state) = (UInt64(0), leaf)
+                while state >= 0 {
+                    word |= 1 << UInt64(state)
+                    state = tables.parents[state]
+                }
+                guard let set = StateSet(words: [word], stateCount: tables.stateCount) else { return nil }
+                return tables.tree.isLegal(set, within: 0) ? word : nil
+            }
         self.states = states
         self.deadEnds = deadEnds
         self.tables = tables

@@ -15,10 +15,13 @@ enum Recovery {
         var hub = Hub(configuration: configuration, epoch: journal.epoch)
         var progress = Progress(logger: logger, manager: manager)
         if let snapshot = journal.snapshot {
+            let decoder = DecodingThread()
             for index in 0..<snapshot.chunkCount {
-                try hub.load(try journal.readChunk(index))
+                decoder.submit(try journal.readChunk(index))
+                while let part = try decoder.next(leaving: DecodingThread.capacity) { try hub.load(part) }
                 progress.reached(Int64(index + 1), of: Int64(snapshot.chunkCount), "snapshot", unit: " chunks")
             }
+            while let part = try decoder.next(leaving: 0) { try hub.load(part) }
             hub.finishLoading()
         }
         let first = hub.lastRecordSequence

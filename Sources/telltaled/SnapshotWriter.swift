@@ -12,7 +12,11 @@ enum SnapshotWriter {
             do throws(JournalError) {
                 try perform(.begin(at: snapshot.sequence, pruning: pruning), on: journal)
                 do throws(JournalError) {
-                    try snapshot.forEachChunk { (chunk) throws(JournalError) in try perform(.chunk(chunk), on: journal)
+                    try snapshot.forEachPiece { (piece) throws(JournalError) in
+                        switch piece {
+                        case .chunk(let bytes): try perform(.chunk(bytes), on: journal)
+                        case .blocks(let blocks): try perform(.blocks(blocks), on: journal)
+                        }
                     }
                     try perform(.finish, on: journal)
                 } catch {

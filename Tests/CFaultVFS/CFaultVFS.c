@@ -28,7 +28,7 @@ struct cfaultvfs {
     /* Two connections in two threads may share what follows. */
     pthread_mutex_t mutex;
     tracked *files;
-    long operations, syncs, die_at, fail_at;
+    long operations, syncs, locks, die_at, fail_at;
     int64_t limit;
     int keeps_index;
 };
@@ -159,6 +159,9 @@ static int fault_shm_map(sqlite3_file *file, int page, int size, int extend, voi
     return REAL(file)->pMethods->xShmMap(REAL(file), page, size, extend, out);
 }
 static int fault_shm_lock(sqlite3_file *file, int offset, int count, int flags) {
+    pthread_mutex_lock(&SELF(file)->vfs->mutex);
+    SELF(file)->vfs->locks++;
+    pthread_mutex_unlock(&SELF(file)->vfs->mutex);
     return REAL(file)->pMethods->xShmLock(REAL(file), offset, count, flags);
 }
 static void fault_shm_barrier(sqlite3_file *file) { REAL(file)->pMethods->xShmBarrier(REAL(file)); }
@@ -271,6 +274,21 @@ long cfaultvfs_operations(cfaultvfs *vfs) {
     long operations = vfs->operations;
     pthread_mutex_unlock(&vfs->mutex);
     return operations;
+}
+
+long cfaultvfs_locks(cfaultvfs *vfs) {
+    pthread_mutex_lock(&vfs->mutex);
+    long locks = vfs->locks;
+    pthread_mutex_unlock(&vfs->mutex);
+    return locks;
+}
+
+int cfaultvfs_execute(const char *path, const char *sql) {
+    sqlite3 *connection = NULL;
+    int code = sqlite3_open(path, &connection);
+    if (code == SQLITE_OK) code = sqlite3_exec(connection, sql, NULL, NULL, NULL);
+    sqlite3_close(connection);
+    return code;
 }
 
 static uint64_t next_random(uint64_t *state) {

@@ -38,6 +38,7 @@ import Testing
     func limitSize(_ bytes: Int64) { unsafe cfaultvfs_limit_size(vfs, bytes) }
     func keepIndex(_ isKept: Bool) { unsafe cfaultvfs_keep_index(vfs, isKept ? 1 : 0) }
     var operationCount: Int { unsafe cfaultvfs_operations(vfs) }
+    var lockCount: Int { unsafe cfaultvfs_locks(vfs) }
 
     /// The remains after a power failure, in a folder of its own.
     func crash(_ loss: cfaultvfs_loss, seed: UInt64, keepsWitness: Bool) throws -> TemporaryFolder {

@@ -104,11 +104,11 @@ struct OpeningTests {
             try SQLiteJournal(folder.path)
         }
         bytes[71] ^= 1
-        bytes[63] += 1
+        bytes[63] = 3
         folder.write("journal.sqlite", bytes)
         #expect(
             throws: JournalError.foreign(
-                file: folder.path + "/journal.sqlite", reason: "was made by a newer release (format 2)")
+                file: folder.path + "/journal.sqlite", reason: "was made by a newer release (format 3)")
         ) {
             try SQLiteJournal(folder.path)
         }

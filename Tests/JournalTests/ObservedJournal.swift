@@ -36,6 +36,7 @@ final class ObservedJournal: Journal {
     func record(at sequence: Int64) throws(JournalError) -> JournalRecord? { try journal.record(at: sequence) }
     func beginSnapshot(at sequence: Int64) throws(JournalError) { try journal.beginSnapshot(at: sequence) }
     func appendToSnapshot(_ chunk: [UInt8]) throws(JournalError) { try journal.appendToSnapshot(chunk) }
+    func appendToSnapshot(_ blocks: [SnapshotBlock]) throws(JournalError) { try journal.appendToSnapshot(blocks) }
     func finishSnapshot() throws(JournalError) { try journal.finishSnapshot() }
     func abandonSnapshot() throws(JournalError) { try journal.abandonSnapshot() }
     func prune(_ pruning: Pruning) throws(JournalError) {

@@ -20,8 +20,11 @@ extension EntityStore {
     /// - Throws: ``KindRefusal`` where something lives by a kind that would go, or change its type.
     func isChange(to kinds: [Kind]) throws(KindRefusal) -> Bool {
         let names = Set(kinds.map(\.name))
+        let types = Dictionary(kinds.map { ($0.name, $0.typeName) }, uniquingKeysWith: { first, _ in first })
+        // Most kinds stay, and then nothing need be looked at: there may be a million.
+        let areLeft = self.kinds.versions.allSatisfy { types[$0.name] == $0.typeName }
         var inUse: [String: Int] = [:]
-        for entity in entities.existing where activity(at: entity) != nil && isListed(entity) {
+        for entity in entities.existing where !areLeft && activity(at: entity) != nil && isListed(entity) {
             let name = self.kinds.versions[entities[entity].kind].name
             if !names.contains(name) { inUse[name, default: 0] += 1 }
         }
@@ -32,8 +35,7 @@ extension EntityStore {
             }
             if isChanged { throw .changedWithoutVersion(kind: kind.name, version: kind.version) }
         }
-        let types = Dictionary(kinds.map { ($0.name, $0.typeName) }, uniquingKeysWith: { first, _ in first })
-        for entity in entities.existing {
+        for entity in entities.existing where !areLeft {
             let kind = self.kinds.versions[entities[entity].kind]
             guard let type = types[kind.name], type != kind.typeName else { continue }
             throw .changedType(kind: kind.name, from: kind.typeName, to: type)

@@ -159,6 +159,7 @@ struct EntityStore: ~Copyable {
 
     /// The index of `key`, which gets one when it has none.
     mutating func intern(_ key: Key) -> EntityIndex { entities.intern(key) }
+    mutating func intern(_ key: Key, hash: UInt64) -> EntityIndex { entities.intern(key, hash: hash) }
 
     /// Holds an index for a subscription or a queue: no other key gets it before ``release(_:)``.
     mutating func retain(_ entity: EntityIndex) { entities.retain(entity) }
@@ -335,16 +336,15 @@ struct EntityStore: ~Copyable {
         kinds = header.kinds
         ageMarks = AgeMarks(header.marks)
         entities.reserve(header.entityCount)
-        for source in header.eventIDCounts { eventIDs.reserve(source.count, source: source.name) }
+        eventIDs.reserve(header.sources)
     }
 
     mutating func restore(_ history: AudienceHistory?, of entity: EntityIndex) {
         entities.audienceHistories[entity] = history
     }
 
-    mutating func restore(_ entry: EventIDs.Entry, source: String, eid: String, wall: Timestamp) {
-        eventIDs.insert(entry, source: source, eid: eid, hash: HashIndex.hash(of: eid), wall: wall)
-    }
+    mutating func restore(_ ids: [StoredEventID]) { eventIDs.restore(ids) }
+    mutating func restore(_ chunk: StoredIDChunk) -> Bool { eventIDs.restore(chunk) }
 
     mutating func restore(_ taps: TapLedger) { self.taps = taps }
 }

@@ -128,8 +128,10 @@ struct EntityTable: Sendable {
     }
 
     /// The index of `key`, which gets one when it has none.
-    mutating func intern(_ key: Key) -> EntityIndex {
-        let hash = HashIndex.hash(of: key.text)
+    mutating func intern(_ key: Key) -> EntityIndex { intern(key, hash: HashIndex.hash(of: key.text)) }
+
+    /// - Parameter hash: That of the key's text, by ``HashIndex/hash(of:)``.
+    mutating func intern(_ key: Key, hash: UInt64) -> EntityIndex {
         if let index = index(of: key, hash: hash) { return index }
         let index = free.popLast() ?? append()
         self[index] = Entity(key: key, kindName: kindNumbers.retain(String(key.kind)))
@@ -139,7 +141,12 @@ struct EntityTable: Sendable {
 
     private mutating func append() -> EntityIndex {
         let index = EntityIndex(Int32(indexCount))
-        if Int(index.rawValue) % Self.pageLength == 0 { pages.append([]) }
+        if Int(index.rawValue) % Self.pageLength == 0 {
+            var page: [Entity] = []
+            // Most tables never fill one; a table that does has a second before long, which need not grow step by step.
+            if !pages.isEmpty { page.reserveCapacity(Self.pageLength) }
+            pages.append(page)
+        }
         pages[pages.count - 1].append(Entity())
         return index
     }

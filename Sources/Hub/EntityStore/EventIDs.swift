@@ -54,6 +54,24 @@ struct EventIDs: Sendable {
         }
 
         mutating func reserveCapacity(_ capacity: Int) { index.reserveCapacity(capacity) }
+
+        /// Begins with this number, where it has no id so far.
+        mutating func begin(at number: Int) { if log.isEmpty { log = IDLog(firstNumber: number) } }
+
+        /// - Returns: How many ids came; `nil` where the chunk does not follow those before it.
+        mutating func append(_ chunk: StoredIDChunk) -> Int? {
+            let before = log.count
+            guard log.append(chunk: chunk.items, firstNumber: chunk.firstNumber) else { return nil }
+            let skipped = chunk.items.count - (log.count - before)
+            for position in skipped..<chunk.items.count {
+                if position + 8 < chunk.items.count { index.prefetch(hash: chunk.hashes[position + 8]) }
+                let number = UInt32(truncatingIfNeeded: chunk.firstNumber + position)
+                index.insert(number, hash: chunk.hashes[position]) { [log] in
+                    log[$0].eid == chunk.items[position].eid
+                }
+            }
+            return chunk.items.count - skipped
+        }
     }
 
     /// When the oldest id of a source came; it may be gone by now.
@@ -114,6 +132,14 @@ struct EventIDs: Sendable {
         latest = number
         sources[number].append(.init(eid: eid, wall: wall, entry: entry), hash: hash)
         count += 1
+        note(number, wall: wall)
+        return number
+    }
+
+    /// Notes that a source has grown.
+    ///
+    /// - Parameter wall: When its oldest id came, where it had none before.
+    private mutating func note(_ number: Int, wall: Timestamp) {
         if !sources[number].hasGrown {
             sources[number].hasGrown = true
             grown.append(number)
@@ -122,7 +148,26 @@ struct EventIDs: Sendable {
             sources[number].isWatched = true
             oldest.insert(Oldest(wall: wall, source: number))
         }
-        return number
+    }
+
+    /// Takes the next ids of a snapshot.
+    mutating func restore(_ ids: [StoredEventID]) {
+        for (position, id) in ids.enumerated() {
+            if position + 8 < ids.count { prefetch(hash: ids[position + 8].hash) }
+            insert(id.item.entry, source: id.source, eid: id.item.eid, hash: id.hash, wall: id.item.wall)
+        }
+    }
+
+    /// Takes the next chunk of a snapshot's source.
+    ///
+    /// - Returns: Whether it follows the chunks before it.
+    mutating func restore(_ chunk: StoredIDChunk) -> Bool {
+        let number = intern(chunk.source)
+        latest = number
+        guard let added = sources[number].append(chunk) else { return false }
+        count += added
+        note(number, wall: sources[number].log.first?.wall ?? .distantFuture)
+        return true
     }
 
     /// Forgets what is older than `ageLimit` at `wall`, and of each source what is beyond its newest `countLimit`.
@@ -164,8 +209,12 @@ struct EventIDs: Sendable {
 
     func knows(_ source: String) -> Bool { number(of: source) != nil }
 
-    /// Makes room for what a snapshot holds.
-    mutating func reserve(_ count: Int, source: String) {
-        sources[intern(source)].reserveCapacity(min(max(0, count), EntityTable.reserveLimit))
+    /// Makes room for what a snapshot holds, and lets each source count on from its oldest id.
+    mutating func reserve(_ stored: [(name: String, count: Int, firstNumber: Int)]) {
+        for source in stored {
+            let number = intern(source.name)
+            sources[number].begin(at: source.firstNumber)
+            sources[number].reserveCapacity(min(max(0, source.count), EntityTable.reserveLimit))
+        }
     }
 }

@@ -1,4 +1,5 @@
 internal import FanOut
+public import Journal
 internal import Kinds
 internal import Machines
 internal import TelltaleModel
@@ -22,7 +23,9 @@ public struct HubSnapshot: Sendable {
     let attachments: Attachments
     let marks: [AgeMark]
 
-    static let formVersion: UInt8 = 3
+    /// Since 4 a snapshot has ``Tag/eventIDChunk``, and each source tells the number of its oldest id.
+    static let formVersion: UInt8 = 4
+    static let oldestFormVersion: UInt8 = 3
     /// Chunks are about this long, in bytes: a batch waits for the chunk before it.
     private static let chunkByteCount = 512 * 1024
 
@@ -36,44 +39,100 @@ public struct HubSnapshot: Sendable {
         var kinds: KindTable
         var marks: [AgeMark]
         var entityCount: Int
-        /// How many ids each source has, so that there is room for them.
-        var eventIDCounts: [(name: String, count: Int)]
+        /// How many ids each source has, so that there is room for them, and the number of the oldest.
+        var sources: [(name: String, count: Int, firstNumber: Int)]
     }
 
     enum Tag: UInt8 {
         case header = 1
         case entities, eventIDs, taps
+        /// A full chunk of one source's ids, which stays the same from one snapshot to the next.
+        case eventIDChunk
     }
 
     /// Gives the encoded form piece by piece, in the order in which ``Hub/load(_:)`` takes it.
     public func forEachChunk<Failure: Error>(_ body: ([UInt8]) throws(Failure) -> Void) throws(Failure) {
-        try body(header())
+        try forEachPiece { (piece) throws(Failure) in
+            switch piece {
+            case .chunk(let bytes): try body(bytes)
+            case .blocks(let blocks): for block in blocks { try body(block.bytes) }
+            }
+        }
+    }
+
+    /// A part of the encoded form.
+    public enum Piece: Sendable {
+        case chunk([UInt8])
+        /// Chunks that the snapshots before may have had already, of about a chunk's length together.
+        case blocks([SnapshotBlock])
+    }
+
+    /// As ``forEachChunk(_:)``, with the chunks that later snapshots share as blocks.
+    public func forEachPiece<Failure: Error>(_ body: (Piece) throws(Failure) -> Void) throws(Failure) {
+        try body(.chunk(header()))
         var writer = begin(.entities)
         for entity in entities.existing {
             encode(entity, to: &writer)
             if writer.count >= Self.chunkByteCount {
-                try body(writer.bytes)
+                try body(.chunk(writer.bytes))
                 writer = begin(.entities)
             }
         }
-        try body(writer.bytes)
-        writer = begin(.eventIDs)
-        for past in eventIDs.inOrder {
-            try past.log.forEach { (item) throws(Failure) in
-                writer.write(past.source)
-                writer.write(item.eid)
-                writer.write(item.entry.digest)
-                writer.write(item.entry.rev)
-                writer.write(item.wall)
-                guard writer.count >= Self.chunkByteCount else { return }
-                try body(writer.bytes)
-                writer = begin(.eventIDs)
+        try body(.chunk(writer.bytes))
+        let sources = eventIDs.inOrder.map { (name: $0.source, chunks: $0.log.allChunks) }
+        var blocks: [SnapshotBlock] = []
+        for (source, chunks) in sources {
+            for chunk in chunks where chunk.isFull {
+                blocks.append(block(of: chunk, source: source))
+                guard blocks.count == Self.blockCount else { continue }
+                try body(.blocks(blocks))
+                blocks = []
             }
         }
-        try body(writer.bytes)
+        if !blocks.isEmpty { try body(.blocks(blocks)) }
+        writer = begin(.eventIDs)
+        for (source, chunks) in sources {
+            for chunk in chunks where !chunk.isFull {
+                for item in chunk.items[chunk.skipped...] {
+                    writer.write(source)
+                    writer.write(item.eid)
+                    writer.write(item.entry.digest)
+                    writer.write(item.entry.rev)
+                    writer.write(item.wall)
+                    guard writer.count >= Self.chunkByteCount else { continue }
+                    try body(.chunk(writer.bytes))
+                    writer = begin(.eventIDs)
+                }
+            }
+        }
+        try body(.chunk(writer.bytes))
         writer = begin(.taps)
         taps.encode(to: &writer)
-        try body(writer.bytes)
+        try body(.chunk(writer.bytes))
+    }
+
+    /// Blocks of some 30 KB that are given at once.
+    private static let blockCount = 16
+
+    /// - Precondition: The chunk is full, and thus stays the same.
+    private func block(of chunk: IDLog.Chunk, source: String) -> SnapshotBlock {
+        var writer = begin(.eventIDChunk)
+        writer.write(source)
+        writer.write(chunk.firstNumber)
+        writer.write(UInt64(chunk.items.count))
+        var last = IDLog.Item(eid: "", wall: Timestamp(milliseconds: 0), entry: .init(digest: 0, rev: 0))
+        for item in chunk.items {
+            writer.write(item.eid)
+            writer.write(item.entry.digest)
+            // Both differ little from those of the item before.
+            writer.write(item.entry.rev &- last.entry.rev)
+            writer.write(item.wall.milliseconds &- last.wall.milliseconds)
+            last = item
+        }
+        // A source that has lost all of its ids begins to count anew, days later.
+        let first = chunk.items[0]
+        let name = "\(chunk.firstNumber) \(first.wall.milliseconds) \(first.entry.rev) \(source)"
+        return SnapshotBlock(name: name, bytes: writer.bytes)
     }
 
     private func begin(_ tag: Tag) -> BinaryWriter {
@@ -100,6 +159,7 @@ public struct HubSnapshot: Sendable {
         writer.write(eventIDs.inOrder) { writer, past in
             writer.write(past.source)
             writer.write(past.log.count)
+            writer.write(past.log.firstNumber)
         }
         return writer.bytes
     }

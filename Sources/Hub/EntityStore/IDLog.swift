@@ -18,7 +18,8 @@ struct IDLog: Sendable {
     /// How many of the oldest chunk are forgotten already.
     private var skipped = 0
 
-    private static let chunkLength = 1_024
+    /// As long as a chunk can be. A chunk of this length changes no more, and belongs to a snapshot as one block.
+    static let chunkLength = 1_024
 
     /// - Parameter firstNumber: That of the first.
     init(firstNumber: Int = 0) {
@@ -33,7 +34,7 @@ struct IDLog: Sendable {
     }
 
     /// The number of the oldest.
-    private var firstNumber: Int { base + skipped }
+    var firstNumber: Int { base + skipped }
 
     var first: Item? { isEmpty ? nil : chunks[0][skipped] }
 
@@ -85,6 +86,43 @@ struct IDLog: Sendable {
             if chunks.isEmpty { skipped = 0 }
         }
         return (number, item)
+    }
+
+    /// A chunk, and what is known of it without reading it.
+    struct Chunk {
+        /// Of its first item, which may be forgotten already.
+        var firstNumber: Int
+        var items: [Item]
+        /// The number of items at the beginning that are forgotten.
+        var skipped: Int
+
+        /// Whether it changes no more.
+        var isFull: Bool { items.count == IDLog.chunkLength }
+    }
+
+    /// All chunks, oldest first.
+    var allChunks: [Chunk] {
+        chunks.enumerated().map { position, items in
+            Chunk(
+                firstNumber: base + position * Self.chunkLength, items: items, skipped: position == 0 ? skipped : 0)
+        }
+    }
+
+    /// Takes over a chunk of a snapshot. Of the first chunk the items before ``firstNumber`` are forgotten.
+    ///
+    /// - Returns: Whether it follows the chunks before it, and is full.
+    mutating func append(chunk items: [Item], firstNumber: Int) -> Bool {
+        guard items.count == Self.chunkLength else { return false }
+        if chunks.isEmpty {
+            let forgotten = self.firstNumber &- firstNumber
+            guard (0..<items.count).contains(forgotten) else { return false }
+            base = firstNumber
+            skipped = forgotten
+        } else {
+            guard chunks.last?.count == Self.chunkLength, firstNumber == self.firstNumber + count else { return false }
+        }
+        chunks.append(items)
+        return true
     }
 
     /// Calls `body` with each, oldest first.

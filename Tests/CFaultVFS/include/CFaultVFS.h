@@ -28,6 +28,12 @@ void cfaultvfs_keep_index(cfaultvfs *_Nonnull vfs, int is_kept);
 /* Writes and syncs so far. */
 long cfaultvfs_operations(cfaultvfs *_Nonnull vfs);
 
+/* Locks of the write-ahead log's index that were taken or given back so far: a system call each. */
+long cfaultvfs_locks(cfaultvfs *_Nonnull vfs);
+
+/* Executes SQL on a file as another program would, without faults. Returns SQLite's code. */
+int cfaultvfs_execute(const char *_Nonnull path, const char *_Nonnull sql);
+
 enum cfaultvfs_loss {
     /* Nothing unsynced survives. */
     cfaultvfs_drop = 0,
