@@ -19,6 +19,8 @@ public enum Route: String, CaseIterable, Hashable, Sendable {
     case play = "/v1/play"
     case stats = "/v1/stats"
     case stream = "/v1/stream"
+    case pushTokens = "/v1/apns/tokens"
+    case pushes = "/v1/apns/pushes"
     case session = "/v1/session"
     case openAPI = "/openapi.json"
     case errors = "/errors"
@@ -36,9 +38,9 @@ public enum Route: String, CaseIterable, Hashable, Sendable {
         switch self {
         case .event, .oneLine, .cloudEvents, .hook, .press, .dismiss, .seen, .lint, .play: ["POST"]
         case .entities, .entity, .history, .open, .kinds, .kind, .diagram, .stats, .stream, .openAPI, .errors,
-            .deliveries,
-            .board, .login, .kindsPage, .kindPage, .playground, .entityPage, .asset:
+            .deliveries, .pushes, .board, .login, .kindsPage, .kindPage, .playground, .entityPage, .asset:
             ["GET", "HEAD"]
+        case .pushTokens: ["GET", "HEAD", "POST"]
         case .value: ["PUT"]
         case .session: ["POST", "DELETE"]
         }
@@ -109,6 +111,8 @@ public struct RouteMatch: Hashable, Sendable {
         case ("play", 1): return RouteMatch(.play)
         case ("stream", 1): return RouteMatch(.stream)
         case ("session", 1): return RouteMatch(.session)
+        case ("apns", 2) where raw[1] == "tokens": return RouteMatch(.pushTokens)
+        case ("apns", 2) where raw[1] == "pushes": return RouteMatch(.pushes)
         case ("entities", 1): return RouteMatch(.entities)
         case ("entities", 3): return RouteMatch(.entity, try decoded([raw[1], raw[2]]))
         case ("entities", 5) where raw[3] == "events":

@@ -108,6 +108,8 @@ struct GatewayResponder: HTTPResponder {
         case .session: return try await session(caller)
         case .openAPI: return .json(gateway.openAPI)
         case .errors: return .text(ErrorPage.html, type: "text/html; charset=utf-8")
+        case .pushTokens: return try await pushToken(caller)
+        case .pushes: return try await listPushes(caller)
         case .deliveries: return try await listDeliveries(caller)
         case .board, .login, .kindsPage, .kindPage, .playground: return try boardPage(caller)
         case .entityPage: return try boardPage(caller, of: values)
