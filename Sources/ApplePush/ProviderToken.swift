@@ -43,10 +43,10 @@ public struct ProviderToken: Hashable, Sendable {
         guard header["alg"]?.string == "ES256" else {
             throw PushRefusal(.invalidProviderToken, "alg is to be ES256")
         }
-        guard let keyID = header["kid"]?.string, keyID.utf8.count == 10 else {
+        guard let keyID = header["kid"]?.string, Self.isIdentifier(keyID) else {
             throw PushRefusal(.invalidProviderToken, "kid is to be the key's 10 characters")
         }
-        guard let team = claims["iss"]?.string, team.utf8.count == 10 else {
+        guard let team = claims["iss"]?.string, Self.isIdentifier(team) else {
             throw PushRefusal(.invalidProviderToken, "iss is to be the team's 10 characters")
         }
         guard let issuedAt = claims["iat"]?.integer else {
@@ -70,6 +70,19 @@ public struct ProviderToken: Hashable, Sendable {
         self.team = team
         self.keyID = keyID
         self.issuedAt = issuedAt
+    }
+
+    /// The team is part of an event's source, so that it holds nothing but letters and digits.
+    private static func isIdentifier(_ text: String) -> Bool {
+        text.utf8.count == 10
+            && text.utf8.allSatisfy {
+                switch $0 {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "a")...UInt8(ascii: "z"):
+                    true
+                default: false
+                }
+            }
     }
 
     private static func object(_ part: Substring) -> JSONObject? {

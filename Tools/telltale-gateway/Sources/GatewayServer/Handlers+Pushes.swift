@@ -53,7 +53,7 @@ extension GatewayResponder {
         guard let app = body["app"]?.string, let kind = body["kind"]?.string else {
             throw Problem("bad_json", "send {\"app\":BUNDLE,\"kind\":KIND,\"account\":ACCOUNT}")
         }
-        guard body["account"].map({ $0.string != nil }) ?? true else { throw Problem("bad_json", "account is a text") }
+        let account = try Self.account(body["account"])
         let release = body["release"]?.integer ?? 0
         guard (0...255).contains(release) else { throw Problem("bad_json", "release is a number, as 18") }
         let apps = try await endpoint.apps(gateway.link).apps
@@ -61,8 +61,17 @@ extension GatewayResponder {
             throw Problem("unknown_kind", "\(app.prefix(140)) has no kind \(kind.prefix(70))")
         }
         return DeviceToken(
-            .start(app: app, kind: kind), account: body["account"]?.string ?? "", release: UInt8(release),
+            .start(app: app, kind: kind), account: account, release: UInt8(release),
             isFrequent: body["frequent"]?.bool ?? false)
+    }
+
+    /// One account of `for=`; empty for everybody's.
+    private static func account(_ value: JSON?) throws(Problem) -> String {
+        guard let value, value != "" else { return "" }
+        guard let text = value.string, !text.contains(",") else {
+            throw Problem("bad_attr", "account is to be one account")
+        }
+        return try Query.word(text, "account")
     }
 
     private static func parsed(_ bytes: [UInt8]) throws(Problem) -> JSONObject { try EventRequest.object(bytes.span) }

@@ -237,6 +237,19 @@ def test_channels_and_broadcasts(place):
     peer.close()
 
 
+@pytest.mark.parametrize("account", ["a,b", "a b", "a\nEVT coffee-order/9 type=start", "ä", 7, "x" * 300])
+def test_an_account_is_one_word(place, account):
+    answer = place.gateway.post("/v1/apns/tokens", {"app": BUNDLE, "kind": "coffee-order", "account": account})
+    assert (answer.status, answer.code) == (400, "bad_attr")
+
+
+def test_a_token_is_for_a_kind_of_its_app(place):
+    for body, status, code in [({"app": BUNDLE, "kind": "parcel"}, 404, "unknown_kind"), ({"app": BUNDLE}, 400, "bad_json"),
+                               ({"app": BUNDLE, "kind": "coffee-order", "release": 256}, 400, "bad_json")]:
+        answer = place.gateway.post("/v1/apns/tokens", body)
+        assert (answer.status, answer.code) == (status, code)
+
+
 def test_the_inspector_says_why_nothing_was_shown(place):
     peer, bearer = place.peer(), place.key.token()
     bad = start(10)
