@@ -140,7 +140,7 @@ struct Fixture {
         let keyID = changes["kid"] ?? (changes["iss"] == "OTHERTEAM1" ? "KEY7654321" : "KEY1234567")
         let head = #"{"alg":"\#(changes["alg"] ?? "ES256")","kid":"\#(keyID)"}"#
         let issuedAt =
-            changes["iat"] == "none" ? "" : #","iat":\#(now + (changes["iat"].flatMap { Int64($0) } ?? age))"#
+            changes["iat"] == "none" ? "" : #","iat":\#(now &+ (changes["iat"].flatMap { Int64($0) } ?? age))"#
         let claims = #"{"iss":"\#(changes["iss"] ?? "TEAM123456")"\#(issuedAt)}"#
         let message = base64URL(Array(head.utf8)) + "." + base64URL(Array(claims.utf8))
         guard changes["parts"] == nil else { return message }

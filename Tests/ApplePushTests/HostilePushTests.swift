@@ -43,8 +43,10 @@ struct HostilePushTests {
             fixture.headers[index].value = text(mutated(Array(fixture.headers[index].value.utf8), &random))
         case 3:
             let part = ["kid", "iss", "iat", "alg"].randomElement(using: &random) ?? "iss"
-            fixture.provider[part] = ["", "TEAM 12345", "9223372036854775807", "TEAM,12345", "-1", "TÉAM12345"]
-                .randomElement(using: &random)
+            fixture.provider[part] = [
+                "", "TEAM 12345", "9223372036854775807", "9000000000000000", "TEAM,12345", "-1", "TÉAM12345",
+            ]
+            .randomElement(using: &random)
         default:
             let word =
                 ["timestamp", "event", "content-state", "status", "alert", "update", "1763719200"]

@@ -25,6 +25,7 @@ public enum Route: String, CaseIterable, Hashable, Sendable {
     case openAPI = "/openapi.json"
     case errors = "/errors"
     case deliveries = "/hooks"
+    case pushPage = "/pushes"
     case board = "/"
     case login = "/login"
     case kindsPage = "/kinds"
@@ -38,7 +39,7 @@ public enum Route: String, CaseIterable, Hashable, Sendable {
         switch self {
         case .event, .oneLine, .cloudEvents, .hook, .press, .dismiss, .seen, .lint, .play: ["POST"]
         case .entities, .entity, .history, .open, .kinds, .kind, .diagram, .stats, .stream, .openAPI, .errors,
-            .deliveries, .pushes, .board, .login, .kindsPage, .kindPage, .playground, .entityPage, .asset:
+            .deliveries, .pushes, .pushPage, .board, .login, .kindsPage, .kindPage, .playground, .entityPage, .asset:
             ["GET", "HEAD"]
         case .pushTokens: ["GET", "HEAD", "POST"]
         case .value: ["PUT"]
@@ -88,6 +89,7 @@ public struct RouteMatch: Hashable, Sendable {
         case ("openapi.json", 1): return RouteMatch(.openAPI)
         case ("errors", 1): return RouteMatch(.errors)
         case ("hooks", 1): return RouteMatch(.deliveries)
+        case ("pushes", 1): return RouteMatch(.pushPage)
         case ("login", 1): return RouteMatch(.login)
         case ("playground", 1): return RouteMatch(.playground)
         case ("kinds", 1): return RouteMatch(.kindsPage)

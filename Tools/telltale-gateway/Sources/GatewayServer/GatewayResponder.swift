@@ -110,6 +110,7 @@ struct GatewayResponder: HTTPResponder {
         case .errors: return .text(ErrorPage.html, type: "text/html; charset=utf-8")
         case .pushTokens: return try await pushToken(caller)
         case .pushes: return try await listPushes(caller)
+        case .pushPage: return try await pushPage(caller)
         case .deliveries: return try await listDeliveries(caller)
         case .board, .login, .kindsPage, .kindPage, .playground: return try boardPage(caller)
         case .entityPage: return try boardPage(caller, of: values)

@@ -24,9 +24,14 @@ extension GatewayResponder {
     }
 
     func listPushes(_ caller: Caller) async throws(Problem) -> Response {
+        .json(PushHistory.json(try await pushRecords(caller)))
+    }
+
+    /// The last pushes, the newest first, for an operator.
+    func pushRecords(_ caller: Caller) async throws(Problem) -> [PushHistory.Record] {
         let endpoint = try endpoint()
         try await checkOperator(caller)
-        return .json(endpoint.history.json)
+        return endpoint.history.newestFirst
     }
 
     /// A start token for `POST`, an update token for `GET`.

@@ -31,14 +31,15 @@ final class PushHistory: Sendable {
         }
     }
 
-    /// The newest first: `{"pushes":[…]}`.
-    var json: [UInt8] {
-        let records = records.withLock { $0 }
+    var newestFirst: [Record] { records.withLock { $0.reversed() } }
+
+    /// `{"pushes":[…]}`.
+    static func json(_ records: [Record]) -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
         writer.name("pushes")
         writer.beginArray()
-        for record in records.reversed() { Self.write(record, to: &writer) }
+        for record in records { write(record, to: &writer) }
         writer.endArray()
         writer.endObject()
         return writer.bytes

@@ -260,6 +260,11 @@ def test_the_inspector_says_why_nothing_was_shown(place):
     assert last["payload"]["aps"]["event"] == "start"
     assert "authorization" not in last["headers"] and bearer not in json.dumps(last)
     assert bearer not in place.gateway.log()
+    peer.push(place.start_token(), start(11, **{"attributes-type": "<b>&\""}), bearer)
+    page = place.gateway.get("/pushes")
+    assert page.headers["content-security-policy"].startswith("default-src 'none'")
+    assert "aps.attributes begins nothing" in page.text and "&lt;b&gt;" in page.text and "<b>" not in page.text
+    assert bearer not in page.text
     counters = [name for name in place.gateway.metrics() if name.startswith("telltale_gateway_apns_pushes_total")]
     assert any('status="200"' in name and 'reason="-"' in name for name in counters), counters
     peer.close()
