@@ -77,6 +77,7 @@ let package = Package(
         .library(
             name: "TelltaleKinds",
             targets: ["Kinds", "Trials", "Surfaces", "Machines", "TelltaleStatechart", "TelltaleModel"]),
+        .library(name: "TelltalePush", targets: ["ApplePush"]),
         .executable(name: "telltaled", targets: ["telltaled"]),
         .executable(name: "telltale", targets: ["telltale"]),
         .executable(name: "telltale-sim", targets: ["telltale-sim"]),
@@ -105,6 +106,7 @@ let package = Package(
         module("Surfaces", ["TelltaleModel", "Kinds", "Machines"]),
         module("Trials", ["TelltaleModel", "Kinds", "Machines", "Surfaces"]),
         module("TelltaleWire", ["TelltaleModel"]),
+        module("ApplePush", ["TelltaleModel", "TelltaleWire", "Kinds"]),
         // The client's side of the protocol: bytes and times in, bytes and events out.
         module("TelltaleClientProtocol", ["TelltaleModel", "TelltaleWire", collections]),
         module("FanOut", ["TelltaleModel", collections, heap], swiftSettings: hotSettings),
@@ -210,6 +212,7 @@ let package = Package(
         tests("Surfaces", ["TelltaleModel", "TelltaleStatechart", "Kinds", "Machines", "Surfaces"]),
         tests("Trials", ["TelltaleModel", "Kinds", "Machines", "Surfaces", "Trials"]),
         tests("Wire", ["TelltaleModel", "TelltaleWire"]),
+        tests("ApplePush", ["TelltaleModel", "TelltaleWire", "ApplePush"]),
         tests("FanOut", ["TelltaleModel", "FanOut"]),
         tests(
             "Hub",

@@ -31,7 +31,9 @@ struct TrustTests {
 
     @Test func `TLS without a transport that has it is told at once`() async throws {
         #if !canImport(Network)
-            let telltale = try Telltale("tls://127.0.0.1:7879")
+            var options = Telltale.Options()
+            options.timeout = nil
+            let telltale = try Telltale("tls://127.0.0.1:7879", options: options)
             do throws(TelltaleError) {
                 try await telltale.ping()
                 Issue.record("it was answered")

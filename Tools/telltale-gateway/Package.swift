@@ -17,6 +17,7 @@ let settings: [SwiftSetting] = [
 
 let client: Target.Dependency = .product(name: "TelltaleClient", package: "telltale")
 let kinds: Target.Dependency = .product(name: "TelltaleKinds", package: "telltale")
+let push: Target.Dependency = .product(name: "TelltalePush", package: "telltale")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
@@ -24,6 +25,10 @@ let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras")
+let nioExtras: Target.Dependency = .product(name: "NIOExtras", package: "swift-nio-extras")
+let nioHTTP2: Target.Dependency = .product(name: "NIOHTTP2", package: "swift-nio-http2")
+let nioHPACK: Target.Dependency = .product(name: "NIOHPACK", package: "swift-nio-http2")
+let nioTLS: Target.Dependency = .product(name: "NIOTLS", package: "swift-nio")
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
@@ -50,6 +55,7 @@ let package = Package(
         .package(name: "telltale", path: "../.."),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -66,7 +72,7 @@ let package = Package(
             swiftSettings: settings),
         // Everything that needs no socket: options, routes, problems, events, webhooks, figures.
         .target(
-            name: "Gateway", dependencies: [client, kinds, crypto, logging, metrics, httpTypes],
+            name: "Gateway", dependencies: [client, kinds, push, crypto, logging, metrics, httpTypes],
             swiftSettings: settings),
         // The page for browsers, inside the program.
         .target(name: "CGzip", linkerSettings: [.linkedLibrary("z")]),
@@ -79,7 +85,9 @@ let package = Package(
             name: "GatewayServer",
             dependencies: [
                 "Board", "Gateway", "TelltaleNIOClient", client, crypto, logging, metrics, lifecycle, nioCore, nioPosix,
-                nioHTTPTypes, nioSSL, httpTypes, hummingbird, hummingbirdCore, hummingbirdHTTP2, signals,
+                nioExtras, nioHPACK, nioHTTP2, nioHTTPTypes, nioSSL, nioTLS, push, httpTypes, hummingbird,
+                hummingbirdCore,
+                hummingbirdHTTP2, signals,
             ],
             swiftSettings: settings),
         .executableTarget(
@@ -91,7 +99,7 @@ let package = Package(
             name: "bare-relay", dependencies: [hummingbird, logging, nioCore], swiftSettings: settings,
             linkerSettings: withFoundationInside),
         .testTarget(
-            name: "GatewayTests", dependencies: ["Board", "Gateway", client, crypto, logging, metrics],
+            name: "GatewayTests", dependencies: ["Board", "Gateway", client, push, crypto, logging, metrics],
             swiftSettings: settings),
         .testTarget(
             name: "TelltaleNIOClientTests", dependencies: ["TelltaleNIOClient", client, nioCore, nioPosix],

@@ -195,9 +195,10 @@ struct SubscriptionRegistry: ~Copyable {
 
     /// Owes every follower of a changed key its row.
     mutating func publish(
-        _ changes: Span<Change>, _ store: inout EntityStore, _ renderer: inout RowRenderer,
+        _ changes: [Change], _ store: inout EntityStore, _ renderer: inout RowRenderer,
         to sessions: inout SessionTable
     ) {
+        let changes = changes.span
         for position in changes.indices {
             let (entity, commit) = (changes[position].entity, changes[position].commit)
             renderer.invalidate(entity)

@@ -19,10 +19,13 @@ public enum Route: String, CaseIterable, Hashable, Sendable {
     case play = "/v1/play"
     case stats = "/v1/stats"
     case stream = "/v1/stream"
+    case pushTokens = "/v1/apns/tokens"
+    case pushes = "/v1/apns/pushes"
     case session = "/v1/session"
     case openAPI = "/openapi.json"
     case errors = "/errors"
     case deliveries = "/hooks"
+    case pushPage = "/pushes"
     case board = "/"
     case login = "/login"
     case kindsPage = "/kinds"
@@ -36,9 +39,9 @@ public enum Route: String, CaseIterable, Hashable, Sendable {
         switch self {
         case .event, .oneLine, .cloudEvents, .hook, .press, .dismiss, .seen, .lint, .play: ["POST"]
         case .entities, .entity, .history, .open, .kinds, .kind, .diagram, .stats, .stream, .openAPI, .errors,
-            .deliveries,
-            .board, .login, .kindsPage, .kindPage, .playground, .entityPage, .asset:
+            .deliveries, .pushes, .pushPage, .board, .login, .kindsPage, .kindPage, .playground, .entityPage, .asset:
             ["GET", "HEAD"]
+        case .pushTokens: ["GET", "HEAD", "POST"]
         case .value: ["PUT"]
         case .session: ["POST", "DELETE"]
         }
@@ -86,6 +89,7 @@ public struct RouteMatch: Hashable, Sendable {
         case ("openapi.json", 1): return RouteMatch(.openAPI)
         case ("errors", 1): return RouteMatch(.errors)
         case ("hooks", 1): return RouteMatch(.deliveries)
+        case ("pushes", 1): return RouteMatch(.pushPage)
         case ("login", 1): return RouteMatch(.login)
         case ("playground", 1): return RouteMatch(.playground)
         case ("kinds", 1): return RouteMatch(.kindsPage)
@@ -109,6 +113,8 @@ public struct RouteMatch: Hashable, Sendable {
         case ("play", 1): return RouteMatch(.play)
         case ("stream", 1): return RouteMatch(.stream)
         case ("session", 1): return RouteMatch(.session)
+        case ("apns", 2) where raw[1] == "tokens": return RouteMatch(.pushTokens)
+        case ("apns", 2) where raw[1] == "pushes": return RouteMatch(.pushes)
         case ("entities", 1): return RouteMatch(.entities)
         case ("entities", 3): return RouteMatch(.entity, try decoded([raw[1], raw[2]]))
         case ("entities", 5) where raw[3] == "events":

@@ -23,6 +23,10 @@ public struct Settings: Sendable {
     public var connectTrustRoots: String?
     public var listen = Listener(host: "127.0.0.1", port: 7880, isTLS: false)
     public var ops = Listener(host: "127.0.0.1", port: 7883, isTLS: false)
+    /// Where Apple's push requests are taken; `nil` = nowhere. Always TLS.
+    public var apns: Listener?
+    /// The file about Apple's push requests.
+    public var apnsFile: String?
     public var hosts: [String] = []
     public var origins: [String] = []
     public var certificate: String?
@@ -102,7 +106,7 @@ public struct Setting: Sendable {
             settings.origins = values
             return nil
         },
-        Setting(name: "tls-cert", value: "FILE", summary: "the certificate chain (PEM) of an https listener") {
+        Setting(name: "tls-cert", value: "FILE", summary: "the certificate chain (PEM) of an https or APNs listener") {
             settings, values in
             settings.certificate = values[0]
             return nil
@@ -122,7 +126,10 @@ public struct Setting: Sendable {
             settings.hooks = values[0]
             return nil
         },
-        Setting(name: "state", value: "FOLDER", summary: "keeps the key that sessions are sealed with") {
+        Setting(
+            name: "state", value: "FOLDER",
+            summary: "keeps the keys of sessions and device tokens, and the push channels"
+        ) {
             settings, values in
             settings.state = values[0]
             return nil
@@ -145,11 +152,20 @@ public struct Setting: Sendable {
             settings.logFormat = format
             return nil
         },
-        Setting(name: "apns-listen", value: "HOST:PORT", summary: "not in this release") { _, _ in
-            "the APNs-shaped endpoint is not in this release"
+        Setting(
+            name: "apns-listen", value: "HOST:PORT",
+            summary: "where Apple's push requests are taken, HTTP/2 in TLS (nowhere)"
+        ) { settings, values in
+            guard let listener = listener(values[0][...], isTLS: true) else {
+                return "takes HOST:PORT, not \"\(values[0])\""
+            }
+            settings.apns = listener
+            return nil
         },
-        Setting(name: "apns", value: "FILE", summary: "not in this release") { _, _ in
-            "the APNs-shaped endpoint is not in this release"
+        Setting(name: "apns", value: "FILE", summary: "the keys and the apps of Apple's push requests") {
+            settings, values in
+            settings.apnsFile = values[0]
+            return nil
         },
     ]
 
@@ -214,6 +230,9 @@ public struct SettingSources {
         }
         if settings.listen.isTLS, settings.certificate == nil || settings.privateKey == nil {
             faults.append("--listen https://…: needs --tls-cert FILE and --tls-key FILE")
+        }
+        if settings.apns != nil, settings.certificate == nil || settings.privateKey == nil {
+            faults.append("--apns-listen: needs --tls-cert FILE and --tls-key FILE")
         }
         return (settings, faults)
     }

@@ -45,15 +45,24 @@ public struct GatewayServer: Service {
             return try DaemonConnector(to: address, trustRoots: settings.connectTrustRoots)
         }
         var certificates: CertificateReloader?
-        if settings.listen.isTLS, let certificate = settings.certificate, let key = settings.privateKey {
+        if settings.listen.isTLS || settings.apns != nil, let certificate = settings.certificate,
+            let key = settings.privateKey
+        {
             certificates = Self.attempt(&faults, "--tls-cert") { try CertificateReloader(certificate, key) }
         }
-        guard faults.isEmpty, let hooks, let sessions, let connector, let token else { throw StartFault(lines: faults) }
+        let pushes = Self.attempt(&faults, "--apns") {
+            try settings.apns == nil && settings.apnsFile == nil
+                ? nil : PushEndpoint(file: settings.apnsFile, state: settings.state, log: log)
+        }
+        guard faults.isEmpty, let hooks, let sessions, let connector, let token, let pushes else {
+            throw StartFault(lines: faults)
+        }
         self.certificates = certificates
+        let link = DaemonLink(connector, group: MultiThreadedEventLoopGroup.singleton, ownToken: token)
         state = GatewayState(
-            link: DaemonLink(connector, group: MultiThreadedEventLoopGroup.singleton, ownToken: token),
+            link: link,
             origins: OriginPolicy(hosts: settings.hosts, origins: settings.origins, isTLS: settings.listen.isTLS),
-            log: log, openAPI: openAPI, sessions: sessions, hooks: hooks)
+            log: log, openAPI: openAPI, sessions: sessions, hooks: hooks, pushes: pushes)
         state.certificateExpiry = certificates?.expiry
     }
 
@@ -81,7 +90,7 @@ public struct GatewayServer: Service {
     ///
     /// - Parameter onReady: Is given the line that says where it serves.
     public func run(onReady: @escaping @Sendable (String) -> Void) async throws {
-        let ready = ReadyLine(daemon: settings.connect) { [manager] line in
+        let ready = ReadyLine(daemon: settings.connect, takesPushes: settings.apns != nil) { [manager] line in
             onReady(line)
             manager.ready()
         }
@@ -107,7 +116,7 @@ public struct GatewayServer: Service {
             httpDecoderConfiguration: .init(
                 maxHeaderFieldSize: 16_384, maxHeaderListSize: 65_536, maxHeaderFieldCount: 100))
         var server = HTTPServerBuilder.http1(configuration: http)
-        if let certificates {
+        if settings.listen.isTLS, let certificates {
             var tls = TLSConfiguration.makeServerConfiguration(
                 certificateChain: certificates.chain, privateKey: certificates.privateKey)
             tls.minimumTLSVersion = .tlsv12
@@ -125,7 +134,13 @@ public struct GatewayServer: Service {
             server: .http1(configuration: http),
             configuration: .init(address: .hostname(settings.ops.host, port: settings.ops.port), serverName: nil),
             onServerRunning: { ready.serving("ops", $0.localAddress) }, logger: quiet)
-        return [application, operations]
+        guard let listener = settings.apns, let certificates, let pushes = state.pushes else {
+            return [application, operations]
+        }
+        let taking = PushListener(
+            host: listener.host, port: listener.port, certificates: certificates, endpoint: pushes, link: state.link
+        ) { ready.serving("apns", $0) }
+        return [application, operations, taking]
     }
 
     /// Looks after what is not a request: idle connections, and the end.
@@ -165,11 +180,15 @@ public struct GatewayServer: Service {
     private func readAgain() {
         do {
             let fresh = try certificates?.read()
+            let pushes = try state.pushes?.read(settings.apnsFile)
             try state.hooks.reload(settings.hooks)
+            if let pushes { state.pushes?.use(pushes) }
             if let certificates, let fresh { certificates.use(fresh) }
             state.certificateExpiry = certificates?.expiry
             log.notice("read again", metadata: ["hooks": "\(state.hooks.names.count)"])
         } catch let faults as HookTable.Faults {
+            for line in faults.lines { log.error("not read again", metadata: ["why": "\(line)"]) }
+        } catch let faults as StartFault {
             for line in faults.lines { log.error("not read again", metadata: ["why": "\(line)"]) }
         } catch {
             log.error("not read again", metadata: ["why": "\(error)"])
@@ -181,10 +200,12 @@ public struct GatewayServer: Service {
 final class ReadyLine: Sendable {
     private let addresses = Mutex<[String: String]>([:])
     private let daemon: String
+    private let takesPushes: Bool
     private let onReady: @Sendable (String) -> Void
 
-    init(daemon: String, _ onReady: @escaping @Sendable (String) -> Void) {
+    init(daemon: String, takesPushes: Bool, _ onReady: @escaping @Sendable (String) -> Void) {
         self.daemon = daemon
+        self.takesPushes = takesPushes
         self.onReady = onReady
     }
 
@@ -195,7 +216,7 @@ final class ReadyLine: Sendable {
             addresses[name] = text
             return addresses
         }
-        guard let http = all["http"], let ops = all["ops"] else { return }
-        onReady("ready http=\(http) apns=none ops=\(ops) daemon=\(daemon)")
+        guard let http = all["http"], let ops = all["ops"], !takesPushes || all["apns"] != nil else { return }
+        onReady("ready http=\(http) apns=\(all["apns"] ?? "none") ops=\(ops) daemon=\(daemon)")
     }
 }

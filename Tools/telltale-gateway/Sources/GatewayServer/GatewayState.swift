@@ -13,6 +13,8 @@ final class GatewayState: Sendable {
     let figures = RequestFigures()
     let streams = StreamTable()
     let hooks: HookTable
+    /// `nil` where Apple's push requests are not taken.
+    let pushes: PushEndpoint?
     let owners = KindOwners()
     let lane: WorkLane
     let diagrams: DiagramStore
@@ -25,7 +27,8 @@ final class GatewayState: Sendable {
     }
 
     init(
-        link: DaemonLink, origins: OriginPolicy, log: Logger, openAPI: [UInt8], sessions: Sessions, hooks: HookTable
+        link: DaemonLink, origins: OriginPolicy, log: Logger, openAPI: [UInt8], sessions: Sessions, hooks: HookTable,
+        pushes: PushEndpoint?
     ) {
         self.link = link
         self.origins = origins
@@ -33,6 +36,7 @@ final class GatewayState: Sendable {
         self.openAPI = openAPI
         self.sessions = sessions
         self.hooks = hooks
+        self.pushes = pushes
         lane = WorkLane()
         diagrams = DiagramStore(lane)
     }

@@ -113,7 +113,8 @@ final class HookTable: Sendable {
         return hooks
     }
 
-    private static func secret(_ reference: SecretReference, _ folder: String) -> [UInt8]? {
+    /// - Parameter folder: What a relative path begins at.
+    static func secret(_ reference: SecretReference, _ folder: String) -> [UInt8]? {
         let environment = ProcessInfo.processInfo.environment
         let data: [UInt8]?
         switch reference {

@@ -15,28 +15,7 @@ struct Sessions: Sendable {
     /// - Throws: When the folder or the key in it cannot be used.
     init(folder: String?, isTLS: Bool) throws {
         self.isTLS = isTLS
-        guard let folder else {
-            key = SymmetricKey(size: .bits256)
-            return
-        }
-        let files = FileManager.default
-        try files.createDirectory(
-            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        let path = folder + "/session.key"
-        if let data = files.contents(atPath: path) {
-            guard data.count == 32 else { throw StateFault(description: "\(path) is to hold 32 bytes; remove it") }
-            key = SymmetricKey(data: data)
-            return
-        }
-        key = SymmetricKey(size: .bits256)
-        let data = key.withUnsafeBytes { Data(unsafe $0) }
-        guard files.createFile(atPath: path, contents: data, attributes: [.posixPermissions: 0o600]) else {
-            throw StateFault(description: "\(path) cannot be written")
-        }
-    }
-
-    struct StateFault: Error, CustomStringConvertible {
-        let description: String
+        key = try StateFolder.key("session.key", in: folder)
     }
 
     /// `__Host-` binds the cookie to this host and TLS.

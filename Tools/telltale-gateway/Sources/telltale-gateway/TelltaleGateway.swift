@@ -58,7 +58,7 @@ struct Serve: AsyncParsableCommand {
     var host: [String] = []
     @Option(help: ArgumentHelp("An origin whose pages may ask. May be repeated.", valueName: "ORIGIN"))
     var cors: [String] = []
-    @Option(help: ArgumentHelp("The certificate chain (PEM) of an https listener.", valueName: "FILE"))
+    @Option(help: ArgumentHelp("The certificate chain (PEM) of an https or APNs listener.", valueName: "FILE"))
     var tlsCert: [String] = []
     @Option(help: ArgumentHelp("Its private key (PEM).", valueName: "FILE"))
     var tlsKey: [String] = []
@@ -66,7 +66,8 @@ struct Serve: AsyncParsableCommand {
     var tokenFile: [String] = []
     @Option(help: ArgumentHelp("The webhooks: a file each.", valueName: "FOLDER"))
     var hooks: [String] = []
-    @Option(help: ArgumentHelp("Keeps the key that sessions are sealed with.", valueName: "FOLDER"))
+    @Option(
+        help: ArgumentHelp("Keeps the keys of sessions and device tokens, and the push channels.", valueName: "FOLDER"))
     var state: [String] = []
     @Option(help: ArgumentHelp("A configuration file (JSON).", valueName: "FILE"))
     var config: String?
@@ -75,9 +76,11 @@ struct Serve: AsyncParsableCommand {
     var logLevel: [String] = []
     @Option(help: ArgumentHelp("text or json. (default: text)", valueName: "F"))
     var logFormat: [String] = []
-    @Option(help: .hidden)
+    @Option(
+        help: ArgumentHelp(
+            "Where Apple's push requests are taken, HTTP/2 in TLS. (default: nowhere)", valueName: "HOST:PORT"))
     var apnsListen: [String] = []
-    @Option(help: .hidden)
+    @Option(help: ArgumentHelp("The keys and the apps of Apple's push requests (JSON).", valueName: "FILE"))
     var apns: [String] = []
     @Flag(help: "Only check the configuration and what it names.")
     var check = false
@@ -168,4 +171,5 @@ let metricDescriptions = [
     "telltale_gateway_daemon_connections": "Connections to the daemon, those of streams included.",
     "telltale_gateway_daemon_reconnects_total": "Connections to the daemon that were made again.",
     "telltale_gateway_webhook_deliveries_total": "Deliveries of webhooks, by what became of them.",
+    "telltale_gateway_apns_pushes_total": "Requests to the APNs-shaped endpoint, by status and reason.",
 ]

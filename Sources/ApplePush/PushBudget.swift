@@ -1,0 +1,45 @@
+public import TelltaleModel
+
+/// How many pushes of priority 10 a device takes: a bucket for each, which fills over an hour.
+///
+/// Apple publishes no figure; these are those of the field.
+public struct PushBudget: Hashable, Sendable {
+    /// Pushes an hour.
+    public static let standard: Int64 = 20
+    /// With frequent updates.
+    public static let frequent: Int64 = 250
+
+    private var left: Int64
+    private let size: Int64
+    private var filled: Timestamp
+    private static let hour: Int64 = 3_600_000
+
+    /// A full one.
+    public init(isFrequent: Bool, at now: Timestamp) {
+        size = isFrequent ? Self.frequent : Self.standard
+        left = size * Self.hour
+        filled = now
+    }
+
+    /// Counts one push.
+    ///
+    /// - Returns: Whether there was room for it.
+    public mutating func take(at now: Timestamp) -> Bool {
+        refill(at: now)
+        guard left >= Self.hour else { return false }
+        left -= Self.hour
+        return true
+    }
+
+    private mutating func refill(at now: Timestamp) {
+        let span = min(max(0, (now - filled).count), Self.hour)
+        left = min(size * Self.hour, left + span * size)
+        filled = max(filled, now)
+    }
+
+    /// Whether it is full again, so that it need not be kept.
+    public mutating func isFull(at now: Timestamp) -> Bool {
+        refill(at: now)
+        return left == size * Self.hour
+    }
+}

@@ -1,0 +1,149 @@
+"""A sender of Apple's push requests, frame by frame: PyPI h2 over TLS, and tokens by cryptography."""
+
+import base64
+import json
+import socket
+import ssl
+import subprocess
+import time
+
+import h2.config
+import h2.connection
+import h2.events
+import h2.settings
+
+from support import PATIENCE, REPOSITORY
+
+
+def b64(data):
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def openssl(*arguments, data=None):
+    return subprocess.run(["openssl", *arguments], input=data, capture_output=True, check=True).stdout
+
+
+class Key:
+    """A provider's key, as Apple hands one out."""
+
+    def __init__(self, folder, team="TEAM123456", kid="KEY1234567"):
+        self.team, self.kid = team, kid
+        self.private = f"{folder}/{kid}.p8"
+        self.public = f"{folder}/{kid}.pub.pem"
+        openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", self.private)
+        openssl("pkey", "-in", self.private, "-pubout", "-out", self.public)
+
+    def token(self, age=0, **changes):
+        head = {"alg": "ES256", "kid": self.kid} | {k: v for k, v in changes.items() if k in ("alg", "kid")}
+        claims = {"iss": changes.get("iss", self.team), "iat": int(time.time()) - age}
+        message = f"{b64(json.dumps(head).encode())}.{b64(json.dumps(claims).encode())}"
+        der = openssl("dgst", "-sha256", "-sign", self.private, data=message.encode())
+        return f"{message}.{b64(raw(der))}"
+
+
+def raw(der):
+    """The two numbers of a signature in DER, 32 bytes each."""
+    numbers, at = [], 2
+    for _ in range(2):
+        length = der[at + 1]
+        numbers.append(int.from_bytes(der[at + 2:at + 2 + length], "big"))
+        at += 2 + length
+    return b"".join(number.to_bytes(32, "big") for number in numbers)
+
+
+def certificates(folder, *names):
+    sans = [word for name in names for word in ("--san", name)]
+    subprocess.run([str(REPOSITORY / "Tools/dev-certificates"), folder, *sans], check=True, capture_output=True)
+    return ["--tls-cert", f"{folder}/leaf.pem", "--tls-key", f"{folder}/leaf.key.pem"]
+
+
+class Answer:
+    def __init__(self):
+        self.headers, self.body, self.frames = {}, b"", []
+
+    @property
+    def status(self):
+        return int(self.headers[":status"])
+
+    @property
+    def reason(self):
+        return json.loads(self.body)["reason"] if self.body else None
+
+    @property
+    def note(self):
+        return self.headers.get("telltale-note", "")
+
+
+class Peer:
+    """One connection, HTTP/2 at once."""
+
+    def __init__(self, port, authority, alpn=None, host="127.0.0.1"):
+        context = ssl.create_default_context(cafile=authority)
+        if alpn:
+            context.set_alpn_protocols(alpn)
+        plain = socket.create_connection((host, port), timeout=PATIENCE)
+        self.socket = context.wrap_socket(plain, server_hostname="localhost")
+        self.h2 = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True, header_encoding="utf-8"))
+        self.h2.initiate_connection()
+        self.socket.sendall(self.h2.data_to_send())
+        self.answers, self.done, self.pongs = {}, set(), 0
+
+    def send(self, method, path, headers=(), body=b"", authority=":authority"):
+        stream = self.h2.get_next_available_stream_id()
+        fields = [(":method", method), (":scheme", "https"), (":path", path)]
+        if authority == ":authority":
+            fields.append((":authority", "localhost"))
+        fields += [(name, value) for name, value in headers]
+        if authority == "host":
+            fields.append(("host", "localhost"))
+        self.answers[stream] = Answer()
+        self.h2.send_headers(stream, fields, end_stream=not body)
+        while body:
+            room = min(self.h2.local_flow_control_window(stream), self.h2.max_outbound_frame_size, len(body))
+            self.h2.send_data(stream, body[:room], end_stream=room == len(body))
+            self.socket.sendall(self.h2.data_to_send())
+            body = body[room:]
+            while body and not self.h2.local_flow_control_window(stream):
+                self.read()
+        self.socket.sendall(self.h2.data_to_send())
+        return stream
+
+    def read(self):
+        data = self.socket.recv(65_536)
+        assert data, "the connection was closed"
+        for event in self.h2.receive_data(data):
+            answer = self.answers.get(getattr(event, "stream_id", None))
+            if isinstance(event, h2.events.ResponseReceived):
+                answer.headers = dict(event.headers)
+                answer.frames.append(("HEADERS", event.stream_ended is not None))
+            elif isinstance(event, h2.events.DataReceived):
+                answer.body += event.data
+                answer.frames.append(("DATA", event.stream_ended is not None))
+            elif isinstance(event, h2.events.StreamEnded):
+                self.done.add(event.stream_id)
+            elif isinstance(event, h2.events.PingAckReceived):
+                self.pongs += 1
+        self.socket.sendall(self.h2.data_to_send())
+
+    def wait(self, stream):
+        while stream not in self.done:
+            self.read()
+        return self.answers[stream]
+
+    def ask(self, *arguments, **options):
+        return self.wait(self.send(*arguments, **options))
+
+    def ping(self):
+        self.h2.ping(b"telltale")
+        self.socket.sendall(self.h2.data_to_send())
+        while not self.pongs:
+            self.read()
+
+    def push(self, token, aps, bearer=None, kind="liveactivity", topic="com.example.coffee.push-type.liveactivity", **headers):
+        fields = {"apns-push-type": kind, "apns-topic": topic} | {k.replace("_", "-"): v for k, v in headers.items()}
+        if bearer:
+            fields["authorization"] = f"bearer {bearer}"
+        return self.ask("POST", f"/3/device/{token}", list(fields.items()), json.dumps({"aps": aps}).encode())
+
+    def close(self):
+        self.socket.close()
