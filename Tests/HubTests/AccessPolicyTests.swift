@@ -43,6 +43,20 @@ struct AccessPolicyTests {
         return policy
     }
 
+    /// The file is read up to 2 s late, and a reader that takes nothing holds up the last words.
+    @Test func `a revoked connection is cut a second after it was noticed, so within three`() throws {
+        var policy = Self.policy(count: 1, expires: nil)
+        let id = SessionID(slot: 0, number: 0)
+        policy.opened(id, at: MonotonicTime(milliseconds: 0))
+        _ = try policy.admit(Self.hello(0), from: id, account: nil, at: Self.time(0))
+        policy.loaded(PrincipalDirectory { Array($0.utf8) })
+        #expect(policy.review(at: Self.time(2_000)) == [id])
+        policy.ending(id, at: MonotonicTime(milliseconds: 2_000))
+        #expect(policy.nextEnding(at: Self.time(2_999)) == nil)
+        let last = policy.nextEnding(at: Self.time(3_000))
+        #expect(last?.0 == id && last?.1 == .cut)
+    }
+
     @Test func `a thousand tokens that expire are one look a second`() throws {
         var policy = Self.policy(count: 1_000, expires: Self.wall + .seconds(3_600))
         for number in 0..<1_000 {

@@ -58,8 +58,8 @@ struct AccessPolicy: ~Copyable {
 
     /// How long a connection may be without a credential.
     private static let patience = Milliseconds.seconds(10)
-    /// How long a connection that ends has to take its last words.
-    private static let farewell = Milliseconds.seconds(2)
+    /// How long a connection that ends has to take its last words: with the 2 s in which a file is read again, 3 s at most.
+    private static let farewell = Milliseconds.seconds(1)
     private static let attemptLimit = 3
     /// Notices between two calls of ``takeNotices()``; a flood of bad tokens must not flood the log.
     private static let noticeLimit = 8
