@@ -56,28 +56,33 @@ struct ConvergenceCheck {
     private func checkAnnouncements() {
         for case let screen as Screen in world.clients {
             guard let since = screen.feed.liveSince else { continue }
-            func due(_ all: [HistoryChecker.Announcement]) -> [ObservationLog.KeyRev] {
+            func told(_ all: [HistoryChecker.Announcement]) -> [HistoryChecker.Announcement] {
                 all.filter { announcement in
                     announcement.place.rev > since && screen.feed.follows(announcement.place.key)
-                        && world.records.isDue(announcement, to: screen.account)
-                }.map(\.place)
+                        && announcement.isFor(screen.account)
+                }
+            }
+            func isDue(_ announcement: HistoryChecker.Announcement) -> Bool {
+                world.records.isDue(announcement, to: screen.account)
             }
             if screen.view == "full" {
-                let due = due(world.records.milestones)
-                for (index, place) in due.enumerated() where !screen.feed.milestones.contains(place) {
-                    if screen.feed.missedKeys.contains(place.key) { continue }
+                // A milestone of a handled activity waits for the reader too.
+                let told = told(world.records.milestones)
+                for (index, announcement) in told.enumerated() where isDue(announcement) {
+                    let place = announcement.place
+                    if screen.feed.milestones.contains(place) || screen.feed.missedKeys.contains(place.key) { continue }
                     // At most 64 milestones wait for a reader, and a deleted row does not name the dropped ones. A device of an
                     // account is not sent the deletion of a key that it never had.
                     let hasGone =
                         screen.feed.foldedDeletions.contains(place.key)
                         || screen.account != nil && screen.table[place.key] == nil
-                    if hasGone, due.count - index > 64 { continue }
+                    if hasGone, told.count - index > 64 { continue }
                     return world.violated(
                         "milestones", "\(screen.name) was not told the milestone of \(place.key) at \(place.rev)")
                 }
             }
             if screen.drawsEveryAlert {
-                let due = due(world.records.alerts)
+                let due = told(world.records.alerts).filter(isDue).map(\.place)
                 // At most 64 alerts wait for a blocked reader; the oldest are dropped.
                 let kept = screen.link?.wasBlocked == true ? Array(due.suffix(64)) : due
                 for place in kept where !screen.feed.alerts.contains(place) {

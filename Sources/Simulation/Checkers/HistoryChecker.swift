@@ -26,6 +26,12 @@ final class HistoryChecker {
     struct Announcement {
         var place: ObservationLog.KeyRev
         var audience: [String]?
+
+        /// Whether a device of `account` could see the activity then; `nil` = a device that sees every account's.
+        func isFor(_ account: String?) -> Bool {
+            guard let account else { return true }
+            return audience.map { $0.isEmpty || $0.contains(account) } ?? false
+        }
     }
 
     /// The effect of an event.
@@ -150,11 +156,7 @@ final class HistoryChecker {
     /// Whether a device of `account` must be sent the announcement. It need not be once any account has handled the
     /// activity.
     func isDue(_ announcement: Announcement, to account: String?) -> Bool {
-        guard let account else { return true }
-        guard stories[announcement.place.key]?.wasHandled == false, let audience = announcement.audience else {
-            return false
-        }
-        return audience.isEmpty || audience.contains(account)
+        announcement.isFor(account) && (account == nil || stories[announcement.place.key]?.wasHandled == false)
     }
 
     /// Only events that were sent are recorded, each once (P1, P6).
