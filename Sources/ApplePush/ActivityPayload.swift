@@ -111,7 +111,7 @@ public struct ActivityPayload: Sendable {
             guard release == 0 || release >= Self.channelRelease else {
                 return .failure(Drop(note: "iOS \(release) takes no input-push-channel, so that nothing begins"))
             }
-            guard let channel = channel.string, Encodings.bytes(base64: channel, isURL: false) != nil else {
+            guard let channel = channel.string, Base64.bytes(channel.utf8, .standard) != nil else {
                 return .failure(Drop(note: "aps.input-push-channel is no base64"))
             }
             identifier = PushChannel.identifier(of: channel, cryptography)

@@ -1,4 +1,4 @@
-/// The encodings of tokens and identifiers: hexadecimal, base64 and base64url, without a clock or a library.
+/// The encodings of tokens and identifiers beside ``Base64``.
 enum Encodings {
     private static let hexDigits = Array("0123456789abcdef".utf8)
 
@@ -34,62 +34,6 @@ enum Encodings {
         case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
         default: nil
         }
-    }
-
-    /// Base64 of RFC 4648: the standard alphabet with its padding, or the URL's without.
-    ///
-    /// - Returns: `nil` for other bytes, a wrong length, or bits that are left over.
-    static func bytes(base64 text: some StringProtocol, isURL: Bool) -> [UInt8]? {
-        var digits = Array(text.utf8)
-        if !isURL {
-            guard digits.count.isMultiple(of: 4) else { return nil }
-            for _ in 0..<2 where digits.last == UInt8(ascii: "=") { digits.removeLast() }
-        }
-        guard digits.count % 4 != 1 else { return nil }
-        var bytes: [UInt8] = []
-        var bits: UInt32 = 0
-        var count = 0
-        for digit in digits {
-            guard let value = value(ofBase64: digit, isURL: isURL) else { return nil }
-            bits = bits << 6 | UInt32(value)
-            count += 6
-            if count >= 8 {
-                count -= 8
-                bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
-                bits &= (1 << UInt32(count)) - 1
-            }
-        }
-        return bits == 0 ? bytes : nil
-    }
-
-    private static func value(ofBase64 digit: UInt8, isURL: Bool) -> UInt8? {
-        switch digit {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"): digit - UInt8(ascii: "A")
-        case UInt8(ascii: "a")...UInt8(ascii: "z"): digit - UInt8(ascii: "a") + 26
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0") + 52
-        case UInt8(ascii: isURL ? "-" : "+"): 62
-        case UInt8(ascii: isURL ? "_" : "/"): 63
-        default: nil
-        }
-    }
-
-    private static let base64Digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
-
-    static func base64(_ bytes: [UInt8], isURL: Bool) -> String {
-        let digits = base64Digits + Array((isURL ? "-_" : "+/").utf8)
-        var text: [UInt8] = []
-        var index = 0
-        while index < bytes.count {
-            let group = bytes[index..<min(index + 3, bytes.count)]
-            var bits: UInt32 = 0
-            for offset in 0..<3 {
-                bits = bits << 8 | UInt32(offset < group.count ? group[group.startIndex + offset] : 0)
-            }
-            for digit in 0...group.count { text.append(digits[Int(bits >> UInt32(18 - 6 * digit) & 63)]) }
-            if !isURL { for _ in group.count..<3 { text.append(UInt8(ascii: "=")) } }
-            index += 3
-        }
-        return String(decoding: text, as: UTF8.self)
     }
 
     /// A whole number in decimal digits, with a sign where it is negative.

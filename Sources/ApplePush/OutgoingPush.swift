@@ -150,7 +150,7 @@ public struct ProviderTokenSchedule: Hashable, Sendable {
         func part(_ json: JSON) -> String {
             var writer = JSONWriter()
             writer.value(json)
-            return Encodings.base64(writer.take(), isURL: true)
+            return Base64.text(writer.take(), .url)
         }
         return part(["alg": "ES256", "kid": .string(keyID)]) + "."
             + part(["iss": .string(team), "iat": .integer(now.milliseconds / 1_000)])
@@ -158,6 +158,6 @@ public struct ProviderTokenSchedule: Hashable, Sendable {
 
     /// The whole token.
     public static func token(_ signingInput: String, signature: [UInt8]) -> String {
-        signingInput + "." + Encodings.base64(signature, isURL: true)
+        signingInput + "." + Base64.text(signature, .url)
     }
 }

@@ -38,7 +38,7 @@ public struct ProviderToken: Hashable, Sendable {
         let token = words[1]
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
         guard token.utf8.count <= 4_096, parts.count == 3, let header = Self.object(parts[0]),
-            let claims = Self.object(parts[1]), let signature = Encodings.bytes(base64: parts[2], isURL: true)
+            let claims = Self.object(parts[1]), let signature = Base64.bytes(parts[2].utf8, .url)
         else { throw PushRefusal(.invalidProviderToken, "the token is no JWT: three parts in base64url") }
         guard header["alg"]?.string == "ES256" else {
             throw PushRefusal(.invalidProviderToken, "alg is to be ES256")
@@ -86,7 +86,7 @@ public struct ProviderToken: Hashable, Sendable {
     }
 
     private static func object(_ part: Substring) -> JSONObject? {
-        guard let bytes = Encodings.bytes(base64: part, isURL: true),
+        guard let bytes = Base64.bytes(part.utf8, .url),
             let text = String(validating: bytes, as: UTF8.self)
         else { return nil }
         return (try? JSONParser.parse(text))?.object

@@ -143,7 +143,7 @@ public enum ChannelRequest: Hashable, Sendable {
         _ request: PushRequest, _ bundle: String, _ channels: PushChannels
     ) throws(PushRefusal) -> PushChannel {
         guard let id = request.header("apns-channel-id"), !id.isEmpty else { throw PushRefusal(.missingChannelID) }
-        guard id.utf8.count <= PushChannel.idLimit, Encodings.bytes(base64: id, isURL: false) != nil else {
+        guard id.utf8.count <= PushChannel.idLimit, Base64.bytes(id.utf8, .standard) != nil else {
             throw PushRefusal(.badChannelID, "apns-channel-id is to be base64 of at most \(PushChannel.idLimit) bytes")
         }
         guard let channel = channels.find(id, of: bundle) else { throw PushRefusal(.channelNotRegistered) }

@@ -63,7 +63,8 @@ public struct SignatureKey: Hashable, Sendable {
             guard let key = PublicKey(edwards: x) else { throw Fault(description: "cannot be read for lack of memory") }
             return .ed25519(key)
         case "oct":
-            guard let secret = object["k"]?.string.flatMap({ Base64URL.bytes($0.utf8) }), secret.count >= secretLength
+            guard let secret = object["k"]?.string.flatMap({ Base64.bytes($0.utf8, .url) }),
+                secret.count >= secretLength
             else {
                 throw Fault(description: "is to have k, 32 bytes at least (256 bits) in base64url without padding")
             }
@@ -73,7 +74,7 @@ public struct SignatureKey: Hashable, Sendable {
     }
 
     private static func bytes(_ json: JSON?, _ count: Int) -> [UInt8]? {
-        json?.string.flatMap { Base64URL.bytes($0.utf8) }.flatMap { $0.count == count ? $0 : nil }
+        json?.string.flatMap { Base64.bytes($0.utf8, .url) }.flatMap { $0.count == count ? $0 : nil }
     }
 
     /// The `alg` of the tokens that it checks.

@@ -21,8 +21,8 @@ struct SignedToken {
         let bytes = Array(text.utf8)
         let parts = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 3 else { throw AssertionRefusal("has not three parts") }
-        guard let header = Base64URL.bytes(parts[0]), let claims = Base64URL.bytes(parts[1]),
-            let signature = Base64URL.bytes(parts[2])
+        guard let header = Base64.bytes(parts[0], .url), let claims = Base64.bytes(parts[1], .url),
+            let signature = Base64.bytes(parts[2], .url)
         else { throw AssertionRefusal("is not base64url without padding") }
         let fields = try Self.object(header)
         guard let algorithm = fields["alg"]?.string else { throw AssertionRefusal("has a header without alg") }
