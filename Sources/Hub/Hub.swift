@@ -119,13 +119,18 @@ public struct Hub: ~Copyable {
         if batch.recordCount > 0 { statistics.commits += 1 }
         let undo = store.commitBatch(hasRecords: batch.recordCount > 0)
         sessions.beginReading()
-        subscriptions.publish(batch.changes.span, &store, &renderer, to: &sessions)
+        publish(batch.changes)
         subscriptions.hold(store.forgotten, &store)
         store.releaseForgotten()
         for id in batch.sessions { if let session = sessions[id] { answer(session, at: now) } }
         // Behind the answer to what made it necessary: a provider that has just come is told so first.
         for (key, performance) in batch.performances { ask(performance, key: key) }
-        commit.keep(batch, undo: undo)
+        commit.keep(consume batch, undo: undo)
+    }
+
+    /// The span ends here, so that the batch can be moved.
+    private mutating func publish(_ changes: [Change]) {
+        subscriptions.publish(changes.span, &store, &renderer, to: &sessions)
     }
 
     /// The disk has no room for the batch, and nothing of it was written: it is taken back, and its senders are told.

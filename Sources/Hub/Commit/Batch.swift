@@ -5,7 +5,7 @@ internal import Machines
 internal import TelltaleModel
 
 /// The decisions of one turn, until the journal has them.
-struct Batch: Sendable {
+struct Batch: ~Copyable, Sendable {
     /// Records that were not given away yet.
     private(set) var records: [JournalRecord] = []
     /// How many there are, given away or not.

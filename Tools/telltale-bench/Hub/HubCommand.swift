@@ -94,7 +94,7 @@ struct HubCommand: ParsableCommand {
     }
 
     private func measure(_ load: Load, isFollowed: Bool) throws -> Result {
-        let hub = try HubLoad(
+        var hub = try HubLoad(
             sessions: isFollowed ? sessions : 0, keys: load.keys, each: load.each, hasEventIDs: load.hasEventIDs)
         func post(_ count: Int) {
             for number in 1...count {

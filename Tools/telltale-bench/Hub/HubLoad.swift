@@ -4,7 +4,9 @@ import Server
 import TelltaleModel
 
 /// A server with subscribers and no sockets, no clock and no journal: what a delivery costs by itself, the same each time.
-final class HubLoad {
+///
+/// It is no class, whose checked accesses would count as the server's.
+struct HubLoad: ~Copyable {
     private var server: Server
     private var publisher: SessionID
     private let keys: Int
@@ -28,18 +30,10 @@ final class HubLoad {
     ///   - each: Keys that each of the sessions follows.
     ///   - hasEventIDs: Whether events are those of `telltale-bench ingest`: 300 bytes, with a source and an id.
     init(sessions: Int, keys: Int, each: Int, hasEventIDs: Bool) throws {
+        server = try Self.server()
+        publisher = server.connected(at: Self.clocks(time))
         self.keys = keys
         event = hasEventIDs ? IngestEvent(byteCount: 300, keyCount: keys) : nil
-        let (kind, diagnostics) = KindSet.read(Array(TelltaleScreens.kind.utf8), file: "tally.json")
-        guard let kind else { throw Failure(description: "\(diagnostics)") }
-        var configuration = ServerConfiguration()
-        configuration.pace = .fixed(.zero)
-        configuration.isJournalImmediate = true
-        configuration.recordsBetweenSnapshots = .max
-        server = Server(
-            Hub(configuration: HubConfiguration(), epoch: 1), configuration: configuration, snapshotSequence: 0)
-        try server.adopt([kind])
-        publisher = server.connected(at: Self.clocks(time))
         line = message.bytes
         turn()
         for _ in 0..<keys { post() }
@@ -57,6 +51,19 @@ final class HubLoad {
         byteCount = 0
     }
 
+    private static func server() throws -> Server {
+        let (kind, diagnostics) = KindSet.read(Array(TelltaleScreens.kind.utf8), file: "tally.json")
+        guard let kind else { throw Failure(description: "\(diagnostics)") }
+        var configuration = ServerConfiguration()
+        configuration.pace = .fixed(.zero)
+        configuration.isJournalImmediate = true
+        configuration.recordsBetweenSnapshots = .max
+        var server = Server(
+            Hub(configuration: HubConfiguration(), epoch: 1), configuration: configuration, snapshotSequence: 0)
+        try server.adopt([kind])
+        return server
+    }
+
     /// Rows so far.
     var deliveries: Int { server.statistics.rows }
 
@@ -67,7 +74,7 @@ final class HubLoad {
     }
 
     /// One event, that is not decided yet.
-    func post() {
+    mutating func post() {
         if let event {
             line.removeAll(keepingCapacity: true)
             event.append(number, connection: 0, to: &line)
@@ -80,7 +87,7 @@ final class HubLoad {
         _ = server.received(line.span, from: publisher, at: now)
     }
 
-    private func write(_ number: Int, digits: Int, at position: Int) {
+    private mutating func write(_ number: Int, digits: Int, at position: Int) {
         var rest = number
         for index in stride(from: position + digits - 1, through: position, by: -1) {
             line[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
@@ -89,7 +96,7 @@ final class HubLoad {
     }
 
     /// The daemon's turn, but for the journal and the sockets.
-    func turn() {
+    mutating func turn() {
         time = Timestamp(milliseconds: time.milliseconds + 1)
         server.turn(at: now)
         while let action = server.nextAction(at: now) {
@@ -101,8 +108,7 @@ final class HubLoad {
         }
     }
 
-    private func flush() {
-        // Local copies: the checked accesses of this object are no cost of a delivery.
+    private mutating func flush() {
         let now = now
         var (bytes, count): ([UInt8], Int) = ([], 0)
         swap(&bytes, &output)

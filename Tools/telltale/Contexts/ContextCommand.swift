@@ -57,7 +57,7 @@ struct ContextAddCommand: ParsableCommand {
     var ca: String?
     @Option(help: ArgumentHelp("The account that looks and acts unless --account names another.", valueName: "name"))
     var account: String?
-    @Flag(help: "Use it from now on.") var use = false
+    @Flag(name: [.customLong("use"), .customLong("select")], help: "Use it from now on.") var use = false
     @Flag(help: "Replace a context of this name.") var replace = false
 
     func validate() throws {

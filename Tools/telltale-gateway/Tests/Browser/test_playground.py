@@ -156,6 +156,29 @@ def test_a_tap_on_a_control_is_a_step(page, gateway):
     assert gateway.get("/v1/entities?pattern=porch-light/1042").json["count"] == 0
 
 
+def test_the_room_of_a_control_that_a_play_does_not_have_names_it(page, gateway):
+    open_playground(page, gateway, "#example=coffee-order")
+    room = page.locator('[data-testid="wall-lockscreen"] .button.empty').first
+    assert room.is_visible()
+    assert room.evaluate("one => getComputedStyle(one, '::after').content") == '"coffee-tip/1042"'
+
+
+@pytest.mark.parametrize("width", [1125, 1280, 1366, 1440, 1920])
+def test_the_file_stands_beside_the_screens_and_nothing_sticks_out(page, gateway, width):
+    page.set_viewport_size({"width": width, "height": 800})
+    open_playground(page, gateway, "#example=coffee-order")
+    file, screens = page.locator(".play-file").bounding_box(), page.locator(".play-screens").bounding_box()
+    assert file["x"] + file["width"] < screens["x"]
+    outside = page.evaluate("""() => [...document.querySelectorAll('.play [data-place]')].filter(place => {
+        const room = place.getBoundingClientRect();
+        return [...place.querySelectorAll('.phone, .car, .mac, .watch')].some(one => {
+            const box = one.getBoundingClientRect();
+            return box.left < room.left - 1 || box.right > room.right + 1;
+        });
+    }).map(place => place.dataset.place)""")
+    assert outside == []
+
+
 def test_a_situation_is_played_too(page, gateway):
     open_playground(page, gateway)
     page.get_by_role("button", name="Car on another screen").click()

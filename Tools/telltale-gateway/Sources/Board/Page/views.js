@@ -92,7 +92,7 @@ function ring(value) {
 
 /** A button inside a view: a control, a link, or the room of one that does not exist. */
 function button(one) {
-    if (!one || typeof one !== "object" || (!one.control && !one.link)) return el("span.button.empty", { "aria-hidden": "true" });
+    if (!one || typeof one !== "object" || (!one.control && !one.link)) return el("span.button.empty", { "aria-hidden": "true", data: { missing: one?.key ?? null } });
     const tint = color(one.tint) ?? (one.control === "toggle" ? "var(--blue)" : null);
     const parts = [
         one.symbol ? symbol(one.symbol) : one.link && !text(one.title) ? symbol("arrow.up.right") : null,
