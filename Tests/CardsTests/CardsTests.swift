@@ -57,7 +57,7 @@ struct CardsTests {
              {"date":\#(now + 90_000),"stale":true,"view":{"symbol":"cup","title":"4 cups"}}]}
             """#)
         func drawn(after seconds: Int64) -> String {
-            drawing(card.single(width: 30, at: Example.now + Milliseconds.seconds(seconds)))
+            drawing(card.widget(width: 30, at: Example.now + .seconds(seconds)))
         }
         #expect(
             drawn(after: 0) == """

@@ -1,4 +1,4 @@
-internal import TelltaleModel
+public import TelltaleModel
 
 // The row of a widget: a picture for now, and those that follow at their dates. No message brings the next one.
 extension Card {
@@ -26,8 +26,8 @@ extension Card {
         return note
     }
 
-    /// A widget in a frame of `width` columns.
-    func widget(width: Int, at now: Timestamp) -> Block {
+    /// A widget in a frame of `width` columns, as it is drawn at `now` on the server's clock.
+    public func widget(width: Int, at now: Timestamp) -> Block {
         let inner = max(8, width - 4)
         let entry = shown(at: now)
         let view = entry?["view"]
