@@ -79,6 +79,9 @@ struct CardsTests {
                 ╰────────────────────────────╯
                 """)
         #expect(card.summary(at: Example.now + .seconds(61)) == "systemSmall: ☕ 4 cups 50% (next in 0:29)")
+        let schedule = try Example.card(
+            "shop-hours/main", #"{"kind":"shop-hours","source":"schedule","phase":"fresh","configuration":{}}"#)
+        #expect(schedule.summary(at: Example.now) == "fresh: ")
         let screen = Screen.draw(
             [card, try Example.coffee()], view: .surface(.watch), at: Example.now, width: 28)
         #expect(screen.text(color: false).firstIndex { $0.contains("Brewing") } == 2)

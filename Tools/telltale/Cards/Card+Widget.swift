@@ -2,7 +2,7 @@ public import TelltaleModel
 
 // The row of a widget: a picture for now, and those that follow at their dates. No message brings the next one.
 extension Card {
-    var isWidget: Bool { body["control"] == nil && body["entries"]?.array != nil }
+    var isWidget: Bool { body["control"] == nil && (body["entries"]?.array != nil || body["source"]?.string != nil) }
 
     private var entries: [JSON] { row["entries"]?.array ?? [] }
 
@@ -36,7 +36,7 @@ extension Card {
             let texts = item.object?.compactMap(\.value.string) ?? [item.string ?? item.description]
             lines.append(Line("· " + texts.joined(separator: " ")))
         }
-        if row["entries"]?.array != nil, row["phase"] != nil { lines += content(of: entry) }
+        if row["phase"] != nil { lines += content(of: entry) }
         if lines.isEmpty { lines = [Line("nothing to show", .dim)] }
         let padded = lines.map { line -> Line in
             var padded = Line(" ")
