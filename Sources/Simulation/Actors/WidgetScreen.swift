@@ -99,6 +99,8 @@ final class WidgetScreen: ConnectedClient {
     func connect() {
         let link = connection.open(world.connect(self))
         phase = .subscribing
+        // A snapshot that was broken off is none.
+        snapshot = [:]
         if random.chance(50) { cursor = nil }
         let from = cursor.map { " from=\($0)" } ?? ""
         world.send((introduction + [subscription + from]).map { $0 + "\n" }.joined(), on: link)
