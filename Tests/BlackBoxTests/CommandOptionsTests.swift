@@ -48,6 +48,8 @@ struct CommandOptionsTests {
                 daemon, "post", "errand/1", "arrive", "--data", #"{"rider":"Ana","content":{"eta":1}}"#)
             #expect(lost.status == 0)
             #expect(lost.error.hasPrefix("telltale: an event has no content, rider, so that is dropped"))
+            let timeline = try telltale(daemon, "post", "errand/1", "timeline", "--data", #"{"entries":[]}"#)
+            #expect(timeline.error == "", "the members of a widget's timeline are known")
             let twice = try telltale(
                 daemon, "post", "errand/1", "note", "--content", "{}", "--data", #"{"content-state":{}}"#)
             #expect(twice.status == 2)

@@ -45,6 +45,48 @@ private func drawing(_ block: Block) -> String {
 }
 
 struct CardsTests {
+    /// A row that was sent once, drawn at three moments.
+    @Test func `a widget turns at the dates in its row`() throws {
+        let now = Example.now.milliseconds
+        let card = try Example.card(
+            "sales/Hoegi",
+            #"""
+            {"presentation":"systemSmall","order":1,"mode":"fullColor","title":"Sales","appName":"Coffee","entries":[
+             {"date":\#(now - 5),"placeholder":true,"view":{"title":{"block":7}}},
+             {"date":\#(now + 60_000),"view":{"symbol":"cup","title":"4 cups","progress":0.5}},
+             {"date":\#(now + 90_000),"stale":true,"view":{"symbol":"cup","title":"4 cups"}}]}
+            """#)
+        func drawn(after seconds: Int64) -> String {
+            drawing(card.widget(width: 30, at: Example.now + .seconds(seconds)))
+        }
+        #expect(
+            drawn(after: 0) == """
+                ╭─ Coffee · next in 1:00 ────╮
+                │ ░░░░░░░                    │
+                ╰────────────────────────────╯
+                """)
+        #expect(
+            drawn(after: 60) == """
+                ╭─ Coffee · next in 0:30 ────╮
+                │ ☕ 4 cups                  │
+                │ ██████████▌░░░░░░░░░░  50% │
+                ╰────────────────────────────╯
+                """)
+        #expect(
+            drawn(after: 3_600) == """
+                ╭─ Coffee · stale ───────────╮
+                │ ☕ 4 cups                  │
+                ╰────────────────────────────╯
+                """)
+        #expect(card.summary(at: Example.now + .seconds(61)) == "systemSmall: ☕ 4 cups 50% (next in 0:29)")
+        let schedule = try Example.card(
+            "shop-hours/main", #"{"kind":"shop-hours","source":"schedule","phase":"fresh","configuration":{}}"#)
+        #expect(schedule.summary(at: Example.now) == "fresh: ")
+        let screen = Screen.draw(
+            [card, try Example.coffee()], view: .surface(.watch), at: Example.now, width: 28)
+        #expect(screen.text(color: false).firstIndex { $0.contains("Brewing") } == 2)
+    }
+
     @Test func `a car shows small cards in two columns, and alerts at the bottom`() throws {
         let block = Screen.draw(
             [try Example.light(), try Example.parcel(), try Example.coffee()], view: .surface(.carplay),

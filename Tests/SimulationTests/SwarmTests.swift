@@ -35,7 +35,7 @@ struct SwarmTests {
         "A bug of the daemon is found",
         arguments: [
             SeededBug.replyBeforeSync, .rowDropped, .resumeFromNewest, .eventIDForgotten, .timersLate, .alertConflated,
-            .timerNotCancelled, .restartForgotten,
+            .timerNotCancelled, .restartForgotten, .usedUpRowDropped, .versionUnread,
         ])
     func seededBug(_ bug: SeededBug) {
         let found = (1...10).contains { Swarm.run(Self.climate($0, inputs: 250), bug: bug).violation != nil }

@@ -140,7 +140,9 @@ enum EventHints {
                 "at=\(at.milliseconds) is a day of the year 1970 to 1973, in Unix milliseconds; "
                     + "seconds would be at=\(at.milliseconds * 1000)")
         }
-        let unknown = EventTail.unknownMembers(of: command.tail)
+        // The tail of a widget's timeline has members of its own.
+        let own = command.type == "timeline" ? ["entries", "policy"] : []
+        let unknown = EventTail.unknownMembers(of: command.tail).filter { !own.contains($0) }
         if !unknown.isEmpty {
             hints.append(
                 "an event has no \(unknown.joined(separator: ", ")), so that is dropped; "

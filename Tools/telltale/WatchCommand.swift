@@ -9,7 +9,7 @@ import ToolSupport
 
 struct WatchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "watch", abstract: "Follows activities and controls, and shows them as a surface would.",
+        commandName: "watch", abstract: "Follows activities, widgets and controls, and shows them as a surface would.",
         discussion: """
             On a terminal the surface is drawn, live, and the arrow keys scroll what is higher than the screen; into a pipe \
             each change is a line; with --json each change is an object with event, key, rev and row. --format prints \
@@ -19,6 +19,7 @@ struct WatchCommand: ParsableCommand {
               telltale watch 'coffee-order/*' --view watch --account alice
               telltale watch --view carplay --trait dashboard=hidden --json
               telltale watch --format '{{event}} {{key}} {{row.state}}'
+              telltale watch 'sales/*' --view phone --family systemMedium
               telltale watch coffee-order/7 --count 1      the next change, or what is there
             """)
 
@@ -27,7 +28,12 @@ struct WatchCommand: ParsableCommand {
     @OptionGroup var who: AccountOption
     @Option(help: ArgumentHelp("A situation of the device, as locked=yes; may be repeated.", valueName: "name=value"))
     var trait: [String] = []
-    @Option(help: ArgumentHelp("Where a control stands, as menuBar.", valueName: "name")) var placement: String?
+    @Option(help: ArgumentHelp("Where a control or a widget stands, as menuBar or lockScreen.", valueName: "name"))
+    var placement: String?
+    @Option(help: ArgumentHelp("The family of widgets, as systemSmall; default: that of the place.", valueName: "name"))
+    var family: String?
+    @Option(help: ArgumentHelp("How many later entries of a widget come with its row, 0 to 64.", valueName: "n"))
+    var ahead: Int?
     @Option(
         help: ArgumentHelp("Go on behind this cursor (cur=), instead of from what there is now.", valueName: "cursor"))
     var from: String?
@@ -45,6 +51,9 @@ struct WatchCommand: ParsableCommand {
     func validate() throws {
         _ = try traits()
         _ = try rowFormat()
+        if let ahead, !(0...Int(WidgetLook.aheadLimit)).contains(ahead) {
+            throw ValidationError("--ahead is to be 0 to \(WidgetLook.aheadLimit).")
+        }
         if let count, count < 1 { throw ValidationError("--count is to be 1 or more.") }
         if let from, Cursor(from) == nil {
             throw ValidationError("--from is to be a cursor that the daemon gave, not '\(from)'.")
@@ -59,6 +68,10 @@ struct WatchCommand: ParsableCommand {
         subscribe.view = view
         try WireValue.check("--placement", placement)
         subscribe.placement = placement
+        try WireValue.check("--family", family)
+        subscribe.widgets.family = family
+        subscribe.widgets.ahead = ahead
+        configuration.capabilities = ["widgets"]
         subscribe.from = from.flatMap { Cursor($0) }
         let display: any WatchDisplay =
             if output.json {

@@ -39,6 +39,7 @@ extension Crowd {
         if climate.fullDisks > 0 { left.append("fullDisks") }
         if climate.startsFull { left.append("startsFull") }
         if climate.clockJumps > 0 { left.append("clockJumps") }
+        if climate.widgets > 0 { left.append("widgets") }
         if !left.isEmpty {
             notes.append("\(left.joined(separator: ", ")): only a world in process can do that; left out here")
         }

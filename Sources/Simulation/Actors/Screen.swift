@@ -191,6 +191,9 @@ final class Screen: ConnectedClient {
         case "SNAP" where line["sub"] == "0": feed.checkAnswer(line)
         case "HIST": if let fault = faultOfPast(line) { world.violated("history", "\(name) is told that \(fault)") }
         case "KIND", "#", "BYE": break
+        case "SNAP", "UPD":
+            if let key = line["key"], SimulatedWidgets.isWidget(key) { feed.broken("is sent the widget \(key)") }
+            fallthrough
         case _: if feed.receive(line, isSlow: readsSlowly || world.now < slowUntil) { onChange(self) }
         }
     }

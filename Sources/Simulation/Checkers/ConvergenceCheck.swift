@@ -11,13 +11,14 @@ struct ConvergenceCheck {
 
     func run() {
         let checks: [() -> Void] = [
-            checkScreens, checkAnnouncements, checkAcknowledged, checkFullView, checkDeadlines, checkHistories,
+            checkScreens, checkWidgets, checkAnnouncements, checkAcknowledged, checkFullView, checkDeadlines,
+            checkHistories,
             checkRecovery,
         ]
         for check in checks where world.ledger.violations.isEmpty { check() }
     }
 
-    private func ask(_ lines: [String]) -> [ClientLine] { read(world.daemon.answers(to: lines)) }
+    func ask(_ lines: [String]) -> [ClientLine] { read(world.daemon.answers(to: lines)) }
 
     private func read(_ bytes: [UInt8]) -> [ClientLine] {
         var reader = ClientLines()
@@ -174,10 +175,11 @@ struct ConvergenceCheck {
     private func checkRecovery() {
         let contents = world.daemon.disk.contents
         do {
-            let first = try world.daemon.answers(to: ["SUB *"], after: contents)
-            let here = rows(world.daemon.answers(to: ["SUB *"]))
+            let question = ["HELLO caps=widgets", "SUB *"]
+            let first = try world.daemon.answers(to: question, after: contents)
+            let here = rows(world.daemon.answers(to: question))
             guard compare(here, with: rows(first.bytes), "a recovery"), isLast else { return }
-            let second = try world.daemon.answers(to: ["SUB *"], after: contents)
+            let second = try world.daemon.answers(to: question, after: contents)
             if first.bytes != second.bytes || first.stateHash != second.stateHash {
                 return world.violated("P10", "two recoveries of one journal differ")
             }
@@ -185,7 +187,7 @@ struct ConvergenceCheck {
             var whole = contents
             whole.snapshotSequence = nil
             whole.snapshotChunks = []
-            let third = try world.daemon.answers(to: ["SUB *"], after: whole)
+            let third = try world.daemon.answers(to: question, after: whole)
             guard compare(here, with: rows(third.bytes), "a recovery without the snapshot") else { return }
             if third.stateHash != first.stateHash {
                 world.violated("P9", "a recovery without the snapshot computes another state")

@@ -57,6 +57,7 @@ final class HistoryChecker {
     private var lastSequence: Int64 = 0
     private var lines = ClientLines()
     var outages = Outages()
+    private(set) var widgets = WidgetHistory()
     /// The leaps of the wall clock, with the world's time of each.
     private var leaps: [(at: Int64, span: Int64)] = []
 
@@ -128,6 +129,9 @@ final class HistoryChecker {
         }
         if story.reference.operationDue != due {
             story.operation = story.reference.operationDue.map { (world.now, $0 - record.heard) }
+        }
+        if let fault = line.tail.flatMap({ widgets.take(record, of: key, tail: $0) }) {
+            world.violated("widgets", "\(key) at record \(record.sequence): \(fault)")
         }
         story.lines.append((record.heard, bytes))
         if !wasListed, story.reference.isListed == true {

@@ -36,6 +36,8 @@ struct EventQueue {
         case storm
         /// The operator changes the rights of a guest.
         case rightsChange
+        /// The operator edits the kinds of widgets, and has them reloaded.
+        case kindsChange
         /// The daemon has read the file of principals, or must have ended what was revoked in it.
         case principals(isPromise: Bool, guest: Int)
         /// So many events of an open model are due.

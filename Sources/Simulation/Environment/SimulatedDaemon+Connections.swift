@@ -101,4 +101,21 @@ extension SimulatedDaemon {
         world.schedule(.lookAtBlocked(generation: generation), after: 1_000)
         turn()
     }
+
+    /// The operator has edited the kinds of widgets, and the daemon reads them, now or when it starts.
+    func reloadKinds() {
+        edition += 1
+        guard let edited = try? SimulatedKinds.load(for: world.setting, bug: world.bug, edition: edition) else {
+            return
+        }
+        let isForgotten = world.bug == .reloadForgotten
+        if !isForgotten { kinds = edited }
+        guard isUp, server?.isStopping == false, !isForgotten else { return }
+        do {
+            try server?.adopt(kinds)
+        } catch {
+            world.violated("widgets", "the kinds are not reloaded: \(error)")
+        }
+        turn()
+    }
 }

@@ -13,7 +13,9 @@ final class SimulatedDaemon {
     private(set) var isUp = false
     /// Counts its starts, so that what belonged to an earlier one meets nothing.
     private(set) var generation = 0
-    private let kinds: [Kind]
+    var kinds: [Kind]
+    /// How often the kinds of widgets were edited.
+    var edition = 0
     let configuration: HubConfiguration
     var links: [SessionID: Link] = [:]
     var blocked: [Link] = []

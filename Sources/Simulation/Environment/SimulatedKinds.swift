@@ -57,16 +57,19 @@ enum SimulatedKinds {
         .timeoutForgotten: (#""timeout":"10s""#, #""timeout":"2h""#),
         .cooldownForgotten: (#""cooldown":"3s","#, ""),
         .pressRepeated: (#""cooldown":"3s","#, #""cooldown":"3s","repeatable":true,"#),
+        .widgetStaleMisread: (#""stale":"20s""#, #""stale":"25s""#),
         .attachmentForgotten: (#","tip/{{id}}""#, ""),
         .attachmentMisplaced: (#""tip/{{id}}""#, #""tip/x{{id}}""#),
     ]
 
     /// The simulation's kinds that a setting uses, and the setting's own.
     ///
+    /// - Parameter edition: How often the kinds of widgets were reloaded; `nil` where there are no widgets.
     /// - Throws: ``KindFault`` with the first fault of a kind file.
-    static func load(for setting: Setting, bug: SeededBug? = nil) throws(KindFault) -> [Kind] {
+    static func load(for setting: Setting, bug: SeededBug? = nil, edition: Int? = nil) throws(KindFault) -> [Kind] {
         var kinds: [Kind] = []
-        for text in [order, ride, lamp, bell, tip] {
+        let widgets = edition.map { SimulatedWidgets.texts(edition: $0) } ?? []
+        for text in [order, ride, lamp, bell, tip] + widgets {
             let text = bug.flatMap { misread[$0] }.map { text.replacing($0, with: $1) } ?? text
             guard let json = try? JSONParser.parse(text) else { throw KindFault(text: "no JSON: \(text)") }
             let (kind, diagnostics) = Kind.read(json, file: "simulated.json")

@@ -61,7 +61,7 @@ extension World {
     /// - Returns: Whether the socket took all of it.
     func send(_ bytes: [UInt8], to link: Link) -> Bool {
         var bytes = bytes
-        tampering?.change(&bytes, toPerson: (clients[link.client] as? Screen)?.account != nil)
+        tampering?.change(&bytes, toPerson: (clients[link.client] as? Screen)?.account != nil, client: link.client)
         EmissionCheck.check(bytes, limit: daemon.configuration.limits.bytesPerFlush + (1 << 16), world: self)
         (clients[link.client] as? GuestClient)?.emitted(bytes, on: link)
         link.unsent.append(bytes)

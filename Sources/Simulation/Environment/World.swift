@@ -37,6 +37,8 @@ final class World: Environment {
     private var crashesLeft = 0
     /// Where there are guests.
     private(set) var principals: SimulatedPrincipals?
+    /// Where there are widgets.
+    var widgetSource: WidgetSource?
     private var lastJump: Int64 = -1_000_000
     var tampering: BugInjector?
     private(set) var steps = 0
@@ -67,13 +69,15 @@ final class World: Environment {
         configuration.decisions.clockSpeed = Double(setting.clockSpeed)
         records = HistoryChecker(world: self)
         daemon = SimulatedDaemon(
-            world: self, kinds: try SimulatedKinds.load(for: setting, bug: bug), configuration: configuration)
+            world: self, kinds: try SimulatedKinds.load(for: setting, bug: bug, edition: hasWidgets ? 0 : nil),
+            configuration: configuration)
         daemon.disk.refusedGap = { [unowned self] sequence, last in
             violated("P1", "record \(sequence) is written after record \(last)")
         }
         daemon.disk.written = { [unowned self] in records.take($0) }
         clients = Population.clients(
             in: self, providers: climate.providers, churnClients: climate.wanderers, random: &random)
+        clients += makeWidgetClients()
         if climate.guests > 0 { addGuests() }
     }
 
@@ -179,6 +183,7 @@ final class World: Environment {
         for _ in 0..<climate.stops { schedule(.stop, after: random.pick(1_000...span)) }
         for _ in 0..<climate.failedSyncs { schedule(.syncFails, after: random.pick(1_000...span)) }
         for _ in 0..<10 * climate.guests { schedule(.rightsChange, after: random.pick(1_000...span)) }
+        if hasWidgets { for _ in 0..<2 { schedule(.kindsChange, after: random.pick(1_000...span)) } }
         for _ in 0..<climate.storms { schedule(.storm, after: random.pick(1_000...span)) }
         for _ in 0..<climate.clockJumps {
             schedule(
@@ -305,6 +310,7 @@ final class World: Environment {
             records.leapt(by: max(0, span))
             trace?(now, -1, "the clock jumps by \(span) ms")
         case .rightsChange: if !isCalm { principals?.change() }
+        case .kindsChange: if !isCalm { daemon.reloadKinds() }
         case .principals(isPromise: false, _): daemon.principalsChanged()
         case .principals(isPromise: true, let guest):
             for case let client as GuestClient in clients.dropFirst(clients.count - climate.guests + guest).prefix(1) {

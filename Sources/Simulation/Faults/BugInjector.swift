@@ -15,14 +15,18 @@ struct BugInjector {
         .deletionDropped, .rowDropped, .rowRepeated, .milestoneDropped, .replyDropped, .repliesSwapped, .liveDropped,
         .bodyChanged, .revTooHigh, .cursorAhead, .cursorBehind, .duplicateAppliedAgain, .snapshotRowDropped,
         .verdictWrong, .oldAnswerAccepted, .alertConflated, .alertRepeated, .cursorIsRev, .rowsQueued, .farewellUntold,
+        .usedUpRowDropped, .entryDropped, .entryTooSoon, .stalenessUntold, .placeholderKept,
     ]
 
     /// Changes bytes that the daemon sends to a client.
     ///
-    /// - Parameter toPerson: Whether the client has an account.
-    mutating func change(_ bytes: inout [UInt8], toPerson: Bool) {
+    /// - Parameters:
+    ///   - toPerson: Whether the client has an account.
+    ///   - client: The number of the client.
+    mutating func change(_ bytes: inout [UInt8], toPerson: Bool, client: Int) {
         guard Self.outgoing.contains(bug) else { return }
         var lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+        func key(_ line: String) -> Substring? { line.split(separator: " ").first { $0.hasPrefix("key=") } }
         switch bug {
         case .repliesSwapped:
             if lines.count > 1, random.chance(50), lines[0].hasPrefix("OK "), lines[1].hasPrefix("OK ") {
@@ -36,11 +40,19 @@ struct BugInjector {
             // A row of the same key that has not left yet leaves too.
             if let row = lines.last(where: { $0.hasPrefix("UPD ") }), random.chance(20) { lines.append(row) }
         case .farewellUntold:
-            func key(_ line: String) -> Substring? { line.split(separator: " ").first { $0.hasPrefix("key=") } }
             let gone = Set(lines.filter { $0.hasPrefix("DEL ") }.compactMap(key))
             lines.removeAll { line in
                 toPerson && (line.hasPrefix("MILE ") || line.hasPrefix("ALERT "))
                     && key(line).map(gone.contains) == true
+            }
+        case .usedUpRowDropped:
+            // A row of a widget with a rev that the client was sent before.
+            lines.removeAll { line in
+                guard line.hasPrefix("UPD "), line.contains("\"entries\":["), let rev = line.number(after: " rev="),
+                    let key = key(line)
+                else { return false }
+                defer { bodies["\(client) \(key)"] = "\(rev)" }
+                return bodies["\(client) \(key)"] == "\(rev)"
             }
         case .rowRepeated:
             let row = lines.first { $0.hasPrefix("UPD ") }
@@ -72,6 +84,13 @@ struct BugInjector {
         case .revTooHigh:
             return line.hasPrefix("UPD ") && random.chance(10)
                 ? line.changingNumber(after: " rev=") { $0 + 100_000 } : line
+        case .entryDropped: return random.chance(300) ? line.withoutLastEntry : line
+        case .entryTooSoon:
+            return line.contains("\"entries\":[") ? line.changingNumber(after: "\"date\":") { $0 - 30_000 } : line
+        case .stalenessUntold: return line.with("\"stale\":true,\"view\"", "\"view\"")
+        case .placeholderKept:
+            guard line.contains("\"entries\":["), random.chance(50) else { return line }
+            return line.with(",\"view\":", ",\"placeholder\":true,\"view\":")
         case .cursorAhead: return line.changingCursor { $0 + 3 }
         case .cursorBehind: return random.chance(50) ? line.changingCursor { max(0, $0 - 50) } : line
         case .duplicateAppliedAgain: return line.with("verdict=duplicate", "verdict=applied")
@@ -100,6 +119,20 @@ struct BugInjector {
             return rewritten(bytes) { $0.hasPrefix("HELLO ") ? $0.with(" account=alice", "") : $0 }
         case .audienceForgotten:
             return rewritten(bytes) { $0.hasPrefix("EVT ") ? $0.with(" for=alice", " fur=alice") : $0 }
+        case .capabilityUnread:
+            return rewritten(bytes) { $0.hasPrefix("HELLO ") ? $0.with(" caps=widgets", "") + " caps=widgets" : $0 }
+        case .aheadIgnored:
+            return rewritten(bytes) {
+                $0.hasPrefix("SUB ") ? $0.changingNumber(after: " ahead=") { $0 + 8 } : $0
+            }
+        case .familyIgnored:
+            return rewritten(bytes) { $0.hasPrefix("SUB ") ? $0.with(" family=accessoryCircular", "") : $0 }
+        case .lockUnread: return rewritten(bytes) { $0.with("TRAIT locked=yes", "TRAIT locked=no") }
+        case .versionUnread:
+            return rewritten(bytes) { line in
+                guard line.contains(" type=timeline"), let version = line.number(after: " ver=") else { return line }
+                return line.with(" ver=\(version)", "")
+            }
         case .eventIDForgotten:
             return random.chance(100)
                 ? rewritten(bytes) { $0.hasPrefix("EVT ") ? $0.with(" eid=", " xid=") : $0 } : bytes
@@ -139,6 +172,14 @@ extension String {
             start = index(after: start)
         }
         return nil
+    }
+
+    /// The row of a widget with its last entry left out, where it has several.
+    fileprivate var withoutLastEntry: String {
+        guard contains("\"entries\":["), let start = ranges(of: ",{\"date\":").last?.lowerBound,
+            let end = self[start...].ranges(of: "}]").first?.lowerBound
+        else { return self }
+        return String(self[..<start]) + self[index(after: end)...]
     }
 
     fileprivate func number(after mark: String) -> Int64? {

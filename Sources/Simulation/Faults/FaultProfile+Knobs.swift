@@ -51,6 +51,7 @@ extension FaultProfile {
         Knob("staleTaps", .clients, 0...1_000, \.staleTaps),
         Knob("wanderers", .population, 0...100, \.wanderers),
         Knob("guests", .population, 0...10, \.guests),
+        Knob("widgets", .population, 0...100, \.widgets),
         Knob("ownAlerts", .faults, 0...1_000, \.ownAlerts),
         Knob("lateEvents", .faults, 0...1_000, \.lateEvents),
         Knob("stops", .faults, 0...1_000, \.stops),

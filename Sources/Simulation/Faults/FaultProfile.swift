@@ -75,6 +75,9 @@ public struct FaultProfile: Sendable, Equatable {
     /// Requests of one connection that may wait for their replies.
     public var requestsInFlight = 1_024
 
+    /// Screens with widgets. Where there are some, a shop posts timelines, and the kinds of widgets are reloaded.
+    public var widgets = 0
+
     public init(seed: UInt64) {
         self.seed = seed
         var random = SimulationRandom(seed: seed ^ 0x0C11_3A7E)
@@ -108,6 +111,7 @@ public struct FaultProfile: Sendable, Equatable {
         requestsInFlight = [3, 20, 1_024][random.below(3)]
         guests = maybe(3, &random)
         adaptivePace = random.below(2)
+        widgets = maybe(4, &random)
     }
 }
 

@@ -23,6 +23,9 @@ public enum SeededBug: String, CaseIterable, Sendable {
     case alertConflated, alertRepeated, cursorIsRev, rowsQueued, farewellUntold
     // Bugs of input.
     case eventIDForgotten, resumeFromNewest, oldAnswerAccepted, byteLost, accountForgotten, audienceForgotten
+    // Bugs of widgets.
+    case usedUpRowDropped, entryDropped, entryTooSoon, stalenessUntold, placeholderKept, widgetStaleMisread
+    case capabilityUnread, aheadIgnored, familyIgnored, lockUnread, versionUnread, reloadForgotten
 
     public var summary: String {
         switch self {
@@ -89,6 +92,18 @@ public enum SeededBug: String, CaseIterable, Sendable {
         case .eventIDForgotten: "an event's id is not looked at"
         case .resumeFromNewest: "a resume begins at the newest commit"
         case .oldAnswerAccepted: "an answer of another operation is accepted"
+        case .usedUpRowDropped: "a widget's row is not followed by another when its entries are used up"
+        case .entryDropped: "a widget's row lacks its last entry"
+        case .entryTooSoon: "an entry of a widget has a date that is too early"
+        case .stalenessUntold: "a widget's content is not said to be out of date"
+        case .placeholderKept: "a widget with content is shown as a placeholder"
+        case .widgetStaleMisread: "a widget's content counts as current for too long"
+        case .capabilityUnread: "a client of before is sent widgets"
+        case .aheadIgnored: "a widget's row has more entries than were asked for"
+        case .familyIgnored: "a widget is drawn in another family than the one asked for"
+        case .lockUnread: "a locked device is sent what is private"
+        case .versionUnread: "an older timeline replaces a newer one"
+        case .reloadForgotten: "edited kinds do not take effect"
         case .byteLost: "a byte is lost between two pieces"
         }
     }

@@ -15,6 +15,8 @@ public struct Card: Hashable, Sendable {
 
     var row: JSON { .object(body) }
     var isControl: Bool { body["control"] != nil }
+    /// Activities come first, controls last.
+    var sort: Int { isControl ? 2 : isWidget ? 1 : 0 }
     var order: Int64 { body["order"]?.integer ?? .max }
 
     /// Dims a block that is stale or ended, as the surfaces do.
@@ -75,6 +77,7 @@ public struct Card: Hashable, Sendable {
     /// A row of a surface that shows an activity in one place.
     func single(width: Int, at now: Timestamp) -> Block {
         if isControl { return control(width: width) }
+        if isWidget { return widget(width: width, at: now) }
         return presentation(row["presentation"]?.string ?? "", view: row["view"], width: width, at: now)
     }
 
@@ -122,6 +125,7 @@ public struct Card: Hashable, Sendable {
     /// The whole state, for operators.
     func full(width: Int, at now: Timestamp) -> Block {
         if isControl { return control(width: width) }
+        if isWidget { return widget(width: width, at: now) }
         let inner = max(8, width - 4)
         var lines: [Line] = []
         var state = Line(" ")
@@ -166,6 +170,7 @@ extension Card {
             ]
             return parts.filter { !$0.isEmpty }.joined(separator: " ").harmless
         }
+        if isWidget { return widgetSummary(at: now) }
         if let state = row["state"]?.string {
             let progress = row["progress"]?.double.map { " " + ProgressBar.percent($0) } ?? ""
             return "\(state) \(row["lifecycle"]?.string ?? "")\(progress)".harmless

@@ -16,7 +16,7 @@ public struct Notice: Hashable, Sendable {
 /// Pure: the same rows at the same time are the same drawing.
 public enum Screen {
     /// - Parameters:
-    ///   - cards: In any order; they are drawn in the order that their rows tell, controls behind.
+    ///   - cards: In any order; they are drawn in the order that their rows tell, widgets and controls behind.
     ///   - now: On the server's clock, which the dates in the rows are on.
     ///   - width: The most columns to use.
     ///   - label: At the top of the frame, beside the surface's name.
@@ -24,7 +24,7 @@ public enum Screen {
         _ cards: [Card], view: ViewName, at now: Timestamp, width: Int, label: String = "", notices: [Notice] = []
     ) -> Block {
         let cards = cards.sorted {
-            ($0.isControl ? 1 : 0, $0.order, $0.key) < ($1.isControl ? 1 : 0, $1.order, $1.key)
+            ($0.sort, $0.order, $0.key) < ($1.sort, $1.order, $1.key)
         }
         switch view {
         case .full: return full(cards, at: now, width: width)
@@ -73,7 +73,10 @@ private struct Display {
     func content(of cards: [Card], notices: [Notice], at now: Timestamp) -> Block {
         let notes = notices.map(note)
         switch surface {
-        case .desktop: return Block.above([menuBar(cards, at: now)] + notes)
+        case .desktop:
+            let widgets = cards.filter(\.isWidget)
+            let below = widgets.isEmpty ? [] : [dashboard(widgets, at: now, columns: 3)]
+            return Block.above([menuBar(cards.filter { !$0.isWidget }, at: now)] + notes + below)
         case .phone, .pad: return Block.above(island(cards, at: now) + notes + lockScreen(cards, at: now))
         // The text of an alert stands at the bottom of a car's display, where it covers no card.
         case .carplay:
@@ -151,6 +154,7 @@ private struct Display {
     private func lockScreen(_ cards: [Card], at now: Timestamp) -> [Block] {
         cards.map { card in
             if card.isControl { return card.control(width: width) }
+            if card.isWidget { return card.widget(width: width, at: now) }
             let banner = card.row["banner"]
             return card.presentation(
                 "lockScreen", view: (banner ?? card.row["lockScreen"])?["view"], width: width, at: now)

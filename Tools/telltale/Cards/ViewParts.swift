@@ -45,6 +45,9 @@ struct ViewParts {
         guard let json else { return nil }
         switch json {
         case .null: return nil
+        // The room for a text of a widget that is not known yet.
+        case .object(let object) where object["block"]?.integer != nil:
+            return String(repeating: "░", count: Int(min(max(object["block"]?.integer ?? 0, 0), 24)))
         case .string(let text): return text.isEmpty ? nil : text
         case .bool, .integer, .number, .array, .object: return json.description
         }

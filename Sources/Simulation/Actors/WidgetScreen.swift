@@ -1,0 +1,164 @@
+import TelltaleModel
+import TelltaleWire
+
+/// A screen with widgets: it follows them in one family, place and mode, keeps one row a key, and draws from it.
+final class WidgetScreen: ConnectedClient {
+    private enum Phase {
+        case away, subscribing, filling, resuming, live
+    }
+
+    /// How it looks at widgets.
+    private struct Look {
+        var view: String
+        var words = ""
+        var family: String
+    }
+
+    unowned let world: any Environment
+    let index: Int
+    private var random: SimulationRandom
+    var connection = ClientConnection()
+    private let name: String
+    private let pattern: String
+    private let look: Look
+    private let ahead: Int?
+    private let isLocked: Bool
+    private var phase = Phase.away
+    private(set) var table: [String: ShownRow] = [:]
+    private var snapshot: [String: ShownRow] = [:]
+    private var cursor: String?
+    private var revs: [String: Int64] = [:]
+
+    init(world: any Environment, index: Int, number: Int, random: SimulationRandom) {
+        self.world = world
+        self.index = index
+        name = "widgets-\(number)"
+        var random = random
+        look = random.pick(of: [
+            Look(view: "phone", family: "systemSmall"), Look(view: "pad", family: "systemSmall"),
+            Look(view: "phone", words: " placement=lockScreen", family: "accessoryRectangular"),
+            Look(view: "phone", words: " placement=lockScreen family=accessoryCircular", family: "accessoryCircular"),
+            Look(view: "watch", family: "accessoryRectangular"), Look(view: "standby", family: "systemSmall"),
+            Look(view: "watch", words: " family=accessoryCircular", family: "accessoryCircular"),
+            Look(view: "carplay", family: "systemSmall"),
+            Look(view: "desktop", words: " mode=vibrant", family: "systemSmall"),
+        ])
+        pattern = random.pick(of: ["*", "sales/*", "sales/*", "sales/*", "hours/*", "sales/Hoegi"])
+        ahead = random.pick(of: [nil, nil, 0, 1, 2, 12])
+        isLocked = look.view == "phone" && random.chance(400)
+        self.random = random
+    }
+
+    var isWaiting: Bool { phase != .live }
+    var untilNextMove: Int64 { random.pick(500...15_000) }
+
+    /// The lines with which another screen of its kind would begin.
+    var introduction: [String] {
+        ["HELLO client=\(name) caps=widgets"] + (isLocked ? ["TRAIT locked=yes"] : [])
+    }
+
+    var subscription: String {
+        "SUB \(pattern) view=\(look.view)\(look.words)" + (ahead.map { " ahead=\($0)" } ?? "") + " id=s"
+    }
+
+    func follows(_ key: String) -> Bool {
+        SimulatedWidgets.isWidget(key)
+            && (pattern == "*" || pattern == key || (pattern.hasSuffix("/*") && key.hasPrefix(pattern.dropLast())))
+    }
+
+    var isLive: Bool { phase == .live }
+
+    // MARK: Moves
+
+    func move() {
+        guard let link else {
+            if phase == .away { connect() }
+            return
+        }
+        if world.isCalm { return }
+        if random.chance(world.climate.resets) { return vanish() }
+        if random.chance(world.climate.slowReaders) {
+            let isSlow = link.readingLimit == nil
+            link.readingLimit = isSlow ? 200 + random.below(2_000) : nil
+            link.pause = random.pick(50...2_000)
+            if !isSlow { wake(link) }
+        }
+    }
+
+    private func wake(_ link: Link) {
+        link.readingLimit = nil
+        link.isReadScheduled = false
+        world.read(link)
+    }
+
+    func calmDown() {
+        guard let link else { return connect() }
+        wake(link)
+    }
+
+    func connect() {
+        let link = connection.open(world.connect(self))
+        phase = .subscribing
+        // A snapshot that was broken off is none.
+        snapshot = [:]
+        if random.chance(50) { cursor = nil }
+        let from = cursor.map { " from=\($0)" } ?? ""
+        world.send((introduction + [subscription + from]).map { $0 + "\n" }.joined(), on: link)
+    }
+
+    func ended(_ link: Link, wasLost: Bool) { phase = .away }
+
+    // MARK: Lines
+
+    func received(_ bytes: [UInt8], on link: Link) {
+        guard let (lines, fault) = connection.readHeads(bytes, on: link) else { return }
+        if let fault { broken("is sent what is no line: \(fault)") }
+        for line in lines { receive(line) }
+    }
+
+    private func receive(_ line: ClientLine) {
+        switch line.verb {
+        case "OK" where line["id"] == "s": phase = cursor == nil ? .filling : .resuming
+        case "RESET": phase = .filling
+        case "LIVE":
+            if phase == .filling { table = snapshot }
+            snapshot = [:]
+            phase = .live
+        case "ERR": broken("is refused: \(line.whole)")
+        case "SNAP", "UPD", "DEL":
+            if let key = line["key"], let rev = line.integer("rev"), SimulatedWidgets.isWidget(key) {
+                take(line, key: key, rev: rev)
+            }
+        default: break
+        }
+        if let known = line["cur"] { cursor = known }
+    }
+
+    private func take(_ line: ClientLine, key: String, rev: Int64) {
+        if !follows(key) { return broken("is told of \(key)") }
+        if rev < revs[key] ?? 0 { return broken("sees \(key) go back from \(revs[key] ?? 0) to \(rev)") }
+        revs[key] = rev
+        guard line.verb != "DEL" else {
+            table[key] = nil
+            return
+        }
+        if let fault = fault(of: line, key: key, rev: rev) { world.violated("widgets", "\(name): \(key) \(fault)") }
+        let row = ShownRow(rev: rev, text: line.text)
+        if phase == .filling { snapshot[key] = row } else { table[key] = row }
+    }
+
+    private func fault(of line: ClientLine, key: String, rev: Int64) -> String? {
+        guard let row = WidgetRowCheck(line.text) else {
+            return "has no entries: \(String(decoding: line.text, as: UTF8.self))"
+        }
+        if row.body["presentation"]?.string != look.family { return "is not drawn as \(look.family)" }
+        if isLocked, row.entries.contains(where: { $0.view["subtitle"] != nil }) {
+            return "shows a locked device what is private"
+        }
+        // A wall clock that was set back is behind the daemon's for a while.
+        if world.climate.clockJumps == 0, row.entries[0].date > world.daemonTime { return "draws nothing yet" }
+        return world.chronicle?.widgets.fault(of: row, key: key, rev: rev, ahead: ahead ?? 4)
+    }
+
+    private func broken(_ what: String) { world.violated("widgets", "\(name) \(what)") }
+}

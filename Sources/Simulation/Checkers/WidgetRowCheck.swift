@@ -1,0 +1,101 @@
+import TelltaleModel
+
+/// The row of a widget as a device draws it: without asking anybody, for as long as its entries last.
+struct WidgetRowCheck {
+    struct Entry {
+        var date: Int64
+        var drawn: ReferenceWidget.Drawn
+        var view: JSONObject
+    }
+
+    let body: JSONObject
+    let entries: [Entry]
+
+    init?(_ text: [UInt8]) {
+        guard let body = (try? JSONParser().parse(text.span))?.object, case .array(let elements)? = body["entries"]
+        else {
+            return nil
+        }
+        var entries: [Entry] = []
+        for element in elements {
+            guard let entry = element.object, let date = entry["date"]?.integer, let view = entry["view"]?.object else {
+                return nil
+            }
+            let text = view["title"]?.string ?? view["text"]?.string
+            let number = entry["placeholder"]?.bool == true ? nil : text
+            entries.append(
+                Entry(date: date, drawn: .init(number: number, isStale: entry["stale"]?.bool == true), view: view))
+        }
+        guard !entries.isEmpty else { return nil }
+        (self.body, self.entries) = (body, entries)
+    }
+
+    /// The entry that is drawn at a moment; before all of them the first.
+    func entry(at time: Int64) -> Entry { entries.last { $0.date <= time } ?? entries[0] }
+
+    /// Whether what is drawn changes, or may be out of date, around a moment.
+    func isTurning(around range: ClosedRange<Int64>) -> Bool { entries.contains { range.contains($0.date) } }
+
+    /// The members that a new row of the same commit has too.
+    var lasting: JSONObject {
+        var lasting = body
+        for name in ["entries", "asOf", "more"] { lasting[name] = nil }
+        return lasting
+    }
+
+    /// The fault of the row of `key`, if it has one: at every moment that it covers, it draws what is to be drawn.
+    ///
+    /// - Parameters:
+    ///   - ahead: How many later entries were asked for.
+    ///   - reference: What is to be drawn at a moment.
+    ///   - moments: Moments at which that may change.
+    func fault(
+        ahead: Int, reference: (Int64) -> ReferenceWidget.Drawn, moments: (ClosedRange<Int64>) -> [Int64]
+    ) -> String? {
+        if entries.count > ahead + 1 { return "has \(entries.count) entries, and \(ahead) later ones were asked for" }
+        for (entry, next) in zip(entries, entries.dropFirst()) where entry.date >= next.date {
+            return "has an entry of \(next.date) behind one of \(entry.date)"
+        }
+        let (first, last) = (entries[0].date, entries[entries.count - 1].date)
+        // A row with fewer entries than were asked for tells all that is known.
+        let isWhole = entries.count <= ahead && body["more"] == nil
+        let end = isWhole ? last + 86_400_000 : last
+        for time in moments(first...end) + entries.map(\.date) where (first...end).contains(time) {
+            let (drawn, due) = (entry(at: time).drawn, reference(time))
+            if drawn != due { return "draws \(Self.text(drawn)) at \(time), where it is \(Self.text(due))" }
+        }
+        return nil
+    }
+
+    private static func text(_ drawn: ReferenceWidget.Drawn) -> String {
+        (drawn.number ?? "a placeholder") + (drawn.isStale ? ", out of date" : "")
+    }
+}
+
+/// The widgets of a run, by the records that became durable.
+struct WidgetHistory {
+    private(set) var current: [String: ReferenceWidget] = [:]
+    private var byCommit: [ObservationLog.KeyRev: ReferenceWidget] = [:]
+
+    /// - Returns: The fault of a record, if it has one.
+    mutating func take(_ record: HistoryRecord, of key: String, tail: JSONObject) -> String? {
+        guard key.hasPrefix("sales/") else { return nil }
+        var widget = current[key] ?? ReferenceWidget()
+        let fault = widget.take(record, tail: tail)
+        current[key] = widget
+        if record.rev == record.sequence { byCommit[.init(key: key, rev: record.rev)] = widget }
+        return fault
+    }
+
+    /// The fault of a row that a client was sent.
+    func fault(of row: WidgetRowCheck, key: String, rev: Int64, ahead: Int) -> String? {
+        if key.hasPrefix("hours/") {
+            return row.fault(ahead: ahead, reference: ReferenceSchedule.drawn) { range in
+                // A schedule goes on for ever: as far as the row goes.
+                ReferenceSchedule.moments(in: range.lowerBound...(row.entries.last?.date ?? range.lowerBound))
+            }
+        }
+        guard let widget = byCommit[.init(key: key, rev: rev)] else { return "has rev \(rev), which no commit gave it" }
+        return row.fault(ahead: ahead, reference: widget.drawn) { _ in widget.moments }
+    }
+}

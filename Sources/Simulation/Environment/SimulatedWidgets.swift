@@ -1,0 +1,47 @@
+/// The widgets of a simulated world. Their kinds are reloaded while the daemon runs, with a higher version each time.
+enum SimulatedWidgets {
+    static let keys = ["sales/Hoegi", "sales/Central", "sales/Third"]
+    /// The first of the slots of `hours`, which are two minutes long, and their number. A run begins at ten in the morning.
+    static let firstSlot: Int64 = 301
+    static let slotCount: Int64 = 59
+
+    static func isWidget(_ key: String) -> Bool { key.hasPrefix("sales/") || key.hasPrefix("hours/") }
+
+    /// Posted timelines. Every view says of which edition it is.
+    ///
+    /// - Parameter edition: How often the kinds were reloaded.
+    private static func sales(edition: Int) -> String {
+        let part = #""symbol":"cup.\#(edition)""#
+        let rest = #""subtitle":"{{content.secret}}","private":["subtitle"]"#
+        return """
+            {"kind":"sales","type":"widget","version":\(edition + 1),"app":"com.example.shop","title":"Sales",
+             "families":["systemSmall","accessoryCircular","accessoryRectangular"],"stale":"20s",
+             "parameters":{"shop":{"title":"Shop"}},"recommended":[{"shop":"Hoegi"},{"shop":"Central"}],
+             "views":{
+               "systemSmall":{\(part),"title":"{{content.n}}",\(rest),"background":{"tint":"green"},
+                 "variants":[{"when":{"background":"removed"},"set":{"tint":"blue"}}]},
+               "accessoryCircular":{\(part),"text":"{{content.n}}"},
+               "accessoryRectangular":{\(part),"title":"{{content.n}}",\(rest)}}}
+            """
+    }
+
+    /// Every two minutes of two hours another number.
+    private static var hours: String {
+        let slots = (firstSlot..<firstSlot + slotCount).map { slot in
+            let minute = slot * 2 % 60
+            return #"{"at":"\#(slot * 2 / 60):\#(minute < 10 ? "0" : "")\#(minute)","set":{"n":"\#(slot)"}}"#
+        }
+        return """
+            {"kind":"hours","type":"widget","version":1,"app":"com.example.shop","title":"Hours",
+             "families":["systemSmall","accessoryCircular","accessoryRectangular"],
+             "source":{"zone":"+00:00","schedule":[\(slots.joined(separator: ","))]},
+             "views":{"systemSmall":{"title":"{{content.n}}"},"accessoryCircular":{"text":"{{content.n}}"},
+                      "accessoryRectangular":{"title":"{{content.n}}"}}}
+            """
+    }
+
+    /// The kind files of an edition. In every third one the schedule is taken away.
+    static func texts(edition: Int) -> [String] {
+        edition % 3 == 2 ? [sales(edition: edition)] : [sales(edition: edition), hours]
+    }
+}

@@ -1,0 +1,127 @@
+import TelltaleModel
+
+/// The model of one widget of posted timelines: the kind `sales` of ``SimulatedWidgets``. All times are in milliseconds.
+///
+/// It knows which number is shown at any moment, and when that counts as out of date.
+struct ReferenceWidget {
+    /// The picture of a widget on a device.
+    struct Drawn: Hashable {
+        /// `nil` = the placeholder.
+        var number: String?
+        var isStale = false
+    }
+
+    private var entries: [(date: Int64, number: String)] = []
+    private var toldAt: Int64?
+    private(set) var isThere = false
+    private var newestVersion: Int64?
+    private var newestMoment = Int64.min
+
+    static let staleAfter: Int64 = 20_000
+
+    func drawn(at time: Int64) -> Drawn {
+        guard let shown = entries.last(where: { $0.date <= time }) else { return Drawn() }
+        return Drawn(number: shown.number, isStale: toldAt.map { time >= $0 + Self.staleAfter } ?? false)
+    }
+
+    /// The moments at which ``drawn(at:)`` may change.
+    var moments: [Int64] { entries.map(\.date) + (toldAt.map { [$0 + Self.staleAfter] } ?? []) }
+
+    private func phase(at time: Int64) -> String {
+        guard isThere else { return "gone" }
+        guard let place = entries.lastIndex(where: { $0.date <= time }) else { return "placeholder" }
+        return place == entries.count - 1 ? "exhausted" : "fresh"
+    }
+
+    /// - Parameter tail: What the record tells of its event.
+    /// - Returns: The fault of the record, if it has one.
+    mutating func take(_ record: HistoryRecord, tail: JSONObject) -> String? {
+        let expected: [String]
+        switch record.type {
+        case "created":
+            self = ReferenceWidget()
+            isThere = true
+            expected = ["applied"]
+        case "kind-changed": expected = ["applied"]
+        case "pruned":
+            guard !isThere else { return "it is forgotten while it is there" }
+            self = ReferenceWidget()
+            return nil
+        case "reload": expected = [isThere ? "noop" : "ignored"]
+        case "end":
+            expected = [!isThere ? "ignored" : isOld(record, tail) ? "stale" : "applied"]
+            if expected == ["applied"] {
+                remember(record, tail)
+                (isThere, entries) = (false, [])
+            }
+        case "timeline":
+            if isOld(record, tail) {
+                expected = ["stale"]
+            } else {
+                // One that comes in the same millisecond may say nothing new.
+                expected = toldAt == record.heard && isThere ? ["applied", "noop"] : ["applied"]
+                remember(record, tail)
+                guard let posted = Self.entries(in: tail) else { return "it takes entries that are none" }
+                replace(by: posted, at: record.heard)
+            }
+        case _: return "a widget has \(record.type)"
+        }
+        guard expected.contains(record.verdict) else {
+            return "\(record.type) is \(record.verdict), and not \(expected.joined(separator: " or "))"
+        }
+        let phase = phase(at: record.heard)
+        return record.state == phase ? nil : "it is \(record.state) after \(record.type), and not \(phase)"
+    }
+
+    private mutating func replace(by posted: [(date: Int64, number: String)], at now: Int64) {
+        let shown = isThere ? entries.last { $0.date <= now } : nil
+        if let place = posted.lastIndex(where: { $0.date <= now }) {
+            entries = Array(posted[place...])
+        } else {
+            // The shown entry stays until the first date.
+            entries = (shown.map { [$0] } ?? []) + posted
+        }
+        (toldAt, isThere) = (now, true)
+    }
+
+    private func isOld(_ record: HistoryRecord, _ tail: JSONObject) -> Bool {
+        if let version = tail["ver"]?.integer, let newestVersion, version < newestVersion { return true }
+        return record.happened < newestMoment
+    }
+
+    private mutating func remember(_ record: HistoryRecord, _ tail: JSONObject) {
+        newestMoment = max(newestMoment, record.happened)
+        if let version = tail["ver"]?.integer { newestVersion = max(newestVersion ?? version, version) }
+    }
+
+    private static func entries(in tail: JSONObject) -> [(date: Int64, number: String)]? {
+        guard case .array(let elements)? = tail["entries"] else { return nil }
+        var entries: [(date: Int64, number: String)] = []
+        for element in elements {
+            guard let entry = element.object, let date = entry["date"]?.integer,
+                let number = entry["content-state"]?.object?["n"]?.string
+            else { return nil }
+            entries.append((date * 1_000, number))
+        }
+        return entries
+    }
+}
+
+/// The model of the kind `hours` of ``SimulatedWidgets``, whose content is a matter of the time of day.
+enum ReferenceSchedule {
+    private static let day: Int64 = 86_400_000
+    private static let step: Int64 = 120_000
+
+    static func drawn(at time: Int64) -> ReferenceWidget.Drawn {
+        let last = SimulatedWidgets.firstSlot + SimulatedWidgets.slotCount - 1
+        let slot = (time % day) / step
+        // Before the day's first, it is the last one of the day before.
+        return ReferenceWidget.Drawn(
+            number: "\(slot < SimulatedWidgets.firstSlot || slot > last ? last : slot)")
+    }
+
+    /// The moments in `range` at which ``drawn(at:)`` may change.
+    static func moments(in range: ClosedRange<Int64>) -> [Int64] {
+        Array(stride(from: (range.lowerBound / step) * step, through: range.upperBound, by: Int(step)))
+    }
+}

@@ -1,0 +1,78 @@
+public import TelltaleModel
+
+// The row of a widget: a picture for now, and those that follow at their dates. No message brings the next one.
+extension Card {
+    var isWidget: Bool { body["control"] == nil && (body["entries"]?.array != nil || body["source"]?.string != nil) }
+
+    private var entries: [JSON] { row["entries"]?.array ?? [] }
+
+    private func date(_ entry: JSON) -> Timestamp? { entry["date"]?.integer.map(Timestamp.init(milliseconds:)) }
+
+    /// The entry that is drawn: the last one whose date is not ahead.
+    private func shown(at now: Timestamp) -> JSON? {
+        entries.last { date($0).map { $0 <= now } ?? false } ?? entries.first
+    }
+
+    /// When the next entry is drawn.
+    private func next(at now: Timestamp) -> Timestamp? { entries.compactMap(date).first { $0 > now } }
+
+    private func note(_ entry: JSON?, at now: Timestamp) -> Line {
+        var note = Line()
+        if entry?["stale"]?.bool == true { note.append("stale", Ink(.yellow)) }
+        if let next = next(at: now) {
+            if note.width > 0 { note.append(" · ", .dim) }
+            note.append("next in \(Countdown.text(until: next, at: now))", .dim)
+        }
+        return note
+    }
+
+    /// A widget in a frame of `width` columns, as it is drawn at `now` on the server's clock.
+    public func widget(width: Int, at now: Timestamp) -> Block {
+        let inner = max(8, width - 4)
+        let entry = shown(at: now)
+        let view = entry?["view"]
+        var lines = ViewParts(view).stacked(width: inner, at: now)
+        for item in (view?["list"]?.array ?? []).prefix(4) {
+            let texts = item.object?.compactMap(\.value.string) ?? [item.string ?? item.description]
+            lines.append(Line("· " + texts.joined(separator: " ")))
+        }
+        if row["phase"] != nil { lines += content(of: entry) }
+        if lines.isEmpty { lines = [Line("nothing to show", .dim)] }
+        let padded = lines.map { line -> Line in
+            var padded = Line(" ")
+            padded.append(line.fitted(to: inner))
+            padded.append(" ")
+            return padded
+        }
+        var title = Line(row["appName"]?.string ?? row["title"]?.string ?? key, .dim)
+        let note = note(entry, at: now)
+        if note.width > 0 {
+            title.append(" · ", .dim)
+            title.append(note)
+        }
+        let block = Block(padded, width: inner + 2).framed(.rounded, title: title, ink: .dim)
+        let isDim = entry?["stale"]?.bool == true || row["luminance"]?.string == "reduced"
+        return isDim ? block.inked { $0.isDim = true } : block
+    }
+
+    /// The content of an entry of the full view, which has no picture.
+    private func content(of entry: JSON?) -> [Line] {
+        let members = (entry?["content"]?.object ?? JSONObject()).map {
+            "\($0.name) \($0.value.string ?? $0.value.description)"
+        }
+        let phase = Line(row["phase"]?.string ?? "", .bold)
+        return [phase] + (members.isEmpty ? [] : [Line(members.joined(separator: " · "))])
+    }
+
+    /// The picture of now in one line, and when the next one follows.
+    func widgetSummary(at now: Timestamp) -> String {
+        let entry = shown(at: now)
+        let family = row["presentation"]?.string ?? row["phase"]?.string ?? "widget"
+        let picture =
+            row["phase"] == nil
+            ? ViewParts(entry?["view"]).inline(at: now).text(color: false)
+            : entry?["content"]?.description ?? ""
+        let note = note(entry, at: now).text(color: false)
+        return ("\(family): " + picture + (note.isEmpty ? "" : " (\(note))")).harmless
+    }
+}
