@@ -88,6 +88,19 @@ struct WidgetTests {
         #expect(Self.rows(house, near) == [])
     }
 
+    @Test("A widget turns beside another one that has the same entry now, and nothing behind it")
+    func sameEntryElsewhere() throws {
+        let house = try Self.house()
+        let (shop, screen, start) = (house.connect(), house.connect(), house.time)
+        Self.reply(house, Self.timeline("sales/Hoegi", [0], from: start), shop)
+        Self.reply(house, Self.timeline("sales/Central", [0, 60], from: start), shop)
+        Self.reply(house, "SUB sales/* view=phone ahead=0", screen)
+        house.advance(by: .seconds(60))
+        let rows = Self.rows(house, screen)
+        #expect(rows.count == 1)
+        #expect(try Self.entries(rows.first, from: start) == ["60:1 at Central"])
+    }
+
     @Test("A timeline that is too far ahead makes no widget, and what it has is not told as unknown")
     func farAhead() throws {
         let house = try Self.house()

@@ -41,8 +41,8 @@ final class WidgetForm: Hashable, Sendable {
 
     static func == (left: WidgetForm, right: WidgetForm) -> Bool {
         left === right
-            || (left.scene == right.scene && left.moments == right.moments && left.device == right.device
-                && left.viewer == right.viewer)
+            || (left.scene == right.scene && left.moments == right.moments && left.next == right.next
+                && left.goesOn == right.goesOn && left.device == right.device && left.viewer == right.viewer)
     }
 
     func hash(into hasher: inout Hasher) {
