@@ -236,7 +236,7 @@ final class World: Environment {
     /// The daemon has come back, with what was on the disk.
     func recovered(to clock: Int64) {
         hubClock = max(clock, wall.milliseconds)
-        records.outages.end(.down, at: hubClock)
+        records.outages.recovered(at: hubClock)
     }
 
     private var isQuiet: Bool {

@@ -19,6 +19,13 @@ struct Outages {
         closed.append((from, time))
     }
 
+    /// The daemon has come back. What a crash undid takes the hub's clock back, and an outage that goes on covers that span
+    /// as well.
+    mutating func recovered(at time: Int64) {
+        open = open.mapValues { min($0, time) }
+        end(.down, at: time)
+    }
+
     mutating func jump(from: Int64, to: Int64) {
         if to > from { closed.append((from, to)) }
     }
