@@ -22,7 +22,8 @@ public enum SurfaceRow {
         }
         withoutActuallyEscaping(control) { control in
             let drawing = Drawing(
-                lifecycle: activity.lifecycle, definition: definition, context: activity.templateContext, surface: surface,
+                lifecycle: activity.lifecycle, definition: definition, context: activity.templateContext,
+                surface: surface,
                 placement: placement, control: control)
             write(drawing, kind: kind, to: &writer)
         }
