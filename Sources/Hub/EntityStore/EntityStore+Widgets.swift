@@ -161,9 +161,13 @@ extension EntityStore {
     func mayBeUsedUp(_ entity: EntityIndex, ahead: Int) -> Bool {
         guard let widget = self.widget(at: entity), let kind = widgetKind(at: entity) else { return false }
         guard kind.isPushed else { return true }
-        // With the moment at which they count as out of date.
-        guard widget.entries.count + (kind.stale == nil ? 0 : 1) <= ahead + 1 else { return true }
-        let byteCount = widget.entries.reduce(0) { $0 + kind.viewByteCount + 4 * $1.content.textByteCount }
+        // A row of a later time begins with a later one of them.
+        let moments = widget.moments(at: widget.told(by: kind, at: time), kind: kind)
+        guard moments.count <= ahead + 1 else { return true }
+        let byteCount = moments.reduce(0) { sum, moment in
+            guard case .content(let content) = moment.content else { return sum + kind.viewByteCount }
+            return sum + kind.viewByteCount + 4 * content.textByteCount
+        }
         return byteCount > WidgetTimeline.byteLimit
     }
 }
