@@ -17,14 +17,15 @@ extension SQLiteJournal {
         /// the parts that the recovery reads are checked; `telltale journal verify` checks the rest.
         public var checkedByteCount = 32 << 20
         /// The length of the write-ahead log, in bytes, above which it is copied into the file. A batch waits for the
-        /// end of each copy and for the restart of the log. A longer log is copied in longer bursts and takes longer to
-        /// recover.
-        public var logByteCount = 16 << 20
+        /// end of each copy and for the restart of the log, unless ``copiesLogAside``. A longer log is copied in longer
+        /// bursts, for which the sync of a batch waits, and takes longer to recover.
+        public var logByteCount = 4 << 20
         /// The largest number of bytes by which the log's file is kept longer than its content, so that a commit does
         /// not extend the file. A commit that does also syncs the file system's metadata, which takes about as long
         /// again. 0 for none.
         public var logReserveByteCount = 1 << 20
-        /// Whether a thread of its own copies most of the log while batches are written, so that no batch waits for it.
+        /// Whether a thread of its own copies most of the log while batches are written, so that no batch waits for it
+        /// before the log has 16 times the length of ``logByteCount``.
         public var copiesLogAside = false
         /// Called at each step by the writing or the copying thread, for tests that kill the process there.
         public var observer: (@Sendable (Step) -> Void)?

@@ -82,7 +82,7 @@ extension SQLiteJournal {
     private static let restLength = 64
     private static let copyLimit = 4
     /// The largest length of the log while it is copied, as a multiple of ``SQLiteJournal/Options/logByteCount``.
-    private static let lengthLimit = 4
+    private static let lengthLimit = 16
     /// The largest growth during a copy, as a multiple, if a reader had already let the log grow beyond that.
     private static let growthLimit = 2
 
