@@ -121,6 +121,9 @@ let package = Package(
         module(
             "Server", ["TelltaleModel", "Kinds", "Hub", "Journal", collections], swiftSettings: hotSettings),
 
+        // The replicated log of a cluster: bytes and times in, appends and roles out.
+        module("Replication", ["TelltaleModel", "Journal"]),
+
         // Edges: each wraps one thing outside, and decides nothing.
         // For apps: it and all that it depends on are Swift.
         module("TelltaleKit", ["TelltaleModel", "TelltaleWire", "TelltaleClientProtocol"]),
@@ -154,7 +157,8 @@ let package = Package(
         module(
             "Simulation",
             [
-                "TelltaleModel", "TelltaleWire", "Kinds", "Machines", "Surfaces", "Hub", "Server", "Journal", heap,
+                "TelltaleModel", "TelltaleWire", "Kinds", "Machines", "Surfaces", "Hub", "Server", "Journal",
+                "Replication", heap,
             ]),
 
         // Tools.
@@ -224,6 +228,7 @@ let package = Package(
         tests("Journal", ["TelltaleModel", "Journal"]),
         .target(name: "CFaultVFS", dependencies: ["CSQLite"], path: "Tests/CFaultVFS"),
         tests("JournalSQLite", ["TelltaleModel", "Journal", "JournalSQLite", "CFaultVFS"]),
+        tests("Replication", ["TelltaleModel", "Journal", "Replication"]),
         tests("AtomicFile", ["AtomicFile"]),
         // Signs tokens, so that the checks of signatures have something to check.
         .target(name: "CTestSigner", path: "Tests/CTestSigner", linkerSettings: [.linkedLibrary("crypto")]),

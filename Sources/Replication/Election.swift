@@ -1,0 +1,126 @@
+public import TelltaleModel
+
+/// The word of a node to the others, once a second. A hint: it decides when a node tries to lead, never which node leads.
+public struct Beat: Hashable, Sendable {
+    public var node: String
+    public var role: Replica.Role
+    public var term: Int64
+    /// The messages of the log that the node has read.
+    public var position: Int64
+    public var address: String
+    public var release: String
+    /// Counts the beats of the node, so that each differs from the one before.
+    public var number: Int64
+
+    public init(
+        node: String, role: Replica.Role, term: Int64, position: Int64, address: String, release: String, number: Int64
+    ) {
+        self.node = node
+        self.role = role
+        self.term = term
+        self.position = position
+        self.address = address
+        self.release = release
+        self.number = number
+    }
+}
+
+/// The spans that decide when a node tries to lead, and when a leader falls silent.
+public struct ReplicaSettings: Hashable, Sendable {
+    /// A leader that proves nothing for so long is in limbo, and a standby that sees no new beat for so long tries to lead.
+    public var lease = Milliseconds.seconds(3)
+    /// A leader that proves nothing for so long stands down. Longer than the engine's own failover.
+    public var giveUp = Milliseconds.seconds(12)
+    /// Between two beats.
+    public var beat = Milliseconds.seconds(1)
+    /// Between the most advanced standby and the next one.
+    public var stagger = Milliseconds(200)
+    /// A log that is shorter than the local copy is believed after so long. Longer than a server that is cut off answers.
+    public var shortLogPatience = Milliseconds.seconds(30)
+    /// A clock that is further off what the records say does not volunteer while another node can.
+    public var trustedSkew = Milliseconds.minutes(1)
+    public var pace = Appender.Pace()
+    public var limits = MessageLimits()
+
+    public init() {}
+}
+
+/// When a standby tries to lead. All times are its own, of what it saw change, so the clocks of others mean nothing.
+public struct Election: Hashable, Sendable {
+    private let node: String
+    private let settings: ReplicaSettings
+    /// For how long the leader's beat has not changed, while the engine answered.
+    public private(set) var age = Milliseconds.zero
+    private var lastAnswer: MonotonicTime?
+    private var beats: [String: Heard] = [:]
+    /// The leader resigned, or its machine refuses connections.
+    private var isLeaderGone = false
+    /// Since when the node may try.
+    private var dueSince: MonotonicTime?
+
+    private struct Heard: Hashable {
+        var beat: Beat
+        var time: MonotonicTime
+    }
+
+    public init(node: String, settings: ReplicaSettings) {
+        self.node = node
+        self.settings = settings
+    }
+
+    /// The engine acknowledges an own beat. A lease ages only while it answers, so that an election inside the engine
+    /// deposes no leader.
+    public mutating func answered(at now: MonotonicTime) {
+        if let last = lastAnswer {
+            let span = now.milliseconds(since: last)
+            if span <= settings.beat.multiplied(by: 2) { age = age + max(.zero, span) }
+        }
+        lastAnswer = now
+        noteDue(at: now)
+    }
+
+    /// Another node's newest beat, as this node sees it.
+    public mutating func heard(_ beat: Beat, leader: String?, at now: MonotonicTime) {
+        guard beat.node != node, beats[beat.node]?.beat != beat else { return }
+        beats[beat.node] = Heard(beat: beat, time: now)
+        // A node that has led and is a standby now gives no sign of life of a leader.
+        if beat.node == leader, beat.role == .leading { age = .zero }
+    }
+
+    /// A term was read.
+    public mutating func leaderBegan() {
+        age = .zero
+        isLeaderGone = false
+        dueSince = nil
+    }
+
+    /// The leader resigned; or the connection to it was reset, and another one refused.
+    public mutating func leaderGone(at now: MonotonicTime) {
+        isLeaderGone = true
+        noteDue(at: now)
+    }
+
+    private mutating func noteDue(at now: MonotonicTime) {
+        let isDue = isLeaderGone || age >= settings.lease
+        dueSince = isDue ? dueSince ?? now : nil
+    }
+
+    /// When this node may try to lead; `nil` = not now.
+    ///
+    /// - Parameters:
+    ///   - position: The messages of the log that it has read.
+    ///   - skew: By how much its clock differs from the times of new records.
+    public func moment(position: Int64, skew: Milliseconds) -> MonotonicTime? {
+        guard let dueSince else { return nil }
+        let fresh = beats.values.filter { heard in
+            heard.beat.role == .standby
+                && (lastAnswer ?? heard.time).milliseconds(since: heard.time) <= settings.lease
+        }
+        let before = fresh.count { heard in
+            (-heard.beat.position, heard.beat.node) < (-position, node)
+        }
+        let isOff = skew > settings.trustedSkew || skew < .zero - settings.trustedSkew
+        let wait = settings.stagger.multiplied(by: Int64(before))
+        return dueSince + (isOff && !fresh.isEmpty ? wait + settings.giveUp : wait)
+    }
+}

@@ -1,0 +1,189 @@
+public import Journal
+internal import TelltaleModel
+
+/// Reads the log in order and says what each message means: the fifth rule, *readers chain*.
+///
+/// A message counts only where it continues the history that was read so far. All nodes read the same messages in the
+/// same order, so all of them agree on which count.
+public struct LogReader: Hashable, Sendable {
+    /// The meaning of a message.
+    public enum Reading: Hashable, Sendable {
+        /// A batch, whole.
+        case records([JournalRecord])
+        /// A part of a batch; the rest may come or not.
+        case part
+        /// A node leads from here on.
+        case term(Leader)
+        /// The leader shows that it still leads.
+        case renewal
+        /// The leader leads no more.
+        case resigned
+        /// The history goes on elsewhere.
+        case sealed
+        /// Means nothing, for every node, and an operator should know of it.
+        case void(String)
+        /// The log is not the one that was read so far: go no further.
+        case broken(String)
+    }
+
+    /// A node that leads, or led last.
+    public struct Leader: Hashable, Sendable {
+        public var term: Int64
+        public var node: String
+        /// Of the process that began it.
+        public var instance: UInt64
+        public var address: String
+
+        public init(term: Int64, node: String, instance: UInt64, address: String) {
+            (self.term, self.node, self.instance, self.address) = (term, node, instance, address)
+        }
+    }
+
+    public let cluster: String
+    /// The lineage; `nil` until the first term record of an empty log tells it.
+    public private(set) var epoch: UInt64?
+    /// How many messages were read.
+    public private(set) var position: Int64
+    /// A checksum of the newest message that was read, by which a log that was set back and went on is noticed; 0 for none.
+    public private(set) var digest: UInt64
+    /// The history as of ``position``.
+    public private(set) var chain: RecordChain
+    /// The newest term, and the node that began it; `nil` before the first.
+    public private(set) var leader: Leader?
+    /// Whether the newest term has ended in order.
+    public private(set) var hasResigned = false
+    /// Whether nothing may follow.
+    public private(set) var isSealed = false
+    private var parts: Parts?
+
+    private struct Parts: Hashable {
+        var count: Int
+        var pieces: [[UInt8]]
+    }
+
+    /// - Parameters:
+    ///   - epoch: Of the local copy; `nil` where there is none.
+    ///   - position: Of the message up to which the local copy has the log.
+    public init(
+        cluster: String, epoch: UInt64?, position: Int64 = 0, digest: UInt64 = 0,
+        chain: RecordChain = RecordChain(), leader: Leader? = nil
+    ) {
+        self.cluster = cluster
+        self.epoch = epoch
+        self.position = position
+        self.digest = digest
+        self.chain = chain
+        self.leader = leader
+    }
+
+    /// The newest term; 0 before the first.
+    public var term: Int64 { leader?.term ?? 0 }
+    /// Whether parts were read of which the rest did not come yet.
+    public var isInBatch: Bool { parts != nil }
+
+    /// Reads the message behind ``position``.
+    public mutating func read(_ bytes: [UInt8]) -> Reading {
+        position += 1
+        digest = Self.digest(of: bytes)
+        let message: LogMessage
+        do throws(BinaryError) {
+            message = try LogMessage(decoding: bytes)
+        } catch {
+            return .void("message \(position) is not one of Telltale: \(error)")
+        }
+        guard message.cluster == cluster else {
+            return .void("message \(position) is of the cluster \(message.cluster)")
+        }
+        if let fault = lineageFault(of: message) { return .broken(fault) }
+        guard message.term >= term else {
+            return .void("message \(position) is of term \(message.term), and term \(term) leads")
+        }
+        guard (message.sequence, message.link) == (chain.sequence, chain.link) else {
+            return .broken(
+                "message \(position) of \(message.node) follows record \(message.sequence) (\(hex(message.link))), and the history here ends with record \(chain.sequence) (\(hex(chain.link)))"
+            )
+        }
+        return take(message)
+    }
+
+    /// A checksum of a message, whatever it is.
+    public static func digest(of bytes: [UInt8]) -> UInt64 {
+        var hash = StableHash(seed: 1)
+        hash.combine(bytes.span)
+        return hash.finalize()
+    }
+
+    private func lineageFault(of message: LogMessage) -> String? {
+        if isSealed { return "message \(position) follows the seal of this log" }
+        guard let epoch, message.epoch != epoch else { return nil }
+        return "message \(position) is of epoch \(hex(message.epoch)), and the history here of \(hex(epoch))"
+    }
+
+    private mutating func take(_ message: LogMessage) -> Reading {
+        if case .term(let address, _) = message.body {
+            parts = nil
+            hasResigned = false
+            epoch = message.epoch
+            if message.term == term, isOfLeader(message) { return .renewal }
+            guard message.term > term else {
+                return .broken("message \(position): \(message.node) takes term \(term), which another node has")
+            }
+            let next = Leader(
+                term: message.term, node: message.node, instance: message.instance, address: address)
+            leader = next
+            return .term(next)
+        }
+        guard message.term == term, isOfLeader(message), !hasResigned else {
+            return .broken("message \(position) is of \(message.node) in term \(message.term), which it did not begin")
+        }
+        switch message.body {
+        case .batch(let records):
+            parts = nil
+            return read(records)
+        case .part(let number, let count, let bytes): return read(part: number, of: count, bytes)
+        case .resign:
+            parts = nil
+            hasResigned = true
+            return .resigned
+        case .seal:
+            parts = nil
+            isSealed = true
+            return .sealed
+        case .term: return .renewal  // Taken above.
+        }
+    }
+
+    private func isOfLeader(_ message: LogMessage) -> Bool {
+        message.node == leader?.node && message.instance == leader?.instance
+    }
+
+    private mutating func read(_ records: [JournalRecord]) -> Reading {
+        guard !records.isEmpty, chain.continues(with: records) else {
+            return .broken("message \(position) holds records that do not follow record \(chain.sequence)")
+        }
+        chain.append(records)
+        return .records(records)
+    }
+
+    /// Parts of a batch stand one after another. A first part begins anew: its leader gave the batch before up.
+    private mutating func read(part number: Int, of count: Int, _ bytes: [UInt8]) -> Reading {
+        if number == 1 { parts = Parts(count: count, pieces: []) }
+        guard var open = parts, open.count == count, number == open.pieces.count + 1, number <= count else {
+            parts = nil
+            return .broken("message \(position) is part \(number) of \(count), and the parts before it are missing")
+        }
+        open.pieces.append(bytes)
+        guard number == count else {
+            parts = open
+            return .part
+        }
+        parts = nil
+        do throws(BinaryError) {
+            return read(try LogMessage.records(in: open.pieces.flatMap(\.self)))
+        } catch {
+            return .broken("message \(position) ends a batch that cannot be read: \(error)")
+        }
+    }
+
+    private func hex(_ word: UInt64) -> String { String(word, radix: 16) }
+}

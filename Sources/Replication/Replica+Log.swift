@@ -1,0 +1,175 @@
+public import Journal
+public import TelltaleModel
+
+// Reading, writing and the roles.
+extension Replica {
+    // MARK: Reading
+
+    mutating func read(_ bytes: [UInt8], at now: MonotonicTime) {
+        let isAtOwn = appender.phase != .idle && reader.position == appender.expected
+        if isAtOwn, bytes == appender.bytes { return settle(appender.foundOwn(), at: now) }
+        let reading = reader.read(bytes)
+        if isAtOwn {
+            if case .void = reading {
+                sentAt = now
+                take([appender.foundVoid(at: now)])
+            } else {
+                // The place is another message's, and this message can never be stored.
+                appender.deposed()
+                if role == .campaigning { role = .standby }
+            }
+        }
+        switch reading {
+        case .records(let records):
+            if role == .leading { return stop("records \(records.first?.sequence ?? 0) and on are another node's") }
+            actions.append(.replay(records))
+        case .part, .renewal: break
+        case .term(let leader): followed(leader, at: now)
+        case .resigned: election.leaderGone(at: now)
+        case .sealed: stop("this log is sealed: its history goes on in one node's folder")
+        case .void(let text): actions.append(.warn(text))
+        case .broken(let text): stop(text)
+        }
+    }
+
+    private mutating func followed(_ leader: LogReader.Leader, at now: MonotonicTime) {
+        election.leaderBegan()
+        // A term that this node asked for before it was restarted.
+        if leader.node == node { election.leaderGone(at: now) }
+        if role == .leading { standDown("\(leader.node) leads in term \(leader.term)", at: now) }
+        role = .standby
+    }
+
+    // MARK: Writing
+
+    /// A message of this node has a fate.
+    mutating func settle(_ outcome: Appender.Outcome, at now: MonotonicTime) {
+        switch outcome {
+        case .full:
+            rest = []
+            switch role {
+            case .campaigning: role = .standby
+            case .leading where isRenewing:
+                isRenewing = false
+                sendBatch(at: now)
+            case .leading:
+                batch = []
+                actions.append(.full)
+            case .standby, .stopped: break
+            }
+        case .stored:
+            let reading = reader.read(appender.bytes)
+            if case .broken(let text) = reading { return stop(text) }
+            lastProof = max(lastProof, sentAt)
+            lastAnswer = now
+            if role == .leading, isInLimbo, now.milliseconds(since: lastProof) <= settings.lease { isInLimbo = false }
+            stored(reading, at: now)
+        }
+    }
+
+    private mutating func stored(_ reading: LogReader.Reading, at now: MonotonicTime) {
+        switch reading {
+        case .term:
+            role = .leading
+            isInLimbo = false
+            election.leaderBegan()
+            actions.append(.lead(term: term))
+            _ = mayShow(at: now)
+        case .renewal:
+            isRenewing = false
+            sendBatch(at: now)
+        case .part where !rest.isEmpty: send(rest.removeFirst(), at: now)
+        case .records(let records):
+            batch = []
+            actions.append(.stored(records))
+        case .resigned:
+            standDown("it has resigned", at: now)
+            // Another node leads, if there is one: this one is about to end.
+            election.leaderBegan()
+        case .part, .sealed, .void, .broken: break
+        }
+    }
+
+    private mutating func send(_ bytes: [UInt8], at now: MonotonicTime) {
+        sentAt = now
+        take([appender.send(bytes, after: reader.position, at: now)])
+    }
+
+    private func message(_ body: LogMessage.Body, term: Int64) -> LogMessage {
+        LogMessage(
+            cluster: reader.cluster, epoch: reader.epoch ?? newEpoch, term: term, node: node, instance: instance,
+            sequence: reader.chain.sequence, link: reader.chain.link, body: body)
+    }
+
+    /// The leader has decided a batch: it is settled with ``Action/stored(_:)``, ``Action/full`` or ``Action/standDown(_:)``.
+    ///
+    /// - Precondition: It leads, and no batch is being appended.
+    public mutating func append(_ records: [JournalRecord], at now: MonotonicTime) {
+        precondition(batch.isEmpty, "one batch at a time")
+        batch = records
+        guard role == .leading else { return }
+        sendBatch(at: now)
+    }
+
+    private mutating func sendBatch(at now: MonotonicTime) {
+        guard appender.phase == .idle, !batch.isEmpty, rest.isEmpty else { return }
+        rest = LogMessage.messages(
+            of: batch, after: reader.chain, head: message(.resign, term: term), limits: settings.limits
+        ).map { $0.encoded() }
+        send(rest.removeFirst(), at: now)
+    }
+
+    /// The leader hands over: its last batch is stored.
+    public mutating func resign(at now: MonotonicTime) {
+        guard role == .leading, batch.isEmpty, appender.phase == .idle else { return }
+        send(message(.resign, term: term).encoded(), at: now)
+    }
+
+    /// A leader in limbo asks the log.
+    mutating func renew(at now: MonotonicTime) {
+        guard role == .leading, isInLimbo, appender.phase == .idle, batch.isEmpty else { return }
+        isRenewing = true
+        send(message(.term(address: address, release: release), term: term).encoded(), at: now)
+    }
+
+    // MARK: Roles
+
+    /// Whether a leader may write rows, replies and requests to providers now. The first question of each turn.
+    public mutating func mayShow(at now: MonotonicTime) -> Bool {
+        guard role == .leading else { return false }
+        if !isInLimbo, now.milliseconds(since: lastProof) > settings.lease {
+            isInLimbo = true
+            renew(at: now)
+        }
+        return !isInLimbo
+    }
+
+    /// Tries to lead, where that is due.
+    mutating func volunteer(at now: MonotonicTime) {
+        guard role == .standby, hasReadToEnd, appender.phase == .idle,
+            let moment = election.moment(position: reader.position, skew: skew), now >= moment
+        else { return }
+        role = .campaigning
+        send(message(.term(address: address, release: release), term: term + 1).encoded(), at: now)
+    }
+
+    mutating func standDown(_ reason: String, at now: MonotonicTime) {
+        leave()
+        role = .standby
+        election.leaderBegan()
+        actions.append(.standDown(reason))
+    }
+
+    mutating func stop(_ reason: String) {
+        if role == .leading { actions.append(.standDown(reason)) }
+        leave()
+        role = .stopped
+        actions.append(.stop(reason))
+    }
+
+    private mutating func leave() {
+        appender.deposed()
+        (rest, batch) = ([], [])
+        (isInLimbo, isRenewing) = (false, false)
+    }
+}

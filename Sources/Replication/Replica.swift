@@ -1,0 +1,236 @@
+public import Journal
+public import TelltaleModel
+
+/// One node of a cluster: follows the log, leads it, or has stopped.
+///
+/// A performer tells it what happened, then takes ``nextAction()`` until that is `nil`, and asks ``mayShow(at:)`` first in
+/// each turn of a leader. The log says which node leads; clocks and beats only say when a node tries. So two nodes never
+/// have a batch stored at one position, whatever the clocks, the beats and the network do.
+public struct Replica: Sendable {
+    public enum Role: String, Hashable, Sendable {
+        /// Replays what the leader decides.
+        case standby
+        /// Has sent a term record, and does not know its fate.
+        case campaigning
+        case leading
+        /// The log is not the one that it knows; an operator decides.
+        case stopped
+    }
+
+    public enum Action: Hashable, Sendable {
+        /// Append the bytes if the newest message of the log is number `after`; answer with the same token.
+        case append([UInt8], after: Int64, token: Int64)
+        /// Read the log behind this position; answer with ``Replica/read(_:from:end:at:)``.
+        case read(from: Int64)
+        /// Tell the other nodes; answer with ``Replica/beatAcknowledged(number:at:)``.
+        case beat(Beat)
+        /// Replay these records, and add them to the local copy.
+        case replay([JournalRecord])
+        /// Begin to decide: everything in the log is replayed.
+        case lead(term: Int64)
+        /// The batch of the leader is stored: add it to the local copy, and settle it.
+        case stored([JournalRecord])
+        /// The engine has no room for the batch.
+        case full
+        /// Close all connections, drop what was decided, and go on from the local copy.
+        case standDown(String)
+        /// Decide and replay nothing more.
+        case stop(String)
+        /// An operator should know.
+        case warn(String)
+    }
+
+    public let node: String
+    public let address: String
+    let release: String
+    let settings: ReplicaSettings
+    public internal(set) var role = Role.standby
+    public internal(set) var reader: LogReader
+    var appender: Appender
+    var election: Election
+    var actions: [Action] = []
+    /// Messages of the batch that is being appended, behind the one in flight.
+    var rest: [[UInt8]] = []
+    /// The batch that is being appended.
+    var batch: [JournalRecord] = []
+    var isRenewing = false
+    /// When what the engine acknowledged last was sent: until then this node is known to have led.
+    var lastProof = MonotonicTime.distantPast
+    /// When the engine acknowledged something last.
+    var lastAnswer = MonotonicTime.distantPast
+    /// When the message in flight was sent first.
+    var sentAt = MonotonicTime.distantPast
+    private var beatsSent: [Int64: MonotonicTime] = [:]
+    private var beatCount: Int64 = 0
+    private var nextBeat: MonotonicTime
+    /// A leader in limbo shows nothing. It leaves limbo by an append alone, because a beat proves nothing.
+    public internal(set) var isInLimbo = false
+    /// The end of the log that the last read saw is that of the local copy.
+    var hasReadToEnd = false
+    /// Since when the log seems shorter than what was read, and what was read then.
+    private var short: (since: MonotonicTime, position: Int64)?
+    /// By how much this node's clock is ahead of the times of new records.
+    public var skew = Milliseconds.zero
+    /// A new history needs a name: told by the performer, from a random source.
+    let newEpoch: UInt64
+    /// Of this process: see ``LogMessage/instance``.
+    let instance: UInt64
+
+    /// - Parameters:
+    ///   - reader: As the local copy has it.
+    ///   - newEpoch: The lineage of a history that begins with this node, where the log is empty.
+    ///   - instance: A number that no other process has, from a random source.
+    public init(
+        node: String, address: String, release: String, reader: LogReader, newEpoch: UInt64, instance: UInt64,
+        settings: ReplicaSettings = ReplicaSettings(), at now: MonotonicTime
+    ) {
+        self.node = node
+        self.address = address
+        self.release = release
+        self.reader = reader
+        self.newEpoch = newEpoch
+        self.instance = instance
+        self.settings = settings
+        appender = Appender(pace: settings.pace)
+        election = Election(node: node, settings: settings)
+        nextBeat = now
+        // It led, and was restarted; or the local copy ends with a word of farewell.
+        if reader.leader?.node == node || reader.hasResigned { election.leaderGone(at: now) }
+        actions = [.read(from: max(0, reader.position - 1))]
+    }
+
+    /// The next thing to do.
+    public mutating func nextAction() -> Action? {
+        actions.isEmpty ? nil : actions.removeFirst()
+    }
+
+    /// The term that it leads, or the newest that it has read.
+    public var term: Int64 { reader.term }
+
+    /// When ``tick(at:)`` has something to do.
+    public var deadline: MonotonicTime {
+        guard role != .stopped else { return .distantFuture }
+        var time = min(nextBeat, appender.deadline ?? .distantFuture)
+        if role == .standby, hasReadToEnd, let moment = election.moment(position: reader.position, skew: skew) {
+            time = min(time, moment)
+        }
+        if role == .leading {
+            time = min(time, (isInLimbo ? lastAnswer + settings.giveUp : lastProof + settings.lease) + Milliseconds(1))
+        }
+        return time
+    }
+
+    /// Time goes on.
+    public mutating func tick(at now: MonotonicTime) {
+        guard role != .stopped else { return }
+        _ = mayShow(at: now)
+        if role == .leading, now.milliseconds(since: lastAnswer) > settings.giveUp {
+            return standDown("the engine has acknowledged nothing for \(settings.giveUp.count) ms", at: now)
+        }
+        take(appender.tick(at: now))
+        if now >= nextBeat { beat(at: now) }
+        volunteer(at: now)
+    }
+
+    private mutating func beat(at now: MonotonicTime) {
+        nextBeat = now + settings.beat
+        beatCount += 1
+        beatsSent[beatCount] = now
+        beatsSent[beatCount - 64] = nil
+        actions.append(
+            .beat(
+                Beat(
+                    node: node, role: role, term: term, position: reader.position, address: address, release: release,
+                    number: beatCount)))
+        // From the newest one that is known, to see that it is still there.
+        actions.append(.read(from: max(0, reader.position - 1)))
+        renew(at: now)
+    }
+
+    // MARK: What the engine says
+
+    /// An own beat is acknowledged.
+    public mutating func beatAcknowledged(number: Int64, at now: MonotonicTime) {
+        guard role != .stopped, let sent = beatsSent.removeValue(forKey: number) else { return }
+        election.answered(at: now)
+        lastAnswer = now
+        if role == .leading, mayShow(at: now) { lastProof = max(lastProof, sent) }
+        volunteer(at: now)
+    }
+
+    /// The newest beat of another node.
+    public mutating func heard(_ beat: Beat, at now: MonotonicTime) {
+        election.heard(beat, leader: reader.leader?.node, at: now)
+    }
+
+    /// The connection to the leader was reset, and another one is refused.
+    public mutating func leaderRefusesConnections(at now: MonotonicTime) {
+        guard role == .standby, reader.leader?.node != node else { return }
+        election.leaderGone(at: now)
+        volunteer(at: now)
+    }
+
+    /// A message of this node is acknowledged.
+    public mutating func acknowledged(token: Int64, position: Int64, at now: MonotonicTime) {
+        guard let outcome = appender.acknowledged(token: token, at: position) else { return }
+        settle(outcome, at: now)
+    }
+
+    /// A message of this node is refused by its condition.
+    public mutating func refused(token: Int64, at now: MonotonicTime) {
+        if let action = appender.refused(token: token, at: now) { take([action]) }
+    }
+
+    /// The engine has no room for a message of this node.
+    public mutating func full(token: Int64, at now: MonotonicTime) {
+        guard let outcome = appender.full(token: token) else { return }
+        settle(outcome, at: now)
+    }
+
+    /// Messages of the log, in its order.
+    ///
+    /// - Parameters:
+    ///   - from: The position before the first of them.
+    ///   - end: The newest position that the reader saw. It may be an old one.
+    public mutating func read(_ messages: [[UInt8]], from: Int64, end: Int64, at now: MonotonicTime) {
+        guard role != .stopped else { return }
+        noteEnd(end, at: now)
+        guard from <= reader.position else { return }
+        let known = Int(clamping: reader.position - from)
+        let isSeen = reader.position == 0 || (known > 0 && messages.count >= known)
+        if isSeen, known > 0, LogReader.digest(of: messages[known - 1]) != reader.digest {
+            return stop(
+                "message \(reader.position) of the log is not the one that this node has read: the log was set back, and went on"
+            )
+        }
+        for bytes in messages.dropFirst(known) {
+            guard role != .stopped else { return }
+            read(bytes, at: now)
+        }
+        hasReadToEnd = (isSeen || hasReadToEnd) && reader.position >= end
+        volunteer(at: now)
+    }
+
+    private mutating func noteEnd(_ end: Int64, at now: MonotonicTime) {
+        // A replica that lags reaches what was read when it was seen to lag.
+        guard end < short?.position ?? reader.position else {
+            short = nil
+            return
+        }
+        let since = short?.since ?? now
+        short = (since, short?.position ?? reader.position)
+        guard now.milliseconds(since: since) > settings.shortLogPatience else { return }
+        stop(
+            "the log ends with message \(end), and this node has read \(reader.position): \(reader.position - end) are lost"
+        )
+    }
+
+    mutating func take(_ more: [Appender.Action]) {
+        for action in more {
+            switch action {
+            case .append(let bytes, let after, let token): actions.append(.append(bytes, after: after, token: token))
+            case .read(let from): actions.append(.read(from: from))
+            }
+        }
+    }
+}

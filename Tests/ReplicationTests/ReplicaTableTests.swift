@@ -1,0 +1,169 @@
+import Journal
+import Replication
+import TelltaleModel
+import TestSupport
+import Testing
+
+/// Runs `Protocols/Machines/replica.table`.
+struct ReplicaTableTests {
+    @Test("Protocols/Machines/replica.table", arguments: try TableFile("Machines/replica.table").rows)
+    func row(_ row: TableFile.Row) throws {
+        let table = try TableFile("Machines/replica.table")
+        var script = ReplicaScript()
+        if !row[1].isEmpty { script.run(try #require(table.states[row[1]])) }
+        script.run(row[2])
+        #expect(script.role == row[3], "\(row)")
+        #expect(script.outcome.joined(separator: ", ") == row[4], "\(row)")
+    }
+}
+
+/// A replica n1, driven by the words of the table.
+struct ReplicaScript {
+    private(set) var replica: Replica
+    private(set) var outcome: [String] = []
+    private var now = MonotonicTime(milliseconds: 0)
+    private var log: [[UInt8]] = []
+    private var chain = RecordChain()
+    private var term: Int64 = 0
+    private var beats: [Beat] = []
+    private var append: (bytes: [UInt8], after: Int64, token: Int64)?
+    private var beatCount: Int64 = 0
+
+    init() {
+        replica = Replica(
+            node: "n1", address: "a:1", release: "1", reader: LogReader(cluster: "shop", epoch: nil), newEpoch: 9,
+            instance: 1,
+            at: MonotonicTime(milliseconds: 0))
+        replica.read([], from: 0, end: 0, at: now)
+        take()
+    }
+
+    var role: String {
+        var copy = replica
+        let isMute = replica.role == .leading && !copy.mayShow(at: now)
+        return replica.role.rawValue + (isMute ? " limbo" : "")
+    }
+
+    mutating func run(_ inputs: String) {
+        for input in inputs.split(separator: ";") {
+            outcome = []
+            input.split(separator: " ").map(String.init).apply(to: &self)
+            take()
+        }
+    }
+
+    fileprivate mutating func apply(_ verb: String, _ words: [String]) {
+        let node = words.first ?? ""
+        let number = words.last.flatMap { Int64($0) } ?? 0
+        switch verb {
+        case "term":
+            term += 1
+            write(by: node, .term(address: "", release: ""))
+        case "batch":
+            let records = records(Int(number), after: chain)
+            write(by: node, .batch(records))
+            chain.append(records)
+        case "part": write(by: node, .part(number: 1, count: 2, bytes: [1]))
+        case "resign": write(by: node, .resign)
+        case "seal": write(by: "n2", .seal)
+        case "stranger": deliver([1, 2, 3])
+        case "old": write(by: node, .batch(records(1, after: chain)), term: term - 1)
+        case "fork":
+            let other = RecordChain(sequence: chain.sequence + 5, link: 1)
+            write(by: node, .batch(records(1, after: other)), chain: other)
+        case "alive", "waits":
+            beatCount += 1
+            let role = verb == "alive" ? Replica.Role.leading : .standby
+            replica.heard(
+                Beat(
+                    node: node, role: role, term: term, position: number, address: "", release: "", number: beatCount),
+                at: now)
+        case "calm", "silence": pass(number, isAnswered: verb == "calm")
+        case "reset": replica.leaderRefusesConnections(at: now)
+        case "ack":
+            guard let append else { break }
+            if append.after == Int64(log.count) { log.append(append.bytes) }
+            term = max(term, (try? LogMessage(decoding: append.bytes))?.term ?? 0)
+            replica.acknowledged(token: append.token, position: append.after + 1, at: now)
+        case "refused": replica.refused(token: append?.token ?? 0, at: now)
+        case "full": replica.full(token: append?.token ?? 0, at: now)
+        case "decide": replica.append(records(Int(number), after: replica.reader.chain), at: now)
+        case "hand": replica.resign(at: now)
+        case "end": replica.read([], from: 0, end: number, at: now)
+        case "skew": replica.skew = Milliseconds(number)
+        default: Issue.record("no input: \(verb)")
+        }
+    }
+
+    private func records(_ count: Int, after chain: RecordChain) -> [JournalRecord] {
+        (0..<max(1, count)).map { index in
+            JournalRecord(
+                sequence: chain.sequence + 1 + Int64(index), time: Timestamp(milliseconds: 5), entity: "a/b",
+                previous: 0, body: [7])
+        }
+    }
+
+    private mutating func write(
+        by node: String, _ body: LogMessage.Body, term: Int64? = nil, chain: RecordChain? = nil
+    ) {
+        let chain = chain ?? self.chain
+        deliver(
+            LogMessage(
+                cluster: "shop", epoch: 9, term: term ?? self.term, node: node, instance: 0, sequence: chain.sequence,
+                link: chain.link, body: body
+            ).encoded())
+    }
+
+    private mutating func deliver(_ bytes: [UInt8]) {
+        log.append(bytes)
+        replica.read([bytes], from: Int64(log.count) - 1, end: Int64(log.count), at: now)
+    }
+
+    private mutating func pass(_ span: Int64, isAnswered: Bool) {
+        for _ in 0..<(span / 100) {
+            now = now + Milliseconds(100)
+            replica.tick(at: now)
+            take()
+            if isAnswered { for beat in beats { replica.beatAcknowledged(number: beat.number, at: now) } }
+            beats = []
+            take()
+        }
+    }
+
+    private mutating func take() {
+        while let action = replica.nextAction() {
+            switch action {
+            case .append(let bytes, let after, let token):
+                // The same message again is no news.
+                if append?.bytes != bytes || append?.after != after || append?.token != token {
+                    outcome.append("append " + Self.name(bytes))
+                }
+                append = (bytes, after, token)
+            case .read: break
+            case .beat(let beat): beats.append(beat)
+            case .replay(let records): outcome.append("replay \(records.count)")
+            case .lead(let term): outcome.append("lead \(term)")
+            case .stored(let records): outcome.append("stored \(records.count)")
+            case .full: outcome.append("full")
+            case .standDown: outcome.append("stand down")
+            case .stop: outcome.append("stop")
+            case .warn: outcome.append("warn")
+            }
+        }
+    }
+
+    private static func name(_ bytes: [UInt8]) -> String {
+        guard let message = try? LogMessage(decoding: bytes) else { return "?" }
+        return switch message.body {
+        case .batch: "batch"
+        case .part: "part"
+        case .term: "term \(message.term)"
+        case .resign: "resign"
+        case .seal: "seal"
+        }
+    }
+}
+
+extension [String] {
+    fileprivate func apply(to script: inout ReplicaScript) { script.apply(self[0], Array(dropFirst())) }
+}
