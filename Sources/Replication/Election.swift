@@ -58,6 +58,9 @@ public struct Election: Hashable, Sendable {
     /// Since when the node may try.
     private var dueSince: MonotonicTime?
 
+    /// So many other nodes are remembered; beats of more displace the one that was heard least recently.
+    private static let nodeLimit = 32
+
     private struct Heard: Hashable {
         var beat: Beat
         var time: MonotonicTime
@@ -83,6 +86,11 @@ public struct Election: Hashable, Sendable {
     public mutating func heard(_ beat: Beat, leader: String?, at now: MonotonicTime) {
         guard beat.node != node, beats[beat.node]?.beat != beat else { return }
         beats[beat.node] = Heard(beat: beat, time: now)
+        if beats.count > Self.nodeLimit,
+            let oldest = beats.min(by: { ($0.value.time, $0.key) < ($1.value.time, $1.key) })?.key
+        {
+            beats[oldest] = nil
+        }
         // A node that has led and is a standby now gives no sign of life of a leader.
         if beat.node == leader, beat.role == .leading { age = .zero }
     }
@@ -117,7 +125,7 @@ public struct Election: Hashable, Sendable {
                 && (lastAnswer ?? heard.time).milliseconds(since: heard.time) <= settings.lease
         }
         let before = fresh.count { heard in
-            (-heard.beat.position, heard.beat.node) < (-position, node)
+            (position, heard.beat.node) < (heard.beat.position, node)
         }
         let isOff = skew > settings.trustedSkew || skew < .zero - settings.trustedSkew
         let wait = settings.stagger.multiplied(by: Int64(before))

@@ -5,9 +5,10 @@ public import TelltaleModel
 public struct LogMessage: Hashable, Sendable {
     /// The content of a message.
     public enum Body: Hashable, Sendable {
-        /// Records that follow ``LogMessage/link`` without a gap.
+        /// Records that follow record ``LogMessage/sequence`` without a gap; at least one.
         case batch([JournalRecord])
         /// One of `count` pieces of the records of a batch that is too long for one message. `number` counts from 1.
+        /// `count` is at most ``MessageLimits/partCount``.
         case part(number: Int, count: Int, bytes: [UInt8])
         /// A node begins to lead; under the term that it has already, it shows that it still does.
         case term(address: String, release: String)
@@ -79,8 +80,13 @@ extension LogMessage {
         case .resign: writer.write(UInt8(4))
         case .seal: writer.write(UInt8(5))
         }
-        var bytes = writer.take()
-        var checksum = Self.checksum(bytes.span)
+        return Self.withChecksum(writer.take())
+    }
+
+    /// The content of a message with its checksum behind it.
+    static func withChecksum(_ content: [UInt8]) -> [UInt8] {
+        var checksum = checksum(content.span)
+        var bytes = content
         for _ in 0..<8 {
             bytes.append(UInt8(truncatingIfNeeded: checksum))
             checksum >>= 8
@@ -160,6 +166,8 @@ public struct MessageLimits: Hashable, Sendable {
     public var recordCount = 8_192
     /// In bytes of the records, so that a message with its head fits the engine's default of 1 MiB.
     public var byteCount = 917_504
+    /// A reader takes no more parts for one batch, whatever a message says: 224 MiB at the default ``byteCount``.
+    public static let partCount = 256
 
     public init() {}
 }

@@ -51,9 +51,9 @@ public struct LogReader: Hashable, Sendable {
     /// The newest term, and the node that began it; `nil` before the first.
     public private(set) var leader: Leader?
     /// Whether the newest term has ended in order.
-    public private(set) var hasResigned = false
+    public private(set) var hasResigned: Bool
     /// Whether nothing may follow.
-    public private(set) var isSealed = false
+    public private(set) var isSealed: Bool
     private var parts: Parts?
 
     private struct Parts: Hashable {
@@ -63,10 +63,13 @@ public struct LogReader: Hashable, Sendable {
 
     /// - Parameters:
     ///   - epoch: Of the local copy; `nil` where there is none.
-    ///   - position: Of the message up to which the local copy has the log.
+    ///   - position: Of the message up to which the local copy has the log. It ends no batch in the middle of its parts.
+    ///   - digest: Of that message.
+    ///   - chain: The records of the local copy.
+    ///   - leader: The newest term as of that message; `hasResigned` and `isSealed` likewise.
     public init(
         cluster: String, epoch: UInt64?, position: Int64 = 0, digest: UInt64 = 0,
-        chain: RecordChain = RecordChain(), leader: Leader? = nil
+        chain: RecordChain = RecordChain(), leader: Leader? = nil, hasResigned: Bool = false, isSealed: Bool = false
     ) {
         self.cluster = cluster
         self.epoch = epoch
@@ -74,6 +77,7 @@ public struct LogReader: Hashable, Sendable {
         self.digest = digest
         self.chain = chain
         self.leader = leader
+        (self.hasResigned, self.isSealed) = (hasResigned, isSealed)
     }
 
     /// The newest term; 0 before the first.
@@ -92,7 +96,7 @@ public struct LogReader: Hashable, Sendable {
             return .void("message \(position) is not one of Telltale: \(error)")
         }
         guard message.cluster == cluster else {
-            return .void("message \(position) is of the cluster \(message.cluster)")
+            return .void("message \(position) is of the cluster \(shown(message.cluster))")
         }
         if let fault = lineageFault(of: message) { return .broken(fault) }
         guard message.term >= term else {
@@ -100,7 +104,7 @@ public struct LogReader: Hashable, Sendable {
         }
         guard (message.sequence, message.link) == (chain.sequence, chain.link) else {
             return .broken(
-                "message \(position) of \(message.node) follows record \(message.sequence) (\(hex(message.link))), and the history here ends with record \(chain.sequence) (\(hex(chain.link)))"
+                "message \(position) of \(shown(message.node)) follows record \(message.sequence) (\(hex(message.link))), and the history here ends with record \(chain.sequence) (\(hex(chain.link)))"
             )
         }
         return take(message)
@@ -126,7 +130,13 @@ public struct LogReader: Hashable, Sendable {
             epoch = message.epoch
             if message.term == term, isOfLeader(message) { return .renewal }
             guard message.term > term else {
-                return .broken("message \(position): \(message.node) takes term \(term), which another node has")
+                return .broken(
+                    "message \(position): \(shown(message.node)) takes term \(term), which another node has")
+            }
+            // A node takes the term behind the newest that it has read.
+            guard message.term - 1 == term else {
+                return .broken(
+                    "message \(position) begins term \(message.term), and the history here is in term \(term)")
             }
             let next = Leader(
                 term: message.term, node: message.node, instance: message.instance, address: address)
@@ -134,7 +144,8 @@ public struct LogReader: Hashable, Sendable {
             return .term(next)
         }
         guard message.term == term, isOfLeader(message), !hasResigned else {
-            return .broken("message \(position) is of \(message.node) in term \(message.term), which it did not begin")
+            return .broken(
+                "message \(position) is of \(shown(message.node)) in term \(message.term), which it does not lead")
         }
         switch message.body {
         case .batch(let records):
@@ -167,6 +178,11 @@ public struct LogReader: Hashable, Sendable {
 
     /// Parts of a batch stand one after another. A first part begins anew: its leader gave the batch before up.
     private mutating func read(part number: Int, of count: Int, _ bytes: [UInt8]) -> Reading {
+        guard count <= MessageLimits.partCount else {
+            parts = nil
+            return .broken(
+                "message \(position) is a part of \(count), and a batch has at most \(MessageLimits.partCount)")
+        }
         if number == 1 { parts = Parts(count: count, pieces: []) }
         guard var open = parts, open.count == count, number == open.pieces.count + 1, number <= count else {
             parts = nil
@@ -186,4 +202,6 @@ public struct LogReader: Hashable, Sendable {
     }
 
     private func hex(_ word: UInt64) -> String { String(word, radix: 16) }
+    /// A name out of a message, for people: another program may have written it.
+    private func shown(_ name: String) -> String { String(name.prefix(64)).harmless }
 }

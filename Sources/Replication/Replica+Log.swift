@@ -26,7 +26,7 @@ extension Replica {
         case .part, .renewal: break
         case .term(let leader): followed(leader, at: now)
         case .resigned: election.leaderGone(at: now)
-        case .sealed: stop("this log is sealed: its history goes on in one node's folder")
+        case .sealed: stop(Self.sealed)
         case .void(let text): actions.append(.warn(text))
         case .broken(let text): stop(text)
         }
@@ -52,6 +52,9 @@ extension Replica {
             case .leading where isRenewing:
                 isRenewing = false
                 sendBatch(at: now)
+            case .leading where batch.isEmpty:
+                actions.append(
+                    .warn("it cannot hand over, because the engine has no room for the message that says so"))
             case .leading:
                 batch = []
                 actions.append(.full)
@@ -103,11 +106,13 @@ extension Replica {
 
     /// The leader has decided a batch: it is settled with ``Action/stored(_:)``, ``Action/full`` or ``Action/standDown(_:)``.
     ///
-    /// - Precondition: It leads, and no batch is being appended.
+    /// A node that does not lead appends nothing: what it decided went with ``Action/standDown(_:)``.
+    ///
+    /// - Precondition: No batch is being appended, and this one has records.
     public mutating func append(_ records: [JournalRecord], at now: MonotonicTime) {
-        precondition(batch.isEmpty, "one batch at a time")
-        batch = records
         guard role == .leading else { return }
+        precondition(batch.isEmpty && !records.isEmpty, "one batch at a time, and not an empty one")
+        batch = records
         sendBatch(at: now)
     }
 
@@ -119,10 +124,14 @@ extension Replica {
         send(rest.removeFirst(), at: now)
     }
 
-    /// The leader hands over: its last batch is stored.
-    public mutating func resign(at now: MonotonicTime) {
-        guard role == .leading, batch.isEmpty, appender.phase == .idle else { return }
+    /// The leader hands over: it stands down when the log has the message that says so.
+    ///
+    /// - Returns: `false` where it does not lead, or where a message is being appended: ask again behind that.
+    @discardableResult
+    public mutating func resign(at now: MonotonicTime) -> Bool {
+        guard role == .leading, batch.isEmpty, appender.phase == .idle else { return false }
         send(message(.resign, term: term).encoded(), at: now)
+        return true
     }
 
     /// A leader in limbo asks the log.

@@ -97,7 +97,10 @@ public struct Replica: Sendable {
         // It led, and was restarted; or the local copy ends with a word of farewell.
         if reader.leader?.node == node || reader.hasResigned { election.leaderGone(at: now) }
         actions = [.read(from: max(0, reader.position - 1))]
+        if reader.isSealed { stop(Self.sealed) }
     }
+
+    static let sealed = "this log is sealed: its history goes on in one node's folder"
 
     /// The next thing to do.
     public mutating func nextAction() -> Action? {
@@ -194,8 +197,8 @@ public struct Replica: Sendable {
     ///   - end: The newest position that the reader saw. It may be an old one.
     public mutating func read(_ messages: [[UInt8]], from: Int64, end: Int64, at now: MonotonicTime) {
         guard role != .stopped else { return }
-        noteEnd(end, at: now)
-        guard from <= reader.position else { return }
+        noteEnd(max(0, end), at: now)
+        guard role != .stopped, from >= 0, from <= reader.position else { return }
         let known = Int(clamping: reader.position - from)
         let isSeen = reader.position == 0 || (known > 0 && messages.count >= known)
         if isSeen, known > 0, LogReader.digest(of: messages[known - 1]) != reader.digest {

@@ -1,7 +1,8 @@
 import Journal
-import Replication
 import TelltaleModel
 import Testing
+
+@testable import Replication
 
 struct LogMessageTests {
     private static let records = (1...3).map { number in
@@ -10,8 +11,8 @@ struct LogMessageTests {
             previous: 0, body: [UInt8](repeating: UInt8(number), count: 100))
     }
 
-    private static func message(_ body: LogMessage.Body) -> LogMessage {
-        LogMessage(cluster: "shop", epoch: .max, term: 7, node: "n1", instance: 3, sequence: 0, link: 0, body: body)
+    private static func message(_ body: LogMessage.Body, term: Int64 = 1) -> LogMessage {
+        LogMessage(cluster: "shop", epoch: .max, term: term, node: "n1", instance: 3, sequence: 0, link: 0, body: body)
     }
 
     private static let bodies: [LogMessage.Body] = [
@@ -62,6 +63,76 @@ struct LogMessageTests {
             Issue.record("a part without those before it is read")
             return
         }
+    }
+
+    @Test func `no bytes with a right checksum trap`() {
+        var state: UInt64 = 41
+        func next() -> UInt64 {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return state >> 33
+        }
+        for round in 0..<4_000 {
+            let original = Self.message(Self.bodies[round % Self.bodies.count]).encoded()
+            var content = Array(original.dropLast(8))
+            for _ in 0...(next() % 4) {
+                content[Int(next()) % content.count] = [0, 1, 0x7F, 0x80, 0xFF][Int(next() % 5)]
+            }
+            if next() % 3 == 0 { content.removeLast(Int(next()) % content.count) }
+            var reader = LogReader(cluster: "shop", epoch: .max)
+            _ = reader.read(Self.message(.term(address: "", release: "")).encoded())
+            _ = reader.read(LogMessage.withChecksum(content))
+        }
+    }
+
+    /// A message with other numbers than a node of this cluster writes.
+    @Test(arguments: [Int64.min, -1, 0, 1, 2, .max])
+    func `no number of a message traps`(number: Int64) {
+        let term = Self.message(.term(address: "", release: ""), term: 1).encoded()
+        let length = Int(clamping: number)
+        let bodies: [LogMessage.Body] = [
+            .part(number: length, count: 2, bytes: [1]), .part(number: 1, count: length, bytes: [1]),
+            .part(number: length, count: length, bytes: [1]), .resign, .seal, .term(address: "", release: ""),
+            .batch([JournalRecord(sequence: number, time: .distantPast, entity: "", previous: number, body: [])]),
+        ]
+        for body in bodies {
+            for field in 0..<2 {
+                var reader = LogReader(cluster: "shop", epoch: nil)
+                _ = reader.read(term)
+                var message = Self.message(body, term: 1)
+                if field == 0 { message.term = number } else { message.sequence = number }
+                _ = reader.read(message.encoded())
+                _ = reader.read(Self.message(body, term: 1).encoded())
+            }
+        }
+    }
+
+    @Test func `terms count by one, and a reader of a log without one of them stops`() {
+        var reader = LogReader(cluster: "shop", epoch: nil)
+        _ = reader.read(Self.message(.term(address: "", release: ""), term: 1).encoded())
+        guard case .broken = reader.read(Self.message(.term(address: "", release: ""), term: 3).encoded()) else {
+            Issue.record("a term is missing, and the reader goes on")
+            return
+        }
+    }
+
+    @Test func `a batch of more parts than any node writes is refused at its first`() {
+        var reader = LogReader(cluster: "shop", epoch: nil)
+        _ = reader.read(Self.message(.term(address: "", release: ""), term: 1).encoded())
+        let part = LogMessage.Body.part(number: 1, count: MessageLimits.partCount + 1, bytes: [1])
+        guard case .broken = reader.read(Self.message(part, term: 1).encoded()) else {
+            Issue.record("a batch without a bound is read")
+            return
+        }
+    }
+
+    @Test func `a node that starts behind a seal stays stopped`() {
+        let leader = LogReader.Leader(term: 1, node: "n1", instance: 3, address: "")
+        let reader = LogReader(cluster: "shop", epoch: 9, position: 4, digest: 1, leader: leader, isSealed: true)
+        let replica = Replica(
+            node: "n1", address: "", release: "", reader: reader, newEpoch: 1, instance: 4,
+            at: MonotonicTime(milliseconds: 0))
+        #expect(replica.role == .stopped)
+        #expect(replica.deadline == .distantFuture)
     }
 
     @Test func `a reader stops at a record that was changed under it`() {
