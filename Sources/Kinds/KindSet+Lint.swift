@@ -8,10 +8,42 @@ extension KindSet {
     ///   - isWhole: Whether the folder has been read without a fault, so that a kind that is missing is not there.
     static func lintAcross(_ kind: Kind, file: String, all: [Kind], isWhole: Bool) -> [Diagnostic] {
         switch kind.body {
-        case .activity, .widget: lintControls(of: kind, file: file, all: all, isWhole: isWhole)
+        case .activity: lintControls(of: kind, file: file, all: all, isWhole: isWhole)
+        case .widget(let widget):
+            lintControls(of: kind, file: file, all: all, isWhole: isWhole)
+                + lintSource(of: widget, file: file, all: all, isWhole: isWhole)
         case .button(let button): button.raises.map { lint($0, file: file, all: all, isWhole: isWhole) } ?? []
         case .toggle: []
         }
+    }
+
+    /// W92: the activities that a widget shows are of a kind that there is.
+    private static func lintSource(of widget: WidgetKind, file: String, all: [Kind], isWhole: Bool) -> [Diagnostic] {
+        guard let name = widget.activityKind else { return [] }
+        let path = "source.\(widget.source.name)"
+        guard let target = all.first(where: { $0.name == name }) else {
+            guard isWhole else { return [] }
+            return [
+                Diagnostic(
+                    .error, file: file, path: path, "no file here defines \(quoted(name))",
+                    advice: "add its file, or correct the name")
+            ]
+        }
+        guard case .activity(let activity) = target.body else {
+            return [
+                Diagnostic(
+                    .error, file: file, path: path, "\(quoted(name)) is no live activity",
+                    advice: "name a kind of type \"activity\"")
+            ]
+        }
+        let unknown = (widget.condition?.stateNames ?? []).first { !activity.hasState(named: $0) }
+        return unknown.map { state in
+            [
+                Diagnostic(
+                    .error, file: file, path: "source.where", "\(quoted(name)) has no state \(quoted(state))",
+                    advice: "name a state of its machine, by its key or its path")
+            ]
+        } ?? []
     }
 
     /// Every control in a view is of a kind of control.

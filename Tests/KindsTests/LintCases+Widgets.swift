@@ -68,6 +68,36 @@ let widgetCases: [LintCase] = [
         patch: #"{"source":{"schedule":[{"at":"07:00","set":{}}],"cloud":1}}"#,
         path: "source.cloud", says: "not known"),
     LintCase(
+        name: "two sources", base: goodWidget, patch: #"{"source":{"each":"order","one":"order/1"}}"#, path: "source",
+        says: "names each and one"),
+    LintCase(
+        name: "a member of another source", base: goodWidget,
+        patch: #"{"source":{"each":"order","zone":"Z"},"parameters":null,"views":{"systemSmall":{"subtitle":null}}}"#,
+        path: "source.zone", says: "not known"),
+    LintCase(
+        name: "each of no kind", base: goodWidget,
+        patch: #"{"source":{"each":"or der"},"parameters":null,"views":{"systemSmall":{"subtitle":null}}}"#,
+        path: "source.each", says: "no kind's name"),
+    LintCase(
+        name: "each with parameters", base: goodWidget, patch: #"{"source":{"each":"order"}}"#, path: "parameters",
+        says: "nothing to choose"),
+    LintCase(
+        name: "where that does not parse", base: goodWidget,
+        patch:
+            #"{"source":{"each":"order","where":"lifecycle ="},"parameters":null,"views":{"systemSmall":{"subtitle":null}}}"#,
+        path: "source.where", says: "at byte 10"),
+    LintCase(
+        name: "where that reads an event", base: goodWidget,
+        patch:
+            #"{"source":{"each":"order","where":"event.type == 'x'"},"parameters":null,"views":{"systemSmall":{"subtitle":null}}}"#,
+        path: "source.where", says: "event.type has no value"),
+    LintCase(
+        name: "one of no parameter", base: goodWidget, patch: #"{"source":{"one":"order/{{config.shp}}"}}"#,
+        path: "source.one", says: "names no activity"),
+    LintCase(
+        name: "one of no key", base: goodWidget, patch: #"{"source":{"one":"order"}}"#, path: "source.one",
+        says: "names no activity"),
+    LintCase(
         name: "no time of day", base: goodWidget, patch: #"{"source":{"schedule":[{"at":"24:00","set":{}}]}}"#,
         path: "source.schedule[0].at", says: "no time of day"),
     LintCase(
@@ -134,6 +164,15 @@ let widgetWarningCases: [LintCase] = [
         patch:
             #"{"families":["systemSmall","systemMedium"],"views":{"accessoryRectangular":null,"systemMedium":{"symbol":"cup","title":"{{content.sold}} sold","subtitle":"{{config.shop}}"}}}"#,
         severity: .warning, path: "views.systemMedium", says: "same as"),
+    LintCase(
+        name: "stale of a derived widget", base: goodWidget,
+        patch: #"{"source":{"one":"order/{{config.shop}}"},"stale":"5m"}"#, severity: .warning, path: "stale",
+        says: "stale when its activity is"),
+    LintCase(
+        name: "aggregate of one activity", base: goodWidget,
+        patch:
+            #"{"source":{"one":"order/{{config.shop}}"},"views":{"systemSmall":{"title":"{{values.n}} of {{state.title}}, {{lifecycle}}"}}}"#,
+        severity: .warning, path: "views.systemSmall.title", says: "this source has none"),
     LintCase(
         name: "view without a template", base: goodWidget,
         patch: #"{"views":{"accessoryRectangular":{"text":"Sales"}}}"#, severity: .warning,

@@ -20,12 +20,14 @@ extension KindReader {
         let families = widgetFamilies(object)
         let parameters = widgetParameters(object)
         let recommended = recommendedConfigurations(object, parameters: parameters)
-        let source = widgetSource(object)
+        let source = widgetSource(object, parameters: parameters)
         let places = widgetPlaces(object)
         var options = widgetOptions(object)
         options.viewByteCount = object["views"]?.object?.map(\.value.textByteCount).max() ?? 0
         let views = widgetViews(object, families: families, neverPlaces: places.never)
-        lintWidget(templates: templates, parameters: parameters)
+        lintWidget(
+            templates: templates, parameters: parameters,
+            isDerived: object["source"]?["each"] != nil || object["source"]?["one"] != nil)
         guard let families, let source, let views else { return nil }
         return WidgetKind(
             families: families, views: views, source: source, parameters: parameters, recommended: recommended,

@@ -3,19 +3,83 @@ internal import TelltaleStatechart
 
 // Where the content of a widget comes from, and what its templates may read.
 extension KindReader {
-    private static let sourceNames = ["schedule", "zone"]
+    /// The members of each source, by the name of the source.
+    private static let sources = ["schedule": ["schedule", "zone"], "each": ["each", "where"], "one": ["one"]]
 
     /// `nil` for a source with a fault.
-    mutating func widgetSource(_ object: JSONObject) -> WidgetKind.Source? {
+    mutating func widgetSource(_ object: JSONObject, parameters: [WidgetParameter]) -> WidgetKind.Source? {
         guard let json = object["source"] else { return .pushed }
-        guard let source = self.object(json, at: "source", knows: Self.sourceNames) else { return nil }
-        guard source["schedule"] != nil else {
-            error(
-                "source", "it names nothing that content comes from",
-                advice: "write a \"schedule\", or take \"source\" out and post timelines")
+        guard json.object != nil else {
+            wrongType(json, at: "source", expected: "an object")
             return nil
         }
-        return schedule(source).map { .schedule($0) }
+        let named = Self.sources.keys.sorted().filter { json[$0] != nil }
+        guard let name = named.first, let names = Self.sources[name] else {
+            error(
+                "source", "it names nothing that content comes from",
+                advice: "write \"each\", \"one\" or \"schedule\", or take \"source\" out and post timelines")
+            return nil
+        }
+        guard named.count == 1 else {
+            error("source", "it names \(named.joined(separator: " and "))", advice: "keep one of them")
+            return nil
+        }
+        guard let source = self.object(json, at: "source", knows: names) else { return nil }
+        if name != "schedule", object["stale"] != nil {
+            warn(
+                "stale", "what it shows is stale when its activity is", advice: "take it out, or write it in that kind")
+        }
+        switch name {
+        case "each": return each(source, hasParameters: !parameters.isEmpty)
+        case "one": return one(source, parameters: parameters)
+        default: return schedule(source).map { .schedule($0) }
+        }
+    }
+
+    private mutating func each(_ source: JSONObject, hasParameters: Bool) -> WidgetKind.Source? {
+        guard let kind = requiredString(source, "each", at: "source", example: "coffee-order") else { return nil }
+        guard Key.isSegment(kind.utf8) else {
+            error("source.each", "\(quoted(kind)) is no kind's name", advice: "name a kind of type \"activity\"")
+            return nil
+        }
+        if hasParameters {
+            error(
+                "parameters", "there is one widget for each activity, and nothing to choose",
+                advice: "take them out, or write \"one\"")
+        }
+        guard let text = string(source, "where", at: "source") else { return .each(kind: kind, where: nil) }
+        do throws(GuardSyntaxError) {
+            let condition = try Guard(text, knowsLifecycle: true)
+            if let path = condition.paths.first(where: { $0.root == .event }) {
+                error(
+                    "source.where", "\(path) has no value outside a machine",
+                    advice: "read content.…, attributes.…, state or lifecycle")
+            }
+            return .each(kind: kind, where: condition)
+        } catch {
+            self.error(
+                "source.where",
+                "the guard \(quoted(text)) does not parse at byte \(error.offset): \(error.expected) is expected",
+                advice: "write for example \"lifecycle != \\\"ended\\\"\"")
+            return nil
+        }
+    }
+
+    private mutating func one(_ source: JSONObject, parameters: [WidgetParameter]) -> WidgetKind.Source? {
+        guard let text = requiredString(source, "one", at: "source", example: "coffee-order/{{config.order}}") else {
+            return nil
+        }
+        let parts = text.split(separator: "/", maxSplits: 1).map { String($0) }
+        if parts.count == 2, Key.isSegment(parts[0].utf8) {
+            if parameters.isEmpty, Key.isSegment(parts[1].utf8) { return .one(kind: parts[0], id: parts[1]) }
+            if parameters.count == 1, parameters[0].type == .text, parts[1] == "{{config.\(parameters[0].name)}}" {
+                return .one(kind: parts[0], id: nil)
+            }
+        }
+        error(
+            "source.one", "\(quoted(text)) names no activity",
+            advice: "write KIND/ID, or KIND/{{config.NAME}} and NAME as the only parameter, of type text")
+        return nil
     }
 
     private mutating func schedule(_ source: JSONObject) -> WidgetSchedule? {
@@ -95,7 +159,13 @@ extension KindReader {
     }
 
     /// Reports paths that no widget can read, and parameters that there are not.
-    mutating func lintWidget(templates: [(template: Template, path: String)], parameters: [WidgetParameter]) {
+    mutating func lintWidget(
+        templates: [(template: Template, path: String)], parameters: [WidgetParameter], isDerived: Bool
+    ) {
+        let known =
+            isDerived
+            ? "read content.…, attributes.…, state.title, progress, lifecycle, config.…, id or kind"
+            : "read content.…, config.…, id or kind"
         for (template, place) in templates {
             for case .value(let path, let filters) in template.parts {
                 switch path {
@@ -107,12 +177,12 @@ extension KindReader {
                         advice: close.map { "did you mean \(quoted($0))?" } ?? "add it to \"parameters\"")
                 case .unknown(let text):
                     warn(
-                        place, "{{\(text)}} is always empty: there is nothing of this name",
-                        advice: "read content.…, config.…, id or kind")
-                case .attributes, .stateTitle, .stateKey, .region, .progress, .widget(.values), .widget(.lifecycle):
-                    warn(
-                        place, "{{\(path)}} is always empty: this source has none",
-                        advice: "read content.…, config.…, id or kind")
+                        place, "{{\(text)}} is always empty: there is nothing of this name", advice: known)
+                case .attributes, .stateTitle, .stateKey, .region, .progress, .widget(.lifecycle):
+                    if isDerived { break }
+                    warn(place, "{{\(path)}} is always empty: this source has none", advice: known)
+                case .widget(.values):
+                    warn(place, "{{\(path)}} is always empty: this source has none", advice: known)
                 case .content, .id, .kind: break
                 }
                 for case .unknown(let name) in filters {
