@@ -13,6 +13,9 @@ struct KindTable: Sendable {
     private(set) var hasWidgets = false
     /// Of each version, whether its activities bring controls of their own.
     private var ownControls: [Bool] = []
+    /// Of each version, the versions in force of the kinds of widgets that show its activities, in the order of their
+    /// names.
+    private var derivations: [[Int]] = []
     private var apps = Interner()
 
     /// The versions in force, as their indices, in the order of their names.
@@ -29,6 +32,7 @@ struct KindTable: Sendable {
     init(versions: [Kind], inForce: [Int]) {
         for kind in versions { append(kind) }
         for index in inForce { current[versions[index].name] = index }
+        findDerivations()
     }
 
     /// Puts `kinds` in force. Versions that were there before keep their index.
@@ -41,6 +45,15 @@ struct KindTable: Sendable {
                 current[kind.name] = versions.count
                 append(kind)
             }
+        }
+        findDerivations()
+    }
+
+    private mutating func findDerivations() {
+        for index in derivations.indices where !derivations[index].isEmpty { derivations[index] = [] }
+        for widget in inForceIndices {
+            guard case .widget(let kind) = versions[widget].body, let name = kind.activityKind else { continue }
+            for index in versions.indices where versions[index].name == name { derivations[index].append(widget) }
         }
     }
 
@@ -57,8 +70,16 @@ struct KindTable: Sendable {
     /// Whether the activities of a version bring controls of their own.
     func hasOwnControls(_ version: Int) -> Bool { ownControls[version] }
 
+    /// Whether widgets show the activities of a version.
+    @inline(__always)
+    func areShownByWidgets(_ version: Int) -> Bool { !derivations[version].isEmpty }
+    var hasDerivedWidgets: Bool { derivations.contains { !$0.isEmpty } }
+    /// The versions in force of the kinds of these widgets.
+    func widgetKinds(showing version: Int) -> [Int] { derivations[version] }
+
     private mutating func append(_ kind: Kind) {
         versions.append(kind)
+        derivations.append([])
         if case .activity(let activity) = kind.body {
             ownControls.append(activity.views.hasOwnControls)
         } else {

@@ -103,6 +103,7 @@ public struct SnapshotDecoder: Sendable {
         case (2, .toggle): state = .toggle(try Toggle(from: &reader))
         case (3, .button): state = .button(try Button(from: &reader))
         case (6, .widget): state = .widget(try Widget(from: &reader))
+        case (7, .widget): state = .widget(try Widget(from: &reader, isDerived: true))
         default: throw reader.failure("\(key) is not of its kind")
         }
         return StoredEntity(

@@ -84,14 +84,16 @@ extension RowRenderer {
         return embedded
     }
 
-    /// Writes the control that stands in an activity's view; `false` when there is none of that key, or when it belongs to
+    /// Writes the control that stands in the view of an activity, or of a widget; `false` when there is none of that key, or when it belongs to
     /// another activity, which may be for other accounts.
     private static func writeEmbedded(
         _ key: Key, in activity: EntityIndex, viewer: ControlViewer, isInteractive: Bool,
         _ store: borrowing EntityStore, to writer: inout JSONWriter
     ) -> Bool {
         guard let entity = store.index(of: key), store.isListed(entity), let kind = store.kind(at: entity),
-            store.attachments[entity].map({ $0.activity == activity }) ?? true
+            store.attachments[entity].map({ attachment in
+                attachment.activity.map { $0 == activity || $0 == store.activityShown(by: activity) } ?? false
+            }) ?? true
         else { return false }
         switch (store[entity].state, kind.body) {
         case (.toggle(let toggle), .toggle(let toggleKind)):

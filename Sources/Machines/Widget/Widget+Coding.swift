@@ -1,0 +1,93 @@
+public import Kinds
+public import TelltaleModel
+
+extension Widget {
+    /// Appends everything that it is made of.
+    public func encode(to writer: inout BinaryWriter) {
+        writer.write(configuration)
+        writer.write(accounts) { $0.write($1) }
+        writer.write(createdAt)
+        writer.write(entries) { writer, entry in
+            writer.write(entry.date)
+            writer.write(entry.content)
+            writer.write(entry.relevance) { $0.write($1) }
+        }
+        switch policy {
+        case .atEnd: writer.write(UInt8(1))
+        case .never: writer.write(UInt8(2))
+        case .after(let date):
+            writer.write(UInt8(3))
+            writer.write(date)
+        }
+        writer.write(asOf) { $0.write($1) }
+        writer.write(isGone)
+        writer.write(UInt8(Phase.allCases.firstIndex(of: committedPhase) ?? 0))
+        writer.write(newestVersion) { $0.write($1) }
+        writer.write(newestAt)
+        // Other widgets are written as before there were derived ones.
+        if let keptCount { writer.write(keptCount) }
+    }
+
+    /// Reads what ``encode(to:)`` wrote.
+    public init(from reader: inout BinaryReader, isDerived: Bool = false) throws(BinaryError) {
+        configuration = try reader.readJSON()
+        accounts = try reader.readArray { (reader) throws(BinaryError) in try reader.readString() }
+        createdAt = try reader.readTimestamp()
+        entries = try reader.readArray { (reader) throws(BinaryError) in
+            WidgetEntry(
+                date: try reader.readTimestamp(), content: try reader.readJSON(),
+                relevance: try reader.readOptional { (reader) throws(BinaryError) in try reader.readJSON() })
+        }
+        switch try reader.readByte() {
+        case 1: policy = .atEnd
+        case 2: policy = .never
+        case 3: policy = .after(try reader.readTimestamp())
+        default: throw reader.failure("unknown policy")
+        }
+        asOf = try reader.readOptional { (reader) throws(BinaryError) in try reader.readTimestamp() }
+        isGone = try reader.readBool()
+        let phase = Int(try reader.readByte())
+        guard Phase.allCases.indices.contains(phase) else { throw reader.failure("unknown phase") }
+        committedPhase = Phase.allCases[phase]
+        newestVersion = try reader.readOptional { (reader) throws(BinaryError) in try reader.readInt64() }
+        newestAt = try reader.readTimestamp()
+        keptCount = isDerived ? try reader.readByte() : nil
+    }
+
+    /// Appends the body of a `view=full` row as one object. It is the same for as long as the `rev` is.
+    public func writeFullRow(key: Key, kind: WidgetKind, to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("kind", String(key.kind))
+        writer.member("source", kind.source.name)
+        // Computed content is never used up. The committed phase is that of posted content.
+        writer.member("phase", kind.isPushed || isGone ? committedPhase.rawValue : Phase.fresh.rawValue)
+        writer.member("configuration", configuration)
+        if let activity = kind.activityKind, let id = kind.activityID(ofWidget: String(key.id)) {
+            writer.member("activity", "\(activity)/\(id)")
+        }
+        if let asOf { writer.member("asOf", asOf.milliseconds) }
+        if kind.isPushed {
+            writer.name("policy")
+            switch policy {
+            case .atEnd: writer.value("atEnd")
+            case .never: writer.value("never")
+            case .after(let date):
+                writer.beginObject()
+                writer.member("after", date.milliseconds)
+                writer.endObject()
+            }
+            writer.name("entries")
+            writer.beginArray()
+            for entry in entries {
+                writer.beginObject()
+                writer.member("date", entry.date.milliseconds)
+                writer.member("content", entry.content)
+                if let relevance = entry.relevance { writer.member("relevance", relevance) }
+                writer.endObject()
+            }
+            writer.endArray()
+        }
+        if let stale = kind.stale, let asOf { writer.member("staleAt", (asOf + stale).milliseconds) }
+        writer.endObject()
+    }
+}
