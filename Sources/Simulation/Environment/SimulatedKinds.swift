@@ -58,6 +58,7 @@ enum SimulatedKinds {
         .cooldownForgotten: (#""cooldown":"3s","#, ""),
         .pressRepeated: (#""cooldown":"3s","#, #""cooldown":"3s","repeatable":true,"#),
         .widgetStaleMisread: (#""stale":"20s""#, #""stale":"25s""#),
+        .conditionUnread: (#","where":"not in(collected)""#, ""),
         .attachmentForgotten: (#","tip/{{id}}""#, ""),
         .attachmentMisplaced: (#""tip/{{id}}""#, #""tip/x{{id}}""#),
     ]

@@ -5,7 +5,10 @@ enum SimulatedWidgets {
     static let firstSlot: Int64 = 301
     static let slotCount: Int64 = 59
 
-    static func isWidget(_ key: String) -> Bool { key.hasPrefix("sales/") || key.hasPrefix("hours/") }
+    static func isWidget(_ key: String) -> Bool { key.hasPrefix("sales/") || key.hasPrefix("hours/") || isCard(key) }
+    /// It shows an order.
+    static func isCard(_ key: String) -> Bool { key.hasPrefix("card/") }
+    static func card(ofOrder key: String) -> String { "card" + key.dropFirst("order".count) }
 
     /// Posted timelines. Every view says of which edition it is.
     ///
@@ -40,8 +43,18 @@ enum SimulatedWidgets {
             """
     }
 
+    /// One for each order that is not collected.
+    private static let cards = """
+        {"kind":"card","type":"widget","version":1,"app":"com.example.shop","title":"Order",
+         "families":["systemSmall","accessoryCircular","accessoryRectangular"],
+         "source":{"each":"order","where":"not in(collected)"},
+         "views":{"systemSmall":{"title":"{{lifecycle}} {{state.key}}"},
+                  "accessoryCircular":{"text":"{{lifecycle}} {{state.key}}"},
+                  "accessoryRectangular":{"title":"{{lifecycle}} {{state.key}}"}}}
+        """
+
     /// The kind files of an edition. In every third one the schedule is taken away.
     static func texts(edition: Int) -> [String] {
-        edition % 3 == 2 ? [sales(edition: edition)] : [sales(edition: edition), hours]
+        edition % 3 == 2 ? [sales(edition: edition), cards] : [sales(edition: edition), hours, cards]
     }
 }
