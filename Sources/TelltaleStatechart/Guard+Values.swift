@@ -5,21 +5,23 @@ public struct GuardSubject: Sendable {
     var values: MachineValues
     /// The life-cycle state of the activity; `nil` where there is no activity.
     var lifecycle: String?
-    /// The keys and the paths of the active states.
-    var active: Set<String>
-    /// The keys and the paths of the innermost active states.
-    var leaves: Set<String>
+    /// Its machine; `nil` where there is none.
+    var machine: (instance: MachineInstance, statechart: Statechart)?
 }
 
 extension GuardSubject {
     /// The machine `instance` of an activity in the life-cycle state `lifecycle`.
     public init(_ values: MachineValues, lifecycle: String, _ instance: MachineInstance, in statechart: Statechart) {
-        func names(of states: StateList) -> Set<String> {
-            Set(states.flatMap { [statechart.states[$0.rawValue].key, statechart.states[$0.rawValue].path] })
+        self.init(values: values, lifecycle: lifecycle, machine: (instance, statechart))
+    }
+
+    /// Whether a state of this key or path is active, or is an innermost active one.
+    fileprivate func isActive(_ name: String, amongLeaves: Bool = false) -> Bool? {
+        guard let (instance, statechart) = machine else { return nil }
+        let states = amongLeaves ? instance.leaves(in: statechart) : instance.configuration(in: statechart)
+        return states.contains { state in
+            statechart.states[state.rawValue].key == name || statechart.states[state.rawValue].path == name
         }
-        self.init(
-            values: values, lifecycle: lifecycle, active: names(of: instance.configuration(in: statechart)),
-            leaves: names(of: instance.leaves(in: statechart)))
     }
 }
 
@@ -29,31 +31,29 @@ extension Guard {
     /// - Returns: `nil` where it can be told to be neither: a path leads nowhere, what cannot be ordered is compared, or it asks
     ///   for a state.
     public func holds(for values: MachineValues) -> Bool? {
-        Self.holds(expression, GuardSubject(values: values, lifecycle: nil, active: [], leaves: []), hasMachine: false)
+        Self.holds(expression, GuardSubject(values: values, lifecycle: nil, machine: nil))
     }
 
     /// Whether it holds for an activity.
     ///
     /// - Returns: `nil` where it can be told to be neither: a path leads nowhere, or what cannot be ordered is compared.
-    public func holds(for subject: GuardSubject) -> Bool? { Self.holds(expression, subject, hasMachine: true) }
+    public func holds(for subject: GuardSubject) -> Bool? { Self.holds(expression, subject) }
 
-    private static func holds(
-        _ expression: GuardExpression, _ subject: GuardSubject, hasMachine: Bool
-    ) -> Bool? {
+    private static func holds(_ expression: GuardExpression, _ subject: GuardSubject) -> Bool? {
         func value(of operand: GuardOperand) -> JSON? { self.value(of: operand, subject) }
         func isLeaf(_ operand: GuardOperand) -> Bool? {
-            guard hasMachine, let name = value(of: operand) else { return nil }
-            return name.string.map { subject.leaves.contains($0) } ?? false
+            guard let name = value(of: operand) else { return nil }
+            return name.string.map { subject.isActive($0, amongLeaves: true) } ?? false
         }
         switch expression {
         case .any(let parts):
-            let results = parts.map { holds($0, subject, hasMachine: hasMachine) }
+            let results = parts.map { holds($0, subject) }
             return results.contains(true) ? true : results.contains(nil) ? nil : false
         case .all(let parts):
-            let results = parts.map { holds($0, subject, hasMachine: hasMachine) }
+            let results = parts.map { holds($0, subject) }
             return results.contains(false) ? false : results.contains(nil) ? nil : true
-        case .not(let part): return holds(part, subject, hasMachine: hasMachine).map { !$0 }
-        case .isActive(let name): return hasMachine ? subject.active.contains(name) : nil
+        case .not(let part): return holds(part, subject).map { !$0 }
+        case .isActive(let name): return subject.isActive(name)
         case .isTrue(let operand): return value(of: operand)?.bool
         case .compares(.state, let comparison, let name), .compares(let name, let comparison, .state):
             return isLeaf(name).map { comparison == .equal ? $0 : !$0 }

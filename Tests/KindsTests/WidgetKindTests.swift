@@ -44,6 +44,27 @@ struct WidgetKindTests {
             ])
     }
 
+    @Test("A state that a tally or a guard names is one of the machine, and kinds of aggregates are bounded")
+    func aggregates() throws {
+        let activity = goodKind["kind"]?.string ?? ""
+        func told(_ values: String, count: Int = 1) throws -> [String] {
+            let base = goodAggregate.merging(try json(#"{"source":{"over":"\#(activity)","values":\#(values)}}"#))
+            let texts = try [goodKind] + (0..<count).map { base.merging(try json(#"{"kind":"w\#($0)"}"#)) }
+            let files = texts.enumerated().map { (name: "\($0).json", bytes: Array($1.description.utf8)) }
+            return KindSet.load(files: files).diagnostics.filter { $0.severity == .error }.map {
+                "\($0.path): \($0.message)"
+            }
+        }
+        #expect(try told(#"{"sold":{"on":"placed"}}"#) == [])
+        #expect(
+            try told(#"{"sold":{"on":"gone"},"late":{"count":"in(lost)"}}"#) == [
+                #"source.values.late.count: "\#(activity)" has no state "lost""#,
+                #"source.values.sold.on: "\#(activity)" has no state "gone""#,
+            ])
+        #expect(try told(#"{"sold":{"on":"placed"}}"#, count: 16) == [])
+        #expect(try told(#"{"sold":{"on":"placed"}}"#, count: 17).first?.contains("17 kinds are over") == true)
+    }
+
     @Test("W-V108: text of 10 pt, a margin of 8 and a description that says This widget are warnings")
     func smallTexts() throws {
         let told = try faults(

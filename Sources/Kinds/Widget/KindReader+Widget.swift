@@ -4,7 +4,8 @@ internal import TelltaleStatechart
 // The members of a kind of widget.
 extension KindReader {
     static let widgetNames = [
-        "description", "families", "parameters", "recommended", "source", "places", "backgroundRemovable", "margins",
+        "description", "families", "parameters", "recommended", "source", "audience", "places", "backgroundRemovable",
+        "margins",
         "mounting", "texture", "carApp", "privacySensitive", "protection", "stale", "preview", "editTint", "views",
         "url",
     ]
@@ -27,7 +28,7 @@ extension KindReader {
         let views = widgetViews(object, families: families, neverPlaces: places.never)
         lintWidget(
             templates: templates, parameters: parameters,
-            isDerived: object["source"]?["each"] != nil || object["source"]?["one"] != nil)
+            source: object["source"])
         guard let families, let source, let views else { return nil }
         return WidgetKind(
             families: families, views: views, source: source, parameters: parameters, recommended: recommended,

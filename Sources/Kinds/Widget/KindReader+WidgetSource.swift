@@ -4,7 +4,10 @@ internal import TelltaleStatechart
 // Where the content of a widget comes from, and what its templates may read.
 extension KindReader {
     /// The members of each source, by the name of the source.
-    private static let sources = ["schedule": ["schedule", "zone"], "each": ["each", "where"], "one": ["one"]]
+    private static let sources = [
+        "schedule": ["schedule", "zone"], "each": ["each", "where"], "one": ["one"],
+        "over": aggregateNames,
+    ]
 
     /// `nil` for a source with a fault.
     mutating func widgetSource(_ object: JSONObject, parameters: [WidgetParameter]) -> WidgetKind.Source? {
@@ -17,7 +20,7 @@ extension KindReader {
         guard let name = named.first, let names = Self.sources[name] else {
             error(
                 "source", "it names nothing that content comes from",
-                advice: "write \"each\", \"one\" or \"schedule\", or take \"source\" out and post timelines")
+                advice: "write \"each\", \"one\", \"over\" or \"schedule\", or take \"source\" out and post timelines")
             return nil
         }
         guard named.count == 1 else {
@@ -26,10 +29,17 @@ extension KindReader {
         }
         guard let source = self.object(json, at: "source", knows: names) else { return nil }
         if name != "schedule", object["stale"] != nil {
-            warn(
-                "stale", "what it shows is stale when its activity is", advice: "take it out, or write it in that kind")
+            let what = name == "over" ? "its values are kept up to date" : "it is stale when its activity is"
+            warn("stale", what, advice: "take it out")
+        }
+        enum Audience: String, CaseIterable { case own, all }
+        let audience = choice(object, "audience", at: "", Audience.self)
+        if name != "over", object["audience"] != nil {
+            error("audience", "it is that of the activity", advice: "take it out")
         }
         switch name {
+        case "over":
+            return over(source, parameters: parameters, isForAll: object["audience"] != nil && audience != .own)
         case "each": return each(source, hasParameters: !parameters.isEmpty)
         case "one": return one(source, parameters: parameters)
         default: return schedule(source).map { .schedule($0) }
@@ -48,21 +58,7 @@ extension KindReader {
                 advice: "take them out, or write \"one\"")
         }
         guard let text = string(source, "where", at: "source") else { return .each(kind: kind, where: nil) }
-        do throws(GuardSyntaxError) {
-            let condition = try Guard(text, knowsLifecycle: true)
-            if let path = condition.paths.first(where: { $0.root == .event }) {
-                error(
-                    "source.where", "\(path) has no value outside a machine",
-                    advice: "read content.…, attributes.…, state or lifecycle")
-            }
-            return .each(kind: kind, where: condition)
-        } catch {
-            self.error(
-                "source.where",
-                "the guard \(quoted(text)) does not parse at byte \(error.offset): \(error.expected) is expected",
-                advice: "write for example \"lifecycle != \\\"ended\\\"\"")
-            return nil
-        }
+        return condition(text, at: "source.where").map { .each(kind: kind, where: $0) }
     }
 
     private mutating func one(_ source: JSONObject, parameters: [WidgetParameter]) -> WidgetKind.Source? {
@@ -160,12 +156,14 @@ extension KindReader {
 
     /// Reports paths that no widget can read, and parameters that there are not.
     mutating func lintWidget(
-        templates: [(template: Template, path: String)], parameters: [WidgetParameter], isDerived: Bool
+        templates: [(template: Template, path: String)], parameters: [WidgetParameter], source: JSON?
     ) {
+        let isDerived = source?["each"] != nil || source?["one"] != nil
+        let aggregate = source?["over"] == nil ? nil : source?["values"] ?? [:]
         let known =
             isDerived
             ? "read content.…, attributes.…, state.title, progress, lifecycle, config.…, id or kind"
-            : "read content.…, config.…, id or kind"
+            : aggregate == nil ? "read content.…, config.…, id or kind" : "read values.…, config.…, id or kind"
         for (template, place) in templates {
             for case .value(let path, let filters) in template.parts {
                 switch path {
@@ -181,9 +179,13 @@ extension KindReader {
                 case .attributes, .stateTitle, .stateKey, .region, .progress, .widget(.lifecycle):
                     if isDerived { break }
                     warn(place, "{{\(path)}} is always empty: this source has none", advice: known)
-                case .widget(.values):
+                case .widget(.values(let names)):
+                    if let name = names.first, aggregate?[name] != nil || aggregate == [:] { break }
                     warn(place, "{{\(path)}} is always empty: this source has none", advice: known)
-                case .content, .id, .kind: break
+                case .content:
+                    if aggregate == nil { break }
+                    warn(place, "{{\(path)}} is always empty: this source has none", advice: known)
+                case .id, .kind: break
                 }
                 for case .unknown(let name) in filters {
                     warn(place, "there is no filter \(quoted(name))", advice: "there are \(TemplateFilter.names)")

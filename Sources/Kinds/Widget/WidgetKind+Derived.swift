@@ -7,12 +7,21 @@ extension WidgetKind {
     public var activityKind: String? {
         switch source {
         case .each(let kind, _), .one(let kind, _): kind
+        case .over(let aggregate): aggregate.kind
         case .pushed, .schedule: nil
         }
     }
 
-    /// Whether its content is that of activities.
-    public var isDerived: Bool { activityKind != nil }
+    /// Whether the content of each of its widgets is that of one activity.
+    public var isDerived: Bool {
+        switch source {
+        case .each, .one: true
+        case .pushed, .schedule, .over: false
+        }
+    }
+
+    /// The values of many activities that its widgets tell; `nil` for one that tells none.
+    public var aggregate: WidgetAggregate? { if case .over(let aggregate) = source { aggregate } else { nil } }
 
     /// Whether a widget comes and goes with its activity.
     public var isEach: Bool { if case .each = source { true } else { false } }
@@ -26,7 +35,7 @@ extension WidgetKind {
         case .each: id
         case .one(_, let fixed?): fixed == id ? WidgetParameter.mainID : nil
         case .one(_, nil): activityID(ofWidget: id) == id ? id : nil
-        case .pushed, .schedule: nil
+        case .pushed, .schedule, .over: nil
         }
     }
 
@@ -38,7 +47,7 @@ extension WidgetKind {
         case .one(_, nil):
             guard let name = parameters.first?.name else { return nil }
             return configuration(ofID: id)?[name]?.string
-        case .pushed, .schedule: return nil
+        case .pushed, .schedule, .over: return nil
         }
     }
 }

@@ -13,6 +13,8 @@ public final class WidgetKind: Sendable {
         case each(kind: String, where: Guard?)
         /// One activity of a kind: the one with this id, or, for `nil`, with the value of the only parameter as its id.
         case one(kind: String, id: String?)
+        /// Many activities together.
+        case over(WidgetAggregate)
 
         /// As the full row has it.
         public var name: String {
@@ -21,6 +23,7 @@ public final class WidgetKind: Sendable {
             case .schedule: "schedule"
             case .each: "each"
             case .one: "one"
+            case .over: "over"
             }
         }
     }
@@ -140,6 +143,13 @@ public final class WidgetKind: Sendable {
         var context = TemplateContext(
             key: key, attributes: .null, content: content, stateKey: "", stateTitle: "", progress: nil)
         context.widget = WidgetContext(configuration: configuration)
+        return context
+    }
+
+    /// The same, with the `values` of many activities.
+    public func context(key: Key, values: JSON, configuration: JSON) -> TemplateContext {
+        var context = context(key: key, content: .null, configuration: configuration)
+        context.widget = WidgetContext(configuration: configuration, values: values)
         return context
     }
 
