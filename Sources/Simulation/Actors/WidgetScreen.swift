@@ -43,7 +43,7 @@ final class WidgetScreen: ConnectedClient {
             Look(view: "carplay", family: "systemSmall"),
             Look(view: "desktop", words: " mode=vibrant", family: "systemSmall"),
         ])
-        pattern = random.pick(of: ["*", "sales/*", "sales/*", "card/*", "card/*", "hours/*", "sales/Hoegi"])
+        pattern = random.pick(of: ["*", "sales/*", "sales/*", "card/*", "card/*", "queue/*", "hours/*", "sales/Hoegi"])
         ahead = random.pick(of: [nil, nil, 0, 1, 2, 12])
         isLocked = look.view == "phone" && random.chance(400)
         self.random = random

@@ -80,11 +80,13 @@ struct WidgetHistory {
     private(set) var current: [String: ReferenceWidget] = [:]
     /// Cards, and whether they are there.
     private(set) var cards: [String: Bool] = [:]
+    private var queue = ReferenceQueue()
     private var foreseen: [ObservationLog.KeyRev: [(date: Int64, drawn: ReferenceWidget.Drawn)]] = [:]
     private var byCommit: [ObservationLog.KeyRev: ReferenceWidget] = [:]
 
     /// - Returns: The fault of a record, if it has one.
     mutating func take(_ record: HistoryRecord, of key: String, tail: JSONObject) -> String? {
+        if key == SimulatedWidgets.queue, record.type == "created" { queue.begin(record.sequence) }
         guard key.hasPrefix("sales/") else { return nil }
         var widget = current[key] ?? ReferenceWidget()
         let fault = widget.take(record, tail: tail)
@@ -95,6 +97,7 @@ struct WidgetHistory {
 
     /// Takes a record about an order. An event that changes its row changes its card, and a deadline does not.
     mutating func take(_ record: HistoryRecord, ofOrder key: String, _ order: ReferenceOrder) {
+        queue.take(record, key, order)
         let card = SimulatedWidgets.card(ofOrder: key)
         let wasThere = cards[card] == true
         cards[card] = order.isOnCard
@@ -111,6 +114,10 @@ struct WidgetHistory {
             return row.fault(
                 ahead: ahead, reference: { time in (moments.last { $0.date <= time } ?? moments[0]).drawn },
                 moments: { _ in moments.map(\.date) })
+        }
+        if key == SimulatedWidgets.queue {
+            guard let values = queue.values(at: rev) else { return "has rev \(rev), which changed no value" }
+            return row.fault(ahead: ahead, reference: values.drawn) { _ in values.moments }
         }
         if key.hasPrefix("hours/") {
             return row.fault(ahead: ahead, reference: ReferenceSchedule.drawn) { range in

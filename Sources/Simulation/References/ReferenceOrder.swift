@@ -88,6 +88,11 @@ struct ReferenceOrder {
     /// Whether a card shows it: the condition of the kind `card`.
     var isOnCard: Bool { isThere && !isDismissed && state != "collected" }
 
+    /// Whether the kind `queue` counts it, and counts it as late.
+    var isQueued: Bool { isThere && !isDismissed && lifecycle != "ended" }
+    var isLate: Bool { isQueued && state == "unattended" }
+    var isCollected: Bool { state == "collected" }
+
     /// The pictures on a card from the newest record on, until an event comes.
     var foreseen: [(date: Int64, drawn: ReferenceWidget.Drawn)] {
         var copy = self
