@@ -31,7 +31,15 @@ extension EntityStore {
     }
 
     /// The moments of a widget from `now` on.
-    func future(of widget: Widget, at entity: EntityIndex, _ kind: WidgetKind, _ now: Timestamp) -> WidgetFuture {
+    ///
+    /// - Parameter account: Whose devices it is for; `nil` = every account's.
+    func future(
+        of widget: Widget, at entity: EntityIndex, _ kind: WidgetKind, _ now: Timestamp, for account: String? = nil
+    ) -> WidgetFuture {
+        if let aggregate = kind.aggregate {
+            let values = values(ofAggregate: entity, aggregate, for: account)
+            return widget.aggregateFuture(at: now, aggregate, values: values)
+        }
         let shown = kind.isDerived ? activityShown(by: entity).flatMap { activity(at: $0) } : nil
         return widget.future(at: now, kind: kind, activity: shown?.value, settings: settings.activities)
     }
@@ -62,8 +70,12 @@ extension EntityStore {
         guard isForeseen || isOvertaken else { return nil }
         var derived = DerivedChanges()
         for index in kinds.widgetKinds(showing: entities[activity].kind) {
-            guard case .widget(let kind) = kinds.versions[index].body,
-                let id = kind.widgetID(ofActivity: String(key.id)), let configuration = kind.configuration(ofID: id),
+            guard case .widget(let kind) = kinds.versions[index].body else { continue }
+            if let aggregate = kind.aggregate {
+                accumulate(activity, former, box, index, kind, aggregate, sequence: sequence, &derived)
+                continue
+            }
+            guard let id = kind.widgetID(ofActivity: String(key.id)), let configuration = kind.configuration(ofID: id),
                 let widgetKey = Key(kind: kinds.versions[index].name, id: id)
             else { continue }
             let entity = entities.index(of: widgetKey)
@@ -119,6 +131,9 @@ extension EntityStore {
     /// - Throws: `unknown_key` where a widget comes and goes with its activity, and there is none.
     func derivedWidget(_ key: Key, kind: WidgetKind, configuration: JSON) throws(WireError) -> Widget {
         guard hasPlace(key, in: kind) else { throw .unknownKey(key) }
+        if let aggregate = kind.aggregate {
+            return Widget(configuration: configuration, tallies: aggregate.tallies.map(\.name), at: time)
+        }
         let shown = activityShown(by: key, kind).flatMap { activity(at: $0) }
         var widget = Widget(
             configuration: configuration, accounts: shown?.accounts ?? [], isDerived: true, at: time)
@@ -129,16 +144,32 @@ extension EntityStore {
     /// Whether a kind has a widget of this key: its id is a configuration, and what it shows is there where it comes and
     /// goes with that.
     func hasPlace(_ key: Key, in kind: WidgetKind) -> Bool {
-        guard kind.configuration(ofID: String(key.id)) != nil else { return false }
+        guard configuration(of: key, in: kind) != nil else { return false }
         guard kind.isEach else { return true }
         guard let entity = activityShown(by: key, kind), let box = activity(at: entity) else { return false }
         return box.isLive && box.value.satisfies(kind.condition)
+    }
+
+    /// The configuration of a widget: that of its id, or of the activities in its group.
+    func configuration(of key: Key, in kind: WidgetKind) -> JSON? {
+        let id = String(key.id)
+        if let known = kind.configuration(ofID: id) { return known }
+        guard kind.aggregate != nil, let index = kinds.current[String(key.kind)] else { return nil }
+        return aggregates.configuration(of: id, in: index)
     }
 
     /// Widgets that new kinds make of activities that are there.
     var missingDerived: [Key] {
         guard kinds.hasDerivedWidgets else { return [] }
         var missing: [Key] = []
+        for index in kinds.inForceIndices {
+            guard case .widget(let kind) = kinds.versions[index].body, kind.aggregate != nil else { continue }
+            for group in aggregates.groups(in: index) where !kind.instances.contains(group.id) {
+                guard let key = Key(kind: kinds.versions[index].name, id: group.id) else { continue }
+                if let known = entities.index(of: key), exists(known), !isGone(known) { continue }
+                missing.append(key)
+            }
+        }
         for entity in entities.existing {
             guard let box = activity(at: entity), box.isLive, let key = entities[entity].key else { continue }
             for index in kinds.widgetKinds(showing: entities[entity].kind) {

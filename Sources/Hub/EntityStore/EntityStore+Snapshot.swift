@@ -71,6 +71,7 @@ extension EntityStore {
                 arm(entity)
             }
         }
+        rebuildAggregates()
     }
 }
 

@@ -95,10 +95,11 @@ extension EntityStore {
         guard let key = entry.key, let kindIndex = kinds.current[String(key.kind)],
             case .widget(let kind) = kinds.versions[kindIndex].body
         else { return nil }
-        guard let configuration = kind.configuration(ofID: String(key.id)) else { throw .unknownKey(key) }
+        guard let configuration = configuration(of: key, in: kind) else { throw .unknownKey(key) }
         switch entry {
         case .created:
-            let begun = kind.isDerived ? try derivedWidget(key, kind: kind, configuration: configuration) : nil
+            let begun =
+                kind.activityKind != nil ? try derivedWidget(key, kind: kind, configuration: configuration) : nil
             let entity = intern(key)
             if exists(entity), !isGone(entity) { throw WireError(.internal, "\(key) exists") }
             recordUndo(of: entity)
@@ -108,9 +109,11 @@ extension EntityStore {
         case .kindChanged:
             guard let entity = index(of: key), var widget = self.widget(at: entity) else { throw .unknownKey(key) }
             recordUndo(of: entity)
-            if kind.isDerived {
+            if kind.activityKind != nil {
+                let former = widget
                 widget = try derivedWidget(key, kind: kind, configuration: configuration)
-            } else if widget.isDerived {
+                widget.keepTallies(of: former)
+            } else if widget.isDerived || widget.isAggregate {
                 widget = Widget(configuration: configuration, accounts: widget.accounts, at: time)
             }
             let outcome = widget.apply(.kindChanged(configuration: configuration), kind: kind, at: time)
@@ -169,6 +172,8 @@ extension EntityStore {
                     in: kind.context(key: key, content: content, configuration: widget.configuration))
             case .activity(let sight):
                 kind.controlKeys(in: sight.context(key: key, configuration: widget.configuration))
+            case .values(let values):
+                kind.controlKeys(in: kind.context(key: key, values: values, configuration: widget.configuration))
             case .placeholder, .nothing: []
             }
         }
@@ -184,6 +189,8 @@ extension EntityStore {
             let future = future(of: widget, at: entity, kind, time)
             return future.continuesAt != nil || Int(keptCount) + future.moments.count > ahead + 1
         }
+        // A row has one more entry for each tally, at most.
+        if let tallies = widget.tallies { return tallies.count > ahead }
         guard kind.isPushed else { return true }
         // With the moment at which they count as out of date.
         guard widget.entries.count + (kind.stale == nil ? 0 : 1) <= ahead + 1 else { return true }

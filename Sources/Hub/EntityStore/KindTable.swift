@@ -51,7 +51,9 @@ struct KindTable: Sendable {
 
     private mutating func findDerivations() {
         for index in derivations.indices where !derivations[index].isEmpty { derivations[index] = [] }
+        hasAggregates = false
         for widget in inForceIndices {
+            if case .widget(let kind) = versions[widget].body, kind.aggregate != nil { hasAggregates = true }
             guard case .widget(let kind) = versions[widget].body, let name = kind.activityKind else { continue }
             for index in versions.indices where versions[index].name == name { derivations[index].append(widget) }
         }
@@ -73,6 +75,8 @@ struct KindTable: Sendable {
     /// Whether widgets show the activities of a version.
     @inline(__always)
     func areShownByWidgets(_ version: Int) -> Bool { !derivations[version].isEmpty }
+    /// Whether a kind in force is of widgets that tell many activities together.
+    private(set) var hasAggregates = false
     var hasDerivedWidgets: Bool { derivations.contains { !$0.isEmpty } }
     /// The versions in force of the kinds of these widgets.
     func widgetKinds(showing version: Int) -> [Int] { derivations[version] }

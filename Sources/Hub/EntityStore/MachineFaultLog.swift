@@ -35,6 +35,12 @@ struct MachineFaultLog: Sendable {
         }
     }
 
+    /// Values of aggregates that should be numbers, and are none.
+    mutating func noteFaults(_ count: Int, of key: Key) {
+        guardErrorCount += count
+        append("\(key): a value that a widget adds up or compares is no number; it is left out")
+    }
+
     private mutating func append(_ text: String) {
         if texts.count < Self.textLimit { texts.append(text) }
     }

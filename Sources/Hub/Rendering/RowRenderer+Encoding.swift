@@ -37,7 +37,10 @@ extension RowRenderer {
                 button, kind: buttonKind, name: kind.name, title: kind.title, for: viewer, to: &writer)
         case (.widget(let widget), .full, .widget(let definition)):
             guard let key = store[entity].key else { return false }
-            widget.writeFullRow(key: key, kind: definition, to: &writer)
+            // It is one row for every account, so it tells nothing that depends on one.
+            let aggregate = definition.aggregate.flatMap { $0.isForAll ? $0 : nil }
+            let values = aggregate.map { store.values(ofAggregate: entity, $0, for: nil) }
+            widget.writeFullRow(key: key, kind: definition, values: values ?? JSONObject(), to: &writer)
         case (.widget(let widget), .widget(let number), .widget(let definition)):
             contents = writeWidgetRow(
                 widget, at: entity, kind, definition, widgetForms[number], store, to: &writer)

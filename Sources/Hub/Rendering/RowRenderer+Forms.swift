@@ -46,7 +46,7 @@ extension RowRenderer {
                 kind, surface: surface, place: terms.place, family: terms.family, mode: terms.mode,
                 traits: session.traits, hasAccount: account != nil, settings: settings)
         else { return nil }
-        let future = widgetForms.future(of: widget, at: entity, kind, time, store)
+        let future = widgetForms.future(of: widget, at: entity, kind, time, for: account, store)
         let moments = future.moments
         let count = min(moments.count, Int(terms.ahead) + 1)
         let viewer = ControlViewer(
@@ -184,7 +184,7 @@ extension RowRenderer {
         var writer = JSONWriter()
         WidgetRow.writeOpened(
             widget, key: key, kind: kind, definition: definition, scene: scene, part: part,
-            moments: store.future(of: widget, at: entity, definition, time).moments, to: &writer)
+            moments: store.future(of: widget, at: entity, definition, time, for: session.account).moments, to: &writer)
         return writer.bytes
     }
 

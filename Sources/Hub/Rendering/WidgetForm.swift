@@ -63,7 +63,12 @@ final class WidgetForms {
     private var numbers: [WidgetForm: Int32] = [:]
     /// The futures of widgets that show activities, by their indices, at one moment: each subscriber of a widget wants
     /// the same.
-    private var futures: [Int32: WidgetFuture] = [:]
+    private var futures: [Viewing: WidgetFuture] = [:]
+
+    private struct Viewing: Hashable {
+        var entity: Int32
+        var account: String?
+    }
     private var futureMoment: (sequence: Int64, time: Timestamp) = (-1, .distantPast)
 
     var count: Int { forms.count }
@@ -80,17 +85,19 @@ final class WidgetForms {
 
     /// The moments of a widget at `time`.
     func future(
-        of widget: Widget, at entity: EntityIndex, _ kind: WidgetKind, _ time: Timestamp,
+        of widget: Widget, at entity: EntityIndex, _ kind: WidgetKind, _ time: Timestamp, for account: String?,
         _ store: borrowing EntityStore
     ) -> WidgetFuture {
-        guard kind.isDerived else { return widget.future(at: time, kind: kind) }
+        guard kind.activityKind != nil else { return widget.future(at: time, kind: kind) }
         if futureMoment != (store.sequence, time) {
             futures.removeAll(keepingCapacity: true)
             futureMoment = (store.sequence, time)
         }
-        if let known = futures[entity.rawValue] { return known }
-        let future = store.future(of: widget, at: entity, kind, time)
-        futures[entity.rawValue] = future
+        let isOwn = kind.aggregate.map { !$0.isForAll } ?? false
+        let viewing = Viewing(entity: entity.rawValue, account: isOwn ? account : nil)
+        if let known = futures[viewing] { return known }
+        let future = store.future(of: widget, at: entity, kind, time, for: viewing.account)
+        futures[viewing] = future
         return future
     }
 

@@ -26,10 +26,25 @@ extension Widget {
         writer.write(newestAt)
         // Other widgets are written as before there were derived ones.
         if let keptCount { writer.write(keptCount) }
+        if let tallies {
+            writer.write(tallies) { writer, tally in
+                writer.write(tally.name)
+                writer.write(tally.start)
+                writer.write(tally.amount)
+            }
+        }
     }
 
+    /// The form of an encoded widget, which its place tells.
+    public enum Form: UInt8, Sendable {
+        case plain = 6
+        case derived, aggregate
+    }
+
+    public var form: Form { isAggregate ? .aggregate : isDerived ? .derived : .plain }
+
     /// Reads what ``encode(to:)`` wrote.
-    public init(from reader: inout BinaryReader, isDerived: Bool = false) throws(BinaryError) {
+    public init(from reader: inout BinaryReader, _ form: Form = .plain) throws(BinaryError) {
         configuration = try reader.readJSON()
         accounts = try reader.readArray { (reader) throws(BinaryError) in try reader.readString() }
         createdAt = try reader.readTimestamp()
@@ -51,11 +66,21 @@ extension Widget {
         committedPhase = Phase.allCases[phase]
         newestVersion = try reader.readOptional { (reader) throws(BinaryError) in try reader.readInt64() }
         newestAt = try reader.readTimestamp()
-        keptCount = isDerived ? try reader.readByte() : nil
+        keptCount = form == .derived ? try reader.readByte() : nil
+        if form == .aggregate {
+            tallies = try reader.readArray { (reader) throws(BinaryError) in
+                WidgetTally(
+                    name: try reader.readString(), start: try reader.readTimestamp(), amount: try reader.readInt64())
+            }
+        }
     }
 
     /// Appends the body of a `view=full` row as one object. It is the same for as long as the `rev` is.
-    public func writeFullRow(key: Key, kind: WidgetKind, to writer: inout JSONWriter) {
+    ///
+    /// - Parameter values: Of an aggregate: its values but the tallies.
+    public func writeFullRow(
+        key: Key, kind: WidgetKind, values: JSONObject = JSONObject(), to writer: inout JSONWriter
+    ) {
         writer.beginObject()
         writer.member("kind", String(key.kind))
         writer.member("source", kind.source.name)
@@ -66,6 +91,13 @@ extension Widget {
             writer.member("activity", "\(activity)/\(id)")
         }
         if let asOf { writer.member("asOf", asOf.milliseconds) }
+        if let tallies {
+            var all = values
+            for tally in tallies { all[tally.name] = Millionths.json(Int128(tally.amount)) }
+            writer.member("values", .object(all))
+            // Tallies began with the key.
+            if !tallies.isEmpty { writer.member("since", createdAt.milliseconds) }
+        }
         if kind.isPushed {
             writer.name("policy")
             switch policy {

@@ -22,7 +22,7 @@ public struct Widget: Sendable {
     /// `for=`: the accounts whose devices may show it, sorted; empty for all accounts.
     public let accounts: [String]
     /// When the key began.
-    public let createdAt: Timestamp
+    public internal(set) var createdAt: Timestamp
     public internal(set) var entries: [WidgetEntry] = []
     public internal(set) var policy = WidgetPolicy.atEnd
     /// When the newest timeline was taken; `nil` before the first.
@@ -33,6 +33,8 @@ public struct Widget: Sendable {
     /// Of a widget that shows an activity: how many of its deadlines came, as foreseen, since the newest commit that
     /// changed the widget, up to 255. `nil` for every other widget.
     public internal(set) var keptCount: UInt8?
+    /// Of a widget that tells many activities together: its tallies. `nil` for every other widget.
+    public internal(set) var tallies: [WidgetTally]?
     var newestVersion: Int64?
     var newestAt = Timestamp.distantPast
 
@@ -42,6 +44,13 @@ public struct Widget: Sendable {
         self.accounts = accounts.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         createdAt = now
         keptCount = isDerived ? 0 : nil
+    }
+
+    /// One that tells many activities together, with tallies of these names.
+    public init(configuration: JSON, tallies: [String], at now: Timestamp) {
+        self.init(configuration: configuration, at: now)
+        self.tallies = tallies.map { WidgetTally(name: $0, start: now, amount: 0) }
+        asOf = now
     }
 
     /// An event of a widget.
@@ -139,12 +148,15 @@ public struct Widget: Sendable {
     ///
     /// - Parameter isShown: Whether there is an activity: from the first one on no placeholder stands here.
     public mutating func overtake(isShown: Bool, at now: Timestamp) {
-        keptCount = 0
+        keptCount = keptCount.map { _ in 0 }
         if isShown { asOf = now }
     }
 
     /// Its activity is gone.
-    public mutating func leave() { (isGone, entries, committedPhase, keptCount) = (true, [], .gone, 0) }
+    public mutating func leave() {
+        (isGone, entries, committedPhase) = (true, [], .gone)
+        keptCount = keptCount.map { _ in 0 }
+    }
 
     // MARK: Audience
 
@@ -160,6 +172,8 @@ public struct WidgetMoment: Hashable, Sendable {
         case content(JSON)
         /// A live activity, as it is or will be.
         case activity(ActivitySight)
+        /// The values of many activities: an object.
+        case values(JSON)
         /// Nothing is drawn from then on.
         case nothing
     }
@@ -190,6 +204,7 @@ extension Widget {
             let date = min(asOf ?? createdAt, now)
             return WidgetFuture(
                 moments: [WidgetMoment(date: date, content: asOf == nil ? .placeholder : .nothing)])
+        case .over(let aggregate): return aggregateFuture(at: now, aggregate, values: JSONObject())
         case .schedule:
             let moments = moments(at: now, kind: kind)
             return WidgetFuture(moments: moments, continuesAt: moments.last?.date)
@@ -201,7 +216,7 @@ extension Widget {
     /// with rising dates.
     public func moments(at now: Timestamp, kind: WidgetKind) -> [WidgetMoment] {
         switch kind.source {
-        case .each, .one: return withPlaceholder([], at: now)
+        case .each, .one, .over: return withPlaceholder([], at: now)
         case .schedule(let schedule):
             let moments = schedule.entries(at: now).map { WidgetMoment(date: $0.date, content: .content($0.content)) }
             return withPlaceholder(moments, at: now)

@@ -64,6 +64,7 @@ private struct Drawing {
         switch content {
         case .activity(let sight): sight.context(key: key, configuration: widget.configuration)
         case .content(let json): definition.context(key: key, content: json, configuration: widget.configuration)
+        case .values(let values): definition.context(key: key, values: values, configuration: widget.configuration)
         case .placeholder, .nothing:
             definition.context(key: key, content: .null, configuration: widget.configuration)
         }

@@ -1,0 +1,121 @@
+internal import FanOut
+internal import Kinds
+internal import Machines
+internal import TelltaleModel
+internal import TelltaleWire
+
+// Widgets that tell many activities together (`over`).
+extension EntityStore {
+    /// The most groups of one kind. Further activities are in none: each group is a key.
+    static let groupLimit = 65_536
+
+    /// Lets the aggregates of a kind follow an activity.
+    mutating func accumulate(
+        _ activity: EntityIndex, _ former: ActivityBox?, _ box: ActivityBox, _ index: Int, _ kind: WidgetKind,
+        _ aggregate: WidgetAggregate, sequence: Int64, _ derived: inout DerivedChanges
+    ) {
+        let old = aggregates.contribution(of: activity, to: index)
+        let new = box.value.contribution(to: aggregate, parameters: kind.parameters)
+        let amounts = old == nil ? [] : tallied(aggregate, former, box)
+        guard old != new || !amounts.isEmpty else { return }
+        var changed: [Aggregates.ChangedGroup] = []
+        if old != new {
+            noteContribution(old, of: activity, in: index)
+            changed = changeAggregates { $0.set(new, of: activity, in: index) }
+            noteFaults((new?.faultCount ?? 0) - (old?.faultCount ?? 0), of: activity)
+        }
+        if !amounts.isEmpty, let old, !changed.contains(where: { $0.id == old.group }) {
+            changed.append(
+                Aggregates.ChangedGroup(
+                    id: old.group, configuration: old.configuration, memberCount: 1, isChanged: false))
+        }
+        for group in changed {
+            let grown = group.id == old?.group ? amounts : []
+            tell(group, grown, index, kind, aggregate, sequence: sequence, &derived)
+        }
+    }
+
+    /// By how much each tally grows; empty where none does.
+    private mutating func tallied(
+        _ aggregate: WidgetAggregate, _ former: ActivityBox?, _ box: ActivityBox
+    ) -> [(name: String, amount: Int64)] {
+        guard !aggregate.tallies.isEmpty, let former else { return [] }
+        var faultCount = 0
+        var amounts: [(name: String, amount: Int64)] = []
+        for (name, tally) in aggregate.tallies
+        where box.value.isIn(state: tally.state) && !former.value.isIn(state: tally.state) {
+            guard let amount = box.value.amount(of: tally) else {
+                faultCount += 1
+                continue
+            }
+            if amount != 0 { amounts.append((name, amount)) }
+        }
+        if faultCount > 0 { noteFault { $0.noteFaults(faultCount, of: box.value.key) } }
+        return amounts
+    }
+
+    private mutating func noteFaults(_ count: Int, of activity: EntityIndex) {
+        guard count > 0, let key = entities[activity].key else { return }
+        noteFault { $0.noteFaults(count, of: key) }
+    }
+
+    private mutating func tell(
+        _ group: Aggregates.ChangedGroup, _ amounts: [(name: String, amount: Int64)], _ index: Int,
+        _ kind: WidgetKind, _ aggregate: WidgetAggregate, sequence: Int64, _ derived: inout DerivedChanges
+    ) {
+        guard let key = Key(kind: kinds.versions[index].name, id: group.id) else { return }
+        let known = entities.index(of: key)
+        let current = known.flatMap { self.widget(at: $0) }.flatMap { $0.isGone ? nil : $0 }
+        let stays =
+            group.memberCount > 0 || !amounts.isEmpty || !aggregate.tallies.isEmpty || kind.instances.contains(group.id)
+        guard current == nil || group.isChanged || !amounts.isEmpty || !stays else { return }
+        guard stays || current != nil else { return }
+        var widget =
+            current ?? Widget(configuration: group.configuration, tallies: aggregate.tallies.map(\.name), at: time)
+        if stays {
+            widget.tally(amounts, aggregate, at: time)
+        } else {
+            widget.leave()
+        }
+        let place = known ?? intern(key)
+        recordUndo(of: place)
+        put(widget, at: place, kind: index, rev: sequence, sequence: sequence)
+        derived.changes.append(Change(entity: place, isWidget: true, commit: sequence))
+    }
+
+    // MARK: Rows
+
+    /// The values of an aggregate now, but its tallies.
+    ///
+    /// - Parameter account: Whose devices are shown them; `nil` = every account's.
+    func values(ofAggregate entity: EntityIndex, _ aggregate: WidgetAggregate, for account: String?) -> JSONObject {
+        guard let key = entities[entity].key else { return JSONObject() }
+        let (index, group) = (entities[entity].kind, String(key.id))
+        guard let account, !aggregate.isForAll else {
+            return aggregates.values(of: group, in: index) ?? aggregates.emptyValues(in: index)
+        }
+        guard let number = entities.kindNumbers.known(aggregate.kind) else { return aggregates.emptyValues(in: index) }
+        let visible = accounts.visible(to: account, kind: number).filter { isVisible($0, to: account) }
+        return aggregates.values(of: group, in: index, among: visible)
+    }
+
+    // MARK: Kinds and starts
+
+    /// Computes the levels anew: after a start, and when other kinds are in force.
+    mutating func rebuildAggregates() {
+        guard kinds.hasAggregates || !aggregates.isEmpty else { return }
+        changeAggregates { $0.removeAll() }
+        for index in kinds.inForceIndices {
+            guard case .widget(let kind) = kinds.versions[index].body, case .over(let aggregate) = kind.source else {
+                continue
+            }
+            changeAggregates { $0.begin(index, aggregate) }
+            for entity in entities.existing {
+                guard let box = activity(at: entity), kinds.versions[entities[entity].kind].name == aggregate.kind,
+                    let contribution = box.value.contribution(to: aggregate, parameters: kind.parameters)
+                else { continue }
+                _ = changeAggregates { $0.set(contribution, of: entity, in: index) }
+            }
+        }
+    }
+}
