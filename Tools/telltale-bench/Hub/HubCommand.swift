@@ -15,7 +15,7 @@ struct HubCommand: ParsableCommand {
 
             `one key`: everybody follows one key, one event a turn. `bursts`: the same, 16 events of other keys a turn. \
             `many keys`: each key has one follower. `ids`: events of 300 bytes of 1,000 keys, each with an id of its source. With \
-            --aggregates N each event changes N widgets that tell all keys together.
+            --aggregates N there are N widgets that tell all keys together; each event changes every fourth of them.
 
             With --limits FILE, a JSON object of {"LOAD": {"per_delivery": N, "per_event": N}}, it fails when a load \
             allocates more. Tools/guard-deliveries runs that, and counts instructions too where there is valgrind.

@@ -52,18 +52,8 @@ struct HubLoad: ~Copyable {
         byteCount = 0
     }
 
-    private static func aggregate(_ number: Int) -> String {
-        """
-        {"kind": "all-\(number)", "type": "widget", "version": 1, "app": "com.example.bench", "title": "All",
-         "families": ["systemSmall"], "audience": "all",
-         "source": {"over": "tally", "where": "lifecycle != 'ended'",
-           "values": {"open": "count", "even": {"count": "in(even)"}, "sum": {"sum": "content.n"}}},
-         "views": {"systemSmall": {"title": "{{values.open}} {{values.even}} {{values.sum}}"}}}
-        """
-    }
-
     private static func server(aggregates: Int) throws -> Server {
-        let kinds = try ([TelltaleScreens.kind] + (0..<aggregates).map(aggregate)).map { text in
+        let kinds = try ([TelltaleScreens.kind] + (0..<aggregates).map(BenchAggregate.kind)).map { text in
             let (kind, diagnostics) = KindSet.read(Array(text.utf8), file: "bench.json")
             guard let kind else { throw Failure(description: "\(diagnostics)") }
             return kind
