@@ -37,6 +37,9 @@ public struct Guard: Hashable, Sendable {
         expression.operands.compactMap { if case .path(let path) = $0 { path } else { nil } }
     }
 
+    /// Whether it reads the innermost active states (`state`), whichever they are.
+    public var readsLeaves: Bool { expression.operands.contains(.state) }
+
     /// The states named with `in(STATE)`, in the order of the text.
     public var stateNames: [String] { expression.stateNames }
 }

@@ -23,6 +23,8 @@ struct Aggregates: Sendable {
         var memberCount: Int
         /// A value is another one.
         var isChanged: Bool
+        /// Its widget, where it had one when it was told last.
+        var widget: EntityIndex?
     }
 
     mutating func removeAll() { kinds = [:] }
@@ -37,8 +39,14 @@ struct Aggregates: Sendable {
         kinds[kind]?.set(contribution, of: entity) ?? []
     }
 
+    /// Notes where the widget of a group stands, so that the next commit finds it at once.
+    mutating func note(_ widget: EntityIndex?, of group: String, in kind: Int) { kinds[kind]?.note(widget, of: group) }
+
     /// The values of a group but its tallies; `nil` where no activity is in it.
-    func values(of group: String, in kind: Int) -> JSONObject? { kinds[kind]?.groups[group]?.values }
+    func values(of group: String, in kind: Int) -> JSONObject? {
+        guard let levels = kinds[kind], let group = levels.groups[group] else { return nil }
+        return group.values(levels.aggregate)
+    }
 
     /// The values of a group with no activity in it.
     func emptyValues(in kind: Int) -> JSONObject { kinds[kind]?.emptyValues ?? JSONObject() }
@@ -57,7 +65,7 @@ struct Aggregates: Sendable {
             guard let contribution = kinds[kind]?.contributions[entity], contribution.group == group else { continue }
             _ = alone.set(contribution, of: entity)
         }
-        return alone.groups[group]?.values ?? alone.emptyValues
+        return alone.groups[group]?.values(alone.aggregate) ?? alone.emptyValues
     }
 }
 
@@ -70,16 +78,10 @@ private struct KindLevels: Sendable {
 
     init(_ aggregate: WidgetAggregate) {
         self.aggregate = aggregate
-        var values = JSONObject()
-        for value in aggregate.values {
-            switch value.measure {
-            case .count, .sum: values[value.name] = 0
-            case .first: values[value.name] = GroupLevels.list([], more: 0)
-            case .least, .most, .tally: break
-            }
-        }
-        emptyValues = values
+        emptyValues = GroupLevels(configuration: .null, count: aggregate.values.count).values(aggregate)
     }
+
+    mutating func note(_ widget: EntityIndex?, of group: String) { groups[group]?.widget = widget }
 
     var empty: KindLevels { KindLevels(aggregate) }
 
@@ -102,42 +104,43 @@ private struct KindLevels: Sendable {
         _ id: String, _ configuration: JSON, _ old: [Contribution.Part]?, _ new: [Contribution.Part]?,
         _ entity: EntityIndex
     ) -> Aggregates.ChangedGroup {
-        var group =
-            groups.removeValue(forKey: id)
-            ?? GroupLevels(configuration: configuration, count: aggregate.values.count, values: emptyValues)
-        group.memberCount += (new == nil ? 0 : 1) - (old == nil ? 0 : 1)
-        var isChanged = false
-        for (index, value) in aggregate.values.enumerated() {
-            let (before, after) = (old?[index] ?? .nothing, new?[index] ?? .nothing)
-            guard before != after else { continue }
-            let told = group.levels[index].change(
-                from: before, to: after, of: entity, value.measure
-            ) { other, part in contributions[other].map { $0.group == id && $0.parts[index] == part } ?? false }
-            if group.values[value.name] != told {
-                group.values[value.name] = told
-                isChanged = true
+        let count = aggregate.values.count
+        var result = Aggregates.ChangedGroup(id: id, configuration: configuration, memberCount: 0, isChanged: false)
+        // In place: levels are larger than what changes in them.
+        Self.change(&groups[id, default: GroupLevels(configuration: configuration, count: count)]) { group in
+            group.memberCount += (new == nil ? 0 : 1) - (old == nil ? 0 : 1)
+            for index in 0..<count {
+                let (before, after) = (old?[index] ?? .nothing, new?[index] ?? .nothing)
+                guard before != after else { continue }
+                let isOther = group.levels[index].change(
+                    from: before, to: after, of: entity, aggregate.values[index].measure
+                ) { other, part in contributions[other].map { $0.group == id && $0.parts[index] == part } ?? false }
+                if isOther { result.isChanged = true }
             }
+            (result.memberCount, result.widget) = (group.memberCount, group.widget)
         }
-        let result = Aggregates.ChangedGroup(
-            id: id, configuration: group.configuration, memberCount: group.memberCount, isChanged: isChanged)
-        if group.memberCount > 0 { groups[id] = group }
+        if result.memberCount == 0 { groups[id] = nil }
         return result
     }
+
+    private static func change(_ group: inout GroupLevels, _ body: (inout GroupLevels) -> Void) { body(&group) }
 }
 
 private struct GroupLevels: Sendable {
     let configuration: JSON
     var memberCount = 0
     var levels: [Level]
-    var values: JSONObject
+    var widget: EntityIndex?
 
-    init(configuration: JSON, count: Int, values: JSONObject) {
-        (self.configuration, self.values) = (configuration, values)
+    init(configuration: JSON, count: Int) {
+        self.configuration = configuration
         levels = Array(repeating: Level(), count: count)
     }
 
-    static func list(_ items: [JSON], more: Int) -> JSON {
-        more > 0 ? ["items": .array(items), "more": .integer(Int64(more))] : ["items": .array(items)]
+    func values(_ aggregate: WidgetAggregate) -> JSONObject {
+        var values = JSONObject()
+        for (value, level) in zip(aggregate.values, levels) { values[value.name] = level.value(value.measure) }
+        return values
     }
 }
 
@@ -147,6 +150,8 @@ private struct Level: Sendable {
     private var sum: Int128 = 0
     /// Activities in an order, and such as were there: these are passed over when they come up.
     private var order = Heap<Place>()
+    /// Of these, those that are told: the least, the most, or the first ones.
+    private var told: [Place] = []
 
     struct Place: Comparable, Sendable {
         var key: OrderKey
@@ -164,25 +169,41 @@ private struct Level: Sendable {
         func part(isListed: Bool) -> Contribution.Part { isListed ? .listed(key, shown) : .ordered(key) }
     }
 
-    /// - Parameter isThere: Whether an activity has this part now.
-    /// - Returns: The value; `nil` = it has none.
-    mutating func change(
-        from old: Contribution.Part, to new: Contribution.Part, of entity: EntityIndex,
-        _ measure: WidgetAggregate.Measure, _ isThere: (EntityIndex, Contribution.Part) -> Bool
-    ) -> JSON? {
-        take(old, by: -1, entity)
-        take(new, by: 1, entity)
+    func value(_ measure: WidgetAggregate.Measure) -> JSON? {
         switch measure {
         case .count: return .integer(Int64(count))
         case .sum: return Millionths.json(sum)
+        case .least, .most: return told.first?.key.json
+        case .first:
+            let items = JSON.array(told.map(\.shown))
+            return count > told.count
+                ? ["items": items, "more": .integer(Int64(count - told.count))] : ["items": items]
+        case .tally: return nil
+        }
+    }
+
+    /// - Parameter isThere: Whether an activity has this part now.
+    /// - Returns: Whether the value is another one.
+    mutating func change(
+        from old: Contribution.Part, to new: Contribution.Part, of entity: EntityIndex,
+        _ measure: WidgetAggregate.Measure, _ isThere: (EntityIndex, Contribution.Part) -> Bool
+    ) -> Bool {
+        let (formerCount, formerSum, former) = (count, sum, told)
+        take(old, by: -1, entity)
+        take(new, by: 1, entity)
+        switch measure {
+        case .count: return count != formerCount
+        case .sum: return sum != formerSum
         case .least:
             while let place = order.min, !isThere(place.entity, .ordered(place.key)) { order.removeMin() }
             sweep(isListed: false, isThere)
-            return order.min?.key.json
+            told = order.min.map { [$0] } ?? []
+            return told.first?.key != former.first?.key
         case .most:
             while let place = order.max, !isThere(place.entity, .ordered(place.key)) { order.removeMax() }
             sweep(isListed: false, isThere)
-            return order.max?.key.json
+            told = order.max.map { [$0] } ?? []
+            return told.first?.key != former.first?.key
         case .first(let list):
             var first: [Place] = []
             while first.count < list.limit, let place = order.popMin() {
@@ -191,8 +212,9 @@ private struct Level: Sendable {
             }
             for place in first { order.insert(place) }
             sweep(isListed: true, isThere)
-            return GroupLevels.list(first.map(\.shown), more: count - first.count)
-        case .tally: return nil
+            told = first
+            return count != formerCount || first.map(\.shown) != former.map(\.shown)
+        case .tally: return false
         }
     }
 

@@ -11,11 +11,12 @@ extension EntityStore {
 
     /// Lets the aggregates of a kind follow an activity.
     mutating func accumulate(
-        _ activity: EntityIndex, _ former: ActivityBox?, _ box: ActivityBox, _ index: Int, _ kind: WidgetKind,
-        _ aggregate: WidgetAggregate, sequence: Int64, _ derived: inout DerivedChanges
+        _ activity: EntityIndex, _ former: ActivityBox?, _ box: ActivityBox, _ reader: AggregateReader,
+        _ index: Int, _ kind: WidgetKind, _ aggregate: WidgetAggregate, sequence: Int64,
+        _ derived: inout DerivedChanges
     ) {
         let old = aggregates.contribution(of: activity, to: index)
-        let new = box.value.contribution(to: aggregate, parameters: kind.parameters)
+        let new = reader.contribution(to: aggregate, parameters: kind.parameters, former: old)
         let amounts = old == nil ? [] : tallied(aggregate, former, box)
         guard old != new || !amounts.isEmpty else { return }
         var changed: [Aggregates.ChangedGroup] = []
@@ -63,6 +64,21 @@ extension EntityStore {
         _ group: Aggregates.ChangedGroup, _ amounts: [(name: String, amount: Int64)], _ index: Int,
         _ kind: WidgetKind, _ aggregate: WidgetAggregate, sequence: Int64, _ derived: inout DerivedChanges
     ) {
+        if let place = group.widget, group.memberCount > 0, case .widget(var widget) = entities[place].state,
+            entities[place].kind == index,
+            !widget.isGone
+        {
+            // Nearly always: its widget stays, for whom it was.
+            guard group.isChanged || !amounts.isEmpty else { return }
+            widget.tally(amounts, aggregate, at: time)
+            recordUndo(of: place)
+            update(place) { entity in
+                entity.state = .widget(widget)
+                entity.rev = sequence
+            }
+            derived.changes.append(Change(entity: place, isWidget: true, commit: sequence))
+            return
+        }
         guard let key = Key(kind: kinds.versions[index].name, id: group.id) else { return }
         let known = entities.index(of: key)
         let current = known.flatMap { self.widget(at: $0) }.flatMap { $0.isGone ? nil : $0 }
@@ -80,6 +96,7 @@ extension EntityStore {
         let place = known ?? intern(key)
         recordUndo(of: place)
         put(widget, at: place, kind: index, rev: sequence, sequence: sequence)
+        changeAggregates { $0.note(stays ? place : nil, of: group.id, in: index) }
         derived.changes.append(Change(entity: place, isWidget: true, commit: sequence))
     }
 
@@ -112,7 +129,8 @@ extension EntityStore {
             changeAggregates { $0.begin(index, aggregate) }
             for entity in entities.existing {
                 guard let box = activity(at: entity), kinds.versions[entities[entity].kind].name == aggregate.kind,
-                    let contribution = box.value.contribution(to: aggregate, parameters: kind.parameters)
+                    let contribution = AggregateReader(box.value).contribution(
+                        to: aggregate, parameters: kind.parameters, former: nil)
                 else { continue }
                 _ = changeAggregates { $0.set(contribution, of: entity, in: index) }
             }

@@ -69,14 +69,19 @@ extension EntityStore {
         let isOvertaken = isChanged || former.map { !$0.value.hasFuture(of: box.value) } ?? true
         guard isForeseen || isOvertaken else { return nil }
         var derived = DerivedChanges()
-        for index in kinds.widgetKinds(showing: entities[activity].kind) {
-            guard case .widget(let kind) = kinds.versions[index].body else { continue }
-            if let aggregate = kind.aggregate {
-                accumulate(activity, former, box, index, kind, aggregate, sequence: sequence, &derived)
+        let news = kinds.hasAggregates ? former.flatMap { AggregateChanges(of: box.value, since: $0.value) } : nil
+        var reader: AggregateReader?
+        for derivation in kinds.widgetKinds(showing: entities[activity].kind) {
+            let (index, kind) = (derivation.index, derivation.kind)
+            if let aggregate = derivation.aggregate {
+                if let news, !news.mayChange(aggregate) { continue }
+                let read = reader ?? AggregateReader(box.value)
+                reader = read
+                accumulate(activity, former, box, read, index, kind, aggregate, sequence: sequence, &derived)
                 continue
             }
             guard let id = kind.widgetID(ofActivity: String(key.id)), let configuration = kind.configuration(ofID: id),
-                let widgetKey = Key(kind: kinds.versions[index].name, id: id)
+                let widgetKey = Key(kind: derivation.name, id: id)
             else { continue }
             let entity = entities.index(of: widgetKey)
             let known = entity.flatMap { self.widget(at: $0) }.flatMap { $0.isGone ? nil : $0 }
@@ -110,10 +115,10 @@ extension EntityStore {
     mutating func forgetShown(_ activity: EntityIndex, sequence: Int64) -> DerivedChanges? {
         guard let key = entities[activity].key else { return nil }
         var derived = DerivedChanges()
-        for index in kinds.widgetKinds(showing: entities[activity].kind) {
-            guard case .widget(let kind) = kinds.versions[index].body,
-                let id = kind.widgetID(ofActivity: String(key.id)), !kind.instances.contains(id),
-                let widgetKey = Key(kind: kinds.versions[index].name, id: id),
+        for derivation in kinds.widgetKinds(showing: entities[activity].kind) {
+            let (index, kind) = (derivation.index, derivation.kind)
+            guard let id = kind.widgetID(ofActivity: String(key.id)), !kind.instances.contains(id),
+                let widgetKey = Key(kind: derivation.name, id: id),
                 let entity = entities.index(of: widgetKey), var widget = self.widget(at: entity), !widget.isGone
             else { continue }
             recordUndo(of: entity)
@@ -172,10 +177,10 @@ extension EntityStore {
         }
         for entity in entities.existing {
             guard let box = activity(at: entity), box.isLive, let key = entities[entity].key else { continue }
-            for index in kinds.widgetKinds(showing: entities[entity].kind) {
-                guard case .widget(let kind) = kinds.versions[index].body,
-                    let id = kind.widgetID(ofActivity: String(key.id)), !kind.instances.contains(id),
-                    let widgetKey = Key(kind: kinds.versions[index].name, id: id), hasPlace(widgetKey, in: kind)
+            for derivation in kinds.widgetKinds(showing: entities[entity].kind) {
+                let kind = derivation.kind
+                guard let id = kind.widgetID(ofActivity: String(key.id)), !kind.instances.contains(id),
+                    let widgetKey = Key(kind: derivation.name, id: id), hasPlace(widgetKey, in: kind)
                 else { continue }
                 if let known = entities.index(of: widgetKey), exists(known), !isGone(known) { continue }
                 missing.append(widgetKey)

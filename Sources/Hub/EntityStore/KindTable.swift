@@ -15,7 +15,7 @@ struct KindTable: Sendable {
     private var ownControls: [Bool] = []
     /// Of each version, the versions in force of the kinds of widgets that show its activities, in the order of their
     /// names.
-    private var derivations: [[Int]] = []
+    private var derivations: [[Derivation]] = []
     private var apps = Interner()
 
     /// The versions in force, as their indices, in the order of their names.
@@ -55,7 +55,9 @@ struct KindTable: Sendable {
         for widget in inForceIndices {
             if case .widget(let kind) = versions[widget].body, kind.aggregate != nil { hasAggregates = true }
             guard case .widget(let kind) = versions[widget].body, let name = kind.activityKind else { continue }
-            for index in versions.indices where versions[index].name == name { derivations[index].append(widget) }
+            let derivation = Derivation(
+                index: widget, name: versions[widget].name, kind: kind, aggregate: kind.aggregate)
+            for index in versions.indices where versions[index].name == name { derivations[index].append(derivation) }
         }
     }
 
@@ -78,8 +80,8 @@ struct KindTable: Sendable {
     /// Whether a kind in force is of widgets that tell many activities together.
     private(set) var hasAggregates = false
     var hasDerivedWidgets: Bool { derivations.contains { !$0.isEmpty } }
-    /// The versions in force of the kinds of these widgets.
-    func widgetKinds(showing version: Int) -> [Int] { derivations[version] }
+    /// The kinds in force of these widgets.
+    func widgetKinds(showing version: Int) -> [Derivation] { derivations[version] }
 
     private mutating func append(_ kind: Kind) {
         versions.append(kind)
@@ -92,6 +94,16 @@ struct KindTable: Sendable {
         if case .widget = kind.body { hasWidgets = true }
         appNumbers.append(apps.retain(kind.app))
     }
+}
+
+/// A kind of widgets that show activities.
+struct Derivation: Sendable {
+    /// Its version.
+    let index: Int
+    let name: String
+    let kind: WidgetKind
+    /// Of one that tells many activities together.
+    let aggregate: WidgetAggregate?
 }
 
 /// Why kinds cannot take effect.

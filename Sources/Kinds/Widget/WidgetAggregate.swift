@@ -17,9 +17,12 @@ public final class WidgetAggregate: Sendable {
     /// Whether each account is shown all activities together; else those that the account may see.
     public let isForAll: Bool
 
-    public struct Value: Sendable {
-        public var name: String
-        public var measure: Measure
+    /// An object, because each commit looks at it, and a copy of its measure would touch many counts.
+    public final class Value: Sendable {
+        public let name: String
+        public let measure: Measure
+
+        init(name: String, measure: Measure) { (self.name, self.measure) = (name, measure) }
     }
 
     public enum Measure: Sendable {
@@ -72,10 +75,56 @@ public final class WidgetAggregate: Sendable {
         tallies = values.compactMap { value in
             if case .tally(let tally) = value.measure { (value.name, tally) } else { nil }
         }
+        stateNames = Self.stateNames(condition, values)
+        contentNames = Self.contentNames(condition, groups, values)
     }
 
     /// The values that are tallies.
     public let tallies: [(name: String, tally: Tally)]
+    /// The states of which it depends whether they are active; `nil` = it may depend on all of them.
+    public let stateNames: [String]?
+    /// The members of the content that it depends on; `nil` = it may depend on all of it.
+    public let contentNames: [String]?
+}
+
+extension WidgetAggregate {
+    /// The members of the content that a condition, paths and values read.
+    private static func contentNames(
+        _ condition: Guard?, _ groups: [(parameter: String, path: ValuePath)], _ values: [Value]
+    ) -> [String]? {
+        var paths = (condition?.paths ?? []) + groups.map(\.path)
+        for value in values {
+            switch value.measure {
+            case .count(let condition): paths += condition?.paths ?? []
+            case .sum(let path), .least(let path), .most(let path): paths.append(path)
+            // It looks when a state is entered.
+            case .tally: break
+            // Titles of states read what they like.
+            case .first: return nil
+            }
+        }
+        let read = paths.filter { $0.root == .content }
+        guard read.allSatisfy({ !$0.names.isEmpty }) else { return nil }
+        return Set(read.map { $0.names[0] }).sorted()
+    }
+
+    private static func stateNames(_ condition: Guard?, _ values: [Value]) -> [String]? {
+        var conditions = [condition]
+        var names: [String] = []
+        for value in values {
+            switch value.measure {
+            case .count(let condition): conditions.append(condition)
+            case .tally(let tally): names.append(tally.state)
+            case .sum, .least, .most: break
+            case .first: return nil
+            }
+        }
+        for condition in conditions.compactMap({ $0 }) {
+            guard !condition.readsLeaves else { return nil }
+            names += condition.stateNames
+        }
+        return Set(names).sorted()
+    }
 }
 
 extension WidgetAggregate.Tally {

@@ -81,18 +81,85 @@ public enum Millionths {
     }
 }
 
-extension Activity {
+/// The changes of one commit to one activity, as far as aggregates read them.
+public struct AggregateChanges: Sendable {
+    private let former: JSON
+    private let content: JSON
+    /// The keys and the paths of the states that were entered or left.
+    private let states: [String]
+
+    /// - Returns: `nil` where more may have changed: another activity is there, or another life-cycle state.
+    public init?(of activity: borrowing Activity, since former: borrowing Activity) {
+        guard former.origin === activity.origin, former.lifecycle == activity.lifecycle else { return nil }
+        self.former = former.content
+        content = activity.content
+        guard !former.machine.hasConfiguration(of: activity.machine) else {
+            states = []
+            return
+        }
+        let statechart = activity.kind.statechart
+        let (old, new) = (former.machine.configuration(in: statechart), activity.machine.configuration(in: statechart))
+        var names: [String] = []
+        for state in old where !new.contains(state) {
+            names += [statechart.states[state.rawValue].key, statechart.states[state.rawValue].path]
+        }
+        for state in new where !old.contains(state) {
+            names += [statechart.states[state.rawValue].key, statechart.states[state.rawValue].path]
+        }
+        states = names
+    }
+
+    /// Whether something changed that an aggregate reads: most commits change nothing in most aggregates.
+    public func mayChange(_ aggregate: WidgetAggregate) -> Bool {
+        guard let names = aggregate.contentNames else { return true }
+        if !states.isEmpty {
+            guard let read = aggregate.stateNames else { return true }
+            for state in read where states.contains(state) { return true }
+        }
+        for name in names where former[name] != content[name] { return true }
+        return false
+    }
+}
+
+/// One activity, read for all aggregates of a commit: the parts of it that guards and paths read are taken once.
+///
+/// An object, because it is handed to each aggregate, and a copy would touch a dozen counts.
+public final class AggregateReader: Sendable {
+    private let activity: Activity
+    private let subject: GuardSubject
+    private let values: MachineValues
+
+    public init(_ activity: Activity) {
+        self.activity = activity
+        values = MachineValues(attributes: activity.attributes, content: activity.content)
+        subject = activity.guardSubject(values)
+    }
+
+    private func holds(_ condition: Guard?) -> Bool { condition.map { $0.holds(for: subject) ?? false } ?? true }
+
     /// The part of the activity in an aggregate; `nil` where it does not count.
-    public func contribution(to aggregate: WidgetAggregate, parameters: [WidgetParameter]) -> Contribution? {
-        guard lifecycle != .dismissed, satisfies(aggregate.condition) else { return nil }
-        let values = MachineValues(attributes: attributes, content: content)
-        guard let (group, configuration) = group(in: aggregate, values, parameters) else { return nil }
-        let parts = aggregate.values.map { part(of: $0.measure, values) }
+    ///
+    /// - Parameter former: Given again where it is the same: most commits change nothing in most aggregates.
+    public func contribution(
+        to aggregate: WidgetAggregate, parameters: [WidgetParameter], former: Contribution?
+    ) -> Contribution? {
+        guard activity.lifecycle != .dismissed, holds(aggregate.condition) else { return nil }
+        if let former, isSame(former, aggregate) { return former }
+        guard let (group, configuration) = group(in: aggregate, parameters) else { return nil }
+        let parts = aggregate.values.map { part(of: $0.measure) }
         return Contribution(group: group, configuration: configuration, parts: parts)
     }
 
+    private func isSame(_ former: Contribution, _ aggregate: WidgetAggregate) -> Bool {
+        for group in aggregate.groups
+        where group.path.value(in: values) != former.configuration[group.parameter] { return false }
+        for index in aggregate.values.indices
+        where part(of: aggregate.values[index].measure) != former.parts[index] { return false }
+        return true
+    }
+
     private func group(
-        in aggregate: WidgetAggregate, _ values: MachineValues, _ parameters: [WidgetParameter]
+        in aggregate: WidgetAggregate, _ parameters: [WidgetParameter]
     ) -> (id: String, configuration: JSON)? {
         guard !aggregate.groups.isEmpty else { return (WidgetParameter.mainID, [:]) }
         var object = JSONObject()
@@ -107,9 +174,9 @@ extension Activity {
         return (WidgetParameter.id(of: configuration, parameters: parameters), configuration)
     }
 
-    private func part(of measure: WidgetAggregate.Measure, _ values: MachineValues) -> Contribution.Part {
+    private func part(of measure: WidgetAggregate.Measure) -> Contribution.Part {
         switch measure {
-        case .count(let condition): return satisfies(condition) ? .one : .nothing
+        case .count(let condition): return holds(condition) ? .one : .nothing
         case .sum(let path):
             guard let value = path.value(in: values), value != .null else { return .nothing }
             return Millionths.of(value).map { .amount($0) } ?? .fault
@@ -119,17 +186,17 @@ extension Activity {
         case .tally: return .nothing
         case .first(let list):
             let place: OrderKey? =
-                list.order.map { OrderKey($0.value(in: values)) } ?? .number(Double(startedAt.milliseconds))
+                list.order.map { OrderKey($0.value(in: values)) } ?? .number(Double(activity.startedAt.milliseconds))
             guard let place else { return .fault }
-            let context = templateContext
+            let context = activity.templateContext
             var shown = JSONObject()
-            for (name, template) in list.show {
-                shown[name] = template.value(in: context) ?? .null
-            }
+            for (name, template) in list.show { shown[name] = template.value(in: context) ?? .null }
             return .listed(place, .object(shown))
         }
     }
+}
 
+extension Activity {
     /// Whether a state of this key or path is active.
     public func isIn(state name: String) -> Bool {
         machine.configuration(in: kind.statechart).contains { state in

@@ -106,9 +106,11 @@ extension Activity {
     /// Whether a widget of activities for which `condition` holds shows this one.
     public func satisfies(_ condition: Guard?) -> Bool {
         guard let condition else { return true }
-        let values = MachineValues(attributes: attributes, content: content)
-        let subject = GuardSubject(values, lifecycle: lifecycle.rawValue, machine, in: kind.statechart)
-        return condition.holds(for: subject) ?? false
+        return condition.holds(for: guardSubject(MachineValues(attributes: attributes, content: content))) ?? false
+    }
+
+    func guardSubject(_ values: MachineValues) -> GuardSubject {
+        GuardSubject(values, lifecycle: lifecycle.rawValue, machine, in: kind.statechart)
     }
 
     /// Whether an event that changed no row left the future as it was: the deadlines of the machine, what waits in it,
