@@ -12,7 +12,8 @@ struct ForesightTests {
 
     @Test func `what random machines will do is foreseen, until an event changes it`() throws {
         var (momentCount, goesOnCount, sameCount) = (0, 0, 0)
-        for seed in 0..<Self.machineCount {
+        // The last one is an update that sets the stale date to where it was, by another state's time.
+        for seed in Array(0..<Self.machineCount) + [39_056] {
             guard var life = try RandomLife(seed: seed) else { continue }
             for _ in 0..<6 {
                 let future = life.activity.future(at: life.now, settings: life.settings)

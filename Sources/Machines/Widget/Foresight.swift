@@ -114,10 +114,14 @@ extension Activity {
     }
 
     /// Whether an event that changed no row left the future as it was: the deadlines of the machine, what waits in it,
-    /// and the stale date of a start that is yet to come.
+    /// the stale date of a start that is yet to come, and the moment from which the kind's stale time counts in states
+    /// that are yet to come.
     ///
     /// All other parts that decide the future change the row too.
-    public func hasFuture(of other: Activity) -> Bool { machine == other.machine && staleDate == other.staleDate }
+    public func hasFuture(of other: Activity) -> Bool {
+        let isAsFresh = freshAt == other.freshAt || staleDate != nil || kind.stale == nil
+        return isAsFresh && machine == other.machine && staleDate == other.staleDate
+    }
 }
 
 extension [WidgetMoment] {
