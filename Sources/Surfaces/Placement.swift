@@ -52,7 +52,7 @@ public struct VisibleActivity: Hashable, Sendable {
         self.hasSmallFamily = hasSmallFamily
     }
 
-    public init(_ activity: Activity, index: Int32, app: Int32) {
+    public init(_ activity: borrowing Activity, index: Int32, app: Int32) {
         self.init(
             index: index, app: app, lifecycle: activity.lifecycle, score: activity.score ?? 0,
             startedAt: activity.startedAt, lastAlertAt: activity.lastAlertAt, isAlerting: activity.isAlerting,

@@ -22,14 +22,15 @@ public enum SurfaceRow {
         }
         withoutActuallyEscaping(control) { control in
             let drawing = Drawing(
-                activity: activity, definition: definition, context: activity.templateContext, surface: surface,
+                lifecycle: activity.lifecycle, definition: definition, context: activity.templateContext,
+                surface: surface,
                 placement: placement, control: control)
             write(drawing, kind: kind, to: &writer)
         }
     }
 
     private static func write(_ drawing: Drawing, kind: Kind, to writer: inout JSONWriter) {
-        let (activity, placement, surface) = (drawing.activity, drawing.placement, drawing.surface)
+        let (placement, surface) = (drawing.placement, drawing.surface)
         writer.beginObject()
         let isTwofold = surface == .phone || surface == .pad
         if !isTwofold, let presentation = placement.presentation {
@@ -37,8 +38,8 @@ public enum SurfaceRow {
         }
         writer.member("order", Int(placement.order))
         if !isTwofold { writer.member("interactive", placement.isInteractive) }
-        writer.member("lifecycle", activity.lifecycle.rawValue)
-        writer.member("stale", activity.lifecycle == .stale)
+        writer.member("lifecycle", drawing.lifecycle.rawValue)
+        writer.member("stale", drawing.lifecycle == .stale)
         writer.member("app", kind.app)
         if surface == .watch, placement.options.contains(.joined) {
             writer.member("appName", appName(of: kind.app))
@@ -67,7 +68,7 @@ public enum SurfaceRow {
 
 /// One row in progress.
 private struct Drawing {
-    let activity: Activity
+    let lifecycle: Activity.Lifecycle
     let definition: ActivityKind
     let context: TemplateContext
     let surface: Surface

@@ -1,16 +1,31 @@
 import Hub
 import Journal
 
-/// Decodes the chunks of a snapshot on a thread of its own, while the caller reads the next chunk and puts the parts
-/// before into the hub: a start uses two processors.
+/// Decodes the chunks of a snapshot on a thread of its own and, where the caller would wait for it, on the caller's too: a
+/// start uses two processors.
 final class DecodingThread: Sendable {
     private struct State {
-        /// Oldest first.
-        var chunks: [[UInt8]] = []
-        var parts: [Result<SnapshotPart, RecoveryError>] = []
-        /// Submitted, and not yet returned by ``DecodingThread/next(leaving:)``.
-        var count = 0
+        /// Chunks that neither thread has begun, oldest first.
+        var chunks: [(number: Int, bytes: [UInt8])] = []
+        /// By the number of their chunk.
+        var parts: [Int: Result<SnapshotPart, RecoveryError>] = [:]
+        var submittedCount = 0
+        var returnedCount = 0
+        /// Of the chunks after the first, which holds the kinds.
+        var decoder: SnapshotDecoder?
         var isOver = false
+
+        mutating func takePart() -> Result<SnapshotPart, RecoveryError>? {
+            guard let part = parts.removeValue(forKey: returnedCount) else { return nil }
+            returnedCount += 1
+            return part
+        }
+    }
+
+    private enum Step {
+        case part(Result<SnapshotPart, RecoveryError>)
+        case decode(number: Int, bytes: [UInt8], SnapshotDecoder)
+        case none
     }
 
     // At most one thread waits at a time: the decoder for a chunk, or the caller for a part.
@@ -23,12 +38,15 @@ final class DecodingThread: Sendable {
         let state = state
         startThread {
             var decoder = SnapshotDecoder()
-            func nextChunk() -> [UInt8]? {
+            func nextChunk() -> (number: Int, bytes: [UInt8])? {
                 state.take({ !$0.chunks.isEmpty || $0.isOver }) { $0.isOver ? nil : $0.chunks.removeFirst() }
             }
             while let chunk = nextChunk() {
-                let part = Result { () throws(RecoveryError) in try decoder.decode(chunk) }
-                state.change { $0.parts.append(part) }
+                let part = Result { () throws(RecoveryError) in try decoder.decode(chunk.bytes) }
+                state.change {
+                    $0.parts[chunk.number] = part
+                    if $0.decoder == nil { $0.decoder = decoder }
+                }
             }
         }
     }
@@ -39,20 +57,36 @@ final class DecodingThread: Sendable {
 
     func submit(_ chunk: [UInt8]) {
         state.change {
-            $0.chunks.append(chunk)
-            $0.count += 1
+            $0.chunks.append((number: $0.submittedCount, bytes: chunk))
+            $0.submittedCount += 1
         }
     }
 
-    /// The next part, in the order of the chunks. Waits for it where more than `limit` chunks are under way.
+    /// The next part, in the order of the chunks. Where more than `limit` chunks are under way and their first is not
+    /// decoded, decodes chunks itself, or waits where none is left.
     ///
     /// - Returns: `nil` where no part is ready and no more than `limit` chunks are under way.
     func next(leaving limit: Int) throws(RecoveryError) -> SnapshotPart? {
-        let part = state.take({ !$0.parts.isEmpty || $0.count <= limit }) { state in
-            guard !state.parts.isEmpty else { return nil as Result<SnapshotPart, RecoveryError>? }
-            state.count -= 1
-            return state.parts.removeFirst()
+        while true {
+            switch nextStep(leaving: limit) {
+            case .none: return nil
+            case .part(let part): return try part.get()
+            case .decode(let number, let bytes, var decoder):
+                let part = Result { () throws(RecoveryError) in try decoder.decode(bytes) }
+                state.change { $0.parts[number] = part }
+            }
         }
-        return try part?.get()
+    }
+
+    private func nextStep(leaving limit: Int) -> Step {
+        state.take { state in
+            state.parts[state.returnedCount] != nil || state.submittedCount - state.returnedCount <= limit
+                || state.decoder != nil && !state.chunks.isEmpty
+        } _: { state in
+            if let part = state.takePart() { return .part(part) }
+            guard state.submittedCount - state.returnedCount > limit, let decoder = state.decoder else { return .none }
+            let chunk = state.chunks.removeFirst()
+            return .decode(number: chunk.number, bytes: chunk.bytes, decoder)
+        }
     }
 }

@@ -173,6 +173,36 @@ struct ProcessTests {
         }
     }
 
+    @Test func `a start from a snapshot of many chunks has every activity as it was`() async throws {
+        @Sendable func list(from daemon: DaemonProcess) throws -> [String] {
+            let reader = try Peer(port: daemon.port)
+            _ = try reader.receive()
+            try reader.send("LIST errand/* view=full\nPING id=over")
+            return reader.receive(until: "PONG id=over").filter { $0.hasPrefix("SNAP ") }
+        }
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let peer = try Peer(port: daemon.port)
+            _ = try peer.receive()
+            // Six chunks: so many that two threads decode them side by side.
+            for batch in 0..<20 {
+                let lines = (1...50).map { step in
+                    let word = "\(batch * 50 + step) "
+                    let filler = String(repeating: word, count: 3_000 / word.count)
+                    return #"EVT errand/\#(batch * 50 + step) type=start {"content-state":{"filler":"\#(filler)"}}"#
+                }
+                try peer.send((lines + ["PING id=\(batch)"]).joined(separator: "\n"))
+                #expect(peer.receive(until: "PONG id=\(batch)").count == 51)
+            }
+            let before = try list(from: daemon)
+            #expect(before.count == 1_000)
+            daemon.send(SIGTERM)
+            #expect(daemon.waitForExit() == 0)
+            let again = try DaemonProcess(in: daemon.folder)
+            #expect(try list(from: again) == before)
+        }
+    }
+
     @Test func `SIGHUP reads the kinds again, all or none`() async throws {
         try await onOwnThread {
             let daemon = try DaemonProcess()

@@ -39,6 +39,18 @@ struct WidgetLifeTests {
         }
     }
 
+    @Test func `a resume sends a row whose placeholder took the place of an entry`() throws {
+        let house = try WidgetTests.house()
+        let (shop, start) = (house.connect(), house.time)
+        WidgetTests.reply(house, WidgetTests.timeline("sales/Hoegi", [60], from: start), shop)
+        let cursor = try house.cursor(of: "SUB sales/Hoegi view=phone ahead=0", from: house.connect())
+        let screen = house.connect()
+        let back = house.send("SUB sales/Hoegi view=phone ahead=0 from=\(cursor)", from: screen)
+        #expect(back.contains { $0.hasPrefix("UPD") && $0.contains("why=resume") })
+        house.advance(by: .seconds(60))
+        #expect(WidgetTests.rows(house, screen).contains { $0.hasPrefix("UPD") })
+    }
+
     @Test func `a resumed client is told what changes later, and that a widget goes`() throws {
         let house = try WidgetTests.house()
         let (shop, start) = (house.connect(), house.time)

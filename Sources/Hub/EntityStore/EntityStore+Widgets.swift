@@ -192,9 +192,13 @@ extension EntityStore {
         // A row has one more entry for each tally, at most.
         if let tallies = widget.tallies { return tallies.count > ahead }
         guard kind.isPushed else { return true }
-        // With the moment at which they count as out of date.
-        guard widget.entries.count + (kind.stale == nil ? 0 : 1) <= ahead + 1 else { return true }
-        let byteCount = widget.entries.reduce(0) { $0 + kind.viewByteCount + 4 * $1.content.textByteCount }
+        // A row of a later time begins with a later one of them.
+        let moments = widget.moments(at: widget.told(by: kind, at: time), kind: kind)
+        guard moments.count <= ahead + 1 else { return true }
+        let byteCount = moments.reduce(0) { sum, moment in
+            guard case .content(let content) = moment.content else { return sum + kind.viewByteCount }
+            return sum + kind.viewByteCount + 4 * content.textByteCount
+        }
         return byteCount > WidgetTimeline.byteLimit
     }
 }

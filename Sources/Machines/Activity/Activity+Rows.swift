@@ -22,10 +22,10 @@ extension Activity {
         var context = TemplateContext(
             key: key, attributes: attributes, content: content, stateKey: state, stateTitle: state, progress: progress)
         guard let leaf else { return context }
-        // Before it has regions and a title itself: a title reads neither.
-        let own = context
-        if !kind.regions.isEmpty { context.regions = activeRegions(in: own) }
-        context.stateTitle = title(of: titledState(at: leaf), in: own)
+        // Both are read before either is set: a title reads neither.
+        let title = title(of: titledState(at: leaf), in: context)
+        if !kind.regions.isEmpty { context.regions = activeRegions(in: context) }
+        context.stateTitle = title
         return context
     }
 

@@ -101,7 +101,7 @@ final class WidgetSource {
         guard posted.contains(" eid=") else {
             return world.violated("widgets", "\(posted.prefix(80)) is taken: \(line["verdict"] ?? "")")
         }
-        if posted.contains(" type=end") { newest = [:] }
+        if posted.contains(" type=end") { newest[String(posted.split(separator: " ")[1])] = nil }
         guard let (key, version) = versions[number], line["verdict"] == "applied" else { return }
         if let known = newest[key], version < known {
             world.violated("widgets", "\(key) takes version \(version) behind version \(known)")
