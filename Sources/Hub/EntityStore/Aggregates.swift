@@ -13,6 +13,10 @@ internal import TelltaleModel
 struct Aggregates: Sendable {
     /// By the version of the kind of widget.
     private var kinds: [Int: KindLevels] = [:]
+    /// The keys of widgets that tell activities together, those included that are gone and not yet forgotten; by their
+    /// kinds' names.
+    private var keyCounts: [Int32: Int] = [:]
+    private(set) var keyCount = 0
 
     var isEmpty: Bool { kinds.isEmpty }
 
@@ -27,7 +31,16 @@ struct Aggregates: Sendable {
         var widget: EntityIndex?
     }
 
+    /// Forgets the levels.
     mutating func removeAll() { kinds = [:] }
+    func keyCount(ofKind name: Int32) -> Int { keyCounts[name] ?? 0 }
+
+    mutating func countKey(ofKind name: Int32, by difference: Int) {
+        let count = keyCount(ofKind: name) + difference
+        keyCounts[name] = count == 0 ? nil : count
+        keyCount += difference
+    }
+
     mutating func begin(_ kind: Int, _ aggregate: WidgetAggregate) { kinds[kind] = KindLevels(aggregate) }
 
     func contribution(of entity: EntityIndex, to kind: Int) -> Contribution? { kinds[kind]?.contributions[entity] }

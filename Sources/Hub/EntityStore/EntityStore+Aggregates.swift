@@ -6,9 +6,6 @@ internal import TelltaleWire
 
 // Widgets that tell many activities together (`over`).
 extension EntityStore {
-    /// The most groups of one kind. Further activities are in none: each group is a key.
-    static let groupLimit = 65_536
-
     /// Lets the aggregates of a kind follow an activity.
     mutating func accumulate(
         _ activity: EntityIndex, _ former: ActivityBox?, _ box: ActivityBox, _ reader: AggregateReader,
@@ -82,10 +79,14 @@ extension EntityStore {
         guard let key = Key(kind: kinds.versions[index].name, id: group.id) else { return }
         let known = entities.index(of: key)
         let current = known.flatMap { self.widget(at: $0) }.flatMap { $0.isGone ? nil : $0 }
-        let stays =
-            group.memberCount > 0 || !amounts.isEmpty || !aggregate.tallies.isEmpty || kind.instances.contains(group.id)
+        let isKept = current != nil && !aggregate.tallies.isEmpty
+        let stays = group.memberCount > 0 || !amounts.isEmpty || isKept || kind.instances.contains(group.id)
         guard current == nil || group.isChanged || !amounts.isEmpty || !stays else { return }
         guard stays || current != nil else { return }
+        if current == nil, known.map({ self.widget(at: $0) == nil }) ?? true, groupRoom(of: key.kind) == 0 {
+            let wall = wall
+            return noteFault { $0.noteRefusedGroup(key, at: wall) }
+        }
         var widget =
             current ?? Widget(configuration: group.configuration, tallies: aggregate.tallies.map(\.name), at: time)
         if stays {
@@ -98,6 +99,21 @@ extension EntityStore {
         put(widget, at: place, kind: index, rev: sequence, sequence: sequence)
         changeAggregates { $0.note(stays ? place : nil, of: group.id, in: index) }
         derived.changes.append(Change(entity: place, isWidget: true, commit: sequence))
+    }
+
+    // MARK: Limits
+
+    /// How many more groups the widgets of a kind may tell.
+    func groupRoom(of kind: Substring) -> Int {
+        let own = entities.kindNumbers.known(String(kind)).map { aggregates.keyCount(ofKind: $0) } ?? 0
+        return max(0, min(settings.groupsPerKind - own, settings.groups - aggregates.keyCount))
+    }
+
+    /// Counts the widget at `entity` as a group, once more or once less.
+    mutating func countGroup(at entity: EntityIndex, by difference: Int) {
+        guard case .widget(let widget) = entities[entity].state, widget.isAggregate else { return }
+        let name = entities[entity].kindName
+        changeAggregates { $0.countKey(ofKind: name, by: difference) }
     }
 
     // MARK: Rows

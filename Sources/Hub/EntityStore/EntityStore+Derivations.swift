@@ -163,18 +163,29 @@ extension EntityStore {
         return aggregates.configuration(of: id, in: index)
     }
 
-    /// Widgets that new kinds make of activities that are there.
-    var missingDerived: [Key] {
-        guard kinds.hasDerivedWidgets else { return [] }
+    /// The groups of activities that no widget tells yet, as far as there is room for them.
+    private var missingAggregates: [Key] {
         var missing: [Key] = []
         for index in kinds.inForceIndices {
+            let name = kinds.versions[index].name
             guard case .widget(let kind) = kinds.versions[index].body, kind.aggregate != nil else { continue }
+            var room = min(groupRoom(of: name[...]), settings.groups - aggregates.keyCount - missing.count)
             for group in aggregates.groups(in: index) where !kind.instances.contains(group.id) {
-                guard let key = Key(kind: kinds.versions[index].name, id: group.id) else { continue }
-                if let known = entities.index(of: key), exists(known), !isGone(known) { continue }
+                guard let key = Key(kind: name, id: group.id) else { continue }
+                let known = entities.index(of: key).flatMap { widget(at: $0) }
+                if let known, !known.isGone { continue }
+                guard known != nil || room > 0 else { continue }
+                if known == nil { room -= 1 }
                 missing.append(key)
             }
         }
+        return missing
+    }
+
+    /// Widgets that new kinds make of activities that are there.
+    var missingDerived: [Key] {
+        guard kinds.hasDerivedWidgets else { return [] }
+        var missing = missingAggregates
         for entity in entities.existing {
             guard let box = activity(at: entity), box.isLive, let key = entities[entity].key else { continue }
             for derivation in kinds.widgetKinds(showing: entities[entity].kind) {

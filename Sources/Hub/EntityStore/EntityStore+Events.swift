@@ -272,6 +272,7 @@ extension EntityStore {
         let rev = entities[entity].rev
         raiseResumeFloor(to: rev)
         unlist(entity)
+        countGroup(at: entity, by: -1)
         let wasShown = activity(at: entity) != nil && kinds.areShownByWidgets(entities[entity].kind)
         update(entity) { place in
             place.state = .none

@@ -145,6 +145,7 @@ extension EntityStore {
         }
         // Listed for the accounts that the former one was for.
         unlist(entity)
+        countGroup(at: entity, by: -1)
         let goneAt = widget.isGone ? entities[entity].dismissedAt ?? wall : nil
         update(entity) { place in
             place.state = .widget(widget)
@@ -153,6 +154,7 @@ extension EntityStore {
             place.dismissedAt = goneAt
             place.isWidget = true
         }
+        countGroup(at: entity, by: 1)
         list(entity)
         arm(entity)
     }
@@ -193,7 +195,7 @@ extension EntityStore {
         if let tallies = widget.tallies { return tallies.count > ahead }
         guard kind.isPushed else { return true }
         // A row of a later time begins with a later one of them.
-        let moments = widget.moments(at: widget.told(by: kind, at: time), kind: kind)
+        let moments = widget.moments(at: widget.asOf ?? widget.createdAt, kind: kind)
         guard moments.count <= ahead + 1 else { return true }
         let byteCount = moments.reduce(0) { sum, moment in
             guard case .content(let content) = moment.content else { return sum + kind.viewByteCount }

@@ -117,8 +117,10 @@ struct EntityStore: ~Copyable {
         switch step {
         case .entity(let entity, let state, let kind, let rev, let lastRecord, let dismissedAt):
             countActivity(at: entity, by: -1)
+            countGroup(at: entity, by: -1)
             unlist(entity)
             entities[entity].restore(state, kind: kind, rev: rev, lastRecord: lastRecord, dismissedAt: dismissedAt)
+            countGroup(at: entity, by: 1)
             countActivity(at: entity, by: 1)
             list(entity)
             notePendingOperation(at: entity)

@@ -129,6 +129,7 @@ extension Hub {
             body.member("missed", statistics.foreseenMissed)
             body.endObject()
         }
+        if store.kinds.hasAggregates { body.member("refusedGroups", store.faults.refusedGroupCount) }
         body.name("conflated")
         body.beginObject()
         body.member("slow", statistics.foldedSlow)
