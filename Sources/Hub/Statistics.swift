@@ -13,6 +13,10 @@ public struct Statistics: Sendable {
     public var refusals = 0
     public var verdicts = [Int](repeating: 0, count: Verdict.allCases.count)
     public var storageFullBatches = 0
+    /// Deadlines of activities that came as widgets had foreseen them, and deadlines that an event overtook; once for
+    /// each widget.
+    public var foreseenKept = 0
+    public var foreseenMissed = 0
 
     /// The memory of connections and subscriptions at a moment.
     struct Footprint: Sendable {
@@ -63,6 +67,11 @@ public struct Statistics: Sendable {
 
     mutating func count(_ verdict: Verdict) {
         if let index = Verdict.allCases.firstIndex(of: verdict) { verdicts[index] += 1 }
+    }
+
+    mutating func count(_ derived: DerivedChanges) {
+        foreseenKept += derived.keptCount
+        foreseenMissed += derived.missedCount
     }
 
     mutating func count(_ writing: borrowing RowWriting) {

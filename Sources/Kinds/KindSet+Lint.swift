@@ -8,10 +8,83 @@ extension KindSet {
     ///   - isWhole: Whether the folder has been read without a fault, so that a kind that is missing is not there.
     static func lintAcross(_ kind: Kind, file: String, all: [Kind], isWhole: Bool) -> [Diagnostic] {
         switch kind.body {
-        case .activity, .widget: lintControls(of: kind, file: file, all: all, isWhole: isWhole)
+        case .activity: lintControls(of: kind, file: file, all: all, isWhole: isWhole)
+        case .widget(let widget):
+            lintControls(of: kind, file: file, all: all, isWhole: isWhole)
+                + lintSource(of: widget, file: file, all: all, isWhole: isWhole)
         case .button(let button): button.raises.map { lint($0, file: file, all: all, isWhole: isWhole) } ?? []
         case .toggle: []
         }
+    }
+
+    /// W92: the activities that a widget shows are of a kind that there is.
+    private static func lintSource(of widget: WidgetKind, file: String, all: [Kind], isWhole: Bool) -> [Diagnostic] {
+        guard let name = widget.activityKind else { return [] }
+        let path = "source.\(widget.source.name)"
+        guard let target = all.first(where: { $0.name == name }) else {
+            guard isWhole else { return [] }
+            return [
+                Diagnostic(
+                    .error, file: file, path: path, "no file here defines \(quoted(name))",
+                    advice: "add its file, or correct the name")
+            ]
+        }
+        guard case .activity(let activity) = target.body else {
+            return [
+                Diagnostic(
+                    .error, file: file, path: path, "\(quoted(name)) is no live activity",
+                    advice: "name a kind of type \"activity\"")
+            ]
+        }
+        if let aggregate = widget.aggregate {
+            return lint(aggregate, of: activity, named: name, file: file) + lintBounds(of: widget, file: file, all: all)
+        }
+        let unknown = (widget.condition?.stateNames ?? []).first { !activity.hasState(named: $0) }
+        return unknown.map { state in
+            [
+                Diagnostic(
+                    .error, file: file, path: "source.where", "\(quoted(name)) has no state \(quoted(state))",
+                    advice: "name a state of its machine, by its key or its path")
+            ]
+        } ?? []
+    }
+
+    /// The states that the guards and the tallies of an aggregate name are those of the activities' machine.
+    private static func lint(
+        _ aggregate: WidgetAggregate, of activity: ActivityKind, named name: String, file: String
+    ) -> [Diagnostic] {
+        var named = (aggregate.condition?.stateNames ?? []).map { (state: $0, path: "source.where") }
+        for value in aggregate.values {
+            let path = KindReader.join("source.values", value.name)
+            switch value.measure {
+            case .count(let condition): named += (condition?.stateNames ?? []).map { ($0, "\(path).count") }
+            case .tally(let tally): named.append((tally.state, "\(path).on"))
+            case .sum, .least, .most, .first: break
+            }
+        }
+        return named.filter { !activity.hasState(named: $0.state) }.map { state, path in
+            Diagnostic(
+                .error, file: file, path: path, "\(quoted(name)) has no state \(quoted(state))",
+                advice: "name a state of its machine, by its key or its path")
+        }
+    }
+
+    /// The most kinds of aggregates of one kind of activity, and of all kinds together.
+    static let aggregateLimit = (ofOneKind: 16, together: 64)
+
+    private static func lintBounds(of widget: WidgetKind, file: String, all: [Kind]) -> [Diagnostic] {
+        let kinds = all.compactMap { kind -> String? in
+            if case .widget(let widget) = kind.body { widget.aggregate?.kind } else { nil }
+        }
+        let count = kinds.count { $0 == widget.activityKind }
+        guard count > aggregateLimit.ofOneKind || kinds.count > aggregateLimit.together else { return [] }
+        return [
+            Diagnostic(
+                .error, file: file, path: "source.over",
+                "\(count) kinds are over \(quoted(widget.activityKind ?? "")), and \(kinds.count) over any kind",
+                advice:
+                    "have \(aggregateLimit.ofOneKind) over one kind, and \(aggregateLimit.together) together, at most")
+        ]
     }
 
     /// Every control in a view is of a kind of control.

@@ -204,7 +204,7 @@ extension Compiler {
                 }
             }
             return .isLeaf(named)
-        case .state: return .any([])  // The parser refuses it.
+        case .state, .lifecycle: return .any([])  // The parser refuses them.
         }
     }
 }

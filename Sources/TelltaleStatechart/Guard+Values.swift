@@ -1,37 +1,80 @@
 internal import TelltaleModel
 
+/// The state of a machine, as a guard outside of it reads it.
+public struct GuardSubject: Sendable {
+    var values: MachineValues
+    /// The life-cycle state of the activity; `nil` where there is no activity.
+    var lifecycle: String?
+    /// Its machine; `nil` where there is none.
+    var machine: (instance: MachineInstance, statechart: Statechart)?
+}
+
+extension GuardSubject {
+    /// The machine `instance` of an activity in the life-cycle state `lifecycle`.
+    public init(_ values: MachineValues, lifecycle: String, _ instance: MachineInstance, in statechart: Statechart) {
+        self.init(values: values, lifecycle: lifecycle, machine: (instance, statechart))
+    }
+
+    /// Whether a state of this key or path is active, or is an innermost active one.
+    fileprivate func isActive(_ name: String, amongLeaves: Bool = false) -> Bool? {
+        guard let (instance, statechart) = machine else { return nil }
+        let states = amongLeaves ? instance.leaves(in: statechart) : instance.configuration(in: statechart)
+        return states.contains { state in
+            statechart.states[state.rawValue].key == name || statechart.states[state.rawValue].path == name
+        }
+    }
+}
+
 extension Guard {
     /// Whether it holds where there is no machine, so that no state is active: of a delivery, say, rather than of an activity.
     ///
     /// - Returns: `nil` where it can be told to be neither: a path leads nowhere, what cannot be ordered is compared, or it asks
     ///   for a state.
-    public func holds(for values: MachineValues) -> Bool? { Self.holds(expression, values) }
+    public func holds(for values: MachineValues) -> Bool? {
+        Self.holds(expression, GuardSubject(values: values, lifecycle: nil, machine: nil))
+    }
 
-    private static func holds(_ expression: GuardExpression, _ values: MachineValues) -> Bool? {
+    /// Whether it holds for an activity.
+    ///
+    /// - Returns: `nil` where it can be told to be neither: a path leads nowhere, or what cannot be ordered is compared.
+    public func holds(for subject: GuardSubject) -> Bool? { Self.holds(expression, subject) }
+
+    private static func holds(_ expression: GuardExpression, _ subject: GuardSubject) -> Bool? {
+        func value(of operand: GuardOperand) -> JSON? { self.value(of: operand, subject) }
+        func isLeaf(_ operand: GuardOperand) -> Bool? {
+            guard let name = value(of: operand) else { return nil }
+            return name.string.map { subject.isActive($0, amongLeaves: true) } ?? false
+        }
         switch expression {
         case .any(let parts):
-            let results = parts.map { holds($0, values) }
+            let results = parts.map { holds($0, subject) }
             return results.contains(true) ? true : results.contains(nil) ? nil : false
         case .all(let parts):
-            let results = parts.map { holds($0, values) }
+            let results = parts.map { holds($0, subject) }
             return results.contains(false) ? false : results.contains(nil) ? nil : true
-        case .not(let part): return holds(part, values).map { !$0 }
-        case .isActive: return nil
-        case .isTrue(let operand): return value(of: operand, values)?.bool
+        case .not(let part): return holds(part, subject).map { !$0 }
+        case .isActive(let name): return subject.isActive(name)
+        case .isTrue(let operand): return value(of: operand)?.bool
+        case .compares(.state, let comparison, let name), .compares(let name, let comparison, .state):
+            return isLeaf(name).map { comparison == .equal ? $0 : !$0 }
         case .compares(let left, let comparison, let right):
-            guard let left = value(of: left, values), let right = value(of: right, values) else { return nil }
+            guard let left = value(of: left), let right = value(of: right) else { return nil }
             return comparison.holds(left, right)
+        case .isOneOf(.state, let list):
+            let results = list.map { isLeaf($0) }
+            return results.contains(true) ? true : results.contains(nil) ? nil : false
         case .isOneOf(let operand, let list):
-            guard let value = value(of: operand, values) else { return nil }
-            let results = list.map { element in self.value(of: element, values).map { $0 == value } }
+            guard let known = value(of: operand) else { return nil }
+            let results = list.map { element in value(of: element).map { $0 == known } }
             return results.contains(true) ? true : results.contains(nil) ? nil : false
         }
     }
 
-    private static func value(of operand: GuardOperand, _ values: MachineValues) -> JSON? {
+    private static func value(of operand: GuardOperand, _ subject: GuardSubject) -> JSON? {
         switch operand {
         case .literal(let literal): literal
-        case .path(let path): path.value(in: values)
+        case .path(let path): path.value(in: subject.values)
+        case .lifecycle: subject.lifecycle.map { .string($0) }
         case .state: nil
         }
     }

@@ -14,7 +14,8 @@ internal import TelltaleModel
 ///     operand    = "state" / path / number / string / "true" / "false" / "null"
 ///
 /// `state` is the key and the path of the innermost active state; in parallel regions, of each of them. A path alone
-/// must be a boolean. Strings are in single or double quotes, with JSON's escapes.
+/// must be a boolean. Strings are in single or double quotes, with JSON's escapes. A guard that selects activities for
+/// a widget may read `lifecycle` too, as an operand.
 public struct Guard: Hashable, Sendable {
     /// The source text.
     public let text: String
@@ -22,10 +23,12 @@ public struct Guard: Hashable, Sendable {
 
     /// Parses `text`.
     ///
+    /// - Parameter knowsLifecycle: Whether `lifecycle` is an operand: the life-cycle state of an activity, in which a
+    ///   machine is of no help.
     /// - Throws: ``GuardSyntaxError`` with the expected syntax and the offset.
-    public init(_ text: String) throws(GuardSyntaxError) {
+    public init(_ text: String, knowsLifecycle: Bool = false) throws(GuardSyntaxError) {
         self.text = text
-        var parser = GuardParser(text)
+        var parser = GuardParser(text, knowsLifecycle: knowsLifecycle)
         expression = try parser.parse()
     }
 
@@ -33,6 +36,9 @@ public struct Guard: Hashable, Sendable {
     public var paths: [ValuePath] {
         expression.operands.compactMap { if case .path(let path) = $0 { path } else { nil } }
     }
+
+    /// Whether it reads the innermost active states (`state`), whichever they are.
+    public var readsLeaves: Bool { expression.operands.contains(.state) }
 
     /// The states named with `in(STATE)`, in the order of the text.
     public var stateNames: [String] { expression.stateNames }
@@ -84,6 +90,7 @@ indirect enum GuardExpression: Hashable, Sendable {
 
 enum GuardOperand: Hashable, Sendable {
     case state
+    case lifecycle
     case path(ValuePath)
     case literal(JSON)
 }

@@ -5,12 +5,14 @@ struct GuardParser {
     private let bytes: [UInt8]
     private var position = 0
     private var depth = 0
+    private let knowsLifecycle: Bool
 
     /// The deepest nesting of parentheses and `not`, so that no text can exhaust the stack.
     private static let depthLimit = 64
 
-    init(_ text: String) {
+    init(_ text: String, knowsLifecycle: Bool = false) {
         bytes = Array(text.utf8)
+        self.knowsLifecycle = knowsLifecycle
     }
 
     mutating func parse() throws(GuardSyntaxError) -> GuardExpression {
@@ -76,7 +78,7 @@ struct GuardParser {
         }
         switch left {
         case .path, .literal(.bool): return .isTrue(left)
-        case .state, .literal: throw failure("a comparison")
+        case .state, .lifecycle, .literal: throw failure("a comparison")
         }
     }
 
@@ -96,6 +98,7 @@ struct GuardParser {
         case "false": return .literal(.bool(false))
         case "null": return .literal(.null)
         case "state": return .state
+        case "lifecycle" where knowsLifecycle: return .lifecycle
         default:
             guard let path = ValuePath(word) else {
                 throw failure("`content.`, `attributes.` or `event.` and a name, `state`, or a value", at: start)

@@ -75,6 +75,9 @@ extension MachineInstance {
         timers.removeAll()
     }
 
+    /// Whether the same states are active.
+    public func hasConfiguration(of other: MachineInstance) -> Bool { configuration == other.configuration }
+
     /// Every active state but the root, outermost first, regions in their order.
     public func configuration(in statechart: Statechart) -> StateList {
         StateList(configuration, from: 1)

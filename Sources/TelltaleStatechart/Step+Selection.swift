@@ -219,7 +219,7 @@ extension Step {
         switch operand {
         case .literal(let literal): literal
         case .path(let path): path.value(in: values)
-        case .state: nil  // Compiled away.
+        case .state, .lifecycle: nil  // The first is compiled away, and no machine's guard has the second.
         }
     }
 

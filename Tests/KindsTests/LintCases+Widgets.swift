@@ -13,6 +13,19 @@ let goodWidget: JSON = [
     "preview": ["content": ["sold": 7]],
 ]
 
+/// A kind of widget of many activities, without a fault or a doubt.
+let goodAggregate: JSON = goodWidget.merging([
+    "source": [
+        "over": "order", "by": ["shop": "attributes.shop"], "where": "lifecycle != 'ended'",
+        "values": ["sold": ["tally": "attributes.price", "on": "collected", "per": "day", "zone": "+09:00"]],
+    ],
+    "audience": "all",
+    "views": [
+        "systemSmall": ["title": "{{values.sold}} sold"], "accessoryRectangular": ["text": "{{values.sold}}"],
+    ],
+    "preview": ["content": .null, "values": ["sold": 7]],
+])
+
 private let controls = #"["a/1","a/2","a/3"]"#
 private let glyphs =
     #"[{"link":"tel:1","symbol":"a"},{"link":"tel:2","symbol":"b"},{"link":"tel:3","symbol":"c"},{"link":"tel:4","symbol":"d"}]"#
@@ -67,6 +80,78 @@ let widgetCases: [LintCase] = [
         name: "unknown source", base: goodWidget,
         patch: #"{"source":{"schedule":[{"at":"07:00","set":{}}],"cloud":1}}"#,
         path: "source.cloud", says: "not known"),
+    LintCase(
+        name: "two sources", base: goodWidget, patch: #"{"source":{"each":"order","one":"order/1"}}"#, path: "source",
+        says: "names each and one"),
+    LintCase(
+        name: "a member of another source", base: goodWidget,
+        patch: #"{"source":{"each":"order","zone":"Z"},"parameters":null,"views":{"systemSmall":{"subtitle":null}}}"#,
+        path: "source.zone", says: "not known"),
+    LintCase(
+        name: "each of no kind", base: goodWidget,
+        patch: #"{"source":{"each":"or der"},"parameters":null,"views":{"systemSmall":{"subtitle":null}}}"#,
+        path: "source.each", says: "no kind's name"),
+    LintCase(
+        name: "each with parameters", base: goodWidget, patch: #"{"source":{"each":"order"}}"#, path: "parameters",
+        says: "nothing to choose"),
+    LintCase(
+        name: "where that does not parse", base: goodWidget,
+        patch:
+            #"{"source":{"each":"order","where":"lifecycle ="},"parameters":null,"views":{"systemSmall":{"subtitle":null}}}"#,
+        path: "source.where", says: "at byte 10"),
+    LintCase(
+        name: "where that reads an event", base: goodWidget,
+        patch:
+            #"{"source":{"each":"order","where":"event.type == 'x'"},"parameters":null,"views":{"systemSmall":{"subtitle":null}}}"#,
+        path: "source.where", says: "event.type has no value"),
+    LintCase(
+        name: "one of no parameter", base: goodWidget, patch: #"{"source":{"one":"order/{{config.shp}}"}}"#,
+        path: "source.one", says: "names no activity"),
+    LintCase(
+        name: "one of no key", base: goodWidget, patch: #"{"source":{"one":"order"}}"#, path: "source.one",
+        says: "names no activity"),
+    LintCase(
+        name: "over without values", base: goodAggregate, patch: #"{"source":{"values":null}}"#,
+        path: "source.values", says: "missing"),
+    LintCase(
+        name: "over of no kind", base: goodAggregate, patch: #"{"source":{"over":"or der"}}"#, path: "source.over",
+        says: "no kind's name"),
+    LintCase(
+        name: "by without its parameter", base: goodAggregate, patch: #"{"source":{"by":{"desk":"content.desk"}}}"#,
+        path: "source.by.desk", says: "no parameter"),
+    LintCase(
+        name: "parameter without its by", base: goodAggregate, patch: #"{"source":{"by":null}}"#,
+        path: "parameters.shop", says: "nothing says"),
+    LintCase(
+        name: "by of no path", base: goodAggregate, patch: #"{"source":{"by":{"shop":"shop"}}}"#,
+        path: "source.by.shop", says: "no path"),
+    LintCase(
+        name: "tally with an own audience", base: goodAggregate, patch: #"{"audience":"own"}"#,
+        path: "source.values.sold", says: "same for every account"),
+    LintCase(
+        name: "tally of no period", base: goodAggregate, patch: #"{"source":{"values":{"sold":{"per":"month"}}}}"#,
+        path: "source.values.sold.per", says: "month"),
+    LintCase(
+        name: "tally without a state", base: goodAggregate, patch: #"{"source":{"values":{"sold":{"on":null}}}}"#,
+        path: "source.values.sold.on", says: "missing"),
+    LintCase(
+        name: "value of nothing", base: goodAggregate, patch: #"{"source":{"values":{"n":{"mean":"content.n"}}}}"#,
+        path: "source.values.n", says: "no value of many"),
+    LintCase(
+        name: "list of a thousand", base: goodAggregate,
+        patch: #"{"source":{"values":{"n":{"first":1000,"show":{"id":"id"}}}},"audience":"own"}"#
+            .replacing(#""audience":"own""#, with: #""audience":"all""#),
+        path: "source.values.n.first", says: "no number of entries"),
+    LintCase(
+        name: "list of nothing", base: goodAggregate, patch: #"{"source":{"values":{"n":{"first":4}}}}"#,
+        path: "source.values.n.show", says: "missing"),
+    LintCase(
+        name: "audience of nobody", base: goodAggregate, patch: #"{"audience":"none"}"#, path: "audience",
+        says: "none"),
+    LintCase(
+        name: "seventeen values", base: goodAggregate,
+        patch: #"{"source":{"values":{"# + (0..<16).map { #""v\#($0)":"count""# }.joined(separator: ",") + "}}}",
+        path: "source.values", says: "17"),
     LintCase(
         name: "no time of day", base: goodWidget, patch: #"{"source":{"schedule":[{"at":"24:00","set":{}}]}}"#,
         path: "source.schedule[0].at", says: "no time of day"),
@@ -134,6 +219,23 @@ let widgetWarningCases: [LintCase] = [
         patch:
             #"{"families":["systemSmall","systemMedium"],"views":{"accessoryRectangular":null,"systemMedium":{"symbol":"cup","title":"{{content.sold}} sold","subtitle":"{{config.shop}}"}}}"#,
         severity: .warning, path: "views.systemMedium", says: "same as"),
+    LintCase(
+        name: "stale of a derived widget", base: goodWidget,
+        patch: #"{"source":{"one":"order/{{config.shop}}"},"stale":"5m"}"#, severity: .warning, path: "stale",
+        says: "stale when its activity is"),
+    LintCase(
+        name: "value that there is not", base: goodAggregate,
+        patch: #"{"views":{"systemSmall":{"title":"{{values.solt}}"}}}"#, severity: .warning,
+        path: "views.systemSmall.title", says: "this source has none"),
+    LintCase(
+        name: "single activities for all", base: goodAggregate,
+        patch: #"{"source":{"values":{"n":{"first":4,"show":{"id":"id"}}}}}"#, severity: .warning,
+        path: "source.values.n", says: "whoever they are for"),
+    LintCase(
+        name: "aggregate of one activity", base: goodWidget,
+        patch:
+            #"{"source":{"one":"order/{{config.shop}}"},"views":{"systemSmall":{"title":"{{values.n}} of {{state.title}}, {{lifecycle}}"}}}"#,
+        severity: .warning, path: "views.systemSmall.title", says: "this source has none"),
     LintCase(
         name: "view without a template", base: goodWidget,
         patch: #"{"views":{"accessoryRectangular":{"text":"Sales"}}}"#, severity: .warning,

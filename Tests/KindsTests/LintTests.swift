@@ -3,7 +3,7 @@ import TelltaleModel
 import Testing
 
 struct LintTests {
-    @Test("A good kind gives no diagnostics", arguments: [goodKind, goodToggle, goodButton, goodWidget])
+    @Test("A good kind gives no diagnostics", arguments: [goodKind, goodToggle, goodButton, goodWidget, goodAggregate])
     func good(kind: JSON) {
         let (result, diagnostics) = Kind.read(kind, file: "a.json")
         #expect(diagnostics == [])

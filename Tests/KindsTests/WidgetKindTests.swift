@@ -25,6 +25,46 @@ struct WidgetKindTests {
         #expect(name.map(\.path) == ["kind"] && name[0].severity == .error)
     }
 
+    @Test("W-V107: a source that no kind of activity is, and a state that it does not have, are errors")
+    func sources() throws {
+        func told(_ source: String) throws -> [String] {
+            let patch = #"{"parameters":null,"views":{"systemSmall":{"subtitle":null}},"source":\#(source)}"#
+            let texts = [goodWidget.merging(try json(patch)), goodKind, goodButton].map { Array($0.description.utf8) }
+            let names = ["widget.json", "activity.json", "button.json"]
+            let (_, diagnostics) = KindSet.load(files: zip(names, texts).map { (name: $0, bytes: $1) })
+            return diagnostics.filter { $0.severity == .error }.map { "\($0.file) \($0.path): \($0.message)" }
+        }
+        let (activity, button) = (goodKind["kind"]?.string ?? "", goodButton["kind"]?.string ?? "")
+        #expect(try told(#"{"each":"\#(activity)","where":"in(placed) or lifecycle == 'ended'"}"#) == [])
+        #expect(try told(#"{"each":"nothing"}"#) == [#"widget.json source.each: no file here defines "nothing""#])
+        #expect(try told(#"{"one":"\#(button)/1"}"#) == [#"widget.json source.one: "\#(button)" is no live activity"#])
+        #expect(
+            try told(#"{"each":"\#(activity)","where":"in(gone)"}"#) == [
+                #"widget.json source.where: "\#(activity)" has no state "gone""#
+            ])
+    }
+
+    @Test("A state that a tally or a guard names is one of the machine, and kinds of aggregates are bounded")
+    func aggregates() throws {
+        let activity = goodKind["kind"]?.string ?? ""
+        func told(_ values: String, count: Int = 1) throws -> [String] {
+            let base = goodAggregate.merging(try json(#"{"source":{"over":"\#(activity)","values":\#(values)}}"#))
+            let texts = try [goodKind] + (0..<count).map { base.merging(try json(#"{"kind":"w\#($0)"}"#)) }
+            let files = texts.enumerated().map { (name: "\($0).json", bytes: Array($1.description.utf8)) }
+            return KindSet.load(files: files).diagnostics.filter { $0.severity == .error }.map {
+                "\($0.path): \($0.message)"
+            }
+        }
+        #expect(try told(#"{"sold":{"on":"placed"}}"#) == [])
+        #expect(
+            try told(#"{"sold":{"on":"gone"},"late":{"count":"in(lost)"}}"#) == [
+                #"source.values.late.count: "\#(activity)" has no state "lost""#,
+                #"source.values.sold.on: "\#(activity)" has no state "gone""#,
+            ])
+        #expect(try told(#"{"sold":{"on":"placed"}}"#, count: 16) == [])
+        #expect(try told(#"{"sold":{"on":"placed"}}"#, count: 17).first?.contains("17 kinds are over") == true)
+    }
+
     @Test("W-V108: text of 10 pt, a margin of 8 and a description that says This widget are warnings")
     func smallTexts() throws {
         let told = try faults(

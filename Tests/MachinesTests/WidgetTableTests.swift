@@ -197,6 +197,7 @@ struct WidgetScript {
             let content: String
             switch moment.content {
             case .placeholder: content = "-"
+            case .activity, .values, .nothing: content = "?"
             case .content(let json): content = json["is"]?.string ?? "?"
             }
             return "\((moment.date - Self.start).count / 1_000):\(content)\(moment.isStale ? "!" : "")"

@@ -36,6 +36,7 @@ struct SwarmTests {
         arguments: [
             SeededBug.replyBeforeSync, .rowDropped, .resumeFromNewest, .eventIDForgotten, .timersLate, .alertConflated,
             .timerNotCancelled, .restartForgotten, .usedUpRowDropped, .versionUnread,
+            .foresightLost, .endedCounted,
         ])
     func seededBug(_ bug: SeededBug) {
         let found = (1...10).contains { Swarm.run(Self.climate($0, inputs: 250), bug: bug).violation != nil }

@@ -74,6 +74,10 @@ struct KindsRunCommand: ParsableCommand {
     }
 
     private func draw(_ kind: Kind, _ widget: WidgetKind) throws {
+        if let activity = widget.activityKind {
+            complain("telltale: \(file): its widgets show activities; run the file of \"\(activity)\"")
+            throw ExitCode.failure
+        }
         let now = Timestamp.ofThisMachine
         let surface: Surface = if case .surface(let named)? = view { named } else { .phone }
         guard var trial = WidgetTrial(kind, widget, surface: surface, json: json, at: now) else {

@@ -120,6 +120,7 @@ struct GroupCommit: ~Copyable {
         for performance in result.performances { batch.append(performance) }
         // Moved, because nothing else asks for it.
         if let change = result.change.take() { batch.append(change) }
+        if let derived = result.derived.take() { for change in derived.changes { batch.append(change) } }
     }
 
     /// Ends a part of the batch.

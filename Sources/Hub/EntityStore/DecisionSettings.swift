@@ -12,6 +12,10 @@ public struct DecisionSettings: Hashable, Sendable {
     public var eventIDsPerSource = 1_000_000
     /// How long a dismissed activity can be asked for.
     public var retention = Milliseconds.days(7)
+    /// How many groups of activities the widgets of one kind, and of all kinds together, may tell: each is a key. A group
+    /// counts until its key is forgotten.
+    public var groupsPerKind = 65_536
+    public var groups = 262_144
     /// How many times as fast as real time the kinds' clock runs.
     public var clockSpeed = 1.0
 
@@ -28,6 +32,8 @@ public struct DecisionSettings: Hashable, Sendable {
             "eventIDAge": .integer(eventIDAge.count),
             "eventIDsPerSource": .integer(Int64(eventIDsPerSource)),
             "retention": .integer(retention.count),
+            "groupsPerKind": .integer(Int64(groupsPerKind)),
+            "groups": .integer(Int64(groups)),
             "clockSpeed": JSON(clockSpeed),
         ]
     }
@@ -43,6 +49,8 @@ public struct DecisionSettings: Hashable, Sendable {
         if let value = json["eventIDAge"]?.integer { eventIDAge = Milliseconds(value) }
         if let value = json["eventIDsPerSource"]?.integer { eventIDsPerSource = Int(value) }
         if let value = json["retention"]?.integer { retention = Milliseconds(value) }
+        if let value = json["groupsPerKind"]?.integer { groupsPerKind = Int(value) }
+        if let value = json["groups"]?.integer { groups = Int(value) }
         if let value = json["clockSpeed"]?.double { clockSpeed = value }
     }
 }

@@ -155,9 +155,7 @@ extension EntityStore {
             case entities[entity].kind?: break
             case let version?:
                 // A widget whose configuration the new version does not have goes.
-                if case .widget(let kind) = kinds.versions[version].body,
-                    kind.configuration(ofID: String(key.id)) == nil
-                {
+                if case .widget(let kind) = kinds.versions[version].body, !hasPlace(key, in: kind) {
                     entries.append(.pruned(key))
                 } else {
                     entries.append(.kindChanged(key))
@@ -184,7 +182,7 @@ extension EntityStore {
                 missing.append(key)
             }
         }
-        return missing
+        return missing + missingDerived
     }
 
     /// The controls that a connection of before a restart served, or performed an operation of.

@@ -26,6 +26,8 @@ struct DecisionResult: Sendable {
     var controls = ControlConsequence.none
     /// The change that followers see; `nil` when nothing changed for them.
     var change: Change?
+    /// The changes to the widgets that show the activity; `nil` = none.
+    var derived: DerivedChanges?
     private let addressOnly = AddressOnly()
 }
 
@@ -211,13 +213,19 @@ extension EntityStore {
         }
         recordUndo(of: entity)
         countActivity(at: entity, by: -1)
-        return replaceActivity(at: entity, by: ActivityBox(consume activity), outcome, sequence: sequence)
+        return replaceActivity(
+            at: entity, by: ActivityBox(consume activity), outcome, isForeseen: true, sequence: sequence)
     }
 
     /// Takes over what an activity has become: its rev, its deadline, its place among the counted, its followers' due.
+    ///
+    /// - Parameter isForeseen: A deadline did it, and no event.
     private mutating func replaceActivity(
-        at entity: EntityIndex, by box: ActivityBox, _ outcome: ActivityOutcome, sequence: Int64
+        at entity: EntityIndex, by box: ActivityBox, _ outcome: ActivityOutcome, isForeseen: Bool = false,
+        sequence: Int64
     ) -> DecisionResult {
+        let isShown = kinds.areShownByWidgets(entities[entity].kind)
+        let former = isShown ? activity(at: entity) : nil
         let isChanged = outcome.effects.contains(.publish) || outcome.effects.contains(.retire)
         let dismissedAt = box.lifecycle == .dismissed ? entities[entity].dismissedAt ?? wall : nil
         let rev = isChanged ? sequence : entities[entity].rev
@@ -239,6 +247,10 @@ extension EntityStore {
             stateHash: box.stateHash, isOldEnd: outcome.isOldEnd)
         if box.lifecycle == .dismissed, attachments.contains(activity: entity) { result.controls = .end }
         if isChanged { result.change = Change(entity: entity, commit: sequence, activity: box, outcome) }
+        if isShown {
+            result.derived = derive(
+                from: entity, former, box, isForeseen: isForeseen, isChanged: isChanged, sequence: sequence)
+        }
         return result
     }
 
@@ -260,13 +272,17 @@ extension EntityStore {
         let rev = entities[entity].rev
         raiseResumeFloor(to: rev)
         unlist(entity)
+        countGroup(at: entity, by: -1)
+        let wasShown = activity(at: entity) != nil && kinds.areShownByWidgets(entities[entity].kind)
         update(entity) { place in
             place.state = .none
             place.dismissedAt = nil
             place.armed = nil
         }
-        return DecisionResult(
+        var result = DecisionResult(
             verdict: .applied, entity: entity, rev: rev, description: StateName("pruned"), change: change)
+        if wasShown { result.derived = forgetShown(entity, sequence: sequence) }
+        return result
     }
 
     private mutating func wireError(_ rejection: ActivityRejection, key: Key) -> WireError {

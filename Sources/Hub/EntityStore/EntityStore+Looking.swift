@@ -48,7 +48,9 @@ extension EntityStore {
         switch entities[entity].state {
         case .none: return true
         case .activity(let activity): return activity.value.isVisible(to: account)
-        case .widget(let widget): return widget.isVisible(to: account)
+        case .widget(let widget):
+            guard widget.isVisible(to: account) else { return false }
+            return !widget.isDerived || !isShownActivityDismissed(entity, by: account)
         case .toggle, .button:
             guard let attachment = attachments[entity] else { return true }
             return attachment.activity.flatMap { activity(at: $0) }?.value.isVisible(to: account) ?? false

@@ -67,10 +67,12 @@ extension EntityStore {
                 countActivity(at: entity, by: 1)
                 arm(entity, deadline: activity.deadline)
             } else {
+                countGroup(at: entity, by: 1)
                 notePendingOperation(at: entity)
                 arm(entity)
             }
         }
+        rebuildAggregates()
     }
 }
 

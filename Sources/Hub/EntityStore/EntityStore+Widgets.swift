@@ -95,18 +95,27 @@ extension EntityStore {
         guard let key = entry.key, let kindIndex = kinds.current[String(key.kind)],
             case .widget(let kind) = kinds.versions[kindIndex].body
         else { return nil }
-        guard let configuration = kind.configuration(ofID: String(key.id)) else { throw .unknownKey(key) }
+        guard let configuration = configuration(of: key, in: kind) else { throw .unknownKey(key) }
         switch entry {
         case .created:
+            let begun =
+                kind.activityKind != nil ? try derivedWidget(key, kind: kind, configuration: configuration) : nil
             let entity = intern(key)
             if exists(entity), !isGone(entity) { throw WireError(.internal, "\(key) exists") }
             recordUndo(of: entity)
-            let widget = Widget(configuration: configuration, at: time)
+            let widget = begun ?? Widget(configuration: configuration, at: time)
             return replaceWidget(
                 at: entity, by: widget, kind: kindIndex, Widget.Outcome(.applied, isChanged: true), sequence: sequence)
         case .kindChanged:
             guard let entity = index(of: key), var widget = self.widget(at: entity) else { throw .unknownKey(key) }
             recordUndo(of: entity)
+            if kind.activityKind != nil {
+                let former = widget
+                widget = try derivedWidget(key, kind: kind, configuration: configuration)
+                widget.keepTallies(of: former)
+            } else if widget.isDerived || widget.isAggregate {
+                widget = Widget(configuration: configuration, accounts: widget.accounts, at: time)
+            }
             let outcome = widget.apply(.kindChanged(configuration: configuration), kind: kind, at: time)
             return replaceWidget(at: entity, by: widget, kind: kindIndex, outcome, sequence: sequence)
         default: throw WireError(.badAction, "\(key) is a widget, not a control")
@@ -117,19 +126,8 @@ extension EntityStore {
     private mutating func replaceWidget(
         at entity: EntityIndex, by widget: Widget, kind kindIndex: Int, _ outcome: Widget.Outcome, sequence: Int64
     ) -> DecisionResult {
-        // Listed for the accounts that the former one was for.
-        unlist(entity)
         let rev = outcome.isChanged ? sequence : entities[entity].rev
-        let goneAt = widget.isGone ? entities[entity].dismissedAt ?? wall : nil
-        update(entity) { place in
-            place.state = .widget(widget)
-            place.kind = kindIndex
-            place.rev = rev
-            place.dismissedAt = goneAt
-            place.isWidget = true
-        }
-        list(entity)
-        arm(entity)
+        put(widget, at: entity, kind: kindIndex, rev: rev, sequence: sequence)
         var writer = BinaryWriter()
         widget.encode(to: &writer)
         let phase = self.phase(of: widget, at: entity)
@@ -140,6 +138,27 @@ extension EntityStore {
         return result
     }
 
+    /// Puts a widget at the index of its key. The caller noted the way back.
+    mutating func put(_ widget: Widget, at entity: EntityIndex, kind: Int, rev: Int64, sequence: Int64) {
+        if let former = self.widget(at: entity), former.accounts != widget.accounts {
+            readdress(entity, from: former.accounts, commit: sequence)
+        }
+        // Listed for the accounts that the former one was for.
+        unlist(entity)
+        countGroup(at: entity, by: -1)
+        let goneAt = widget.isGone ? entities[entity].dismissedAt ?? wall : nil
+        update(entity) { place in
+            place.state = .widget(widget)
+            place.kind = kind
+            place.rev = rev
+            place.dismissedAt = goneAt
+            place.isWidget = true
+        }
+        countGroup(at: entity, by: 1)
+        list(entity)
+        arm(entity)
+    }
+
     /// The state of a widget in a word, as replies and histories tell it.
     func phase(of widget: Widget, at entity: EntityIndex) -> String {
         widgetKind(at: entity).map { widget.phase(at: time, kind: $0).rawValue } ?? ""
@@ -148,10 +167,17 @@ extension EntityStore {
     /// The keys of the controls in the views of a widget, with the content that is shown at the newest record.
     func controlKeys(of widget: Widget, at entity: EntityIndex) -> [String] {
         guard let kind = widgetKind(at: entity), kind.showsControls, let key = entities[entity].key else { return [] }
-        return widget.moments(at: time, kind: kind).flatMap { moment -> [String] in
-            guard case .content(let content) = moment.content else { return [] }
-            return kind.controlKeys(
-                in: kind.context(key: key, content: content, configuration: widget.configuration))
+        return future(of: widget, at: entity, kind, time).moments.flatMap { moment -> [String] in
+            switch moment.content {
+            case .content(let content):
+                kind.controlKeys(
+                    in: kind.context(key: key, content: content, configuration: widget.configuration))
+            case .activity(let sight):
+                kind.controlKeys(in: sight.context(key: key, configuration: widget.configuration))
+            case .values(let values):
+                kind.controlKeys(in: kind.context(key: key, values: values, configuration: widget.configuration))
+            case .placeholder, .nothing: []
+            }
         }
     }
 
@@ -160,9 +186,16 @@ extension EntityStore {
     /// - Parameter ahead: How many later entries a row has.
     func mayBeUsedUp(_ entity: EntityIndex, ahead: Int) -> Bool {
         guard let widget = self.widget(at: entity), let kind = widgetKind(at: entity) else { return false }
+        if let keptCount = widget.keptCount {
+            // The deadlines that came as foreseen were in that row too.
+            let future = future(of: widget, at: entity, kind, time)
+            return future.continuesAt != nil || Int(keptCount) + future.moments.count > ahead + 1
+        }
+        // A row has one more entry for each tally, at most.
+        if let tallies = widget.tallies { return tallies.count > ahead }
         guard kind.isPushed else { return true }
         // A row of a later time begins with a later one of them.
-        let moments = widget.moments(at: widget.told(by: kind, at: time), kind: kind)
+        let moments = widget.moments(at: widget.asOf ?? widget.createdAt, kind: kind)
         guard moments.count <= ahead + 1 else { return true }
         let byteCount = moments.reduce(0) { sum, moment in
             guard case .content(let content) = moment.content else { return sum + kind.viewByteCount }

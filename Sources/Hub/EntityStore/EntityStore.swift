@@ -43,6 +43,7 @@ struct EntityStore: ~Copyable {
     private(set) var deadlines = DeadlineQueue()
     private(set) var ageMarks = AgeMarks()
     private(set) var faults = MachineFaultLog()
+    private(set) var aggregates = Aggregates()
     private var undo: [Undo] = []
     /// A batch is being decided. Without one it is a recovery, whose faults were told when they happened.
     private var isDeciding = false
@@ -116,8 +117,10 @@ struct EntityStore: ~Copyable {
         switch step {
         case .entity(let entity, let state, let kind, let rev, let lastRecord, let dismissedAt):
             countActivity(at: entity, by: -1)
+            countGroup(at: entity, by: -1)
             unlist(entity)
             entities[entity].restore(state, kind: kind, rev: rev, lastRecord: lastRecord, dismissedAt: dismissedAt)
+            countGroup(at: entity, by: 1)
             countActivity(at: entity, by: 1)
             list(entity)
             notePendingOperation(at: entity)
@@ -125,7 +128,10 @@ struct EntityStore: ~Copyable {
             entities.freeIfUnused(entity)
         case .eventID(let source): eventIDs.removeNewest(of: source)
         case .tap(let identity): taps.forgetNewest(identity)
-        case .kinds(let table): kinds = table
+        case .kinds(let table):
+            kinds = table
+            rebuildAggregates()
+        case .contributed(let entity, let kind, let former): _ = aggregates.set(former, of: entity, in: kind)
         case .settings(let settings, let hadSettings): (self.settings, hasSettings) = (settings, hadSettings)
         case .resumeFloor(let floor): resumeFloor = floor
         case .readdressed(let entity, let history): entities.audienceHistories[entity] = history
@@ -209,7 +215,17 @@ struct EntityStore: ~Copyable {
     mutating func adoptKinds(_ kinds: [Kind]) {
         undo.append(.kinds(self.kinds))
         self.kinds.adopt(kinds)
+        rebuildAggregates()
     }
+
+    mutating func noteContribution(_ former: Contribution?, of activity: EntityIndex, in kind: Int) {
+        undo.append(.contributed(activity, kind: kind, former))
+    }
+
+    @inline(__always)
+    mutating func changeAccounts(_ body: (inout AccountIndex) -> Void) { body(&accounts) }
+
+    mutating func changeAggregates<Result>(_ body: (inout Aggregates) -> Result) -> Result { body(&aggregates) }
 
     mutating func raiseResumeFloor(to rev: Int64) {
         undo.append(.resumeFloor(resumeFloor))
@@ -234,30 +250,7 @@ struct EntityStore: ~Copyable {
     /// `entity` has just changed: a resume finds it by that.
     mutating func touch(_ entity: EntityIndex) { changeOrder.touch(entity) }
 
-    // MARK: Lists, counts, deadlines
-
-    /// Brings the list of what there is to be shown in line with what stands at `entity`.
-    mutating func list(_ entity: EntityIndex) { list(entity, isListed: isListed(entity)) }
-
-    mutating func list(_ entity: EntityIndex, isListed: Bool) {
-        guard isListed else { return unlist(entity) }
-        guard !accounts.isListed(entity) else { return }
-        accounts.list(entity, kind: entities[entity].kindName, accounts: audience(of: entity))
-    }
-
-    /// Takes what stands at `entity` off that list, before something else is put there.
-    mutating func unlist(_ entity: EntityIndex) {
-        guard accounts.isListed(entity) else { return }
-        accounts.unlist(entity, kind: entities[entity].kindName, accounts: audience(of: entity))
-    }
-
-    /// Counts what the activity at `entity` takes up of its accounts' room, once more or once less.
-    mutating func countActivity(at entity: EntityIndex, by difference: Int) {
-        guard let activity = activity(at: entity), !activity.accounts.isEmpty else { return }
-        let app = kinds.appNumbers[entities[entity].kind]
-        let names = activity.value.occupiedAccounts
-        if difference > 0 { accounts.add(names, app: app) } else { accounts.remove(names, app: app) }
-    }
+    // MARK: Deadlines
 
     /// Notes the next moments of a key, after anything about it changed.
     mutating func arm(_ entity: EntityIndex) {

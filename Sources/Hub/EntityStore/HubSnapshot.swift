@@ -213,7 +213,7 @@ public struct HubSnapshot: Sendable {
             encodeAttachment(of: entity, plain: 3, attached: 5, to: &writer)
             button.encode(to: &writer)
         case .widget(let widget):
-            writer.write(UInt8(6))
+            writer.write(widget.form.rawValue)
             widget.encode(to: &writer)
         }
     }

@@ -13,6 +13,9 @@ struct KindTable: Sendable {
     private(set) var hasWidgets = false
     /// Of each version, whether its activities bring controls of their own.
     private var ownControls: [Bool] = []
+    /// Of each version, the versions in force of the kinds of widgets that show its activities, in the order of their
+    /// names.
+    private var derivations: [[Derivation]] = []
     private var apps = Interner()
 
     /// The versions in force, as their indices, in the order of their names.
@@ -29,6 +32,7 @@ struct KindTable: Sendable {
     init(versions: [Kind], inForce: [Int]) {
         for kind in versions { append(kind) }
         for index in inForce { current[versions[index].name] = index }
+        findDerivations()
     }
 
     /// Puts `kinds` in force. Versions that were there before keep their index.
@@ -41,6 +45,19 @@ struct KindTable: Sendable {
                 current[kind.name] = versions.count
                 append(kind)
             }
+        }
+        findDerivations()
+    }
+
+    private mutating func findDerivations() {
+        for index in derivations.indices where !derivations[index].isEmpty { derivations[index] = [] }
+        hasAggregates = false
+        for widget in inForceIndices {
+            if case .widget(let kind) = versions[widget].body, kind.aggregate != nil { hasAggregates = true }
+            guard case .widget(let kind) = versions[widget].body, let name = kind.activityKind else { continue }
+            let derivation = Derivation(
+                index: widget, name: versions[widget].name, kind: kind, aggregate: kind.aggregate)
+            for index in versions.indices where versions[index].name == name { derivations[index].append(derivation) }
         }
     }
 
@@ -57,8 +74,18 @@ struct KindTable: Sendable {
     /// Whether the activities of a version bring controls of their own.
     func hasOwnControls(_ version: Int) -> Bool { ownControls[version] }
 
+    /// Whether widgets show the activities of a version.
+    @inline(__always)
+    func areShownByWidgets(_ version: Int) -> Bool { !derivations[version].isEmpty }
+    /// Whether a kind in force is of widgets that tell many activities together.
+    private(set) var hasAggregates = false
+    var hasDerivedWidgets: Bool { derivations.contains { !$0.isEmpty } }
+    /// The kinds in force of these widgets.
+    func widgetKinds(showing version: Int) -> [Derivation] { derivations[version] }
+
     private mutating func append(_ kind: Kind) {
         versions.append(kind)
+        derivations.append([])
         if case .activity(let activity) = kind.body {
             ownControls.append(activity.views.hasOwnControls)
         } else {
@@ -67,6 +94,16 @@ struct KindTable: Sendable {
         if case .widget = kind.body { hasWidgets = true }
         appNumbers.append(apps.retain(kind.app))
     }
+}
+
+/// A kind of widgets that show activities.
+struct Derivation: Sendable {
+    /// Its version.
+    let index: Int
+    let name: String
+    let kind: WidgetKind
+    /// Of one that tells many activities together.
+    let aggregate: WidgetAggregate?
 }
 
 /// Why kinds cannot take effect.

@@ -15,6 +15,7 @@ enum Undo: Sendable {
     indirect case readdressed(EntityIndex, AudienceHistory?)
     /// The deadline that a control had before.
     case timed(EntityIndex, ControlDeadline?)
+    case contributed(EntityIndex, kind: Int, Contribution?)
     indirect case attached(EntityIndex, Attachments.Attachment?)
 }
 

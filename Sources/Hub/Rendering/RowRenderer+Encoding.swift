@@ -37,7 +37,10 @@ extension RowRenderer {
                 button, kind: buttonKind, name: kind.name, title: kind.title, for: viewer, to: &writer)
         case (.widget(let widget), .full, .widget(let definition)):
             guard let key = store[entity].key else { return false }
-            widget.writeFullRow(key: key, kind: definition, to: &writer)
+            // It is one row for every account, so it tells nothing that depends on one.
+            let aggregate = definition.aggregate.flatMap { $0.isForAll ? $0 : nil }
+            let values = aggregate.map { store.values(ofAggregate: entity, $0, for: nil) }
+            widget.writeFullRow(key: key, kind: definition, values: values ?? JSONObject(), to: &writer)
         case (.widget(let widget), .widget(let number), .widget(let definition)):
             contents = writeWidgetRow(
                 widget, at: entity, kind, definition, widgetForms[number], store, to: &writer)
@@ -84,14 +87,16 @@ extension RowRenderer {
         return embedded
     }
 
-    /// Writes the control that stands in an activity's view; `false` when there is none of that key, or when it belongs to
+    /// Writes the control that stands in the view of an activity, or of a widget; `false` when there is none of that key, or when it belongs to
     /// another activity, which may be for other accounts.
     private static func writeEmbedded(
         _ key: Key, in activity: EntityIndex, viewer: ControlViewer, isInteractive: Bool,
         _ store: borrowing EntityStore, to writer: inout JSONWriter
     ) -> Bool {
         guard let entity = store.index(of: key), store.isListed(entity), let kind = store.kind(at: entity),
-            store.attachments[entity].map({ $0.activity == activity }) ?? true
+            store.attachments[entity].map({ attachment in
+                attachment.activity.map { $0 == activity || $0 == store.activityShown(by: activity) } ?? false
+            }) ?? true
         else { return false }
         switch (store[entity].state, kind.body) {
         case (.toggle(let toggle), .toggle(let toggleKind)):

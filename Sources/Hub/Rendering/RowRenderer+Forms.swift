@@ -46,13 +46,15 @@ extension RowRenderer {
                 kind, surface: surface, place: terms.place, family: terms.family, mode: terms.mode,
                 traits: session.traits, hasAccount: account != nil, settings: settings)
         else { return nil }
-        let moments = widget.moments(at: time, kind: kind)
+        let future = widgetForms.future(of: widget, at: entity, kind, time, for: account, store)
+        let moments = future.moments
         let count = min(moments.count, Int(terms.ahead) + 1)
         let viewer = ControlViewer(
             placement: nil, connection: tapper(of: entity, session, store), isLocked: session.traits.isLocked)
         let form = WidgetForm(
             scene: scene, moments: Array(moments.prefix(count)),
-            next: count < moments.count ? moments[count].date : nil, goesOn: kind.isLive, device: session.device,
+            next: count < moments.count ? moments[count].date : nil,
+            continuesAt: count < moments.count ? nil : future.continuesAt, device: session.device,
             viewer: kind.showsControls ? viewer : nil)
         return .widget(widgetForms.number(of: form))
     }
@@ -181,7 +183,8 @@ extension RowRenderer {
         guard let scene = scenes.first else { return nil }
         var writer = JSONWriter()
         WidgetRow.writeOpened(
-            widget, key: key, kind: kind, definition: definition, scene: scene, part: part, at: time, to: &writer)
+            widget, key: key, kind: kind, definition: definition, scene: scene, part: part,
+            moments: store.future(of: widget, at: entity, definition, time, for: session.account).moments, to: &writer)
         return writer.bytes
     }
 

@@ -1,3 +1,5 @@
+internal import FanOut
+internal import Kinds
 internal import Machines
 internal import Surfaces
 internal import TelltaleModel
@@ -9,20 +11,20 @@ final class WidgetForm: Hashable, Sendable {
     let moments: [WidgetMoment]
     /// The date of the first moment that the row leaves out; `nil` = it tells all that is known.
     let next: Timestamp?
-    /// More becomes known as time goes on, although the row tells all that is known now.
-    let goesOn: Bool
+    /// Of a row that tells all that is known now: from when on more is known; `nil` = never.
+    let continuesAt: Timestamp?
     /// The device of the catalogue; -1 = unknown.
     let device: Int16
     let viewer: ControlViewer?
 
     init(
-        scene: WidgetScene, moments: [WidgetMoment], next: Timestamp?, goesOn: Bool, device: Int16,
+        scene: WidgetScene, moments: [WidgetMoment], next: Timestamp?, continuesAt: Timestamp?, device: Int16,
         viewer: ControlViewer?
     ) {
         self.scene = scene
         self.moments = moments
         self.next = next
-        self.goesOn = goesOn
+        self.continuesAt = continuesAt
         self.device = device
         self.viewer = viewer
     }
@@ -32,8 +34,9 @@ final class WidgetForm: Hashable, Sendable {
     ///
     /// - Returns: `nil` when nothing more is known, nor becomes known.
     func usedUp(after count: Int, at now: Timestamp) -> Timestamp? {
-        let following = count < moments.count ? moments[count].date : next
-        guard let following = following ?? (goesOn ? moments.last?.date : nil) else { return nil }
+        guard let following = count < moments.count ? moments[count].date : next else {
+            return continuesAt.map { max($0, now + Milliseconds(1)) }
+        }
         guard count > 0, count <= moments.count else { return following }
         let last = moments[count - 1].date
         return last > now ? last : max(following, now + Milliseconds(1))
@@ -42,7 +45,7 @@ final class WidgetForm: Hashable, Sendable {
     static func == (left: WidgetForm, right: WidgetForm) -> Bool {
         left === right
             || (left.scene == right.scene && left.moments == right.moments && left.next == right.next
-                && left.goesOn == right.goesOn && left.device == right.device && left.viewer == right.viewer)
+                && left.continuesAt == right.continuesAt && left.device == right.device && left.viewer == right.viewer)
     }
 
     func hash(into hasher: inout Hasher) {
@@ -58,6 +61,15 @@ final class WidgetForm: Hashable, Sendable {
 final class WidgetForms {
     private var forms: [WidgetForm] = []
     private var numbers: [WidgetForm: Int32] = [:]
+    /// The futures of widgets that show activities, by their indices, at one moment: each subscriber of a widget wants
+    /// the same.
+    private var futures: [Viewing: WidgetFuture] = [:]
+
+    private struct Viewing: Hashable {
+        var entity: Int32
+        var account: String?
+    }
+    private var futureMoment: (sequence: Int64, time: Timestamp) = (-1, .distantPast)
 
     var count: Int { forms.count }
 
@@ -69,6 +81,24 @@ final class WidgetForms {
         forms.append(form)
         numbers[form] = number
         return number
+    }
+
+    /// The moments of a widget at `time`.
+    func future(
+        of widget: Widget, at entity: EntityIndex, _ kind: WidgetKind, _ time: Timestamp, for account: String?,
+        _ store: borrowing EntityStore
+    ) -> WidgetFuture {
+        guard kind.activityKind != nil else { return widget.future(at: time, kind: kind) }
+        if futureMoment != (store.sequence, time) {
+            futures.removeAll(keepingCapacity: true)
+            futureMoment = (store.sequence, time)
+        }
+        let isOwn = kind.aggregate.map { !$0.isForAll } ?? false
+        let viewing = Viewing(entity: entity.rawValue, account: isOwn ? account : nil)
+        if let known = futures[viewing] { return known }
+        let future = store.future(of: widget, at: entity, kind, time, for: viewing.account)
+        futures[viewing] = future
+        return future
     }
 
     func removeAll() {

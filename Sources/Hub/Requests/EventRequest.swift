@@ -188,6 +188,7 @@ extension Hub {
     ) {
         let sequence = store.sequence + 1
         let previous = store.advance(to: sequence, about: result.entity)
+        if let derived = result.derived { statistics.count(derived) }
         commit.append(
             &result, at: sequence, time: store.time, wall: store.wall, entity: key, previous: previous, writeEntry)
         statistics.count(result.verdict)

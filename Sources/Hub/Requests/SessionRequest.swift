@@ -122,6 +122,14 @@ extension Hub {
         body.member("commits", statistics.commits)
         body.member("deadlines", statistics.deadlinesFired)
         body.member("rows", statistics.rows)
+        if store.kinds.hasDerivedWidgets {
+            body.name("foreseen")
+            body.beginObject()
+            body.member("kept", statistics.foreseenKept)
+            body.member("missed", statistics.foreseenMissed)
+            body.endObject()
+        }
+        if store.kinds.hasAggregates { body.member("refusedGroups", store.faults.refusedGroupCount) }
         body.name("conflated")
         body.beginObject()
         body.member("slow", statistics.foldedSlow)

@@ -4,7 +4,8 @@ internal import TelltaleStatechart
 // The members of a kind of widget.
 extension KindReader {
     static let widgetNames = [
-        "description", "families", "parameters", "recommended", "source", "places", "backgroundRemovable", "margins",
+        "description", "families", "parameters", "recommended", "source", "audience", "places", "backgroundRemovable",
+        "margins",
         "mounting", "texture", "carApp", "privacySensitive", "protection", "stale", "preview", "editTint", "views",
         "url",
     ]
@@ -20,12 +21,14 @@ extension KindReader {
         let families = widgetFamilies(object)
         let parameters = widgetParameters(object)
         let recommended = recommendedConfigurations(object, parameters: parameters)
-        let source = widgetSource(object)
+        let source = widgetSource(object, parameters: parameters)
         let places = widgetPlaces(object)
         var options = widgetOptions(object)
         options.viewByteCount = object["views"]?.object?.map(\.value.textByteCount).max() ?? 0
         let views = widgetViews(object, families: families, neverPlaces: places.never)
-        lintWidget(templates: templates, parameters: parameters)
+        lintWidget(
+            templates: templates, parameters: parameters,
+            source: object["source"])
         guard let families, let source, let views else { return nil }
         return WidgetKind(
             families: families, views: views, source: source, parameters: parameters, recommended: recommended,

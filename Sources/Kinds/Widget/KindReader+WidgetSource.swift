@@ -3,19 +3,79 @@ internal import TelltaleStatechart
 
 // Where the content of a widget comes from, and what its templates may read.
 extension KindReader {
-    private static let sourceNames = ["schedule", "zone"]
+    /// The members of each source, by the name of the source.
+    private static let sources = [
+        "schedule": ["schedule", "zone"], "each": ["each", "where"], "one": ["one"],
+        "over": aggregateNames,
+    ]
 
     /// `nil` for a source with a fault.
-    mutating func widgetSource(_ object: JSONObject) -> WidgetKind.Source? {
+    mutating func widgetSource(_ object: JSONObject, parameters: [WidgetParameter]) -> WidgetKind.Source? {
         guard let json = object["source"] else { return .pushed }
-        guard let source = self.object(json, at: "source", knows: Self.sourceNames) else { return nil }
-        guard source["schedule"] != nil else {
-            error(
-                "source", "it names nothing that content comes from",
-                advice: "write a \"schedule\", or take \"source\" out and post timelines")
+        guard json.object != nil else {
+            wrongType(json, at: "source", expected: "an object")
             return nil
         }
-        return schedule(source).map { .schedule($0) }
+        let named = Self.sources.keys.sorted().filter { json[$0] != nil }
+        guard let name = named.first, let names = Self.sources[name] else {
+            error(
+                "source", "it names nothing that content comes from",
+                advice: "write \"each\", \"one\", \"over\" or \"schedule\", or take \"source\" out and post timelines")
+            return nil
+        }
+        guard named.count == 1 else {
+            error("source", "it names \(named.joined(separator: " and "))", advice: "keep one of them")
+            return nil
+        }
+        guard let source = self.object(json, at: "source", knows: names) else { return nil }
+        if name != "schedule", object["stale"] != nil {
+            let what = name == "over" ? "its values are kept up to date" : "it is stale when its activity is"
+            warn("stale", what, advice: "take it out")
+        }
+        enum Audience: String, CaseIterable { case own, all }
+        let audience = choice(object, "audience", at: "", Audience.self)
+        if name != "over", object["audience"] != nil {
+            error("audience", "it is that of the activity", advice: "take it out")
+        }
+        switch name {
+        case "over":
+            return over(source, parameters: parameters, isForAll: object["audience"] != nil && audience != .own)
+        case "each": return each(source, hasParameters: !parameters.isEmpty)
+        case "one": return one(source, parameters: parameters)
+        default: return schedule(source).map { .schedule($0) }
+        }
+    }
+
+    private mutating func each(_ source: JSONObject, hasParameters: Bool) -> WidgetKind.Source? {
+        guard let kind = requiredString(source, "each", at: "source", example: "coffee-order") else { return nil }
+        guard Key.isSegment(kind.utf8) else {
+            error("source.each", "\(quoted(kind)) is no kind's name", advice: "name a kind of type \"activity\"")
+            return nil
+        }
+        if hasParameters {
+            error(
+                "parameters", "there is one widget for each activity, and nothing to choose",
+                advice: "take them out, or write \"one\"")
+        }
+        guard let text = string(source, "where", at: "source") else { return .each(kind: kind, where: nil) }
+        return condition(text, at: "source.where").map { .each(kind: kind, where: $0) }
+    }
+
+    private mutating func one(_ source: JSONObject, parameters: [WidgetParameter]) -> WidgetKind.Source? {
+        guard let text = requiredString(source, "one", at: "source", example: "coffee-order/{{config.order}}") else {
+            return nil
+        }
+        let parts = text.split(separator: "/", maxSplits: 1).map { String($0) }
+        if parts.count == 2, Key.isSegment(parts[0].utf8) {
+            if parameters.isEmpty, Key.isSegment(parts[1].utf8) { return .one(kind: parts[0], id: parts[1]) }
+            if parameters.count == 1, parameters[0].type == .text, parts[1] == "{{config.\(parameters[0].name)}}" {
+                return .one(kind: parts[0], id: nil)
+            }
+        }
+        error(
+            "source.one", "\(quoted(text)) names no activity",
+            advice: "write KIND/ID, or KIND/{{config.NAME}} and NAME as the only parameter, of type text")
+        return nil
     }
 
     private mutating func schedule(_ source: JSONObject) -> WidgetSchedule? {
@@ -95,7 +155,15 @@ extension KindReader {
     }
 
     /// Reports paths that no widget can read, and parameters that there are not.
-    mutating func lintWidget(templates: [(template: Template, path: String)], parameters: [WidgetParameter]) {
+    mutating func lintWidget(
+        templates: [(template: Template, path: String)], parameters: [WidgetParameter], source: JSON?
+    ) {
+        let isDerived = source?["each"] != nil || source?["one"] != nil
+        let aggregate = source?["over"] == nil ? nil : source?["values"] ?? [:]
+        let known =
+            isDerived
+            ? "read content.…, attributes.…, state.title, progress, lifecycle, config.…, id or kind"
+            : aggregate == nil ? "read content.…, config.…, id or kind" : "read values.…, config.…, id or kind"
         for (template, place) in templates {
             for case .value(let path, let filters) in template.parts {
                 switch path {
@@ -107,13 +175,17 @@ extension KindReader {
                         advice: close.map { "did you mean \(quoted($0))?" } ?? "add it to \"parameters\"")
                 case .unknown(let text):
                     warn(
-                        place, "{{\(text)}} is always empty: there is nothing of this name",
-                        advice: "read content.…, config.…, id or kind")
-                case .attributes, .stateTitle, .stateKey, .region, .progress, .widget(.values), .widget(.lifecycle):
-                    warn(
-                        place, "{{\(path)}} is always empty: this source has none",
-                        advice: "read content.…, config.…, id or kind")
-                case .content, .id, .kind: break
+                        place, "{{\(text)}} is always empty: there is nothing of this name", advice: known)
+                case .attributes, .stateTitle, .stateKey, .region, .progress, .widget(.lifecycle):
+                    if isDerived { break }
+                    warn(place, "{{\(path)}} is always empty: this source has none", advice: known)
+                case .widget(.values(let names)):
+                    if let name = names.first, aggregate?[name] != nil || aggregate == [:] { break }
+                    warn(place, "{{\(path)}} is always empty: this source has none", advice: known)
+                case .content:
+                    if aggregate == nil { break }
+                    warn(place, "{{\(path)}} is always empty: this source has none", advice: known)
+                case .id, .kind: break
                 }
                 for case .unknown(let name) in filters {
                     warn(place, "there is no filter \(quoted(name))", advice: "there are \(TemplateFilter.names)")

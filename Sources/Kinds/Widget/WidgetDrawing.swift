@@ -180,7 +180,10 @@ private struct LayoutDrawing {
             return writeBlock(name, length: sample.isEmpty ? nil : sample.count, to: &writer)
         }
         if isText { return writer.member(named: name, .string(template.rendered(in: context))) }
-        writer.member(named: name, template.value(in: context) ?? .array([]))
+        let value = template.value(in: context) ?? .array([])
+        // W93: a list of an aggregate tells how much it leaves out.
+        writer.member(named: name, value["items"] ?? value)
+        if let more = value["more"] { writer.member(named: "more", more) }
     }
 
     /// The room that a value takes, in characters (W85).

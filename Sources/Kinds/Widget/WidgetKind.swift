@@ -1,4 +1,5 @@
 public import TelltaleModel
+public import TelltaleStatechart
 
 /// A kind of widget: where its content comes from, and its views (Protocols/Widgets/README.md).
 public final class WidgetKind: Sendable {
@@ -8,6 +9,23 @@ public final class WidgetKind: Sendable {
         case pushed
         /// The content is a function of the time of day.
         case schedule(WidgetSchedule)
+        /// One widget for each activity of a kind for which `condition` holds.
+        case each(kind: String, where: Guard?)
+        /// One activity of a kind: the one with this id, or, for `nil`, with the value of the only parameter as its id.
+        case one(kind: String, id: String?)
+        /// Many activities together.
+        case over(WidgetAggregate)
+
+        /// As the full row has it.
+        public var name: String {
+            switch self {
+            case .pushed: "pushed"
+            case .schedule: "schedule"
+            case .each: "each"
+            case .one: "one"
+            case .over: "over"
+            }
+        }
     }
 
     /// In the order of the file.
@@ -57,7 +75,8 @@ public final class WidgetKind: Sendable {
             let id = WidgetParameter.id(of: configuration, parameters: parameters)
             if configurations.updateValue(configuration, forKey: id) == nil { ids.append(id) }
         }
-        instances = parameters.isEmpty ? [WidgetParameter.mainID] : ids
+        if case .each = source { ids = [] } else if parameters.isEmpty { ids = [WidgetParameter.mainID] }
+        instances = ids
         self.recommended = configurations
         (neverPlaces, disfavouredPlaces) = places
         isBackgroundRemovable = options.isBackgroundRemovable
@@ -106,6 +125,7 @@ public final class WidgetKind: Sendable {
     ///
     /// An id of a hash stands for a recommended configuration, and for no other: it cannot be turned back.
     public func configuration(ofID id: String) -> JSON? {
+        if case .each = source { return [:] }
         if let known = recommended[id] { return known }
         switch parameters.count {
         case 0: return id == WidgetParameter.mainID ? [:] : nil
@@ -123,6 +143,13 @@ public final class WidgetKind: Sendable {
         var context = TemplateContext(
             key: key, attributes: .null, content: content, stateKey: "", stateTitle: "", progress: nil)
         context.widget = WidgetContext(configuration: configuration)
+        return context
+    }
+
+    /// The same, with the `values` of many activities.
+    public func context(key: Key, values: JSON, configuration: JSON) -> TemplateContext {
+        var context = context(key: key, content: .null, configuration: configuration)
+        context.widget = WidgetContext(configuration: configuration, values: values)
         return context
     }
 

@@ -18,25 +18,39 @@ public struct Widget: Sendable {
     }
 
     /// Every parameter of its kind with its value.
-    public private(set) var configuration: JSON
+    public internal(set) var configuration: JSON
     /// `for=`: the accounts whose devices may show it, sorted; empty for all accounts.
     public let accounts: [String]
     /// When the key began.
-    public let createdAt: Timestamp
-    public private(set) var entries: [WidgetEntry] = []
-    public private(set) var policy = WidgetPolicy.atEnd
+    public internal(set) var createdAt: Timestamp
+    public internal(set) var entries: [WidgetEntry] = []
+    public internal(set) var policy = WidgetPolicy.atEnd
     /// When the newest timeline was taken; `nil` before the first.
-    public private(set) var asOf: Timestamp?
-    public private(set) var isGone = false
+    public internal(set) var asOf: Timestamp?
+    public internal(set) var isGone = false
     /// The phase at the commit of its last change.
-    public private(set) var committedPhase = Phase.placeholder
-    private var newestVersion: Int64?
-    private var newestAt = Timestamp.distantPast
+    public internal(set) var committedPhase = Phase.placeholder
+    /// Of a widget that shows an activity: how many of its deadlines came, as foreseen, since the newest commit that
+    /// changed the widget, up to 255. `nil` for every other widget.
+    public internal(set) var keptCount: UInt8?
+    /// Of a widget that tells many activities together: its tallies. `nil` for every other widget.
+    public internal(set) var tallies: [WidgetTally]?
+    var newestVersion: Int64?
+    var newestAt = Timestamp.distantPast
 
-    public init(configuration: JSON, accounts: [String] = [], at now: Timestamp) {
+    /// - Parameter isDerived: Whether it shows an activity.
+    public init(configuration: JSON, accounts: [String] = [], isDerived: Bool = false, at now: Timestamp) {
         self.configuration = configuration
         self.accounts = accounts.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         createdAt = now
+        keptCount = isDerived ? 0 : nil
+    }
+
+    /// One that tells many activities together, with tallies of these names.
+    public init(configuration: JSON, tallies: [String], at now: Timestamp) {
+        self.init(configuration: configuration, at: now)
+        self.tallies = tallies.map { WidgetTally(name: $0, start: now, amount: 0) }
+        asOf = now
     }
 
     /// An event of a widget.
@@ -117,9 +131,31 @@ public struct Widget: Sendable {
 
     public func phase(at now: Timestamp, kind: WidgetKind) -> Phase {
         guard !isGone else { return .gone }
-        if case .schedule = kind.source { return .fresh }
+        guard kind.isPushed else { return .fresh }
         guard let shown = entries.lastIndex(where: { $0.date <= now }) else { return .placeholder }
         return shown == entries.count - 1 ? .exhausted : .fresh
+    }
+
+    // MARK: Derived from an activity
+
+    /// Whether it shows an activity.
+    public var isDerived: Bool { keptCount != nil }
+
+    /// A deadline of the activity came as it was foreseen: no screen is told.
+    public mutating func keep() { keptCount = keptCount.map { $0 == .max ? $0 : $0 + 1 } }
+
+    /// An event changed the activity: its row is out of date.
+    ///
+    /// - Parameter isShown: Whether there is an activity: from the first one on no placeholder stands here.
+    public mutating func overtake(isShown: Bool, at now: Timestamp) {
+        keptCount = keptCount.map { _ in 0 }
+        if isShown { asOf = now }
+    }
+
+    /// Its activity is gone.
+    public mutating func leave() {
+        (isGone, entries, committedPhase) = (true, [], .gone)
+        keptCount = keptCount.map { _ in 0 }
     }
 
     // MARK: Audience
@@ -134,6 +170,12 @@ public struct WidgetMoment: Hashable, Sendable {
     public enum Content: Hashable, Sendable {
         case placeholder
         case content(JSON)
+        /// A live activity, as it is or will be.
+        case activity(ActivitySight)
+        /// The values of many activities: an object.
+        case values(JSON)
+        /// Nothing is drawn from then on.
+        case nothing
     }
 
     public var date: Timestamp
@@ -147,9 +189,34 @@ public struct WidgetMoment: Hashable, Sendable {
 }
 
 extension Widget {
-    /// The moment that is shown at `now`, and those that follow; never empty, and with rising dates.
+    /// The moment that is shown at `now`, and those that follow.
+    ///
+    /// - Parameters:
+    ///   - activity: The one that a derived widget shows; `nil` = there is none.
+    ///   - settings: Those of the activity.
+    public func future(
+        at now: Timestamp, kind: WidgetKind, activity: Activity? = nil, settings: ActivitySettings = ActivitySettings()
+    ) -> WidgetFuture {
+        switch kind.source {
+        case .each, .one:
+            if let activity { return activity.future(at: now, settings: settings, where: kind.condition) }
+            // Placeholders stand before the first content only (W14).
+            let date = min(asOf ?? createdAt, now)
+            return WidgetFuture(
+                moments: [WidgetMoment(date: date, content: asOf == nil ? .placeholder : .nothing)])
+        case .over(let aggregate): return aggregateFuture(at: now, aggregate, values: JSONObject())
+        case .schedule:
+            let moments = moments(at: now, kind: kind)
+            return WidgetFuture(moments: moments, continuesAt: moments.last?.date)
+        case .pushed: return WidgetFuture(moments: moments(at: now, kind: kind))
+        }
+    }
+
+    /// The moment that is shown at `now`, and those that follow, of a widget that shows no activity; never empty, and
+    /// with rising dates.
     public func moments(at now: Timestamp, kind: WidgetKind) -> [WidgetMoment] {
         switch kind.source {
+        case .each, .one, .over: return withPlaceholder([], at: now)
         case .schedule(let schedule):
             let moments = schedule.entries(at: now).map { WidgetMoment(date: $0.date, content: .content($0.content)) }
             return withPlaceholder(moments, at: now)
@@ -157,11 +224,6 @@ extension Widget {
             let moments = entries.cut(at: now).map { WidgetMoment(date: $0.date, content: .content($0.content)) }
             return markingStale(withPlaceholder(moments, at: now), after: kind.stale).cut(at: now)
         }
-    }
-
-    /// As of when the content is told: of a computed one, since it is what it is.
-    public func told(by kind: WidgetKind, at now: Timestamp) -> Timestamp {
-        kind.isPushed ? asOf ?? createdAt : moments(at: now, kind: kind)[0].date
     }
 
     private func withPlaceholder(_ moments: [WidgetMoment], at now: Timestamp) -> [WidgetMoment] {
@@ -195,94 +257,8 @@ extension Widget {
 }
 
 extension [WidgetMoment] {
-    fileprivate func cut(at now: Timestamp) -> [WidgetMoment] {
+    func cut(at now: Timestamp) -> [WidgetMoment] {
         guard let shown = lastIndex(where: { $0.date <= now }) else { return self }
         return Array(self[shown...])
-    }
-}
-
-// MARK: Coding
-
-extension Widget {
-    /// Appends everything that it is made of.
-    public func encode(to writer: inout BinaryWriter) {
-        writer.write(configuration)
-        writer.write(accounts) { $0.write($1) }
-        writer.write(createdAt)
-        writer.write(entries) { writer, entry in
-            writer.write(entry.date)
-            writer.write(entry.content)
-            writer.write(entry.relevance) { $0.write($1) }
-        }
-        switch policy {
-        case .atEnd: writer.write(UInt8(1))
-        case .never: writer.write(UInt8(2))
-        case .after(let date):
-            writer.write(UInt8(3))
-            writer.write(date)
-        }
-        writer.write(asOf) { $0.write($1) }
-        writer.write(isGone)
-        writer.write(UInt8(Phase.allCases.firstIndex(of: committedPhase) ?? 0))
-        writer.write(newestVersion) { $0.write($1) }
-        writer.write(newestAt)
-    }
-
-    /// Reads what ``encode(to:)`` wrote.
-    public init(from reader: inout BinaryReader) throws(BinaryError) {
-        configuration = try reader.readJSON()
-        accounts = try reader.readArray { (reader) throws(BinaryError) in try reader.readString() }
-        createdAt = try reader.readTimestamp()
-        entries = try reader.readArray { (reader) throws(BinaryError) in
-            WidgetEntry(
-                date: try reader.readTimestamp(), content: try reader.readJSON(),
-                relevance: try reader.readOptional { (reader) throws(BinaryError) in try reader.readJSON() })
-        }
-        switch try reader.readByte() {
-        case 1: policy = .atEnd
-        case 2: policy = .never
-        case 3: policy = .after(try reader.readTimestamp())
-        default: throw reader.failure("unknown policy")
-        }
-        asOf = try reader.readOptional { (reader) throws(BinaryError) in try reader.readTimestamp() }
-        isGone = try reader.readBool()
-        let phase = Int(try reader.readByte())
-        guard Phase.allCases.indices.contains(phase) else { throw reader.failure("unknown phase") }
-        committedPhase = Phase.allCases[phase]
-        newestVersion = try reader.readOptional { (reader) throws(BinaryError) in try reader.readInt64() }
-        newestAt = try reader.readTimestamp()
-    }
-
-    /// Appends the body of a `view=full` row as one object. It is the same for as long as the `rev` is.
-    public func writeFullRow(key: Key, kind: WidgetKind, to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.member("kind", String(key.kind))
-        writer.member("source", kind.isPushed ? "pushed" : "schedule")
-        writer.member("phase", committedPhase.rawValue)
-        writer.member("configuration", configuration)
-        if let asOf { writer.member("asOf", asOf.milliseconds) }
-        if kind.isPushed {
-            writer.name("policy")
-            switch policy {
-            case .atEnd: writer.value("atEnd")
-            case .never: writer.value("never")
-            case .after(let date):
-                writer.beginObject()
-                writer.member("after", date.milliseconds)
-                writer.endObject()
-            }
-            writer.name("entries")
-            writer.beginArray()
-            for entry in entries {
-                writer.beginObject()
-                writer.member("date", entry.date.milliseconds)
-                writer.member("content", entry.content)
-                if let relevance = entry.relevance { writer.member("relevance", relevance) }
-                writer.endObject()
-            }
-            writer.endArray()
-        }
-        if let stale = kind.stale, let asOf { writer.member("staleAt", (asOf + stale).milliseconds) }
-        writer.endObject()
     }
 }

@@ -43,7 +43,7 @@ final class WidgetScreen: ConnectedClient {
             Look(view: "carplay", family: "systemSmall"),
             Look(view: "desktop", words: " mode=vibrant", family: "systemSmall"),
         ])
-        pattern = random.pick(of: ["*", "sales/*", "sales/*", "sales/*", "hours/*", "sales/Hoegi"])
+        pattern = random.pick(of: ["*", "sales/*", "sales/*", "card/*", "card/*", "queue/*", "hours/*", "sales/Hoegi"])
         ahead = random.pick(of: [nil, nil, 0, 1, 2, 12])
         isLocked = look.view == "phone" && random.chance(400)
         self.random = random
@@ -143,8 +143,18 @@ final class WidgetScreen: ConnectedClient {
             return
         }
         if let fault = fault(of: line, key: key, rev: rev) { world.violated("widgets", "\(name): \(key) \(fault)") }
+        if let known = table[key], known.rev == rev, phase == .live, SimulatedWidgets.isCard(key), isLasting(known) {
+            return broken("is sent \(key) at \(rev) again, and still knows what it will be")
+        }
         let row = ShownRow(rev: rev, text: line.text)
         if phase == .filling { snapshot[key] = row } else { table[key] = row }
+    }
+
+    /// Whether a row has entries left: what it foresaw is no news when it comes.
+    private func isLasting(_ row: ShownRow) -> Bool {
+        guard world.climate.clockJumps == 0, let row = WidgetRowCheck(row.text) else { return false }
+        let isWhole = row.entries.count <= ahead ?? 4 && row.body["more"] == nil
+        return isWhole || row.entries[row.entries.count - 1].date > world.daemonTime + 5_000
     }
 
     private func fault(of line: ClientLine, key: String, rev: Int64) -> String? {

@@ -22,6 +22,10 @@ extension ConvergenceCheck {
             }
             if let fault = fault(of: old, to: new, key: key) { return violated("\(screen.index) \(fault)") }
         }
+        for (key, isThere) in world.records.widgets.cards.sorted(by: { $0.key < $1.key })
+        where screen.follows(key) && isThere != (fresh[key] != nil) {
+            return violated("\(key) is \(isThere ? "there" : "gone"), and is listed otherwise")
+        }
         for (key, widget) in world.records.widgets.current.sorted(by: { $0.key < $1.key }) where screen.follows(key) {
             if widget.isThere != (fresh[key] != nil) {
                 return violated("\(key) is \(widget.isThere ? "there" : "gone"), and is listed otherwise")

@@ -133,6 +133,9 @@ final class HistoryChecker {
         if let fault = line.tail.flatMap({ widgets.take(record, of: key, tail: $0) }) {
             world.violated("widgets", "\(key) at record \(record.sequence): \(fault)")
         }
+        if case .order(let order) = story.reference, key.hasPrefix("order/") {
+            widgets.take(record, ofOrder: key, order)
+        }
         story.lines.append((record.heard, bytes))
         if !wasListed, story.reference.isListed == true {
             story.audience = record.id.map { world.ledger.audiences[$0] ?? [] }

@@ -18,9 +18,12 @@ struct WidgetRowCheck {
         }
         var entries: [Entry] = []
         for element in elements {
-            guard let entry = element.object, let date = entry["date"]?.integer, let view = entry["view"]?.object else {
-                return nil
+            guard let entry = element.object, let date = entry["date"]?.integer else { return nil }
+            if entry["view"] == .null {
+                entries.append(Entry(date: date, drawn: .nothing, view: [:]))
+                continue
             }
+            guard let view = entry["view"]?.object else { return nil }
             let text = view["title"]?.string ?? view["text"]?.string
             let number = entry["placeholder"]?.bool == true ? nil : text
             entries.append(
@@ -75,10 +78,15 @@ struct WidgetRowCheck {
 /// The widgets of a run, by the records that became durable.
 struct WidgetHistory {
     private(set) var current: [String: ReferenceWidget] = [:]
+    /// Cards, and whether they are there.
+    private(set) var cards: [String: Bool] = [:]
+    private var queue = ReferenceQueue()
+    private var foreseen: [ObservationLog.KeyRev: [(date: Int64, drawn: ReferenceWidget.Drawn)]] = [:]
     private var byCommit: [ObservationLog.KeyRev: ReferenceWidget] = [:]
 
     /// - Returns: The fault of a record, if it has one.
     mutating func take(_ record: HistoryRecord, of key: String, tail: JSONObject) -> String? {
+        if key == SimulatedWidgets.queue, record.type == "created" { queue.begin(record.sequence) }
         guard key.hasPrefix("sales/") else { return nil }
         var widget = current[key] ?? ReferenceWidget()
         let fault = widget.take(record, tail: tail)
@@ -87,8 +95,30 @@ struct WidgetHistory {
         return fault
     }
 
+    /// Takes a record about an order. An event that changes its row changes its card, and a deadline does not.
+    mutating func take(_ record: HistoryRecord, ofOrder key: String, _ order: ReferenceOrder) {
+        queue.take(record, key, order)
+        let card = SimulatedWidgets.card(ofOrder: key)
+        let wasThere = cards[card] == true
+        cards[card] = order.isOnCard
+        guard order.isOnCard, record.rev == record.sequence, record.type != "deadline" || !wasThere else { return }
+        foreseen[.init(key: card, rev: record.rev)] = order.foreseen
+    }
+
     /// The fault of a row that a client was sent.
     func fault(of row: WidgetRowCheck, key: String, rev: Int64, ahead: Int) -> String? {
+        if SimulatedWidgets.isCard(key) {
+            guard let moments = foreseen[.init(key: key, rev: rev)] else {
+                return "has rev \(rev), which no event gave it"
+            }
+            return row.fault(
+                ahead: ahead, reference: { time in (moments.last { $0.date <= time } ?? moments[0]).drawn },
+                moments: { _ in moments.map(\.date) })
+        }
+        if key == SimulatedWidgets.queue {
+            guard let values = queue.values(at: rev) else { return "has rev \(rev), which changed no value" }
+            return row.fault(ahead: ahead, reference: values.drawn) { _ in values.moments }
+        }
         if key.hasPrefix("hours/") {
             return row.fault(ahead: ahead, reference: ReferenceSchedule.drawn) { range in
                 // A schedule goes on for ever: as far as the row goes.

@@ -58,6 +58,9 @@ enum SimulatedKinds {
         .cooldownForgotten: (#""cooldown":"3s","#, ""),
         .pressRepeated: (#""cooldown":"3s","#, #""cooldown":"3s","repeatable":true,"#),
         .widgetStaleMisread: (#""stale":"20s""#, #""stale":"25s""#),
+        .endedCounted: (#","where":"lifecycle != 'ended'""#, ""),
+        .tallyMisread: (#""on":"collected","per""#, #""on":"ready","per""#),
+        .conditionUnread: (#","where":"not in(collected)""#, ""),
         .attachmentForgotten: (#","tip/{{id}}""#, ""),
         .attachmentMisplaced: (#""tip/{{id}}""#, #""tip/x{{id}}""#),
     ]

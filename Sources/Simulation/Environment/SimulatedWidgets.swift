@@ -5,7 +5,14 @@ enum SimulatedWidgets {
     static let firstSlot: Int64 = 301
     static let slotCount: Int64 = 59
 
-    static func isWidget(_ key: String) -> Bool { key.hasPrefix("sales/") || key.hasPrefix("hours/") }
+    static func isWidget(_ key: String) -> Bool {
+        key.hasPrefix("sales/") || key.hasPrefix("hours/") || isCard(key) || key == queue
+    }
+    /// It shows an order.
+    static func isCard(_ key: String) -> Bool { key.hasPrefix("card/") }
+    /// It counts the orders.
+    static let queue = "queue/main"
+    static func card(ofOrder key: String) -> String { "card" + key.dropFirst("order".count) }
 
     /// Posted timelines. Every view says of which edition it is.
     ///
@@ -40,8 +47,29 @@ enum SimulatedWidgets {
             """
     }
 
+    /// One for each order that is not collected.
+    private static let cards = """
+        {"kind":"card","type":"widget","version":1,"app":"com.example.shop","title":"Order",
+         "families":["systemSmall","accessoryCircular","accessoryRectangular"],
+         "source":{"each":"order","where":"not in(collected)"},
+         "views":{"systemSmall":{"title":"{{lifecycle}} {{state.key}}"},
+                  "accessoryCircular":{"text":"{{lifecycle}} {{state.key}}"},
+                  "accessoryRectangular":{"title":"{{lifecycle}} {{state.key}}"}}}
+        """
+
+    /// How many orders there are, how many of them are late, and how many were collected in this hour.
+    private static let queues = """
+        {"kind":"queue","type":"widget","version":1,"app":"com.example.shop","title":"Queue",
+         "families":["systemSmall","accessoryCircular","accessoryRectangular"],"audience":"all",
+         "source":{"over":"order","where":"lifecycle != 'ended'",
+           "values":{"open":"count","late":{"count":"in(unattended)"},"done":{"tally":"count","on":"collected","per":"hour"}}},
+         "views":{"systemSmall":{"title":"{{values.open}} {{values.late}} {{values.done}}"},
+                  "accessoryCircular":{"text":"{{values.open}} {{values.late}} {{values.done}}"},
+                  "accessoryRectangular":{"title":"{{values.open}} {{values.late}} {{values.done}}"}}}
+        """
+
     /// The kind files of an edition. In every third one the schedule is taken away.
     static func texts(edition: Int) -> [String] {
-        edition % 3 == 2 ? [sales(edition: edition)] : [sales(edition: edition), hours]
+        (edition % 3 == 2 ? [sales(edition: edition)] : [sales(edition: edition), hours]) + [cards, queues]
     }
 }

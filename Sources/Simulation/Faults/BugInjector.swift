@@ -16,6 +16,7 @@ struct BugInjector {
         .bodyChanged, .revTooHigh, .cursorAhead, .cursorBehind, .duplicateAppliedAgain, .snapshotRowDropped,
         .verdictWrong, .oldAnswerAccepted, .alertConflated, .alertRepeated, .cursorIsRev, .rowsQueued, .farewellUntold,
         .usedUpRowDropped, .entryDropped, .entryTooSoon, .stalenessUntold, .placeholderKept,
+        .foresightLost, .foreseenTold,
     ]
 
     /// Changes bytes that the daemon sends to a client.
@@ -54,6 +55,13 @@ struct BugInjector {
                 defer { bodies["\(client) \(key)"] = "\(rev)" }
                 return bodies["\(client) \(key)"] == "\(rev)"
             }
+        case .foreseenTold:
+            let card = lines.last { $0.hasPrefix("UPD ") && $0.contains(" key=card/") }
+            if let old = bodies["\(client)"], !lines.contains(where: { $0.contains(" key=card/") }), random.chance(300)
+            {
+                lines.append(old)
+            }
+            bodies["\(client)"] = card ?? bodies["\(client)"]
         case .rowRepeated:
             let row = lines.first { $0.hasPrefix("UPD ") }
             if row != nil, let oldRow, random.chance(50) { lines.append(oldRow) }
@@ -84,6 +92,9 @@ struct BugInjector {
         case .revTooHigh:
             return line.hasPrefix("UPD ") && random.chance(10)
                 ? line.changingNumber(after: " rev=") { $0 + 100_000 } : line
+        case .foresightLost:
+            guard line.contains(" key=card/") else { return line }
+            return (0..<16).reduce(line) { line, _ in line.withoutLastEntry }
         case .entryDropped: return random.chance(300) ? line.withoutLastEntry : line
         case .entryTooSoon:
             return line.contains("\"entries\":[") ? line.changingNumber(after: "\"date\":") { $0 - 30_000 } : line

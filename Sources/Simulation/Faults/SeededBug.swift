@@ -25,6 +25,7 @@ public enum SeededBug: String, CaseIterable, Sendable {
     case eventIDForgotten, resumeFromNewest, oldAnswerAccepted, byteLost, accountForgotten, audienceForgotten
     // Bugs of widgets.
     case usedUpRowDropped, entryDropped, entryTooSoon, stalenessUntold, placeholderKept, widgetStaleMisread
+    case foresightLost, foreseenTold, conditionUnread, endedCounted, tallyMisread
     case capabilityUnread, aheadIgnored, familyIgnored, lockUnread, versionUnread, reloadForgotten
 
     public var summary: String {
@@ -98,6 +99,11 @@ public enum SeededBug: String, CaseIterable, Sendable {
         case .stalenessUntold: "a widget's content is not said to be out of date"
         case .placeholderKept: "a widget with content is shown as a placeholder"
         case .widgetStaleMisread: "a widget's content counts as current for too long"
+        case .foresightLost: "a widget's row tells what an order is, and not what it will be"
+        case .foreseenTold: "a widget's row comes again when a deadline comes that was foreseen"
+        case .conditionUnread: "a widget shows orders for which its condition does not hold"
+        case .endedCounted: "a widget that counts orders counts those that have ended"
+        case .tallyMisread: "a widget's tally grows when an order comes into another state"
         case .capabilityUnread: "a client of before is sent widgets"
         case .aheadIgnored: "a widget's row has more entries than were asked for"
         case .familyIgnored: "a widget is drawn in another family than the one asked for"

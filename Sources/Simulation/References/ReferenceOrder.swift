@@ -67,8 +67,13 @@ struct ReferenceOrder {
         guard let due = nextDue, !isDismissed else { return "a deadline fired and none was set" }
         if due != record.happened { return "the deadline at \(due) fired as the one at \(record.happened)" }
         if due > record.heard { return "a deadline fired \(due - record.heard) ms too early" }
+        fire(due, heard: record.heard, rev: record.rev)
+        return nil
+    }
+
+    private mutating func fire(_ due: Int64, heard: Int64, rev: Int64) {
         if machineDue == due {
-            enter(rules.timers[state]?.to ?? "", at: due, rev: record.rev)
+            enter(rules.timers[state]?.to ?? "", at: due, rev: rev)
             // A timer is no update, so the date at which the order goes stale stays.
         } else if staleDue == due {
             lifecycle = "stale"
@@ -76,9 +81,31 @@ struct ReferenceOrder {
         } else if endDue == due {
             end(at: due, linger: rules.linger)
         } else {
-            dismiss(at: record.heard)
+            dismiss(at: heard)
         }
-        return nil
+    }
+
+    /// Whether a card shows it: the condition of the kind `card`.
+    var isOnCard: Bool { isThere && !isDismissed && state != "collected" }
+
+    /// Whether the kind `queue` counts it, and counts it as late.
+    var isQueued: Bool { isThere && !isDismissed && lifecycle != "ended" }
+    var isLate: Bool { isQueued && state == "unattended" }
+    var isCollected: Bool { state == "collected" }
+
+    /// The pictures on a card from the newest record on, until an event comes.
+    var foreseen: [(date: Int64, drawn: ReferenceWidget.Drawn)] {
+        var copy = self
+        var moments = [(date: heard, drawn: copy.drawnOnCard)]
+        while !copy.isDismissed, let due = copy.nextDue {
+            copy.fire(due, heard: due, rev: 0)
+            moments.append((due, copy.drawnOnCard))
+        }
+        return moments
+    }
+
+    private var drawnOnCard: ReferenceWidget.Drawn {
+        isOnCard ? .init(number: "\(lifecycle) \(state)", isStale: lifecycle == "stale") : .nothing
     }
 
     private mutating func event(_ record: HistoryRecord) -> String? {

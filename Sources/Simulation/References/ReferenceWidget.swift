@@ -9,6 +9,9 @@ struct ReferenceWidget {
         /// `nil` = the placeholder.
         var number: String?
         var isStale = false
+
+        /// A view of `null`.
+        static let nothing = Drawn(number: "nothing at all")
     }
 
     private var entries: [(date: Int64, number: String)] = []

@@ -34,9 +34,8 @@ public enum WidgetRow {
     /// Appends the answer of `OPEN`: the link of a part, else that of the widget; without either a tap opens the app.
     public static func writeOpened(
         _ widget: Widget, key: Key, kind: Kind, definition: WidgetKind, scene: WidgetScene, part: String?,
-        at now: Timestamp, to writer: inout JSONWriter
+        moments: [WidgetMoment], to writer: inout JSONWriter
     ) {
-        let moments = widget.moments(at: now, kind: definition)
         let drawing = Drawing(
             widget: widget, key: key, kind: kind, definition: definition, scene: scene, moments: moments)
         writer.beginObject()
@@ -62,8 +61,13 @@ private struct Drawing {
     let moments: [WidgetMoment]
 
     func context(_ content: WidgetMoment.Content) -> TemplateContext {
-        let json: JSON = if case .content(let json) = content { json } else { .null }
-        return definition.context(key: key, content: json, configuration: widget.configuration)
+        switch content {
+        case .activity(let sight): sight.context(key: key, configuration: widget.configuration)
+        case .content(let json): definition.context(key: key, content: json, configuration: widget.configuration)
+        case .values(let values): definition.context(key: key, values: values, configuration: widget.configuration)
+        case .placeholder, .nothing:
+            definition.context(key: key, content: .null, configuration: widget.configuration)
+        }
     }
 
     var shownContext: TemplateContext { context(moments.first?.content ?? .placeholder) }
@@ -117,21 +121,31 @@ private struct Drawing {
     func writeEntries(control: SurfaceRow.ControlWriter, to writer: inout JSONWriter) -> Int {
         let preview = definition.previewContext(key: key, configuration: widget.configuration)
         var entries: [[UInt8]] = []
-        var byteCount = 0
+        var (byteCount, toldCount) = (0, 0)
         for moment in moments {
             var body = JSONWriter()
             write(moment, preview: preview, control: control, to: &body)
             let bytes = body.take()
-            guard entries.isEmpty || byteCount + bytes.count <= WidgetRow.byteLimit else { break }
-            byteCount += bytes.count
-            entries.append(bytes)
+            // W19: an activity changes in more ways than its view shows.
+            let isNew = !definition.isDerived || entries.last.map { Self.behindDate($0) } != Self.behindDate(bytes)
+            if isNew {
+                guard entries.isEmpty || byteCount + bytes.count <= WidgetRow.byteLimit else { break }
+                byteCount += bytes.count
+                entries.append(bytes)
+            }
+            toldCount += 1
         }
         writer.name("entries")
         writer.beginArray()
         for entry in entries { writer.raw(entry) }
         writer.endArray()
-        if entries.count < moments.count { writer.member("more", true) }
-        return entries.count
+        if toldCount < moments.count { writer.member("more", true) }
+        return toldCount
+    }
+
+    /// An encoded entry without its first member, which is the date.
+    private static func behindDate(_ entry: [UInt8]) -> ArraySlice<UInt8> {
+        entry.drop { $0 != UInt8(ascii: ",") }
     }
 
     private func write(
@@ -145,6 +159,10 @@ private struct Drawing {
         if drawing.isPlaceholder { writer.member("placeholder", true) }
         if moment.isStale { writer.member("stale", true) }
         writer.name("view")
+        if case .nothing = moment.content {
+            writer.null()
+            return writer.endObject()
+        }
         definition.write(
             scene.family, drawing, context: context(moment.content), preview: preview, to: &writer
         ) { key, writer in

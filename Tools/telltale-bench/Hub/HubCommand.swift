@@ -14,7 +14,8 @@ struct HubCommand: ParsableCommand {
             the same on every machine.
 
             `one key`: everybody follows one key, one event a turn. `bursts`: the same, 16 events of other keys a turn. \
-            `many keys`: each key has one follower. `ids`: events of 300 bytes of 1,000 keys, each with an id of its source.
+            `many keys`: each key has one follower. `ids`: events of 300 bytes of 1,000 keys, each with an id of its source. With \
+            --aggregates N there are N widgets that tell all keys together; each event changes every fourth of them.
 
             With --limits FILE, a JSON object of {"LOAD": {"per_delivery": N, "per_event": N}}, it fails when a load \
             allocates more. Tools/guard-deliveries runs that, and counts instructions too where there is valgrind.
@@ -23,6 +24,8 @@ struct HubCommand: ParsableCommand {
     @Option(help: "Events of each load, after a tenth to warm up.") var events = 2_000
     @Option(help: "Sessions that follow.") var sessions = 100
     @Option(help: "One of the loads alone.") var load: String?
+    @Option(help: "Keys of the load ids.") var keys = 1_000
+    @Option(help: "Kinds of widgets that count all keys, and add them up.") var aggregates = 0
     @Option(help: "A file of limits.") var limits: String?
     @Flag(help: "Print one JSON object.") var json = false
 
@@ -39,14 +42,19 @@ struct HubCommand: ParsableCommand {
             Load(name: "one key", keys: 1, each: 1, eventsPerTurn: 1),
             Load(name: "bursts", keys: 16, each: 16, eventsPerTurn: 16),
             Load(name: "many keys", keys: 10 * sessions, each: 10, eventsPerTurn: 16),
-            Load(name: "ids", keys: 1_000, each: 1, eventsPerTurn: 16, hasEventIDs: true),
+            Load(name: "ids", keys: keys, each: 1, eventsPerTurn: 16, hasEventIDs: true),
         ].filter { load == nil || $0.name == load }
     }
 
     func validate() throws {
-        guard events >= 160, (1...100_000).contains(sessions), !loads.isEmpty else {
+        guard events >= 160, (1...100_000).contains(sessions), (1...1_000_000).contains(keys),
+            (0...16).contains(aggregates), !loads.isEmpty
+        else {
             throw ValidationError(
-                "events: 160 at least; sessions: 1 to 100000; load: one key, bursts, many keys or ids")
+                """
+                events: 160 at least; sessions: 1 to 100000; keys: 1 to 1000000; aggregates: 0 to 16; \
+                load: one key, bursts, many keys or ids
+                """)
         }
     }
 
@@ -95,7 +103,8 @@ struct HubCommand: ParsableCommand {
 
     private func measure(_ load: Load, isFollowed: Bool) throws -> Result {
         var hub = try HubLoad(
-            sessions: isFollowed ? sessions : 0, keys: load.keys, each: load.each, hasEventIDs: load.hasEventIDs)
+            sessions: isFollowed ? sessions : 0, keys: load.keys, each: load.each, hasEventIDs: load.hasEventIDs,
+            aggregates: aggregates)
         func post(_ count: Int) {
             for number in 1...count {
                 hub.post()

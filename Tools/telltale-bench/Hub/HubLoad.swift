@@ -29,8 +29,9 @@ struct HubLoad: ~Copyable {
     /// - Parameters:
     ///   - each: Keys that each of the sessions follows.
     ///   - hasEventIDs: Whether events are those of `telltale-bench ingest`: 300 bytes, with a source and an id.
-    init(sessions: Int, keys: Int, each: Int, hasEventIDs: Bool) throws {
-        server = try Self.server()
+    ///   - aggregates: Kinds of widgets that count the keys, and add them up.
+    init(sessions: Int, keys: Int, each: Int, hasEventIDs: Bool, aggregates: Int = 0) throws {
+        server = try Self.server(aggregates: aggregates)
         publisher = server.connected(at: Self.clocks(time))
         self.keys = keys
         event = hasEventIDs ? IngestEvent(byteCount: 300, keyCount: keys) : nil
@@ -51,16 +52,19 @@ struct HubLoad: ~Copyable {
         byteCount = 0
     }
 
-    private static func server() throws -> Server {
-        let (kind, diagnostics) = KindSet.read(Array(TelltaleScreens.kind.utf8), file: "tally.json")
-        guard let kind else { throw Failure(description: "\(diagnostics)") }
+    private static func server(aggregates: Int) throws -> Server {
+        let kinds = try ([TelltaleScreens.kind] + (0..<aggregates).map(BenchAggregate.kind)).map { text in
+            let (kind, diagnostics) = KindSet.read(Array(text.utf8), file: "bench.json")
+            guard let kind else { throw Failure(description: "\(diagnostics)") }
+            return kind
+        }
         var configuration = ServerConfiguration()
         configuration.pace = .fixed(.zero)
         configuration.isJournalImmediate = true
         configuration.recordsBetweenSnapshots = .max
         var server = Server(
             Hub(configuration: HubConfiguration(), epoch: 1), configuration: configuration, snapshotSequence: 0)
-        try server.adopt([kind])
+        try server.adopt(kinds)
         return server
     }
 

@@ -31,6 +31,7 @@ struct IngestCommand: ParsableCommand {
     @Option(help: "Measurements of each figure, by turns.") var rounds: Int?
     @Option(help: "Bytes of an event, with everything.") var bytes = 300
     @Option(help: "Live activities that the events are about.") var keys = 10_000
+    @Option(help: "Kinds of widgets that tell all activities together.") var aggregates = 0
     @Option(help: "full, normal or off.") var sync = "full"
     @Option(help: "A folder for the files; it is removed afterwards.") var data = "telltale-bench-ingest"
     @Flag(help: "Measure NATS JetStream too.") var peers = false
@@ -54,7 +55,7 @@ struct IngestCommand: ParsableCommand {
         let event = IngestEvent(byteCount: bytes, keyCount: keys)
         var contestants = [
             Contestant(name: "telltale") {
-                try TelltaleTarget(event, in: try TelltaleTarget.makeFolder(data), sync: sync)
+                try TelltaleTarget(event, in: try TelltaleTarget.makeFolder(data, aggregates: aggregates), sync: sync)
             }
         ]
         if peers || nats != nil {

@@ -21,8 +21,11 @@ final class TelltaleTarget: IngestTarget {
         daemon = try BenchDaemon(["--sync", sync], in: folder)
     }
 
-    static func makeFolder(_ path: String) throws -> BenchFolder {
-        try BenchFolder(path, kinds: ["tally.json": kind])
+    /// - Parameter aggregates: Kinds of widgets that tell all activities together.
+    static func makeFolder(_ path: String, aggregates: Int = 0) throws -> BenchFolder {
+        var kinds = ["tally.json": kind]
+        for number in 0..<aggregates { kinds["all-\(number).json"] = BenchAggregate.kind(number) }
+        return try BenchFolder(path, kinds: kinds)
     }
 
     /// The attributes of the daemon's `ready` line.

@@ -1,0 +1,215 @@
+public import Kinds
+public import TelltaleModel
+internal import TelltaleStatechart
+
+/// The part of one activity in an aggregate.
+public struct Contribution: Hashable, Sendable {
+    /// The id of the widget that tells it, and the configuration that this stands for.
+    public var group: String
+    public var configuration: JSON
+    /// One for each value of the aggregate.
+    public var parts: [Part]
+
+    public enum Part: Hashable, Sendable {
+        case nothing
+        /// One more.
+        case one
+        /// In millionths.
+        case amount(Int64)
+        /// A value to be compared.
+        case ordered(OrderKey)
+        /// An entry of a list: its place, and what is shown of it.
+        case listed(OrderKey, JSON)
+        /// A value that should be a number and is none.
+        case fault
+    }
+
+    /// How many of its parts should be numbers, and are none.
+    public var faultCount: Int { parts.count { $0 == .fault } }
+}
+
+/// A value by which activities are ordered: numbers before texts.
+public enum OrderKey: Hashable, Comparable, Sendable {
+    case number(Double)
+    case text(String)
+
+    public init?(_ json: JSON?) {
+        if let number = json?.double {
+            self = .number(number)
+        } else if let text = json?.string {
+            self = .text(text)
+        } else {
+            return nil
+        }
+    }
+
+    public static func < (left: OrderKey, right: OrderKey) -> Bool {
+        switch (left, right) {
+        case (.number(let left), .number(let right)): left < right
+        case (.number, .text): true
+        case (.text, .number): false
+        case (.text(let left), .text(let right)): left.utf8.lexicographicallyPrecedes(right.utf8)
+        }
+    }
+
+    public var json: JSON {
+        switch self {
+        case .number(let number): JSON(number)
+        case .text(let text): .string(text)
+        }
+    }
+}
+
+/// Exact sums of decimal numbers.
+public enum Millionths {
+    /// Larger numbers are none: their sums would not be exact.
+    private static let limit = 1e12
+
+    /// A number in millionths, rounded; `nil` for what is no number, or is too large.
+    public static func of(_ json: JSON?) -> Int64? {
+        if case .integer(let integer)? = json {
+            let (product, overflows) = integer.multipliedReportingOverflow(by: 1_000_000)
+            return overflows ? nil : product
+        }
+        guard let number = json?.double, number.magnitude <= limit else { return nil }
+        return Int64((number * 1_000_000).rounded())
+    }
+
+    public static func json(_ sum: Int128) -> JSON {
+        if sum % 1_000_000 == 0, let whole = Int64(exactly: sum / 1_000_000) { return .integer(whole) }
+        return JSON(Double(sum) / 1_000_000)
+    }
+}
+
+/// The changes of one commit to one activity, as far as aggregates read them.
+public struct AggregateChanges: Sendable {
+    private let former: JSON
+    private let content: JSON
+    /// The keys and the paths of the states that were entered or left.
+    private let states: [String]
+
+    /// - Returns: `nil` where more may have changed: another activity is there, or another life-cycle state.
+    public init?(of activity: borrowing Activity, since former: borrowing Activity) {
+        guard former.origin === activity.origin, former.lifecycle == activity.lifecycle else { return nil }
+        self.former = former.content
+        content = activity.content
+        guard !former.machine.hasConfiguration(of: activity.machine) else {
+            states = []
+            return
+        }
+        let statechart = activity.kind.statechart
+        let (old, new) = (former.machine.configuration(in: statechart), activity.machine.configuration(in: statechart))
+        var names: [String] = []
+        for state in old where !new.contains(state) {
+            names += [statechart.states[state.rawValue].key, statechart.states[state.rawValue].path]
+        }
+        for state in new where !old.contains(state) {
+            names += [statechart.states[state.rawValue].key, statechart.states[state.rawValue].path]
+        }
+        states = names
+    }
+
+    /// Whether something changed that an aggregate reads: most commits change nothing in most aggregates.
+    public func mayChange(_ aggregate: WidgetAggregate) -> Bool {
+        guard let names = aggregate.contentNames else { return true }
+        if !states.isEmpty {
+            guard let read = aggregate.stateNames else { return true }
+            for state in read where states.contains(state) { return true }
+        }
+        for name in names where former[name] != content[name] { return true }
+        return false
+    }
+}
+
+/// One activity, read for all aggregates of a commit: the parts of it that guards and paths read are taken once.
+///
+/// An object, because it is handed to each aggregate, and a copy would touch a dozen counts.
+public final class AggregateReader: Sendable {
+    private let activity: Activity
+    private let subject: GuardSubject
+    private let values: MachineValues
+
+    public init(_ activity: Activity) {
+        self.activity = activity
+        values = MachineValues(attributes: activity.attributes, content: activity.content)
+        subject = activity.guardSubject(values)
+    }
+
+    private func holds(_ condition: Guard?) -> Bool { condition.map { $0.holds(for: subject) ?? false } ?? true }
+
+    /// The part of the activity in an aggregate; `nil` where it does not count.
+    ///
+    /// - Parameter former: Given again where it is the same: most commits change nothing in most aggregates.
+    public func contribution(
+        to aggregate: WidgetAggregate, parameters: [WidgetParameter], former: Contribution?
+    ) -> Contribution? {
+        guard activity.lifecycle != .dismissed, holds(aggregate.condition) else { return nil }
+        if let former, isSame(former, aggregate) { return former }
+        guard let (group, configuration) = group(in: aggregate, parameters) else { return nil }
+        let parts = aggregate.values.map { part(of: $0.measure) }
+        return Contribution(group: group, configuration: configuration, parts: parts)
+    }
+
+    private func isSame(_ former: Contribution, _ aggregate: WidgetAggregate) -> Bool {
+        for group in aggregate.groups
+        where group.path.value(in: values) != former.configuration[group.parameter] { return false }
+        for index in aggregate.values.indices
+        where part(of: aggregate.values[index].measure) != former.parts[index] { return false }
+        return true
+    }
+
+    private func group(
+        in aggregate: WidgetAggregate, _ parameters: [WidgetParameter]
+    ) -> (id: String, configuration: JSON)? {
+        guard !aggregate.groups.isEmpty else { return (WidgetParameter.mainID, [:]) }
+        var object = JSONObject()
+        for group in aggregate.groups {
+            // A value that is no text is no configuration.
+            guard let value = group.path.value(in: values), value.string?.isEmpty == false,
+                parameters.contains(where: { $0.name == group.parameter && $0.takes(value) })
+            else { return nil }
+            object[group.parameter] = value
+        }
+        let configuration = JSON.object(object)
+        return (WidgetParameter.id(of: configuration, parameters: parameters), configuration)
+    }
+
+    private func part(of measure: WidgetAggregate.Measure) -> Contribution.Part {
+        switch measure {
+        case .count(let condition): return holds(condition) ? .one : .nothing
+        case .sum(let path):
+            guard let value = path.value(in: values), value != .null else { return .nothing }
+            return Millionths.of(value).map { .amount($0) } ?? .fault
+        case .least(let path), .most(let path):
+            guard let value = path.value(in: values), value != .null else { return .nothing }
+            return OrderKey(value).map { .ordered($0) } ?? .fault
+        case .tally: return .nothing
+        case .first(let list):
+            let place: OrderKey? =
+                list.order.map { OrderKey($0.value(in: values)) } ?? .number(Double(activity.startedAt.milliseconds))
+            guard let place else { return .fault }
+            let context = activity.templateContext
+            var shown = JSONObject()
+            for (name, template) in list.show { shown[name] = template.value(in: context) ?? .null }
+            return .listed(place, .object(shown))
+        }
+    }
+}
+
+extension Activity {
+    /// Whether a state of this key or path is active.
+    public func isIn(state name: String) -> Bool {
+        machine.configuration(in: kind.statechart).contains { state in
+            kind.statechart.states[state.rawValue].key == name || kind.statechart.states[state.rawValue].path == name
+        }
+    }
+
+    /// How much a tally grows by the activity; `nil` for what should be a number and is none.
+    public func amount(of tally: WidgetAggregate.Tally) -> Int64? {
+        guard let path = tally.amount else { return 1_000_000 }
+        guard let value = path.value(in: MachineValues(attributes: attributes, content: content)), value != .null else {
+            return 0
+        }
+        return Millionths.of(value)
+    }
+}

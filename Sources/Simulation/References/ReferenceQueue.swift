@@ -1,0 +1,43 @@
+/// The model of the widget `queue/main` of ``SimulatedWidgets``: it counts the orders one by one.
+struct ReferenceQueue {
+    /// The values after a commit.
+    struct Values: Hashable {
+        var open = 0
+        var late = 0
+        /// How many orders were collected in the hour that began at `hour`, in milliseconds.
+        var done = 0
+        var hour: Int64 = 0
+
+        func drawn(at time: Int64) -> ReferenceWidget.Drawn {
+            .init(number: "\(open) \(late) \(time < hour + ReferenceQueue.period ? done : 0)")
+        }
+
+        var moments: [Int64] { [hour + ReferenceQueue.period] }
+    }
+
+    static let period: Int64 = 3_600_000
+    private var orders: [String: ReferenceOrder] = [:]
+    private var values = Values()
+    private var byCommit: [Int64: Values] = [:]
+
+    func values(at rev: Int64) -> Values? { byCommit[rev] }
+
+    /// The widget began with this record.
+    mutating func begin(_ rev: Int64) { byCommit[rev] = values }
+
+    mutating func take(_ record: HistoryRecord, _ key: String, _ order: ReferenceOrder) {
+        let former = orders[key]
+        orders[key] = order
+        var told = values
+        told.open = orders.values.count { $0.isQueued }
+        told.late = orders.values.count { $0.isLate }
+        if order.isCollected, let former, former.isQueued, !former.isCollected {
+            let hour = record.heard / Self.period * Self.period
+            if told.hour != hour { (told.hour, told.done) = (hour, 0) }
+            told.done += 1
+        }
+        guard told != values else { return }
+        values = told
+        byCommit[record.sequence] = told
+    }
+}
