@@ -11,15 +11,30 @@ public struct OutgoingPush: Sendable {
         public var content: Set<String>?
         /// The member of the content in which the app expects the state of the machine; `nil` = none.
         public var stateName: String?
+        /// The alert of a start whose activity has none of its own: a start without an alert begins nothing.
+        public var startAlert: Alert
+        /// Whether a start asks the device for an update token (iOS 18).
+        public var wantsToken: Bool
 
         public init(
-            bundle: String, attributesType: String, content: Set<String>? = nil, stateName: String? = nil
+            bundle: String, attributesType: String, content: Set<String>? = nil, stateName: String? = nil,
+            startAlert: Alert? = nil, wantsToken: Bool = true
         ) {
             self.bundle = bundle
             self.attributesType = attributesType
             self.content = content
             self.stateName = stateName
+            self.startAlert = startAlert ?? Alert(title: attributesType, body: "")
+            self.wantsToken = wantsToken
         }
+    }
+
+    /// Where a push goes.
+    public enum Address: Hashable, Sendable {
+        /// The device of the attempt's token.
+        case device
+        /// Every device that follows the channel which the attempt's token names.
+        case channel
     }
 
     public struct Alert: Hashable, Sendable {
@@ -53,21 +68,45 @@ public struct OutgoingPush: Sendable {
     public static let keeping: Int64 = 28_800
 
     /// - Parameters:
-    ///   - row: Of the `full` view.
+    ///   - row: Of the `full` view; `nil` = the activity is gone, and the attempt is its end.
     ///   - alert: Goes along where the attempt alerts.
+    ///   - channel: Followed by what a start begins, in place of an update token.
     /// - Throws: ``TooLarge`` beyond 4,096 bytes; a smaller `content` of the form helps.
     public init(
-        _ attempt: PushTarget.Attempt, row: JSONObject, _ form: Form, alert: Alert?, _ cryptography: PushCryptography
+        _ attempt: PushTarget.Attempt, row: JSONObject?, _ form: Form, alert: Alert?, to address: Address = .device,
+        channel: String? = nil, _ cryptography: PushCryptography
     ) throws(TooLarge) {
-        path = DevicePush.pathPrefix + attempt.token
-        body = Self.payload(attempt, row, form, alert)
+        body = Self.payload(attempt, row, form, alert, channel)
+        // A broadcast may be larger on its way, and not on the device.
         guard body.count <= PushType.liveactivity.payloadLimit else { throw TooLarge(count: body.count) }
-        let staleDate = row["staleAt"]?.integer.map { $0 / 1_000 }
+        let id = Self.id(of: attempt, cryptography)
         headers = [
-            ("apns-push-type", PushType.liveactivity.rawValue),
-            ("apns-topic", form.bundle + PushType.liveactivity.topicSuffix),
-            ("apns-priority", String(attempt.priority)),
-            ("apns-expiration", String(staleDate ?? attempt.timestamp + Self.keeping)),
+            ("apns-push-type", PushType.liveactivity.rawValue), ("apns-priority", String(attempt.priority)),
+        ]
+        switch address {
+        case .device:
+            path = DevicePush.pathPrefix + attempt.token
+            let staleDate = row?["staleAt"]?.integer.map { $0 / 1_000 }
+            headers += [
+                ("apns-topic", form.bundle + PushType.liveactivity.topicSuffix),
+                ("apns-expiration", String(max(0, staleDate ?? attempt.timestamp + Self.keeping))), ("apns-id", id),
+            ]
+        case .channel:
+            path = "/4/broadcasts/apps/\(form.bundle)"
+            // A channel that keeps nothing takes 0 alone.
+            headers += [
+                ("apns-channel-id", attempt.token), ("apns-expiration", "0"), ("apns-request-id", id),
+            ]
+        }
+    }
+
+    /// That widgets or controls are to be loaded again: all that such a push can say.
+    init(reload type: PushType, _ attempt: PushTarget.Attempt, bundle: String, _ cryptography: PushCryptography) {
+        path = DevicePush.pathPrefix + attempt.token
+        body = Array(#"{"aps":{"content-changed":true}}"#.utf8)
+        headers = [
+            ("apns-push-type", type.rawValue), ("apns-topic", bundle + type.topicSuffix),
+            ("apns-priority", String(attempt.priority)), ("apns-expiration", "0"),
             ("apns-id", Self.id(of: attempt, cryptography)),
         ]
     }
@@ -88,18 +127,33 @@ public struct OutgoingPush: Sendable {
     }
 
     private static func payload(
-        _ attempt: PushTarget.Attempt, _ row: JSONObject, _ form: Form, _ alert: Alert?
+        _ attempt: PushTarget.Attempt, _ row: JSONObject?, _ form: Form, _ alert: Alert?, _ channel: String?
     ) -> [UInt8] {
+        let event: ActivityPayload.Event =
+            attempt.role == .start ? .start : attempt.state.isEnd ? .end : .update
         var aps = JSONObject()
         aps["timestamp"] = .integer(attempt.timestamp)
-        aps["event"] = attempt.state.isEnd ? "end" : "update"
-        aps["content-state"] = content(row, form)
-        if let stale = row["staleAt"]?.integer, !attempt.state.isEnd { aps["stale-date"] = .integer(stale / 1_000) }
-        if let score = row["score"], !attempt.state.isEnd { aps["relevance-score"] = score }
-        if attempt.state.isEnd, let removal = row["removeAt"]?.integer {
-            aps["dismissal-date"] = .integer(removal / 1_000)
+        aps["event"] = .string(event.rawValue)
+        if let row { aps["content-state"] = content(row, form) }
+        switch event {
+        case .start:
+            aps["attributes-type"] = .string(form.attributesType)
+            aps["attributes"] = .object(row?["attributes"]?.object ?? JSONObject())
+            if let channel {
+                aps["input-push-channel"] = .string(channel)
+            } else if form.wantsToken {
+                aps["input-push-token"] = 1
+            }
+            fallthrough
+        case .update:
+            if let stale = row?["staleAt"]?.integer { aps["stale-date"] = .integer(stale / 1_000) }
+            if let score = row?["score"] { aps["relevance-score"] = score }
+        case .end:
+            // The card of an activity that is gone leaves at once.
+            let removal = row.map { $0["removeAt"]?.integer } ?? attempt.timestamp * 1_000
+            if let removal { aps["dismissal-date"] = .integer(removal / 1_000) }
         }
-        if attempt.alerts, let alert {
+        if attempt.alerts, let alert = alert ?? (event == .start ? form.startAlert : nil) {
             var members: JSON = ["title": .string(alert.title), "body": .string(alert.body)]
             if let sound = alert.sound { members = members.merging(["sound": .string(sound)]) }
             aps["alert"] = members
@@ -109,55 +163,12 @@ public struct OutgoingPush: Sendable {
         return writer.take()
     }
 
-    private static func content(_ row: JSONObject, _ form: Form) -> JSON {
+    static func content(_ row: JSONObject, _ form: Form) -> JSON {
         var content = JSONObject()
         for member in row["content"]?.object ?? JSONObject() where form.content?.contains(member.name) ?? true {
             content[member.name] = member.value
         }
         if let name = form.stateName, let state = row["state"] { content[name] = state }
         return .object(content)
-    }
-}
-
-/// When a sender makes its next provider token: at most every 20 minutes, and at least every hour.
-public struct ProviderTokenSchedule: Hashable, Sendable {
-    private var issuedAt: Timestamp?
-    private var isRefused = false
-
-    /// A token is renewed at this age, so that one that is under way is still good on arrival.
-    public static let age = Milliseconds.minutes(50)
-
-    public init() {}
-
-    /// The service said that the token has expired.
-    public mutating func refused() { isRefused = true }
-
-    /// Whether a new token is to be made now; then it has been made.
-    public mutating func renews(at now: Timestamp) -> Bool {
-        if let issuedAt {
-            let age = now - issuedAt
-            // A clock that was set back would make a token that is good for longer than it should be.
-            let isDue = age >= Self.age || age < .zero || isRefused && age >= .seconds(ProviderToken.renewal)
-            guard isDue else { return false }
-        }
-        issuedAt = now
-        isRefused = false
-        return true
-    }
-
-    /// The text that is signed with ES256; behind it come a dot and the signature in base64url.
-    public static func signingInput(team: String, keyID: String, at now: Timestamp) -> String {
-        func part(_ json: JSON) -> String {
-            var writer = JSONWriter()
-            writer.value(json)
-            return Base64.text(writer.take(), .url)
-        }
-        return part(["alg": "ES256", "kid": .string(keyID)]) + "."
-            + part(["iss": .string(team), "iat": .integer(now.milliseconds / 1_000)])
-    }
-
-    /// The whole token.
-    public static func token(_ signingInput: String, signature: [UInt8]) -> String {
-        signingInput + "." + Base64.text(signature, .url)
     }
 }

@@ -42,4 +42,21 @@ public struct PushBudget: Hashable, Sendable {
         refill(at: now)
         return left == size * Self.hour
     }
+
+    // MARK: Coding
+
+    var isFrequent: Bool { size == Self.frequent }
+
+    func write(to writer: inout BinaryWriter) {
+        writer.write(isFrequent)
+        writer.write(left)
+        writer.write(filled)
+    }
+
+    init(from reader: inout BinaryReader) throws(BinaryError) {
+        size = try reader.readBool() ? Self.frequent : Self.standard
+        left = try reader.readInt64()
+        guard (0...size * Self.hour).contains(left) else { throw reader.failure("no such budget") }
+        filled = try reader.readTimestamp()
+    }
 }

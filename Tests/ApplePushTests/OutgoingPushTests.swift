@@ -21,7 +21,7 @@ struct OutgoingPushTests {
 
     private func push(_ state: PushedState, row: JSON = OutgoingPushTests.row) throws -> OutgoingPush {
         try OutgoingPush(
-            try attempt(state), row: try #require(row.object), Self.form,
+            try attempt(state), row: row.object, Self.form,
             alert: .init(title: "Ready", body: "Shelf B", sound: "chime"), Fixture.cryptography)
     }
 
@@ -46,6 +46,43 @@ struct OutgoingPushTests {
         #expect(ending?["event"] == "end")
         #expect(ending?["dismissal-date"] == 1_763_720_000)
         #expect(ending?["stale-date"] == nil)
+    }
+
+    @Test func `a start tells everything, asks for a token, and has an alert in any case`() throws {
+        var target = PushTarget(.start, at: Self.start)
+        _ = target.take(.registered("ab"), at: Self.start)
+        _ = target.take(.changed(PushedState(rev: 5)), at: Self.start)
+        let attempt = try #require(target.underWay)
+        let row = Self.row.merging(["attributes": ["item": "Flat white"]]).object
+        let push = try OutgoingPush(attempt, row: row, Self.form, alert: nil, Fixture.cryptography)
+        #expect(
+            try aps(push) == [
+                "timestamp": 1_763_719_200, "event": "start", "attributes-type": "CoffeeAttributes",
+                "attributes": ["item": "Flat white"], "content-state": ["shelf": "B", "status": "ready"],
+                "alert": ["title": "CoffeeAttributes", "body": ""], "input-push-token": 1,
+                "stale-date": 1_763_719_800, "relevance-score": 50,
+            ])
+        let channel = try OutgoingPush(
+            attempt, row: row, Self.form, alert: nil, channel: "Y2hhbm5lbA==", Fixture.cryptography)
+        #expect(try aps(channel)?["input-push-channel"] == "Y2hhbm5lbA==")
+        #expect(try aps(channel)?["input-push-token"] == nil)
+    }
+
+    @Test func `an end of what is gone leaves at once, and has no content`() throws {
+        let push = try OutgoingPush(
+            try attempt(PushedState(rev: 5, isEnd: true)), row: nil, Self.form, alert: nil, Fixture.cryptography)
+        #expect(
+            try aps(push) == ["timestamp": 1_763_719_200, "event": "end", "dismissal-date": 1_763_719_200])
+    }
+
+    @Test func `a broadcast names its channel, and has no topic`() throws {
+        let push = try OutgoingPush(
+            try attempt(PushedState(rev: 5)), row: Self.row.object, Self.form, alert: nil, to: .channel,
+            Fixture.cryptography)
+        #expect(push.path == "/4/broadcasts/apps/\(Fixture.bundle)")
+        #expect(push.headers.first { $0.name == "apns-channel-id" }?.value == Fixture.updateToken)
+        #expect(push.headers.first { $0.name == "apns-expiration" }?.value == "0")
+        #expect(!push.headers.contains { $0.name == "apns-topic" || $0.name == "apns-id" })
     }
 
     @Test func `what would be larger than 4,096 bytes is no push`() throws {
@@ -89,7 +126,7 @@ struct OutgoingPushTests {
         _ = target.take(.restarted, at: Self.start)
         _ = target.take(.woke, at: Self.start + .seconds(1))
         let again = try OutgoingPush(
-            try #require(target.underWay), row: try #require(Self.row.object), Self.form, alert: nil,
+            try #require(target.underWay), row: Self.row.object, Self.form, alert: nil,
             Fixture.cryptography)
         #expect(id(again) != id(first))
     }

@@ -40,7 +40,8 @@ struct PushTargetFaultTests {
         var random: SeededGenerator
         let bug: Bug?
         var now = PushTargetTableTests.start
-        var kept: PushTarget
+        /// As it lies on the disk.
+        var kept: [UInt8]
         var target: PushTarget
         var wake: Timestamp?
         /// Pushes and answers under way, with the time of their arrival.
@@ -65,7 +66,7 @@ struct PushTargetFaultTests {
             random = SeededGenerator(seed: seed)
             self.bug = bug
             target = PushTarget(at: now)
-            kept = target
+            kept = target.encoded
         }
 
         func chance(_ one: Int, _ generator: inout SeededGenerator) -> Bool {
@@ -75,27 +76,27 @@ struct PushTargetFaultTests {
         mutating func take(_ input: PushTarget.Input) {
             let time = bug == .stopsTheClock ? PushTargetTableTests.start : now
             let actions = target.take(input, at: time)
-            if bug != .actsBeforeKeeping { kept = target }
+            if bug != .actsBeforeKeeping { kept = target.encoded }
             // Killed between the two.
             if faulty, chance(40, &random) {
                 if bug == .actsBeforeKeeping { perform(actions) }
                 return restart()
             }
             perform(actions)
-            if bug == .actsBeforeKeeping, !(faulty && chance(8, &random)) { kept = target }
+            if bug == .actsBeforeKeeping, !(faulty && chance(8, &random)) { kept = target.encoded }
         }
 
         mutating func restart() {
-            target = kept
+            do { target = try PushTarget(encoded: kept) } catch { fault = "\(error)" }
             wake = nil
             // Answers to the process before are not heard.
             answers = []
             if bug == .forgetsRestart { return }
             let actions = target.take(.restarted, at: now)
-            kept = target
+            kept = target.encoded
             perform(actions)
             let again = target.take(.changed(newest), at: now)
-            kept = target
+            kept = target.encoded
             perform(again)
         }
 

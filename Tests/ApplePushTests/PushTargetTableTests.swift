@@ -18,7 +18,7 @@ struct PushTargetTableTests {
             #expect(run.phase == row[3], "\(row)")
             #expect(run.outcome == row[4], "\(row)")
         }
-        for wanted in ["L27", "L28", "L30", "V25"] + (1...11).map({ "T\($0)" }) {
+        for wanted in ["L4", "L27", "L28", "L30", "V25", "A2", "F4", "K2", "S1", "S2"] + (1...12).map({ "T\($0)" }) {
             #expect(cases.contains(wanted), "no row of \(wanted)")
         }
     }
@@ -37,6 +37,16 @@ struct PushTargetTableTests {
             case "change":
                 let alert = words.firstIndex(of: "alert").flatMap { Int64(words[$0 + 1]) } ?? 0
                 take(.changed(PushedState(rev: Int64(words[1]) ?? 0, isEnd: words.contains("end"), alert: alert)))
+            case "start": target = PushTarget(.start, at: now)
+            case "gone": take(.gone)
+            case "history": take(.newHistory)
+            case "alerts":
+                for rev in 0..<(Int64(words[1]) ?? 0) {
+                    now = now + .seconds(1)
+                    take(.changed(PushedState(rev: 6 + rev, alert: 6 + rev)))
+                    take(.answered(target.underWay?.number ?? 0, .accepted))
+                }
+                now = now + .seconds(1)
             case "dismiss": take(.dismissed)
             case "switch": take(.permissionChanged)
             case "restart": take(.restarted)
@@ -47,7 +57,11 @@ struct PushTargetTableTests {
             }
         }
 
-        private mutating func take(_ input: PushTarget.Input) { actions = target.take(input, at: now) }
+        private mutating func take(_ input: PushTarget.Input) {
+            actions = target.take(input, at: now)
+            // The kept form is the whole value.
+            #expect((try? PushTarget(encoded: target.encoded)) == target)
+        }
 
         private static func answer(_ words: [String]) -> PushAnswerClass {
             switch words[1] {
@@ -60,6 +74,7 @@ struct PushTargetTableTests {
                     status: 429, reason: "TooManyRequests", retryAfter: words.count > 2 ? Int64(words[2]) : nil)
             case "503": PushAnswerClass(status: 503, reason: "ServiceUnavailable")
             case "403": PushAnswerClass(status: 403, reason: "ExpiredProviderToken")
+            case "unsent": .unsent
             case "400": PushAnswerClass(status: 400, reason: "BadTopic")
             default: .unknown
             }
@@ -94,28 +109,14 @@ struct PushTargetTableTests {
             case .wake(let time): return "wake \(Self.text(time))"
             case .send(let attempt):
                 var words = ["send", String(attempt.state.rev)]
+                if attempt.role == .start { words.append("start") }
                 if attempt.state.isEnd { words.append("end") }
                 if attempt.alerts { words.append("alert") }
                 words.append("p\(attempt.priority)")
+                if attempt.isThrottled { words.append("throttled") }
                 if attempt.token != "a" { words += ["to", attempt.token] }
                 return words.joined(separator: " ")
             }
         }
-    }
-
-    @Test func `an ordinary update beyond the budget goes out with priority 5, and an alert or an end with 10`() {
-        var now = Self.start
-        var target = PushTarget(at: now)
-        _ = target.take(.registered("a"), at: now)
-        var priorities: [Int] = []
-        for rev in 1...Int64(PushBudget.standard + 3) {
-            now = now + .seconds(1)
-            let isLast = rev == Int64(PushBudget.standard) + 3
-            let state = PushedState(rev: rev, isEnd: isLast, alert: rev == Int64(PushBudget.standard) + 2 ? rev : 0)
-            guard case .send(let attempt)? = target.take(.changed(state), at: now).first else { continue }
-            priorities.append(attempt.priority)
-            _ = target.take(.answered(attempt.number, .accepted), at: now)
-        }
-        #expect(priorities == Array(repeating: 10, count: Int(PushBudget.standard)) + [5, 10, 10])
     }
 }

@@ -1,0 +1,257 @@
+public import TelltaleModel
+
+// The pushes of a turn, and the bytes that are written before they are sent.
+extension PushLedger {
+    /// One push that is to be sent.
+    public struct Sending: Sendable {
+        public var lane: LaneID
+        public var attempt: PushTarget.Attempt
+        public var push: OutgoingPush
+    }
+
+    /// A push that is too large, so that it was not sent.
+    public struct Refusal: Sendable {
+        public var lane: LaneID
+        public var attempt: PushTarget.Attempt
+        /// In bytes.
+        public var count: Int
+    }
+
+    public struct Turn: Sendable {
+        /// To be written, all or nothing, before anything is sent; `nil` = to be removed.
+        public var lanes: [(id: LaneID, bytes: [UInt8]?)] = []
+        /// The same, with the time of the registration.
+        public var registrations: [(id: String, registration: PushRegistration?, at: Timestamp)] = []
+        public var sendings: [Sending] = []
+        public var refusals: [Refusal] = []
+
+        public var isEmpty: Bool { lanes.isEmpty && registrations.isEmpty && sendings.isEmpty && refusals.isEmpty }
+    }
+
+    /// When ``takeTurn(at:)`` is to be called again although nothing has come.
+    public var nextWake: Timestamp? {
+        if !waiting.isEmpty, inFlight.count < flightLimit { return .distantPast }
+        return wakes.values.min()
+    }
+
+    /// Decides what is sent now. The bytes are to be on disk before the pushes are sent.
+    public mutating func takeTurn(at now: Timestamp) -> Turn {
+        var turn = Turn()
+        if !wakes.isEmpty {
+            let due = wakes.filter { $0.value <= now }
+            for id in due.keys.sorted(by: Self.isBefore) {
+                wakes[id] = nil
+                mark(id)
+            }
+        }
+        var index = 0
+        while index < waiting.count, inFlight.count < flightLimit {
+            let id = waiting[index]
+            index += 1
+            isWaiting.remove(id)
+            feed(id, at: now, &turn)
+        }
+        waiting.removeFirst(index)
+        for id in changedRegistrations.sorted() {
+            turn.registrations.append((id, registrations[id], registered[id] ?? now))
+        }
+        changedRegistrations = []
+        for id in changedLanes.sorted(by: Self.isBefore) { turn.lanes.append((id, lanes[id]?.encoded)) }
+        changedLanes = []
+        return turn
+    }
+
+    private static func isBefore(_ left: LaneID, _ right: LaneID) -> Bool {
+        (left.registration, left.key?.text ?? "") < (right.registration, right.key?.text ?? "")
+    }
+
+    /// The answer to a push.
+    public mutating func take(_ answer: PushAnswerClass, to id: LaneID, _ number: Int64, at now: Timestamp) {
+        inFlight.remove(id)
+        guard var lane = lanes[id] else { return }
+        lane.machine.absorb(.answered(number, answer), at: now)
+        lanes[id] = lane
+        changedLanes.insert(id)
+        switch answer {
+        // A token that is no good is no good for any activity.
+        case .unregistered, .badToken: if lane.machine.phase == .dead { unregister(id.registration) }
+        default: break
+        }
+        mark(id)
+    }
+
+    /// A way that has come to its end is forgotten; that of a start stays while its activity does, so that there is no
+    /// second one.
+    private mutating func settle(_ id: LaneID) {
+        guard let lane = lanes[id], lane.machine.phase == .dead, let registration = registrations[id.registration]
+        else { return }
+        switch registration.subject {
+        case .update, .channel: unregister(registration.id)
+        case .start, .reload: break
+        }
+    }
+
+    /// Not all at once, when all wait for the same: up to an eighth later, the same for the same way.
+    private func jittered(_ time: Timestamp, _ id: LaneID, at now: Timestamp) -> Timestamp {
+        guard let lane = lanes[id], lane.machine.failures > 0 else { return time }
+        var hash = StableHash(seed: UInt64(clamping: lane.machine.attempts))
+        hash.combine(id.registration)
+        hash.combine(id.key?.text ?? "")
+        let span = UInt64(clamping: max(1, (time - now).count / 8))
+        return time + Milliseconds(Int64(clamping: hash.finalize() % span))
+    }
+
+    // MARK: One way
+
+    private mutating func feed(_ id: LaneID, at now: Timestamp, _ turn: inout Turn) {
+        guard let registration = registrations[id.registration], !inFlight.contains(id) else { return }
+        if case .start = registration.subject, lanes[id] == nil || isOfFormerActivity(id, registration) {
+            guard begins(id, registration, at: now) else { return }
+        }
+        guard var lane = lanes[id] else { return }
+        let before = lane.machine
+        let wasAwake = lane.isAwake
+        let actions: [PushTarget.Action]
+        if let state = state(of: id, registration, &lane) {
+            wake(&lane, at: now)
+            actions = lane.machine.take(.changed(state), at: now)
+        } else if live.contains(registration.watch), lane.machine.wanted != nil, id.key != nil {
+            wake(&lane, at: now)
+            actions = lane.machine.take(.gone, at: now)
+        } else {
+            return
+        }
+        lanes[id] = lane
+        if lane.machine != before || !wasAwake { changedLanes.insert(id) }
+        for action in actions {
+            switch action {
+            case .wake(let time): wakes[id] = jittered(time, id, at: now)
+            case .send(let attempt): send(attempt, on: id, registration, at: now, &turn)
+            }
+        }
+        if case .start = registration.subject, activity(of: id, registration)?.isGone ?? true,
+            lane.machine.phase == .dead
+        {
+            remove(id)
+        } else if actions.isEmpty {
+            settle(id)
+        }
+    }
+
+    private func activity(of id: LaneID, _ registration: PushRegistration) -> Activity? {
+        id.key.flatMap { activities[registration.watch]?[$0] }
+    }
+
+    /// Whether the way is that of an activity which had the key before.
+    private func isOfFormerActivity(_ id: LaneID, _ registration: PushRegistration) -> Bool {
+        guard let lane = lanes[id], let activity = activity(of: id, registration), !activity.isGone else {
+            return false
+        }
+        return lane.instance != activity.startedAt && activity.startedAt != 0 && lane.machine.underWay == nil
+    }
+
+    /// Begins the way of a start, where there is something to begin.
+    private mutating func begins(_ id: LaneID, _ registration: PushRegistration, at now: Timestamp) -> Bool {
+        guard let key = id.key, let activity = activity(of: id, registration), activity.row != nil, !activity.isEnd,
+            !activity.isPending, registrationsByKey[registration.watch]?[key]?.isEmpty ?? true
+        else { return false }
+        var lane = Lane(.start, registration, at: now)
+        lane.machine.absorb(.registered(registration.token), at: registered[registration.id] ?? now)
+        lane.instance = activity.startedAt
+        lanes[id] = lane
+        return true
+    }
+
+    /// The newest state of a way; `nil` where there is none to send.
+    private func state(of id: LaneID, _ registration: PushRegistration, _ lane: inout Lane) -> PushedState? {
+        if case .reload = registration.subject {
+            return live.contains(registration.watch) ? newest[registration.watch].map { PushedState(rev: $0) } : nil
+        }
+        guard let activity = activity(of: id, registration), activity.changedRev > 0, !activity.isPending else {
+            return nil
+        }
+        var alert: Int64 = 0
+        // The row of an alert is waited for: the alert is about it.
+        if activity.alertRev <= activity.rev, activity.alertRev > 0 {
+            alert = activity.alertRev
+            lane.alert = activity.alert
+        }
+        return PushedState(rev: max(activity.changedRev, alert), isEnd: activity.isEnd, alert: alert)
+    }
+
+    private mutating func send(
+        _ attempt: PushTarget.Attempt, on id: LaneID, _ registration: PushRegistration, at now: Timestamp,
+        _ turn: inout Turn
+    ) {
+        guard let form = forms[registration.kind] else {
+            return refuse(attempt, on: id, count: 0, at: now, &turn)
+        }
+        let push: OutgoingPush
+        if case .reload(let type, _) = registration.subject {
+            push = OutgoingPush(reload: type, attempt, bundle: form.bundle, cryptography)
+        } else {
+            var address = OutgoingPush.Address.device
+            if case .channel = registration.subject { address = .channel }
+            do throws(OutgoingPush.TooLarge) {
+                push = try OutgoingPush(
+                    attempt, row: activity(of: id, registration)?.row, form, alert: lanes[id]?.alert, to: address,
+                    channel: registration.channel, cryptography)
+            } catch {
+                return refuse(attempt, on: id, count: error.count, at: now, &turn)
+            }
+        }
+        inFlight.insert(id)
+        turn.sendings.append(Sending(lane: id, attempt: attempt, push: push))
+    }
+
+    private mutating func refuse(
+        _ attempt: PushTarget.Attempt, on id: LaneID, count: Int, at now: Timestamp, _ turn: inout Turn
+    ) {
+        turn.refusals.append(Refusal(lane: id, attempt: attempt, count: count))
+        _ = lanes[id]?.machine.take(.answered(attempt.number, .refused), at: now)
+    }
+
+    /// Of everything that a device would be told of a row, so that a row which looks the same is no push.
+    func digest(of row: JSONObject, _ form: OutgoingPush.Form?) -> UInt64 {
+        var hash = StableHash(seed: 1)
+        hash.combine(json: form.map { OutgoingPush.content(row, $0) } ?? row["content"] ?? .null)
+        for name in ["staleAt", "score", "removeAt", "startedAt"] { hash.combine(json: row[name] ?? .null) }
+        // A device tells by itself that content has become stale.
+        let lifecycle = row["lifecycle"]?.string ?? ""
+        hash.combine(lifecycle == "stale" ? "active" : lifecycle)
+        return hash.finalize()
+    }
+}
+
+// The kept form of a way.
+extension PushLedger.Lane {
+    private static let version: UInt8 = 1
+
+    var encoded: [UInt8] {
+        var writer = BinaryWriter()
+        writer.write(Self.version)
+        writer.write(instance)
+        writer.write(alert) { writer, alert in
+            writer.write(alert.title)
+            writer.write(alert.body)
+            writer.write(alert.sound) { $0.write($1) }
+        }
+        machine.write(to: &writer)
+        return writer.take()
+    }
+
+    init(encoded bytes: [UInt8]) throws(BinaryError) {
+        var reader = BinaryReader(bytes)
+        guard try reader.readByte() == Self.version else { throw reader.failure("a version that is not known") }
+        instance = try reader.readInt64()
+        alert = try reader.readOptional { reader throws(BinaryError) in
+            let title = try reader.readString()
+            let body = try reader.readString()
+            return OutgoingPush.Alert(
+                title: title, body: body,
+                sound: try reader.readOptional { reader throws(BinaryError) in try reader.readString() })
+        }
+        machine = try PushTarget(from: &reader)
+        guard reader.isAtEnd else { throw reader.failure("goes on behind its end") }
+    }
+}

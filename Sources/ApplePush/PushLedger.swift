@@ -1,0 +1,325 @@
+public import TelltaleModel
+
+/// Everything that a sender of pushes knows: who registered for what, the newest state of each activity, and how far each
+/// has come on its way to each token.
+///
+/// A pure value: rows, registrations, answers and times in; pushes, and the bytes to keep before they are sent, out
+/// (``takeTurn(at:)``). Nothing is queued: what waits is the name of a way, and what is sent is its newest state then.
+public struct PushLedger: Sendable {
+    /// Which rows are followed: those that one account's devices see of a kind.
+    public struct Watch: Hashable, Comparable, Sendable {
+        /// Empty = every account's.
+        public var account: String
+        public var kind: String
+
+        public init(account: String, kind: String) {
+            self.account = account
+            self.kind = kind
+        }
+
+        public static func < (left: Watch, right: Watch) -> Bool {
+            (left.account, left.kind) < (right.account, right.kind)
+        }
+    }
+
+    /// The way of one activity to one registration. A start token has one for each activity; what is loaded again has one
+    /// in all.
+    public struct LaneID: Hashable, Sendable {
+        public var registration: String
+        public var key: Key?
+
+        public init(_ registration: String, _ key: Key?) {
+            self.registration = registration
+            self.key = key
+        }
+    }
+
+    struct Activity {
+        var row: JSONObject?
+        var rev: Int64
+        /// Whether it has left the daemon, or this account's sight.
+        var isGone = false
+        var startedAt: Int64 = 0
+        var alert: OutgoingPush.Alert?
+        var alertRev: Int64 = 0
+        /// Of what a device would be told.
+        var digest: UInt64 = 0
+        /// The rev of the row that had another digest than the one before.
+        var changedRev: Int64
+
+        var isEnd: Bool { isGone || row?["lifecycle"]?.string == "ended" }
+        var isPending: Bool { row?["lifecycle"]?.string == "pending" }
+    }
+
+    struct Lane {
+        var machine: PushTarget
+        /// Of the activity; a key may begin another one.
+        var instance: Int64 = 0
+        var alert: OutgoingPush.Alert?
+        /// Whether it knows that the process began again.
+        var isAwake = true
+
+        /// Its attempts count from the time, so that an answer to a way of before is not taken for one to this.
+        init(_ role: PushTarget.Role, _ registration: PushRegistration, at now: Timestamp) {
+            machine = PushTarget(role, isFrequent: registration.isFrequent, at: now)
+            machine.attempts = max(0, now.milliseconds)
+        }
+    }
+
+    let forms: [String: OutgoingPush.Form]
+    let cryptography: PushCryptography
+    /// The most pushes that are under way at once.
+    let flightLimit: Int
+    public internal(set) var registrations: [String: PushRegistration] = [:]
+    var registered: [String: Timestamp] = [:]
+    var lanes: [LaneID: Lane] = [:]
+    var activities: [Watch: [Key: Activity]] = [:]
+    /// The newest rev of a kind's rows, for what is loaded again.
+    var newest: [Watch: Int64] = [:]
+    var live: Set<Watch> = []
+    var registrationsByWatch: [Watch: Set<String>] = [:]
+    var registrationsByKey: [Watch: [Key: Set<String>]] = [:]
+    var waiting: [LaneID] = []
+    var isWaiting: Set<LaneID> = []
+    var wakes: [LaneID: Timestamp] = [:]
+    public internal(set) var inFlight: Set<LaneID> = []
+    var changedLanes: Set<LaneID> = []
+    var changedRegistrations: Set<String> = []
+
+    /// The most registrations.
+    public static let registrationLimit = 1_000_000
+
+    /// - Parameter forms: How the rows of each kind become pushes; a kind without one is not sent.
+    public init(
+        forms: [String: OutgoingPush.Form], flightLimit: Int = 500, _ cryptography: PushCryptography
+    ) {
+        self.forms = forms
+        self.flightLimit = flightLimit
+        self.cryptography = cryptography
+    }
+
+    /// The rows that the registrations need, in their order.
+    public var watches: [Watch] { registrationsByWatch.keys.sorted() }
+
+    public func isForm(ofKind kind: String) -> Bool { forms[kind] != nil }
+
+    // MARK: What was kept
+
+    /// A registration that was kept.
+    public mutating func restore(_ registration: PushRegistration, registeredAt: Timestamp) {
+        index(registration)
+        registered[registration.id] = registeredAt
+    }
+
+    /// A way that was kept. It sleeps until its rows are there.
+    ///
+    /// - Throws: Where the bytes are none that ``takeTurn(at:)`` gave.
+    public mutating func restore(_ id: LaneID, _ bytes: [UInt8]) throws(BinaryError) {
+        var lane = try Lane(encoded: bytes)
+        lane.isAwake = false
+        guard registrations[id.registration] != nil else { return }
+        lanes[id] = lane
+    }
+
+    /// The daemon has another history than the one whose states were kept.
+    public mutating func newHistory(at now: Timestamp) {
+        activities = [:]
+        newest = [:]
+        live = []
+        for id in lanes.keys {
+            lanes[id]?.machine.absorb(.newHistory, at: now)
+            changedLanes.insert(id)
+        }
+    }
+
+    // MARK: Registrations
+
+    public enum RegistrationOutcome: Hashable, Sendable {
+        case created, replaced, unchanged
+        /// There is no room.
+        case full
+    }
+
+    /// An app hands in a token, or hands it in again.
+    public mutating func register(_ registration: PushRegistration, at now: Timestamp) -> RegistrationOutcome {
+        let old = registrations[registration.id]
+        if old == nil, registrations.count >= Self.registrationLimit { return .full }
+        var isNew = false
+        if let old,
+            old.subject != registration.subject || old.account != registration.account
+                || old.isFrequent != registration.isFrequent
+        {
+            // The switch of frequent updates ends an app's activities on the device, so that this is another target.
+            unregister(old.id)
+            isNew = true
+        }
+        index(registration)
+        registered[registration.id] = now
+        changedRegistrations.insert(registration.id)
+        if registration.key != nil { retireStarts(before: registration) }
+        switch registration.subject {
+        case .update, .channel, .reload: admit(LaneID(registration.id, registration.key), registration, at: now)
+        case .start:
+            for id in lanes.keys where id.registration == registration.id { admit(id, registration, at: now) }
+            for key in (activities[registration.watch] ?? [:]).keys.sorted() { mark(registration, key) }
+        }
+        return old == nil ? .created : isNew || old?.token != registration.token ? .replaced : .unchanged
+    }
+
+    /// - Returns: Whether there was one.
+    @discardableResult
+    public mutating func unregister(_ id: String) -> Bool {
+        guard let registration = registrations.removeValue(forKey: id) else { return false }
+        registered[id] = nil
+        changedRegistrations.insert(id)
+        let watch = registration.watch
+        registrationsByWatch[watch]?.remove(id)
+        if let key = registration.key { registrationsByKey[watch]?[key]?.remove(id) }
+        if registrationsByWatch[watch]?.isEmpty == true {
+            registrationsByWatch[watch] = nil
+            registrationsByKey[watch] = nil
+            activities[watch] = nil
+            newest[watch] = nil
+            live.remove(watch)
+        }
+        let own = registration.key.map { [LaneID(id, $0)] } ?? lanes.keys.filter { $0.registration == id }
+        for lane in own + [LaneID(id, nil)] { remove(lane) }
+        return true
+    }
+
+    private mutating func index(_ registration: PushRegistration) {
+        registrations[registration.id] = registration
+        registrationsByWatch[registration.watch, default: []].insert(registration.id)
+        if let key = registration.key {
+            registrationsByKey[registration.watch, default: [:]][key, default: []].insert(registration.id)
+        }
+    }
+
+    /// Tells a way its token, and begins the way where it is new.
+    private mutating func admit(_ id: LaneID, _ registration: PushRegistration, at now: Timestamp) {
+        var lane = lanes[id] ?? Lane(.update, registration, at: now)
+        if lanes[id] == nil, let key = id.key { lane.machine.alerted = alerted(key, in: registration.watch) }
+        wake(&lane, at: now)
+        lane.machine.absorb(.registered(registration.token), at: now)
+        lanes[id] = lane
+        changedLanes.insert(id)
+        mark(id)
+    }
+
+    /// The newest alert that a card's owner has had, before the card's token came: with the start, or without a push.
+    private func alerted(_ key: Key, in watch: Watch) -> Int64 {
+        var alerted: Int64?
+        for id in registrationsByWatch[watch] ?? [] {
+            guard case .start? = registrations[id]?.subject, let lane = lanes[LaneID(id, key)] else { continue }
+            alerted = max(alerted ?? 0, lane.machine.alerted)
+        }
+        return alerted ?? activities[watch]?[key]?.alertRev ?? 0
+    }
+
+    /// An activity whose card has a token of its own is there already.
+    private mutating func retireStarts(before registration: PushRegistration) {
+        guard let key = registration.key else { return }
+        for id in registrationsByWatch[registration.watch] ?? [] {
+            guard case .start? = registrations[id]?.subject, var lane = lanes[LaneID(id, key)],
+                lane.machine.underWay == nil
+            else { continue }
+            lane.machine.absorb(.dismissed, at: .distantPast)
+            lanes[LaneID(id, key)] = lane
+            changedLanes.insert(LaneID(id, key))
+        }
+    }
+
+    mutating func remove(_ id: LaneID) {
+        guard lanes.removeValue(forKey: id) != nil else { return }
+        wakes[id] = nil
+        inFlight.remove(id)
+        changedLanes.insert(id)
+    }
+
+    // MARK: Rows
+
+    /// A row of the `full` view.
+    public mutating func take(row: JSONObject, of key: Key, rev: Int64, in watch: Watch) {
+        guard registrationsByWatch[watch] != nil else { return }
+        newest[watch] = max(newest[watch] ?? 0, rev)
+        markReloads(of: watch)
+        var activity = activities[watch]?[key] ?? Activity(rev: 0, changedRev: 0)
+        guard rev > activity.rev else { return }
+        let digest = digest(of: row, forms[watch.kind])
+        if digest != activity.digest || activity.isGone { activity.changedRev = rev }
+        activity.row = row
+        activity.rev = rev
+        activity.isGone = false
+        activity.digest = digest
+        activity.startedAt = row["startedAt"]?.integer ?? 0
+        if activity.alertRev > activity.changedRev, activity.alertRev <= rev { activity.changedRev = rev }
+        activities[watch, default: [:]][key] = activity
+        mark(key, in: watch)
+    }
+
+    /// The alert of an activity, which may come before its row or behind it.
+    public mutating func take(alert: OutgoingPush.Alert, of key: Key, rev: Int64, in watch: Watch) {
+        guard registrationsByWatch[watch] != nil else { return }
+        var activity = activities[watch]?[key] ?? Activity(rev: 0, changedRev: 0)
+        guard rev > activity.alertRev else { return }
+        activity.alert = alert
+        activity.alertRev = rev
+        if rev <= activity.rev { activity.changedRev = max(activity.changedRev, rev) }
+        activities[watch, default: [:]][key] = activity
+        mark(key, in: watch)
+    }
+
+    /// The activity has left the daemon, or is not for this account any more.
+    public mutating func takeDeletion(of key: Key, rev: Int64, in watch: Watch, at now: Timestamp) {
+        guard registrationsByWatch[watch] != nil else { return }
+        newest[watch] = max((newest[watch] ?? 0) + 1, rev)
+        markReloads(of: watch)
+        guard var activity = activities[watch]?[key], !activity.isGone else { return }
+        activity.rev = max(activity.rev + 1, rev)
+        activity.changedRev = activity.rev
+        activity.isGone = true
+        // The last content stays on the card, which leaves at once.
+        activity.row?["removeAt"] = .integer(now.milliseconds)
+        activities[watch, default: [:]][key] = activity
+        mark(key, in: watch)
+    }
+
+    /// All rows of a watch are there; what is not among them is gone.
+    public mutating func takeLive(_ watch: Watch) {
+        guard registrationsByWatch[watch] != nil, live.insert(watch).inserted else { return }
+        for id in registrationsByWatch[watch] ?? [] {
+            switch registrations[id]?.subject {
+            case .update(let key)?, .channel(let key)?: mark(LaneID(id, key))
+            case .start?: for lane in lanes.keys where lane.registration == id { mark(lane) }
+            case .reload?: mark(LaneID(id, nil))
+            case nil: break
+            }
+        }
+    }
+
+    private mutating func mark(_ key: Key, in watch: Watch) {
+        for id in registrationsByKey[watch]?[key] ?? [] { mark(LaneID(id, key)) }
+        for id in registrationsByWatch[watch] ?? [] {
+            guard let registration = registrations[id], case .start = registration.subject else { continue }
+            mark(registration, key)
+        }
+    }
+
+    private mutating func mark(_ start: PushRegistration, _ key: Key) { mark(LaneID(start.id, key)) }
+
+    private mutating func markReloads(of watch: Watch) {
+        for id in registrationsByWatch[watch] ?? [] {
+            if case .reload? = registrations[id]?.subject { mark(LaneID(id, nil)) }
+        }
+    }
+
+    mutating func mark(_ id: LaneID) {
+        if isWaiting.insert(id).inserted { waiting.append(id) }
+    }
+
+    mutating func wake(_ lane: inout Lane, at now: Timestamp) {
+        guard !lane.isAwake else { return }
+        lane.isAwake = true
+        lane.machine.absorb(.restarted, at: now)
+    }
+}

@@ -1,0 +1,176 @@
+public import TelltaleModel
+
+/// A device token, or a channel, that was handed in by an app: what is to be sent to it.
+public struct PushRegistration: Hashable, Sendable {
+    public enum Subject: Hashable, Sendable {
+        /// The updates of one activity, to the token of its card.
+        case update(Key)
+        /// The updates of one activity, to everybody who follows a channel.
+        case channel(Key)
+        /// The starts of a kind's activities, to a push-to-start token.
+        case start(kind: String)
+        /// That widgets or controls of a kind are to be loaded again.
+        case reload(PushType, kind: String)
+    }
+
+    /// Names it: 1 to 64 bytes of a key's segment. The same id again replaces the token.
+    public var id: String
+    public var subject: Subject
+    /// Whose device it is; empty = nobody's in particular, so that activities of all accounts are meant.
+    public var account: String
+    /// A device token, or a channel's id.
+    public var token: String
+    /// Whether the person lets the app update often, which makes the budget of priority 10 larger.
+    public var isFrequent: Bool
+    /// For starts: the channel that the activity is to follow, in place of an update token.
+    public var channel: String?
+
+    /// The longest token, in bytes. Apple gives no length; tokens of Live Activities are some hundred digits.
+    public static let tokenLimit = 512
+
+    public init(
+        id: String, _ subject: Subject, account: String = "", token: String, isFrequent: Bool = false,
+        channel: String? = nil
+    ) {
+        self.id = id
+        self.subject = subject
+        self.account = account
+        self.token = token
+        self.isFrequent = isFrequent
+        self.channel = channel
+    }
+
+    public var kind: String {
+        switch subject {
+        case .update(let key), .channel(let key): String(key.kind)
+        case .start(let kind), .reload(_, let kind): kind
+        }
+    }
+
+    public var key: Key? {
+        switch subject {
+        case .update(let key), .channel(let key): key
+        case .start, .reload: nil
+        }
+    }
+
+    /// Which rows it needs.
+    public var watch: PushLedger.Watch { .init(account: account, kind: kind) }
+
+    /// Names a token where people read it, and gives nobody a way to use it: 8 digits of its digest.
+    public static func name(ofToken token: String, _ cryptography: PushCryptography) -> String {
+        Encodings.hex(cryptography.sha256(Array(token.utf8)).prefix(4))
+    }
+
+    // MARK: JSON
+
+    /// Why a text is no registration: which member, and what it takes.
+    public struct Fault: Error, Hashable, Sendable, CustomStringConvertible {
+        public var description: String
+    }
+
+    /// Reads `{"type","account","kind"|"key","token"|"channel","frequent"}`.
+    public init(id: String, _ object: JSONObject) throws(Fault) {
+        let known: Set<String> = ["type", "account", "kind", "key", "token", "channel", "frequent"]
+        for member in object where !known.contains(member.name) {
+            throw Fault(
+                description:
+                    "\(member.name.prefix(64)): no such member; it takes \(known.sorted().joined(separator: ", "))")
+        }
+        guard Key.isSegment(id.utf8) else {
+            throw Fault(description: "id: takes 1 to 64 of A-Z a-z 0-9 . _ ~ : @ -")
+        }
+        self.id = id
+        account = try Self.text(object, "account") ?? ""
+        guard account.utf8.count <= 256, account.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x2C }) else {
+            throw Fault(description: "account: takes one account")
+        }
+        isFrequent = false
+        if let value = object["frequent"] {
+            guard let flag = value.bool else { throw Fault(description: "frequent: takes true or false") }
+            isFrequent = flag
+        }
+        let channel = try Self.text(object, "channel")
+        if let channel { try Self.check(channel: channel) }
+        let deviceToken = try Self.text(object, "token")
+        if let deviceToken {
+            guard !deviceToken.isEmpty, deviceToken.utf8.count <= Self.tokenLimit,
+                Encodings.bytes(hex: deviceToken) != nil
+            else { throw Fault(description: "token: takes hexadecimal digits, at most \(Self.tokenLimit)") }
+        }
+        let key = try Self.text(object, "key")
+        let kind = try Self.text(object, "kind")
+        guard (key == nil) != (kind == nil) else {
+            throw Fault(description: "key or kind: one of them says what the token is for")
+        }
+        let type = try Self.text(object, "type") ?? "apns"
+        if let key {
+            guard let key = Key(key) else { throw Fault(description: "key: takes kind/id") }
+            guard type == "apns" else { throw Fault(description: "type: takes apns where there is a key") }
+            guard (deviceToken == nil) != (channel == nil), let token = deviceToken ?? channel else {
+                throw Fault(description: "token or channel: one of them says where to")
+            }
+            subject = channel == nil ? .update(key) : .channel(key)
+            self.token = token.lowercased()
+            if let channel { self.token = channel }
+            self.channel = nil
+            return
+        }
+        guard let kind, Key.isSegment(kind.utf8) else { throw Fault(description: "kind: takes the name of a kind") }
+        guard let token = deviceToken else { throw Fault(description: "token: takes hexadecimal digits") }
+        switch type {
+        case "apns": subject = .start(kind: kind)
+        case "widgets": subject = .reload(.widgets, kind: kind)
+        case "controls": subject = .reload(.controls, kind: kind)
+        default: throw Fault(description: "type: takes apns, widgets or controls")
+        }
+        guard channel == nil || type == "apns" else {
+            throw Fault(description: "channel: has no meaning for \(type)")
+        }
+        self.token = token.lowercased()
+        self.channel = channel
+    }
+
+    private static func text(_ object: JSONObject, _ name: String) throws(Fault) -> String? {
+        guard let value = object[name] else { return nil }
+        guard let text = value.string else { throw Fault(description: "\(name): takes a text") }
+        return text
+    }
+
+    private static func check(channel: String) throws(Fault) {
+        guard !channel.isEmpty, channel.utf8.count <= PushChannel.idLimit,
+            Base64.bytes(channel.utf8, .standard) != nil
+        else { throw Fault(description: "channel: takes base64 of at most \(PushChannel.idLimit) bytes") }
+    }
+
+    /// As it was handed in, the token included.
+    public var json: JSON { .object(object(token: token)) }
+
+    /// The same with the token's name in its place.
+    public func publicJSON(_ cryptography: PushCryptography) -> JSON {
+        .object(object(token: Self.name(ofToken: token, cryptography)))
+    }
+
+    private func object(token: String) -> JSONObject {
+        var object = JSONObject()
+        if !account.isEmpty { object["account"] = .string(account) }
+        if isFrequent { object["frequent"] = true }
+        if let channel { object["channel"] = .string(channel) }
+        switch subject {
+        case .update(let key):
+            object["key"] = .string(key.text)
+            object["token"] = .string(token)
+        case .channel(let key):
+            object["key"] = .string(key.text)
+            object["channel"] = .string(token)
+        case .start(let kind):
+            object["kind"] = .string(kind)
+            object["token"] = .string(token)
+        case .reload(let type, let kind):
+            object["type"] = .string(type.rawValue)
+            object["kind"] = .string(kind)
+            object["token"] = .string(token)
+        }
+        return object
+    }
+}

@@ -1,0 +1,211 @@
+import ApplePush
+import TelltaleModel
+import Testing
+
+struct PushLedgerTests {
+    private static let start = PushTargetTableTests.start
+    private static let watch = PushLedger.Watch(account: "alice", kind: "coffee-order")
+
+    private struct Desk {
+        var ledger = PushLedger(
+            forms: ["coffee-order": OutgoingPushForm.form, "sales": OutgoingPushForm.form], flightLimit: 3,
+            Fixture.cryptography)
+        var now = PushLedgerTests.start
+        var kept: [PushLedger.LaneID: [UInt8]] = [:]
+
+        mutating func register(_ id: String, _ subject: PushRegistration.Subject, _ token: String) {
+            _ = ledger.register(PushRegistration(id: id, subject, account: "alice", token: token), at: now)
+        }
+
+        mutating func row(
+            _ id: String, _ rev: Int64, _ content: JSON = 1, lifecycle: JSON = "active", startedAt: Int64 = 1
+        ) {
+            guard let key = Key(kind: "coffee-order", id: id) else { return }
+            let row: JSON = [
+                "lifecycle": lifecycle, "state": "s", "content": ["n": content], "startedAt": .integer(startedAt),
+            ]
+            ledger.take(row: row.object ?? JSONObject(), of: key, rev: rev, in: PushLedgerTests.watch)
+        }
+
+        mutating func alert(_ id: String, _ rev: Int64) {
+            guard let key = Key(kind: "coffee-order", id: id) else { return }
+            ledger.take(alert: .init(title: "alert \(rev)", body: ""), of: key, rev: rev, in: PushLedgerTests.watch)
+        }
+
+        mutating func delete(_ id: String, _ rev: Int64) {
+            guard let key = Key(kind: "coffee-order", id: id) else { return }
+            ledger.takeDeletion(of: key, rev: rev, in: PushLedgerTests.watch, at: now)
+        }
+
+        mutating func turn() -> [PushLedger.Sending] {
+            let turn = ledger.takeTurn(at: now)
+            for (id, bytes) in turn.lanes { kept[id] = bytes }
+            return turn.sendings
+        }
+
+        /// One turn, whose pushes get the answer a second later; what was sent.
+        mutating func run(_ answer: PushAnswerClass = .accepted) -> [String] {
+            let sendings = turn()
+            now = now + .seconds(1)
+            for sending in sendings { ledger.take(answer, to: sending.lane, sending.attempt.number, at: now) }
+            return sendings.map { sending in
+                let aps = (try? JSONParser.parse(String(decoding: sending.push.body, as: UTF8.self)))?["aps"]
+                var words = [aps?["event"]?.string ?? "reload", sending.attempt.token]
+                if let number = aps?["content-state"]?["n"] { words.append("\(number)") }
+                if let title = aps?["alert"]?["title"]?.string { words.append(title) }
+                return words.joined(separator: " ")
+            }
+        }
+    }
+
+    private enum OutgoingPushForm {
+        static let form = OutgoingPush.Form(bundle: Fixture.bundle, attributesType: "Coffee")
+    }
+
+    private static let key = Key("coffee-order/1")
+
+    @Test func `the newest state goes out, once, and a row that looks the same does not`() throws {
+        var desk = Desk()
+        desk.register("a", .update(try #require(Self.key)), "aa")
+        desk.row("1", 5, 1)
+        desk.row("1", 6, 2)
+        #expect(desk.run() == ["update aa 2"])
+        desk.row("1", 7, 2)
+        #expect(desk.run() == [])
+        desk.row("1", 8, 2, lifecycle: "stale")
+        #expect(desk.run() == [])
+        desk.row("1", 9, 3)
+        #expect(desk.run() == ["update aa 3"])
+        desk.row("2", 10, 3)
+        #expect(desk.run() == [])
+    }
+
+    @Test func `an alert goes with its row, whichever comes first, and once`() throws {
+        var desk = Desk()
+        desk.register("a", .update(try #require(Self.key)), "aa")
+        desk.row("1", 5, 1)
+        #expect(desk.run() == ["update aa 1"])
+        desk.alert("1", 6)
+        #expect(desk.run() == [])
+        desk.row("1", 6, 2)
+        #expect(desk.run() == ["update aa 2 alert 6"])
+        desk.row("1", 7, 3)
+        #expect(desk.run() == ["update aa 3"])
+        desk.alert("1", 7)
+        #expect(desk.run() == ["update aa 3 alert 7"])
+        // The content is the same; the alert is another.
+        desk.row("1", 8, 3)
+        desk.alert("1", 8)
+        #expect(desk.run() == ["update aa 3 alert 8"])
+        #expect(desk.run() == [])
+    }
+
+    @Test func `a start goes out once for each activity, and never for one whose card is there`() throws {
+        var desk = Desk()
+        desk.register("s", .start(kind: "coffee-order"), "55")
+        desk.row("1", 5, 1)
+        desk.row("2", 6, 1, lifecycle: "pending")
+        desk.row("3", 7, 1, lifecycle: "ended")
+        #expect(desk.run() == ["start 55 1 Coffee"])
+        desk.row("1", 8, 2)
+        desk.row("2", 9, 2)
+        #expect(desk.run() == ["start 55 2 Coffee"])
+        desk.register("u", .update(try #require(Self.key)), "aa")
+        #expect(desk.run() == ["update aa 2"])
+        desk.register("v", .update(try #require(Key("coffee-order/4"))), "bb")
+        desk.row("4", 10, 1)
+        #expect(desk.run() == ["update bb 1"])
+        // The key begins another activity.
+        desk.delete("2", 11)
+        #expect(desk.run() == [])
+        desk.row("2", 12, 1, startedAt: 2)
+        #expect(desk.run() == ["start 55 1 Coffee"])
+        desk.row("2", 13, 1, startedAt: 3)
+        #expect(desk.run() == ["start 55 1 Coffee"])
+    }
+
+    @Test func `the alert of a start is not told again to the card's own token`() throws {
+        var desk = Desk()
+        desk.register("s", .start(kind: "coffee-order"), "55")
+        desk.alert("1", 5)
+        desk.row("1", 5, 1)
+        #expect(desk.run() == ["start 55 1 alert 5"])
+        desk.register("u", .update(try #require(Self.key)), "aa")
+        #expect(desk.run() == ["update aa 1"])
+    }
+
+    @Test func `an activity that is gone ends on the device, and its token is forgotten`() throws {
+        var desk = Desk()
+        desk.register("a", .update(try #require(Self.key)), "aa")
+        desk.row("1", 5, 1)
+        #expect(desk.run() == ["update aa 1"])
+        desk.delete("1", 6)
+        #expect(desk.run() == ["end aa 1"])
+        #expect(desk.run() == [])
+        #expect(desk.ledger.registrations.isEmpty)
+        #expect(desk.kept.isEmpty)
+    }
+
+    @Test func `a token that is no good is forgotten with everything that was to go to it`() {
+        var desk = Desk()
+        desk.register("s", .start(kind: "coffee-order"), "55")
+        desk.row("1", 5, 1)
+        desk.row("2", 6, 1)
+        #expect(desk.run(.badToken).count == 2)
+        #expect(desk.run() == [])
+        #expect(desk.ledger.registrations.isEmpty)
+        #expect(desk.kept.isEmpty)
+    }
+
+    @Test func `no more pushes are under way at once than may be, and what waits is sent in its newest state`() throws {
+        var desk = Desk()
+        for id in 1...5 { desk.register("r\(id)", .update(try #require(Key("coffee-order/\(id)"))), "a\(id)") }
+        for id in 1...5 { desk.row("\(id)", Int64(id), 1) }
+        let sendings = desk.turn()
+        #expect(sendings.count == 3)
+        for id in 1...5 { desk.row("\(id)", Int64(id + 10), 2) }
+        #expect(desk.turn().isEmpty)
+        desk.now = desk.now + .seconds(1)
+        for sending in sendings { desk.ledger.take(.accepted, to: sending.lane, sending.attempt.number, at: desk.now) }
+        var sent: [String] = []
+        while desk.ledger.nextWake ?? .distantFuture <= desk.now { sent += desk.run() }
+        #expect(sent.sorted() == ["update a1 2", "update a2 2", "update a3 2", "update a4 2", "update a5 2"])
+    }
+
+    @Test func `widgets and controls are loaded again after a change, and not for each row`() {
+        var desk = Desk()
+        desk.register("w", .reload(.widgets, kind: "coffee-order"), "77")
+        desk.row("1", 5)
+        desk.row("2", 6)
+        #expect(desk.run() == [])
+        desk.ledger.takeLive(Self.watch)
+        #expect(desk.run() == ["reload 77"])
+        desk.row("1", 7)
+        desk.row("2", 8)
+        #expect(desk.run() == ["reload 77"])
+        desk.delete("2", 9)
+        #expect(desk.run() == ["reload 77"])
+    }
+
+    @Test func `a push that is too large is not sent, and the next state is`() throws {
+        var desk = Desk()
+        desk.register("a", .update(try #require(Self.key)), "aa")
+        desk.row("1", 5, .string(String(repeating: "x", count: 5_000)))
+        let turn = desk.ledger.takeTurn(at: desk.now)
+        #expect(turn.sendings.isEmpty)
+        #expect(turn.refusals.map { $0.count > 4_096 } == [true])
+        desk.now = desk.now + .seconds(1)
+        desk.row("1", 6, 1)
+        #expect(desk.run() == ["update aa 1"])
+    }
+
+    @Test func `another history begins anew`() throws {
+        var desk = Desk()
+        desk.register("a", .update(try #require(Self.key)), "aa")
+        desk.row("1", 500, 1)
+        #expect(desk.run() == ["update aa 1"])
+        desk.ledger.newHistory(at: desk.now)
+        desk.row("1", 3, 2)
+        #expect(desk.run() == ["update aa 2"])
+    }
+}
