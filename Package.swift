@@ -78,6 +78,7 @@ let package = Package(
             name: "TelltaleKinds",
             targets: ["Kinds", "Trials", "Surfaces", "Machines", "TelltaleStatechart", "TelltaleModel"]),
         .library(name: "TelltalePush", targets: ["ApplePush"]),
+        .library(name: "TelltaleSQLite", targets: ["CSQLite"]),
         .executable(name: "telltaled", targets: ["telltaled"]),
         .executable(name: "telltale", targets: ["telltale"]),
         .executable(name: "telltale-sim", targets: ["telltale-sim"]),

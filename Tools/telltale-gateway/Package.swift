@@ -18,6 +18,7 @@ let settings: [SwiftSetting] = [
 let client: Target.Dependency = .product(name: "TelltaleClient", package: "telltale")
 let kinds: Target.Dependency = .product(name: "TelltaleKinds", package: "telltale")
 let push: Target.Dependency = .product(name: "TelltalePush", package: "telltale")
+let sqlite: Target.Dependency = .product(name: "TelltaleSQLite", package: "telltale")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
@@ -50,6 +51,7 @@ let package = Package(
     products: [
         .library(name: "TelltaleNIOClient", targets: ["TelltaleNIOClient"]),
         .executable(name: "telltale-gateway", targets: ["telltale-gateway"]),
+        .executable(name: "telltale-push", targets: ["telltale-push"]),
     ],
     dependencies: [
         .package(name: "telltale", path: "../.."),
@@ -94,6 +96,17 @@ let package = Package(
             name: "telltale-gateway",
             dependencies: ["Gateway", "GatewayServer", client, argumentParser, logging, metrics],
             resources: [.embedInCode("openapi.json")], swiftSettings: settings, linkerSettings: withFoundationInside),
+        // Pushes to real devices: rows in, HTTP/2 to Apple's service out, registrations in SQLite.
+        .target(
+            name: "PushServer",
+            dependencies: [
+                "Gateway", "TelltaleNIOClient", client, push, sqlite, crypto, logging, lifecycle, nioCore, nioPosix,
+                nioHPACK, nioHTTP2, nioSSL, httpTypes, hummingbird, hummingbirdCore, signals,
+            ],
+            swiftSettings: settings),
+        .executableTarget(
+            name: "telltale-push", dependencies: ["Gateway", "PushServer", client, argumentParser, logging],
+            swiftSettings: settings, linkerSettings: withFoundationInside),
         // For comparisons in bench.py.
         .executableTarget(
             name: "bare-relay", dependencies: [hummingbird, logging, nioCore], swiftSettings: settings,

@@ -1,0 +1,252 @@
+internal import ApplePush
+internal import FoundationEssentials
+internal import Gateway
+internal import Logging
+internal import NIOCore
+internal import NIOHPACK
+internal import NIOHTTP2
+internal import NIOPosix
+internal import NIOSSL
+internal import TelltaleModel
+
+/// The answer to one push.
+struct AppleAnswer: Sendable {
+    var kind: PushAnswerClass
+    /// 0 = none.
+    var status = 0
+    var reason: String?
+}
+
+/// The connection to the push service: HTTP/2 in TLS, one connection that stays open, to one host and to no other.
+///
+/// Everything but ``send(_:_:)`` happens on its event loop, which makes it sendable.
+final class AppleConnection: @unchecked Sendable {
+    typealias Completion = @Sendable (AppleAnswer) -> Void
+
+    /// Where pushes go.
+    struct Place: Hashable, Sendable {
+        var host: String
+        var port: Int
+    }
+
+    private let place: Place
+    private let context: NIOSSLContext
+    private let log: Logger
+    private let eventLoop: any EventLoop
+    private var signer: ProviderSigner
+    private var channel: (any Channel)?
+    private var multiplexer: NIOHTTP2Handler.StreamMultiplexer?
+    private var isConnecting = false
+    private var isClosed = false
+    private var failureCount = 0
+    /// Nothing is tried before.
+    private var nextAttempt = NIODeadline.uptimeNanoseconds(0)
+    private var waiting: [(push: OutgoingPush, completion: Completion)] = []
+
+    /// How long an answer is waited for.
+    private static let patience = TimeAmount.seconds(30)
+    private static let connectPatience = TimeAmount.seconds(10)
+    /// The longest body of an answer that is read, in bytes.
+    static let bodyLimit = 4_096
+
+    init(
+        to place: Place, trustRoots: String?, _ signer: ProviderSigner, log: Logger, on eventLoop: any EventLoop
+    ) throws {
+        self.place = place
+        self.signer = signer
+        self.log = log
+        self.eventLoop = eventLoop
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.minimumTLSVersion = .tlsv12
+        tls.applicationProtocols = ["h2"]
+        if let trustRoots { tls.trustRoots = .file(trustRoots) }
+        context = try NIOSSLContext(configuration: tls)
+    }
+
+    // MARK: Sending
+
+    func send(_ push: OutgoingPush, _ completion: @escaping Completion) {
+        eventLoop.execute { [self] in
+            if let multiplexer { return open(push, on: multiplexer, completion) }
+            guard !isClosed, isConnecting || nextAttempt <= .now() else {
+                return completion(AppleAnswer(kind: .unsent, reason: "no connection"))
+            }
+            waiting.append((push, completion))
+            if !isConnecting { connect() }
+        }
+    }
+
+    func close() {
+        eventLoop.execute { [self] in
+            isClosed = true
+            channel?.close(promise: nil)
+        }
+    }
+
+    private func connect() {
+        isConnecting = true
+        let (context, place) = (context, place)
+        let isAddress = (try? SocketAddress(ipAddress: place.host, port: 0)) != nil
+        ClientBootstrap(group: eventLoop)
+            .connectTimeout(Self.connectPatience)
+            .channelOption(ChannelOptions.tcpOption(.tcp_nodelay), value: 1)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let handler = try NIOSSLClientHandler(
+                        context: context, serverHostname: isAddress ? nil : place.host)
+                    try channel.pipeline.syncOperations.addHandler(handler)
+                    let multiplexer = try channel.pipeline.syncOperations.configureHTTP2Pipeline(
+                        mode: .client, connectionConfiguration: .init(), streamConfiguration: .init()
+                    ) { stream in
+                        // The service opens no streams.
+                        stream.close()
+                    }
+                    try channel.pipeline.syncOperations.addHandler(
+                        ConnectionWatch { [weak self] in self?.becameReady(channel, multiplexer) })
+                }
+            }
+            .connect(host: place.host, port: place.port)
+            .assumeIsolated()
+            .whenComplete { [self] result in
+                switch result {
+                case .success(let channel):
+                    channel.closeFuture.assumeIsolated().whenComplete { [self] _ in ended(channel) }
+                case .failure(let error): failed("\(error)")
+                }
+            }
+    }
+
+    /// TLS and HTTP/2 are agreed on.
+    private func becameReady(_ channel: any Channel, _ multiplexer: NIOHTTP2Handler.StreamMultiplexer) {
+        guard !isClosed else { return channel.close(promise: nil) }
+        isConnecting = false
+        failureCount = 0
+        self.channel = channel
+        self.multiplexer = multiplexer
+        log.info("connected to the push service", metadata: ["host": "\(place.host):\(place.port)"])
+        let due = waiting
+        waiting = []
+        for (push, completion) in due { open(push, on: multiplexer, completion) }
+    }
+
+    private func ended(_ channel: any Channel) {
+        if self.channel === channel {
+            self.channel = nil
+            multiplexer = nil
+        } else if isConnecting {
+            failed("the service closed the connection before it served")
+        }
+    }
+
+    /// The pause doubles from one second to half a minute; meanwhile each push fails at once, and waits by itself.
+    private func failed(_ reason: String) {
+        isConnecting = false
+        let span = TimeAmount.seconds(1 << Int64(min(failureCount, 5)))
+        failureCount += 1
+        nextAttempt = .now() + min(span, .seconds(30))
+        log.warning(
+            "cannot reach the push service", metadata: ["host": "\(place.host):\(place.port)", "why": "\(reason)"])
+        let due = waiting
+        waiting = []
+        for (_, completion) in due { completion(AppleAnswer(kind: .unsent, reason: "no connection")) }
+    }
+
+    // MARK: One request
+
+    private func open(
+        _ push: OutgoingPush, on multiplexer: NIOHTTP2Handler.StreamMultiplexer, _ completion: @escaping Completion
+    ) {
+        let headers = headers(of: push)
+        let exchange = AppleExchange(patience: Self.patience) { [weak self] outcome in
+            completion(self?.answer(outcome) ?? AppleAnswer(kind: .unknown))
+        }
+        multiplexer.createStreamChannel { stream in
+            stream.eventLoop.makeCompletedFuture {
+                try stream.pipeline.syncOperations.addHandler(exchange)
+            }
+        }
+        .assumeIsolated()
+        .whenComplete { result in
+            switch result {
+            case .success(let stream): exchange.send(headers, push.body, on: stream)
+            case .failure: exchange.fail(.unsent)
+            }
+        }
+    }
+
+    /// Apple asks for the path and the provider token outside of the connection's table; a field that varies is not worth a
+    /// place in it either.
+    private func headers(of push: OutgoingPush) -> HPACKHeaders {
+        var headers = HPACKHeaders()
+        headers.add(name: ":method", value: "POST")
+        headers.add(name: ":scheme", value: "https")
+        headers.add(name: ":authority", value: place.port == 443 ? place.host : "\(place.host):\(place.port)")
+        headers.add(name: ":path", value: push.path, indexing: .nonIndexable)
+        for (name, value) in push.headers {
+            let varies = name == "apns-id" || name == "apns-request-id" || name == "apns-expiration"
+            headers.add(name: name, value: value, indexing: varies ? .nonIndexable : .indexable)
+        }
+        headers.add(name: "authorization", value: "bearer \(signer.token(at: PushClock.now))", indexing: .nonIndexable)
+        return headers
+    }
+
+    private func answer(_ outcome: AppleExchange.Outcome) -> AppleAnswer {
+        switch outcome {
+        case .unsent: return AppleAnswer(kind: .unsent, reason: "no connection")
+        case .lost: return AppleAnswer(kind: .unknown, reason: "no answer")
+        case .late:
+            // A connection on which nothing comes back is of no use to others either.
+            channel?.close(promise: nil)
+            return AppleAnswer(kind: .unknown, reason: "no answer")
+        case .response(let headers, let body):
+            let status = headers.first(name: ":status").flatMap { Int($0) } ?? 0
+            let json = body.isEmpty ? nil : try? EventRequest.json(body.span)
+            let reason = json?["reason"]?.string.map { String($0.prefix(64)) }
+            let kind = PushAnswerClass(
+                status: status, reason: reason, timestamp: json?["timestamp"]?.integer,
+                retryAfter: headers.first(name: "retry-after").flatMap { Int64($0) })
+            if reason == "ExpiredProviderToken" { signer.refused() }
+            if reason == "UnrelatedKeyIdInToken" { channel?.close(promise: nil) }
+            return AppleAnswer(kind: kind, status: status, reason: reason)
+        }
+    }
+}
+
+/// Says once that a connection can be used: the service has sent its settings.
+private final class ConnectionWatch: ChannelInboundHandler {
+    typealias InboundIn = HTTP2Frame
+
+    private let onReady: () -> Void
+    private var isReady = false
+    private var ping: RepeatedTask?
+
+    private static let pingSpan = TimeAmount.minutes(55)
+
+    init(_ onReady: @escaping () -> Void) {
+        self.onReady = onReady
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let frame = unwrapInboundIn(data)
+        if case .settings = frame.payload, !isReady {
+            isReady = true
+            onReady()
+            // A connection that has nothing to say for an hour is kept open so.
+            let channel = context.channel
+            ping = context.eventLoop.scheduleRepeatedTask(
+                initialDelay: Self.pingSpan, delay: Self.pingSpan
+            ) { _ in
+                let frame = HTTP2Frame(streamID: .rootStream, payload: .ping(HTTP2PingData(), ack: false))
+                channel.writeAndFlush(frame, promise: nil)
+            }
+        }
+        context.fireChannelRead(data)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        ping?.cancel()
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+}

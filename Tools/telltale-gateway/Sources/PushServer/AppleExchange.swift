@@ -1,0 +1,89 @@
+internal import NIOCore
+internal import NIOHPACK
+internal import NIOHTTP2
+
+/// One request on its stream, and its answer.
+final class AppleExchange: ChannelInboundHandler, @unchecked Sendable {
+    typealias InboundIn = HTTP2Frame.FramePayload
+    typealias OutboundOut = HTTP2Frame.FramePayload
+
+    enum Outcome {
+        case response(HPACKHeaders, [UInt8])
+        /// Not all of it left this machine, or the service said that it did not look at it.
+        case unsent
+        /// It left, and no answer came.
+        case lost
+        /// The same, and the connection is still there.
+        case late
+    }
+
+    private let patience: TimeAmount
+    private var completion: ((Outcome) -> Void)?
+    private var head: HPACKHeaders?
+    private var body: [UInt8] = []
+    private var hasLeft = false
+    private var deadline: Scheduled<Void>?
+
+    init(patience: TimeAmount, _ completion: @escaping (Outcome) -> Void) {
+        self.patience = patience
+        self.completion = completion
+    }
+
+    func send(_ headers: HPACKHeaders, _ body: [UInt8], on stream: any Channel) {
+        deadline = stream.eventLoop.assumeIsolated().scheduleTask(in: patience) { [self] in
+            fail(.late)
+            stream.close(promise: nil)
+        }
+        stream.write(HTTP2Frame.FramePayload.headers(.init(headers: headers)), promise: nil)
+        let data = HTTP2Frame.FramePayload.data(.init(data: .byteBuffer(ByteBuffer(bytes: body)), endStream: true))
+        stream.writeAndFlush(data).assumeIsolated().whenComplete { [self] result in
+            switch result {
+            case .success: hasLeft = true
+            // Without the last frame there is no request.
+            case .failure: fail(.unsent)
+            }
+        }
+    }
+
+    func fail(_ outcome: Outcome) { finish(outcome) }
+
+    private func finish(_ outcome: Outcome) {
+        deadline?.cancel()
+        deadline = nil
+        let completion = completion
+        self.completion = nil
+        completion?(outcome)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .headers(let frame):
+            // 1xx come before the answer.
+            if frame.headers.first(name: ":status")?.hasPrefix("1") != true { head = head ?? frame.headers }
+            if frame.endStream { end() }
+        case .data(let frame):
+            if case .byteBuffer(let buffer) = frame.data {
+                body += buffer.readableBytesView.prefix(AppleConnection.bodyLimit - body.count)
+            }
+            if frame.endStream { end() }
+        default: break
+        }
+    }
+
+    private func end() {
+        if let head { finish(.response(head, body)) } else { finish(.lost) }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if let closed = error as? NIOHTTP2Errors.StreamClosed, closed.errorCode == .refusedStream {
+            finish(.unsent)
+        }
+        context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        // An answer whose end was lost says enough.
+        if let head { finish(.response(head, body)) } else { finish(hasLeft ? .lost : .unsent) }
+        context.fireChannelInactive()
+    }
+}

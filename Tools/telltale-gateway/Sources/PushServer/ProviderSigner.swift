@@ -1,0 +1,35 @@
+internal import ApplePush
+internal import Crypto
+internal import TelltaleModel
+
+/// Makes the provider tokens of one team: a new one after 50 minutes, and never two within 20.
+///
+/// For one event loop.
+struct ProviderSigner {
+    private let team: String
+    private let keyID: String
+    private let key: P256.Signing.PrivateKey
+    private var schedule = ProviderTokenSchedule()
+    private var newest = ""
+
+    /// - Throws: Where the text is no private key of P-256 in PEM, such as an AuthKey….p8.
+    init(team: String, keyID: String, pem: String) throws {
+        self.team = team
+        self.keyID = keyID
+        key = try P256.Signing.PrivateKey(pemRepresentation: pem)
+    }
+
+    mutating func token(at now: Timestamp) -> String {
+        if schedule.renews(at: now) {
+            let input = ProviderTokenSchedule.signingInput(team: team, keyID: keyID, at: now)
+            // A P-256 key signs any bytes.
+            if let signature = try? key.signature(for: Array(input.utf8)) {
+                newest = ProviderTokenSchedule.token(input, signature: Array(signature.rawRepresentation))
+            }
+        }
+        return newest
+    }
+
+    /// The service said that the newest token has expired.
+    mutating func refused() { schedule.refused() }
+}

@@ -1,0 +1,167 @@
+internal import ApplePush
+internal import Logging
+internal import NIOCore
+internal import Synchronization
+internal import TelltaleClient
+internal import TelltaleModel
+internal import TelltaleNIOClient
+internal import TelltaleWire
+
+/// Follows the rows that the registrations need: for each account and kind the full view, and the alerts of its phone.
+///
+/// Everything but the callbacks of clients happens in one task after another.
+actor PushFollower {
+    private let connector: DaemonConnector
+    private let group: any EventLoopGroup
+    private let token: String?
+    private let desk: PushDesk
+    private let log: Logger
+    private var clients: [(client: AsyncClient, count: Int)] = []
+    private var tasks: [PushLedger.Watch: (tasks: [Task<Void, Never>], client: Int)] = [:]
+    private var wanted: [PushLedger.Watch] = []
+    private var generation = 0
+    private var epoch: String?
+    private var isBeginning = false
+    private var isStopped = false
+
+    /// Two subscriptions each; the daemon allows 256 of a connection.
+    private static let watchesPerClient = 120
+
+    init(_ connector: DaemonConnector, group: any EventLoopGroup, token: String?, _ desk: PushDesk, _ log: Logger) {
+        self.connector = connector
+        self.group = group
+        self.token = token
+        self.desk = desk
+        self.log = log
+    }
+
+    func start() async {
+        await desk.follow { [weak self] watches in Task { await self?.want(watches) } }
+        await begin()
+    }
+
+    func stop() {
+        isStopped = true
+        closeAll()
+    }
+
+    private func closeAll() {
+        for entry in tasks.values { for task in entry.tasks { task.cancel() } }
+        tasks = [:]
+        for (client, _) in clients { client.close() }
+        clients = []
+    }
+
+    /// Waits for the daemon, and tells the desk which history it has, before any row comes.
+    private func begin() async {
+        guard !isBeginning else { return }
+        isBeginning = true
+        defer { isBeginning = false }
+        closeAll()
+        epoch = nil
+        var pause = Duration.milliseconds(100)
+        while !isStopped {
+            let client = makeClient()
+            do {
+                let greeting = try await client.ready()
+                generation = try await desk.begin(epoch: greeting.epoch)
+                epoch = greeting.epoch
+                clients = [(client, 0)]
+                log.info("following the daemon", metadata: ["epoch": "\(greeting.epoch)"])
+                update()
+                return
+            } catch {
+                log.error("cannot follow the daemon", metadata: ["why": "\(error)"])
+                client.close()
+                try? await Task.sleep(for: pause)
+                pause = min(pause * 2, .seconds(10))
+            }
+        }
+    }
+
+    private func makeClient() -> AsyncClient {
+        var configuration = ClientConfiguration(name: "telltale-push", eventIDPrefix: "push")
+        configuration.token = token
+        configuration.heartbeat = .seconds(20)
+        let client = AsyncClient(
+            to: connector, configuration: configuration, on: group.next(),
+            onGreeting: { [weak self] greeting, _ in Task { await self?.greeted(greeting.epoch) } })
+        client.start()
+        return client
+    }
+
+    /// A daemon with another history answers: everything that was followed is another thing.
+    private func greeted(_ fresh: String) async {
+        guard let epoch, epoch != fresh, !isStopped else { return }
+        await begin()
+    }
+
+    private func want(_ watches: [PushLedger.Watch]) {
+        wanted = watches
+        update()
+    }
+
+    private func update() {
+        guard epoch != nil, !isStopped else { return }
+        let fresh = Set(wanted)
+        for watch in tasks.keys where !fresh.contains(watch) {
+            guard let entry = tasks.removeValue(forKey: watch) else { continue }
+            for task in entry.tasks { task.cancel() }
+            clients[entry.client].count -= 1
+        }
+        for watch in wanted where tasks[watch] == nil { follow(watch) }
+    }
+
+    private func follow(_ watch: PushLedger.Watch) {
+        var number = clients.firstIndex { $0.count < Self.watchesPerClient }
+        if number == nil {
+            clients.append((makeClient(), 0))
+            number = clients.count - 1
+        }
+        guard let number, let pattern = Pattern("\(watch.kind)/*") else { return }
+        clients[number].count += 1
+        let client = clients[number].client
+        var alerts = SubscribeCommand(pattern: pattern)
+        alerts.view = .surface(.phone)
+        alerts.account = watch.account.isEmpty ? nil : watch.account
+        var rows = alerts
+        rows.view = .full
+        let (alertSequence, rowSequence) = (client.follow(alerts), client.follow(rows))
+        let (desk, generation, log) = (desk, generation, log)
+        tasks[watch] = (
+            [
+                Task { for await followed in alertSequence { await Self.hear(followed, watch, generation, desk) } },
+                Task {
+                    for await followed in rowSequence { await Self.take(followed, watch, generation, desk, log) }
+                },
+            ], number
+        )
+    }
+
+    private static func hear(_ followed: Followed, _ watch: PushLedger.Watch, _ generation: Int, _ desk: PushDesk) async
+    {
+        guard case .alert(let key, let rev, let body) = followed.event else { return }
+        let alert = OutgoingPush.Alert(
+            title: body["title"]?.string ?? "", body: body["body"]?.string ?? "", sound: body["sound"]?.string)
+        await desk.alert(alert, of: key, rev: rev, in: watch, generation)
+    }
+
+    private static func take(
+        _ followed: Followed, _ watch: PushLedger.Watch, _ generation: Int, _ desk: PushDesk, _ log: Logger
+    ) async {
+        switch followed.event {
+        case .snapshot(let row), .update(let row):
+            await desk.row(row.body, of: row.key, rev: row.rev, in: watch, generation)
+        case .deletion(let key, let rev, _): await desk.deletion(of: key, rev: rev, in: watch, generation)
+        case .live: await desk.live(watch, generation)
+        case .refused(let line):
+            log.error(
+                "the daemon refuses the rows of an account",
+                metadata: [
+                    "kind": "\(watch.kind)", "code": "\(line["code"] ?? "-")",
+                    "need": "\(line.tail?["need"]?.string ?? "-")",
+                ])
+        case .milestone, .alert, .reset: break
+        }
+    }
+}

@@ -1,0 +1,207 @@
+internal import ApplePush
+internal import Gateway
+internal import HTTPTypes
+internal import Hummingbird
+internal import Logging
+internal import NIOCore
+internal import TelltaleClient
+internal import TelltaleModel
+internal import TelltaleNIOClient
+internal import TelltaleWire
+
+/// The interface of registrations and figures, over HTTP.
+struct PushResponder: HTTPResponder {
+    typealias Context = PushRequestContext
+
+    let desk: PushDesk
+    let rights: CallerRights
+    let cryptography: PushCryptography
+
+    private static let bodyLimit = 8_192
+    private static let listLimit = 10_000
+
+    func respond(to request: Request, context: PushRequestContext) async throws -> Response {
+        var response: Response
+        do throws(Problem) {
+            response = try await answer(request)
+        } catch {
+            response = Self.json(error.body, status: error.status, type: "application/problem+json")
+            if error.status == 401 { response.headers[.wwwAuthenticate] = "Bearer" }
+            for (name, value) in error.headers {
+                if let name = HTTPField.Name(name) { response.headers[name] = value }
+            }
+        }
+        response.headers[.cacheControl] = "no-store"
+        return response
+    }
+
+    private func answer(_ request: Request) async throws(Problem) -> Response {
+        let whole = request.head.path ?? ""
+        let parts = whole.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let query = try Query(parts.count > 1 ? parts[1] : nil)
+        let path = (parts.first ?? "").split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(
+            String.init)
+        let token = try Self.token(request)
+        switch (path.first, path.count) {
+        case ("healthz", 1):
+            try Self.check(request, ["GET", "HEAD"])
+            return Self.json(Array("ok\n".utf8), type: "text/plain; charset=utf-8")
+        case ("v1", 3) where path[1] == "push" && path[2] == "targets":
+            try Self.check(request, ["GET"])
+            try await rights.checkOperator(token)
+            return Self.json(await list())
+        case ("v1", 3) where path[1] == "push" && path[2] == "sent":
+            try Self.check(request, ["GET"])
+            try await rights.checkOperator(token)
+            return Self.json(desk.history.json(ofKey: try query["key"]))
+        case ("v1", 4) where path[1] == "push" && path[2] == "targets":
+            try Self.check(request, ["GET", "PUT", "DELETE"])
+            return try await target(path[3], request, token)
+        default:
+            throw Problem("not_found", "there are /v1/push/targets, /v1/push/targets/ID, /v1/push/sent and /healthz")
+        }
+    }
+
+    private static func check(_ request: Request, _ methods: [String]) throws(Problem) {
+        guard !methods.contains(request.method.rawValue) else { return }
+        var problem = Problem("method", "this path takes \(methods.joined(separator: ", "))")
+        problem.headers = [("Allow", methods.joined(separator: ", "))]
+        throw problem
+    }
+
+    private static func token(_ request: Request) throws(Problem) -> String? {
+        guard let field = request.headers[.authorization] else { return nil }
+        let words = field.split(separator: " ")
+        guard words.count == 2, words[0].lowercased() == "bearer" else {
+            throw Problem("auth_required", "Authorization is to be: Bearer TOKEN")
+        }
+        return String(words[1])
+    }
+
+    // MARK: One registration
+
+    private func target(_ id: String, _ request: Request, _ token: String?) async throws(Problem) -> Response {
+        if request.method == .put {
+            let bytes = try await Self.body(request)
+            let registration: PushRegistration
+            let object = try EventRequest.object(bytes.span)
+            do throws(PushRegistration.Fault) {
+                registration = try PushRegistration(id: id, object)
+            } catch {
+                throw Problem("bad_json", error.description)
+            }
+            try await rights.check(registration, token)
+            // Nobody takes another account's registration away by its name.
+            if let old = await desk.registration(id), old.account != registration.account {
+                try await rights.check(old, token)
+            }
+            let outcome = try await desk.register(registration)
+            return Self.json(described(registration), status: outcome == .created ? 201 : 200)
+        }
+        guard let registration = await desk.registration(id) else {
+            // A caller without a token does not learn which registrations there are.
+            try await rights.checkKnown(token)
+            throw Problem(
+                "not_found", "there is no registration \(id.prefix(64)); a token that is no good any more is removed")
+        }
+        try await rights.check(registration, token)
+        guard request.method == .delete else { return Self.json(described(registration)) }
+        _ = await desk.unregister(id)
+        return Response(status: .noContent)
+    }
+
+    private func described(_ registration: PushRegistration) -> [UInt8] {
+        var writer = JSONWriter()
+        write(registration, to: &writer)
+        return writer.bytes
+    }
+
+    private func write(_ registration: PushRegistration, to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("id", registration.id)
+        for member in registration.publicJSON(cryptography).object ?? JSONObject() {
+            writer.member(named: member.name, member.value)
+        }
+        writer.endObject()
+    }
+
+    private func list() async -> [UInt8] {
+        let registrations = await desk.registrations
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.name("targets")
+        writer.beginArray()
+        for registration in registrations.prefix(Self.listLimit) { write(registration, to: &writer) }
+        writer.endArray()
+        writer.member("count", registrations.count)
+        writer.endObject()
+        return writer.bytes
+    }
+
+    // MARK: HTTP
+
+    private static func body(_ request: Request) async throws(Problem) -> [UInt8] {
+        do {
+            return Array(try await request.body.collect(upTo: bodyLimit).readableBytesView)
+        } catch is NIOTooManyBytesError {
+            throw Problem("too_large", "the body is larger than \(bodyLimit) bytes")
+        } catch {
+            throw Problem("bad_request", "the body ended before its time")
+        }
+    }
+
+    private static func json(_ bytes: [UInt8], status: Int = 200, type: String = "application/json") -> Response {
+        var headers = HTTPFields()
+        headers[.contentType] = type
+        return Response(
+            status: HTTPResponse.Status(code: status), headers: headers,
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+}
+
+/// Hummingbird's context of a request, of which nothing is needed.
+struct PushRequestContext: InitializableFromSource, Sendable {
+    init(source: ApplicationRequestContextSource) {}
+}
+
+/// The rights of a caller. The daemon decides: a caller registers what its token may read, and for its own account.
+struct CallerRights: Sendable {
+    let connector: DaemonConnector
+    let group: any EventLoopGroup
+
+    private static let patience = TimeAmount.seconds(10)
+
+    func check(_ registration: PushRegistration, _ token: String?) async throws(Problem) {
+        // A key that does not exist yet may be registered for; a kind is read by whoever may read all of its keys.
+        let command: Command =
+            registration.key.map { .get($0, view: .full) } ?? .kind(registration.kind)
+        try await ask([command], token, account: registration.account)
+    }
+
+    /// Whoever may see every kind and the daemon's figures.
+    func checkOperator(_ token: String?) async throws(Problem) { try await ask([.stats, .kinds], token, account: "") }
+
+    func checkKnown(_ token: String?) async throws(Problem) { try await ask([.ping], token, account: "") }
+
+    private func ask(_ commands: [Command], _ token: String?, account: String) async throws(Problem) {
+        var configuration = ClientConfiguration(name: "telltale-push", eventIDPrefix: "push")
+        configuration.token = token
+        configuration.account = account.isEmpty ? nil : account
+        configuration.reconnects = false
+        configuration.keepsRows = false
+        let client = AsyncClient(to: connector, configuration: configuration, failsFast: true, on: group.next())
+        client.start()
+        defer { client.close() }
+        for command in commands {
+            do throws(RequestFailure) {
+                let answer = try await client.request(command, timeout: Self.patience)
+                if let refusal = answer.refusal, refusal["code"] != "unknown_key" { throw .refused("", refusal) }
+            } catch {
+                switch error {
+                case .refused(_, let line?) where line.verb == "ERR": throw Problem(line)
+                default: throw Problem("daemon_unreachable", "the daemon does not answer (\(error)); ask again later")
+                }
+            }
+        }
+    }
+}

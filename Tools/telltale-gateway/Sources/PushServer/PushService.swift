@@ -1,0 +1,127 @@
+internal import ApplePush
+internal import Crypto
+internal import Dispatch
+internal import FoundationEssentials
+internal import Gateway
+internal import Glibc
+internal import Hummingbird
+internal import HummingbirdCore
+public import Logging
+internal import NIOCore
+internal import NIOPosix
+internal import ServiceLifecycle
+public import TelltaleEventLoop
+internal import TelltaleModel
+internal import TelltaleNIOClient
+internal import UnixSignals
+
+/// The whole of `telltale-push`: rows in, pushes out, and the listener of registrations.
+public struct PushService: Sendable {
+    private let settings: PushSettings
+    private let log: Logger
+    private let manager: ServiceManager
+    private let connector: DaemonConnector
+    private let desk: PushDesk
+    private let connection: AppleConnection
+
+    public struct StartFault: Error {
+        public var lines: [String]
+    }
+
+    private static let cryptography = PushCryptography(
+        sha256: { Array(SHA256.hash(data: $0)) }, tag: { _ in [] }, verify: { _, _, _ in false })
+
+    /// Opens everything that the settings name.
+    ///
+    /// - Parameter isTrial: Whether nothing is made or locked on disk.
+    /// - Throws: ``StartFault`` with all faults.
+    public init(_ settings: PushSettings, log: Logger, manager: ServiceManager, isTrial: Bool = false) throws {
+        self.settings = settings
+        self.log = log
+        self.manager = manager
+        connector = try Self.attempt("connect") {
+            guard let address = DaemonAddress(settings.connect) else {
+                throw StartFault(lines: ["takes unix:PATH, HOST:PORT or tls://HOST:PORT, not \"\(settings.connect)\""])
+            }
+            return try DaemonConnector(to: address, trustRoots: settings.connectTrustRoots)
+        }
+        let signer = try Self.attempt("key") {
+            try ProviderSigner(team: settings.team, keyID: settings.keyID, pem: settings.key)
+        }
+        let connection = try Self.attempt("apns-ca") {
+            try AppleConnection(
+                to: .init(host: settings.host, port: settings.port), trustRoots: settings.trustRoots, signer, log: log,
+                on: MultiThreadedEventLoopGroup.singleton.next())
+        }
+        self.connection = connection
+        desk = try Self.attempt("state") {
+            if !isTrial {
+                try FileManager.default.createDirectory(
+                    atPath: settings.state, withIntermediateDirectories: true,
+                    attributes: [.posixPermissions: 0o700])
+            }
+            let store = try PushStore(folder: isTrial ? nil : settings.state)
+            var ledger = PushLedger(forms: settings.forms, Self.cryptography)
+            try store.restore(into: &ledger)
+            return PushDesk(ledger, store, connection, Self.cryptography, log)
+        }
+    }
+
+    private static func attempt<Value>(_ place: String, _ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch let fault as StartFault {
+            throw StartFault(lines: fault.lines.map { "--\(place): \($0)" })
+        } catch {
+            throw StartFault(lines: ["--\(place): \(error)"])
+        }
+    }
+
+    /// Serves until it is asked to stop.
+    ///
+    /// - Parameter onReady: Is given the line that says where it serves.
+    public func run(onReady: @escaping @Sendable (String) -> Void) async throws {
+        var quiet = log
+        quiet.logLevel = max(log.logLevel, .warning)
+        let group = MultiThreadedEventLoopGroup.singleton
+        let address: BindAddress
+        switch settings.listener {
+        case .unix(let path):
+            try? FileManager.default.removeItem(atPath: path)
+            address = .unixDomainSocket(path: path)
+        case .tcp(let host, let port): address = .hostname(host, port: port)
+        }
+        let (listener, manager) = (settings.listener, manager)
+        let responder = PushResponder(
+            desk: desk, rights: CallerRights(connector: connector, group: group), cryptography: Self.cryptography)
+        let application = Application(
+            responder: responder, server: .http1(configuration: .init(idleTimeout: .seconds(60))),
+            configuration: .init(address: address, serverName: nil),
+            onServerRunning: { channel in
+                let place: String
+                switch listener {
+                case .unix(let path):
+                    // Whoever may connect to it registers for any account, where the daemon has no tokens.
+                    _ = chmod(path, 0o660)
+                    place = "unix:\(path)"
+                case .tcp(let host, _): place = "\(host):\(channel.localAddress?.port ?? 0)"
+                }
+                onReady("ready http=\(place)")
+                manager.ready()
+            }, logger: quiet)
+        let follower = PushFollower(connector, group: group, token: settings.token, desk, log)
+        let following = Task { await follower.start() }
+        let services = ServiceGroup(
+            configuration: .init(
+                services: [.init(service: application)], gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet))
+        try await services.run()
+        manager.stopping()
+        following.cancel()
+        await desk.stop()
+        await follower.stop()
+        connection.close()
+    }
+
+    /// Ends the process at once.
+    static func exit(_ code: Int32) -> Never { Glibc._exit(code) }
+}

@@ -1,0 +1,81 @@
+internal import ApplePush
+internal import Synchronization
+internal import TelltaleModel
+
+/// The last pushes that were sent: to whom, when, and with which answer. Tokens stand in it by their names alone.
+final class SentHistory: Sendable {
+    struct Record: Sendable {
+        var at: Timestamp
+        var registration: String
+        var key: String?
+        /// Of the token.
+        var token: String
+        var event: String
+        var rev: Int64
+        var priority: Int
+        var alerts: Bool
+        var isThrottled: Bool
+        /// In bytes.
+        var size: Int
+        /// 0 = no answer.
+        var status = 0
+        var reason: String?
+        /// From the send to the answer.
+        var span: Milliseconds?
+    }
+
+    private struct State {
+        var records: [Record] = []
+        var next = 0
+        var counts: [String: Int] = [:]
+        var sentCount = 0
+    }
+
+    private let state = Mutex(State())
+    static let limit = 1_000
+
+    func remember(_ record: Record) {
+        state.withLock { state in
+            state.sentCount += 1
+            state.counts[record.reason ?? String(record.status), default: 0] += 1
+            if state.records.count < Self.limit {
+                state.records.append(record)
+            } else {
+                state.records[state.next] = record
+                state.next = (state.next + 1) % Self.limit
+            }
+        }
+    }
+
+    /// `{"sent":[…]}`, the newest first, of one key where one is given.
+    func json(ofKey key: String?) -> [UInt8] {
+        let records = state.withLock { Array($0.records[$0.next...] + $0.records[..<$0.next]) }
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.name("sent")
+        writer.beginArray()
+        for record in records.reversed() where key == nil || record.key == key {
+            writer.beginObject()
+            writer.member("at", record.at.milliseconds)
+            writer.member("registration", record.registration)
+            if let key = record.key { writer.member("key", key) }
+            writer.member("token", record.token)
+            writer.member("event", record.event)
+            writer.member("rev", record.rev)
+            writer.member("priority", record.priority)
+            if record.alerts { writer.member("alert", true) }
+            if record.isThrottled { writer.member("throttled", true) }
+            writer.member("bytes", record.size)
+            writer.member("status", record.status)
+            if let reason = record.reason { writer.member("reason", reason) }
+            if let span = record.span { writer.member("ms", span.count) }
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.endObject()
+        return writer.bytes
+    }
+
+    /// Answers since the start, by their reason or status.
+    var counts: [String: Int] { state.withLock { $0.counts } }
+}
