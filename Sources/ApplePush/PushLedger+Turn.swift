@@ -61,7 +61,7 @@ extension PushLedger {
         return turn
     }
 
-    private static func isBefore(_ left: LaneID, _ right: LaneID) -> Bool {
+    static func isBefore(_ left: LaneID, _ right: LaneID) -> Bool {
         (left.registration, left.key?.text ?? "") < (right.registration, right.key?.text ?? "")
     }
 
@@ -159,6 +159,7 @@ extension PushLedger {
         lane.machine.absorb(.registered(registration.token), at: registered[registration.id] ?? now)
         lane.instance = activity.startedAt
         lanes[id] = lane
+        startedKeys[id.registration, default: []].insert(key)
         return true
     }
 

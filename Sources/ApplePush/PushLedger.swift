@@ -77,7 +77,11 @@ public struct PushLedger: Sendable {
     /// The newest rev of a kind's rows, for what is loaded again.
     var newest: [Watch: Int64] = [:]
     var live: Set<Watch> = []
+    /// The activities of each start token that has a way to them.
+    var startedKeys: [String: Set<Key>] = [:]
     var registrationsByWatch: [Watch: Set<String>] = [:]
+    /// The registrations of a watch that are for all activities of its kind.
+    var broadByWatch: [Watch: Set<String>] = [:]
     var registrationsByKey: [Watch: [Key: Set<String>]] = [:]
     var waiting: [LaneID] = []
     var isWaiting: Set<LaneID> = []
@@ -117,8 +121,11 @@ public struct PushLedger: Sendable {
     public mutating func restore(_ id: LaneID, _ bytes: [UInt8]) throws(BinaryError) {
         var lane = try Lane(encoded: bytes)
         lane.isAwake = false
-        guard registrations[id.registration] != nil else { return }
+        guard let registration = registrations[id.registration] else { return }
         lanes[id] = lane
+        if case .start = registration.subject, let key = id.key {
+            startedKeys[id.registration, default: []].insert(key)
+        }
     }
 
     /// The daemon has another history than the one whose states were kept.
@@ -126,7 +133,7 @@ public struct PushLedger: Sendable {
         activities = [:]
         newest = [:]
         live = []
-        for id in lanes.keys {
+        for id in lanes.keys.sorted(by: Self.isBefore) {
             lanes[id]?.machine.absorb(.newHistory, at: now)
             changedLanes.insert(id)
         }
@@ -160,7 +167,9 @@ public struct PushLedger: Sendable {
         switch registration.subject {
         case .update, .channel, .reload: admit(LaneID(registration.id, registration.key), registration, at: now)
         case .start:
-            for id in lanes.keys where id.registration == registration.id { admit(id, registration, at: now) }
+            for key in (startedKeys[registration.id] ?? []).sorted() {
+                admit(LaneID(registration.id, key), registration, at: now)
+            }
             for key in (activities[registration.watch] ?? [:]).keys.sorted() { mark(registration, key) }
         }
         return old == nil ? .created : isNew || old?.token != registration.token ? .replaced : .unchanged
@@ -174,16 +183,18 @@ public struct PushLedger: Sendable {
         changedRegistrations.insert(id)
         let watch = registration.watch
         registrationsByWatch[watch]?.remove(id)
+        broadByWatch[watch]?.remove(id)
         if let key = registration.key { registrationsByKey[watch]?[key]?.remove(id) }
         if registrationsByWatch[watch]?.isEmpty == true {
             registrationsByWatch[watch] = nil
             registrationsByKey[watch] = nil
+            broadByWatch[watch] = nil
             activities[watch] = nil
             newest[watch] = nil
             live.remove(watch)
         }
-        let own = registration.key.map { [LaneID(id, $0)] } ?? lanes.keys.filter { $0.registration == id }
-        for lane in own + [LaneID(id, nil)] { remove(lane) }
+        for key in (startedKeys.removeValue(forKey: id) ?? []).sorted() { remove(LaneID(id, key)) }
+        remove(LaneID(id, registration.key))
         return true
     }
 
@@ -192,6 +203,8 @@ public struct PushLedger: Sendable {
         registrationsByWatch[registration.watch, default: []].insert(registration.id)
         if let key = registration.key {
             registrationsByKey[registration.watch, default: [:]][key, default: []].insert(registration.id)
+        } else {
+            broadByWatch[registration.watch, default: []].insert(registration.id)
         }
     }
 
@@ -209,7 +222,7 @@ public struct PushLedger: Sendable {
     /// The newest alert that a card's owner has had, before the card's token came: with the start, or without a push.
     private func alerted(_ key: Key, in watch: Watch) -> Int64 {
         var alerted: Int64?
-        for id in registrationsByWatch[watch] ?? [] {
+        for id in (broadByWatch[watch] ?? []).sorted() {
             guard case .start? = registrations[id]?.subject, let lane = lanes[LaneID(id, key)] else { continue }
             alerted = max(alerted ?? 0, lane.machine.alerted)
         }
@@ -219,7 +232,7 @@ public struct PushLedger: Sendable {
     /// An activity whose card has a token of its own is there already.
     private mutating func retireStarts(before registration: PushRegistration) {
         guard let key = registration.key else { return }
-        for id in registrationsByWatch[registration.watch] ?? [] {
+        for id in (broadByWatch[registration.watch] ?? []).sorted() {
             guard case .start? = registrations[id]?.subject, var lane = lanes[LaneID(id, key)],
                 lane.machine.underWay == nil
             else { continue }
@@ -234,6 +247,7 @@ public struct PushLedger: Sendable {
         wakes[id] = nil
         inFlight.remove(id)
         changedLanes.insert(id)
+        if let key = id.key { startedKeys[id.registration]?.remove(key) }
     }
 
     // MARK: Rows
@@ -287,10 +301,10 @@ public struct PushLedger: Sendable {
     /// All rows of a watch are there; what is not among them is gone.
     public mutating func takeLive(_ watch: Watch) {
         guard registrationsByWatch[watch] != nil, live.insert(watch).inserted else { return }
-        for id in registrationsByWatch[watch] ?? [] {
+        for id in (registrationsByWatch[watch] ?? []).sorted() {
             switch registrations[id]?.subject {
             case .update(let key)?, .channel(let key)?: mark(LaneID(id, key))
-            case .start?: for lane in lanes.keys where lane.registration == id { mark(lane) }
+            case .start?: for key in (startedKeys[id] ?? []).sorted() { mark(LaneID(id, key)) }
             case .reload?: mark(LaneID(id, nil))
             case nil: break
             }
@@ -298,8 +312,8 @@ public struct PushLedger: Sendable {
     }
 
     private mutating func mark(_ key: Key, in watch: Watch) {
-        for id in registrationsByKey[watch]?[key] ?? [] { mark(LaneID(id, key)) }
-        for id in registrationsByWatch[watch] ?? [] {
+        for id in (registrationsByKey[watch]?[key] ?? []).sorted() { mark(LaneID(id, key)) }
+        for id in (broadByWatch[watch] ?? []).sorted() {
             guard let registration = registrations[id], case .start = registration.subject else { continue }
             mark(registration, key)
         }
@@ -308,7 +322,7 @@ public struct PushLedger: Sendable {
     private mutating func mark(_ start: PushRegistration, _ key: Key) { mark(LaneID(start.id, key)) }
 
     private mutating func markReloads(of watch: Watch) {
-        for id in registrationsByWatch[watch] ?? [] {
+        for id in (broadByWatch[watch] ?? []).sorted() {
             if case .reload? = registrations[id]?.subject { mark(LaneID(id, nil)) }
         }
     }

@@ -39,22 +39,24 @@ class Pusher(Program):
 class Place:
     """A daemon, a push service, and a sender between them."""
 
-    def __init__(self, world, *daemon, apps=None, streams=100, service=True, **more):
-        self.world, self.folder = world, world.folder
-        certificates(f"{world.folder}/certs")
-        self.daemon = world.daemon(*daemon)
+    def __init__(self, world, *daemon, apps=None, streams=100, port=0, far=None, **more):
+        """`far` is a place whose gateway takes the pushes, instead of a service of Python."""
+        self.world, self.folder, self.far = world, world.folder, far
+        if not far:
+            certificates(f"{world.folder}/certs")
+        self.daemon = world.daemon(*daemon, port=port)
         self.line = Line(self.daemon.port)
-        self.key = Key(world.folder)
-        self.service = Service(f"{world.folder}/certs", streams) if service else None
+        self.key = far.key if far else Key(world.folder)
+        self.service = None if far else Service(f"{world.folder}/certs", streams)
         self.apps = apps or {BUNDLE: {"CoffeeAttributes": FORM}}
         self.more = more
         self.pusher = self.start()
 
-    def start(self, port=None):
+    def start(self):
         settings = {
             "connect": f"unix:{self.folder}/daemon.sock", "state": "push", "team": self.key.team, "kid": self.key.kid,
-            "key": self.key.private, "apns-ca": "certs/ca.pem",
-            "apns-url": f"https://localhost:{port or self.service.port}", "apps": self.apps} | self.more
+            "key": self.key.private, "apns-ca": self.far.authority if self.far else "certs/ca.pem",
+            "apns-url": f"https://localhost:{(self.far or self.service).port}", "apps": self.apps} | self.more
         self.config = self.world.file("push.json", json.dumps(settings))
         pusher = Pusher(self.folder, "--config", self.config)
         self.world.started.append(pusher)

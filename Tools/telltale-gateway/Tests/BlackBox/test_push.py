@@ -60,6 +60,16 @@ def test_a_start_an_update_an_alert_and_an_end_reach_the_device(place):
     assert place.service.connections == 1
 
 
+def test_no_more_streams_are_open_than_the_service_allows(world):
+    place = Place(world, streams=1)
+    for number in range(20):
+        place.pusher.register(f"r{number}", f"aa{number:02}", account=f"p{number}", kind="coffee-order")
+        place.post(f"coffee-order/{number}", "start", account=f"p{number}")
+    pushes = place.service.wait(lambda pushes: len(pushes) == 20)
+    assert len({push.token for push in pushes}) == 20
+    assert (place.service.most, place.service.connections) == (1, 1)
+
+
 def test_another_account_is_told_nothing(place):
     place.pusher.register("bob-start", "aa02", account="bob", kind="coffee-order")
     place.pusher.register("alice-start", "aa01", account="alice", kind="coffee-order")
