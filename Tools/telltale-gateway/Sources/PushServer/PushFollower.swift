@@ -96,6 +96,12 @@ actor PushFollower {
         await begin()
     }
 
+    private func lost(_ generation: Int) async {
+        guard generation == self.generation, !isStopped, !isBeginning else { return }
+        log.error("the daemon has ended the subscriptions; is the token good?")
+        await begin()
+    }
+
     private func want(_ watches: [PushLedger.Watch]) {
         wanted = watches
         update()
@@ -131,8 +137,14 @@ actor PushFollower {
         tasks[watch] = (
             [
                 Task { for await followed in alertSequence { await Self.hear(followed, watch, generation, desk) } },
-                Task {
-                    for await followed in rowSequence { await Self.take(followed, watch, generation, desk, log) }
+                Task { [weak self] in
+                    var isRefused = false
+                    for await followed in rowSequence {
+                        if case .refused = followed.event { isRefused = true }
+                        await Self.take(followed, watch, generation, desk, log)
+                    }
+                    // A connection that the daemon does not take back ends all of its subscriptions.
+                    if !isRefused, !Task.isCancelled { await self?.lost(generation) }
                 },
             ], number
         )

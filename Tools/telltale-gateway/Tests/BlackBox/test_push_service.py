@@ -121,6 +121,48 @@ def test_a_daemon_with_tokens_decides_who_registers(world):
     assert place.pusher.ask("DELETE", "/v1/push/targets/a", None, token["alice"]).status == 204
 
 
+def test_a_token_that_was_replaced_is_told_of_and_a_good_one_goes_on(world):
+    principals = Principals(world.folder)
+    principals.add("push", "read:*", account="*")
+    principals.add("shop", "post:*")
+    place = Place(world, "--auth", principals.write(), **{
+        "token-file": world.file("token", principals.tokens["push"])})
+    entry = next(entry for entry in principals.principals if entry["name"] == "push")
+    assert place.line.ask(f"HELLO client=shop token={principals.tokens['shop']}").startswith("OK")
+    assert place.pusher.ask(
+        "PUT", "/v1/push/targets/a", {"token": "aa01", "kind": "coffee-order"}, principals.tokens["push"]).status == 201
+    place.post("coffee-order/1", "start")
+    place.service.wait(lambda pushes: len(pushes) == 1)
+    principals.remove("push")
+    principals.write()
+    while "is the token good?" not in place.pusher.log():
+        time.sleep(0.05)
+    place.post("coffee-order/2", "start")
+    principals.principals.append(entry)
+    principals.write()
+    assert len(place.service.wait(lambda pushes: len(pushes) == 2)) == 2
+
+
+def test_it_serves_on_a_unix_socket_and_stops_when_asked(world):
+    place = Place(world)
+    place.pusher.kill()
+    path = f"{world.folder}/push.sock"
+    process = subprocess.Popen(
+        [PUSH, "--config", place.config, "--listen", f"unix:{path}"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        env=environment())
+    assert process.stdout.readline().decode() == f"ready http=unix:{path}\n"
+    done = subprocess.run(
+        ["curl", "-sS", "--unix-socket", path, "http://localhost/healthz"], capture_output=True, text=True)
+    assert done.stdout == "ok\n", done.stderr
+    assert pathlib.Path(path).stat().st_mode & 0o007 == 0
+    # The registrations are one process's.
+    second = subprocess.run([PUSH, "--config", place.config], capture_output=True, text=True, env=environment(), timeout=30)
+    assert second.returncode == 78
+    assert "locked" in second.stderr, second.stderr
+    process.terminate()
+    assert process.wait(30) == 0
+
+
 # MARK: Kills
 
 
