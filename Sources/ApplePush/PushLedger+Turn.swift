@@ -7,6 +7,8 @@ extension PushLedger {
         public var lane: LaneID
         public var attempt: PushTarget.Attempt
         public var push: OutgoingPush
+        /// Whose push it is, where it is a Web Push: then its body is still to be encrypted.
+        public var web: WebSubscription?
     }
 
     /// A push that is too large, so that it was not sent.
@@ -86,8 +88,8 @@ extension PushLedger {
         guard let lane = lanes[id], lane.machine.phase == .dead, let registration = registrations[id.registration]
         else { return }
         switch registration.subject {
-        case .update, .channel: unregister(registration.id)
-        case .start, .reload: break
+        case .update, .channel, .web(_, _, .some): unregister(registration.id)
+        case .start, .reload, .web: break
         }
     }
 
@@ -105,17 +107,22 @@ extension PushLedger {
 
     private mutating func feed(_ id: LaneID, at now: Timestamp, _ turn: inout Turn) {
         guard let registration = registrations[id.registration], !inFlight.contains(id) else { return }
-        if case .start = registration.subject, lanes[id] == nil || isOfFormerActivity(id, registration) {
+        if registration.isBroad, lanes[id] == nil || isOfFormerActivity(id, registration) {
             guard begins(id, registration, at: now) else { return }
         }
         guard var lane = lanes[id] else { return }
+        if registration.web != nil, hasEnded(id, registration, lane) {
+            if registration.isBroad { remove(id) } else { unregister(registration.id) }
+            return
+        }
         let before = lane.machine
         let wasAwake = lane.isAwake
         let actions: [PushTarget.Action]
         if let state = state(of: id, registration, &lane) {
             wake(&lane, at: now)
             actions = lane.machine.take(.changed(state), at: now)
-        } else if live.contains(registration.watch), lane.machine.wanted != nil, id.key != nil {
+        } else if live.contains(registration.watch), lane.machine.wanted != nil, id.key != nil, registration.web == nil
+        {
             wake(&lane, at: now)
             actions = lane.machine.take(.gone, at: now)
         } else {
@@ -129,9 +136,7 @@ extension PushLedger {
             case .send(let attempt): send(attempt, on: id, registration, at: now, &turn)
             }
         }
-        if case .start = registration.subject, activity(of: id, registration)?.isGone ?? true,
-            lane.machine.phase == .dead
-        {
+        if registration.isBroad, activity(of: id, registration)?.isGone ?? true, lane.machine.phase == .dead {
             remove(id)
         } else if actions.isEmpty {
             settle(id)
@@ -151,10 +156,26 @@ extension PushLedger {
     }
 
     /// Begins the way of a start, where there is something to begin.
-    private mutating func begins(_ id: LaneID, _ registration: PushRegistration, at now: Timestamp) -> Bool {
+    ///
+    /// - Parameter isKnown: Whether people know its present text, so that it is no notification.
+    @discardableResult
+    mutating func begins(
+        _ id: LaneID, _ registration: PushRegistration, isKnown: Bool = false, at now: Timestamp
+    ) -> Bool {
         guard let key = id.key, let activity = activity(of: id, registration), activity.row != nil, !activity.isEnd,
-            !activity.isPending, registrationsByKey[registration.watch]?[key]?.isEmpty ?? true
+            !activity.isPending
         else { return false }
+        if registration.web != nil {
+            var lane = Lane(.update, registration, at: now)
+            lane.machine.absorb(.registered(registration.token), at: registered[registration.id] ?? now)
+            lane.instance = activity.startedAt
+            if isKnown || !live.contains(registration.watch) { lane.machine.settled = activity.surfaceRev }
+            lanes[id] = lane
+            startedKeys[id.registration, default: []].insert(key)
+            return true
+        }
+        let own = registrationsByKey[registration.watch]?[key] ?? []
+        guard own.allSatisfy({ registrations[$0]?.web != nil }) else { return false }
         var lane = Lane(.start, registration, at: now)
         lane.machine.absorb(.registered(registration.token), at: registered[registration.id] ?? now)
         lane.instance = activity.startedAt
@@ -171,6 +192,7 @@ extension PushLedger {
         guard let activity = activity(of: id, registration), activity.changedRev > 0, !activity.isPending else {
             return nil
         }
+        if registration.web != nil { return notice(of: activity, &lane) }
         var alert: Int64 = 0
         // The row of an alert is waited for: the alert is about it.
         if activity.alertRev <= activity.rev, activity.alertRev > 0 {
@@ -180,10 +202,27 @@ extension PushLedger {
         return PushedState(rev: max(activity.changedRev, alert), isEnd: activity.isEnd, alert: alert)
     }
 
+    /// Whether there is nothing more to notify of: the activity was there, and has left.
+    private func hasEnded(_ id: LaneID, _ registration: PushRegistration, _ lane: Lane) -> Bool {
+        if let activity = activity(of: id, registration) { return activity.isGone }
+        return live.contains(registration.watch) && lane.machine.wanted != nil
+    }
+
+    /// The state that a person reads: the text of a row, and its alert.
+    private func notice(of activity: Activity, _ lane: inout Lane) -> PushedState? {
+        guard activity.surface != nil, activity.surfaceRev > 0, activity.surfaceRev <= activity.rev else { return nil }
+        guard !activity.isGone else { return nil }
+        if activity.alertRev > 0 { lane.alert = activity.alert }
+        return PushedState(rev: activity.surfaceRev, isEnd: false, alert: activity.alertRev)
+    }
+
     private mutating func send(
         _ attempt: PushTarget.Attempt, on id: LaneID, _ registration: PushRegistration, at now: Timestamp,
         _ turn: inout Turn
     ) {
+        if let web = registration.web {
+            return send(attempt, to: web, on: id, registration, at: now, &turn)
+        }
         guard let form = forms[registration.kind] else {
             return refuse(attempt, on: id, count: 0, at: now, &turn)
         }
@@ -203,6 +242,23 @@ extension PushLedger {
         }
         inFlight.insert(id)
         turn.sendings.append(Sending(lane: id, attempt: attempt, push: push))
+    }
+
+    private mutating func send(
+        _ attempt: PushTarget.Attempt, to web: WebSubscription, on id: LaneID, _ registration: PushRegistration,
+        at now: Timestamp, _ turn: inout Turn
+    ) {
+        guard let key = id.key, let activity = activity(of: id, registration), let surface = activity.surface else {
+            return refuse(attempt, on: id, count: 0, at: now, &turn)
+        }
+        do throws(OutgoingPush.TooLarge) {
+            let push = try OutgoingPush(
+                attempt, to: web, key, surface: surface, row: activity.row, alert: lanes[id]?.alert, cryptography)
+            inFlight.insert(id)
+            turn.sendings.append(Sending(lane: id, attempt: attempt, push: push, web: web))
+        } catch {
+            refuse(attempt, on: id, count: error.count, at: now, &turn)
+        }
     }
 
     private mutating func refuse(

@@ -46,6 +46,10 @@ public struct PushLedger: Sendable {
         var digest: UInt64 = 0
         /// The rev of the row that had another digest than the one before.
         var changedRev: Int64
+        /// The row of the view `phone`, for people who read it.
+        var surface: JSONObject?
+        var surfaceRev: Int64 = 0
+        var surfaceText: [JSON?] = []
 
         var isEnd: Bool { isGone || row?["lifecycle"]?.string == "ended" }
         var isPending: Bool { row?["lifecycle"]?.string == "pending" }
@@ -77,7 +81,7 @@ public struct PushLedger: Sendable {
     /// The newest rev of a kind's rows, for what is loaded again.
     var newest: [Watch: Int64] = [:]
     var live: Set<Watch> = []
-    /// The activities of each start token that has a way to them.
+    /// The activities of each registration that is for all of a kind.
     var startedKeys: [String: Set<Key>] = [:]
     var registrationsByWatch: [Watch: Set<String>] = [:]
     /// The registrations of a watch that are for all activities of its kind.
@@ -123,7 +127,7 @@ public struct PushLedger: Sendable {
         lane.isAwake = false
         guard let registration = registrations[id.registration] else { return }
         lanes[id] = lane
-        if case .start = registration.subject, let key = id.key {
+        if registration.isBroad, let key = id.key {
             startedKeys[id.registration, default: []].insert(key)
         }
     }
@@ -163,14 +167,20 @@ public struct PushLedger: Sendable {
         index(registration)
         registered[registration.id] = now
         changedRegistrations.insert(registration.id)
-        if registration.key != nil { retireStarts(before: registration) }
+        if registration.key != nil, registration.web == nil { retireStarts(before: registration) }
         switch registration.subject {
-        case .update, .channel, .reload: admit(LaneID(registration.id, registration.key), registration, at: now)
-        case .start:
+        case .update, .channel, .reload, .web(_, _, .some):
+            admit(LaneID(registration.id, registration.key), registration, at: now)
+        case .start, .web:
             for key in (startedKeys[registration.id] ?? []).sorted() {
                 admit(LaneID(registration.id, key), registration, at: now)
             }
-            for key in (activities[registration.watch] ?? [:]).keys.sorted() { mark(registration, key) }
+            for key in (activities[registration.watch] ?? [:]).keys.sorted() {
+                // Nobody is notified of activities that were there before.
+                let id = LaneID(registration.id, key)
+                if registration.web != nil, lanes[id] == nil { begins(id, registration, isKnown: true, at: now) }
+                mark(registration, key)
+            }
         }
         return old == nil ? .created : isNew || old?.token != registration.token ? .replaced : .unchanged
     }
@@ -248,83 +258,6 @@ public struct PushLedger: Sendable {
         inFlight.remove(id)
         changedLanes.insert(id)
         if let key = id.key { startedKeys[id.registration]?.remove(key) }
-    }
-
-    // MARK: Rows
-
-    /// A row of the `full` view.
-    public mutating func take(row: JSONObject, of key: Key, rev: Int64, in watch: Watch) {
-        guard registrationsByWatch[watch] != nil else { return }
-        newest[watch] = max(newest[watch] ?? 0, rev)
-        markReloads(of: watch)
-        var activity = activities[watch]?[key] ?? Activity(rev: 0, changedRev: 0)
-        guard rev > activity.rev else { return }
-        let digest = digest(of: row, forms[watch.kind])
-        if digest != activity.digest || activity.isGone { activity.changedRev = rev }
-        activity.row = row
-        activity.rev = rev
-        activity.isGone = false
-        activity.digest = digest
-        activity.startedAt = row["startedAt"]?.integer ?? 0
-        if activity.alertRev > activity.changedRev, activity.alertRev <= rev { activity.changedRev = rev }
-        activities[watch, default: [:]][key] = activity
-        mark(key, in: watch)
-    }
-
-    /// The alert of an activity, which may come before its row or behind it.
-    public mutating func take(alert: OutgoingPush.Alert, of key: Key, rev: Int64, in watch: Watch) {
-        guard registrationsByWatch[watch] != nil else { return }
-        var activity = activities[watch]?[key] ?? Activity(rev: 0, changedRev: 0)
-        guard rev > activity.alertRev else { return }
-        activity.alert = alert
-        activity.alertRev = rev
-        if rev <= activity.rev { activity.changedRev = max(activity.changedRev, rev) }
-        activities[watch, default: [:]][key] = activity
-        mark(key, in: watch)
-    }
-
-    /// The activity has left the daemon, or is not for this account any more.
-    public mutating func takeDeletion(of key: Key, rev: Int64, in watch: Watch, at now: Timestamp) {
-        guard registrationsByWatch[watch] != nil else { return }
-        newest[watch] = max((newest[watch] ?? 0) + 1, rev)
-        markReloads(of: watch)
-        guard var activity = activities[watch]?[key], !activity.isGone else { return }
-        activity.rev = max(activity.rev + 1, rev)
-        activity.changedRev = activity.rev
-        activity.isGone = true
-        // The last content stays on the card, which leaves at once.
-        activity.row?["removeAt"] = .integer(now.milliseconds)
-        activities[watch, default: [:]][key] = activity
-        mark(key, in: watch)
-    }
-
-    /// All rows of a watch are there; what is not among them is gone.
-    public mutating func takeLive(_ watch: Watch) {
-        guard registrationsByWatch[watch] != nil, live.insert(watch).inserted else { return }
-        for id in (registrationsByWatch[watch] ?? []).sorted() {
-            switch registrations[id]?.subject {
-            case .update(let key)?, .channel(let key)?: mark(LaneID(id, key))
-            case .start?: for key in (startedKeys[id] ?? []).sorted() { mark(LaneID(id, key)) }
-            case .reload?: mark(LaneID(id, nil))
-            case nil: break
-            }
-        }
-    }
-
-    private mutating func mark(_ key: Key, in watch: Watch) {
-        for id in (registrationsByKey[watch]?[key] ?? []).sorted() { mark(LaneID(id, key)) }
-        for id in (broadByWatch[watch] ?? []).sorted() {
-            guard let registration = registrations[id], case .start = registration.subject else { continue }
-            mark(registration, key)
-        }
-    }
-
-    private mutating func mark(_ start: PushRegistration, _ key: Key) { mark(LaneID(start.id, key)) }
-
-    private mutating func markReloads(of watch: Watch) {
-        for id in (broadByWatch[watch] ?? []).sorted() {
-            if case .reload? = registrations[id]?.subject { mark(LaneID(id, nil)) }
-        }
     }
 
     mutating func mark(_ id: LaneID) {

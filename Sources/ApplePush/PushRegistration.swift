@@ -11,6 +11,8 @@ public struct PushRegistration: Hashable, Sendable {
         case start(kind: String)
         /// That widgets or controls of a kind are to be loaded again.
         case reload(PushType, kind: String)
+        /// Notifications about one activity, or all of a kind's, to a browser.
+        case web(WebSubscription, kind: String, Key?)
     }
 
     /// Names it: 1 to 64 bytes of a key's segment. The same id again replaces the token.
@@ -43,13 +45,26 @@ public struct PushRegistration: Hashable, Sendable {
     public var kind: String {
         switch subject {
         case .update(let key), .channel(let key): String(key.kind)
-        case .start(let kind), .reload(_, let kind): kind
+        case .start(let kind), .reload(_, let kind), .web(_, let kind, _): kind
+        }
+    }
+
+    public var web: WebSubscription? {
+        if case .web(let subscription, _, _) = subject { subscription } else { nil }
+    }
+
+    /// Whether it has a way to each activity of the kind.
+    var isBroad: Bool {
+        switch subject {
+        case .start, .web(_, _, nil): true
+        case .update, .channel, .reload, .web: false
         }
     }
 
     public var key: Key? {
         switch subject {
         case .update(let key), .channel(let key): key
+        case .web(_, _, let key): key
         case .start, .reload: nil
         }
     }
@@ -71,7 +86,7 @@ public struct PushRegistration: Hashable, Sendable {
 
     /// Reads `{"type","account","kind"|"key","token"|"channel","frequent"}`.
     public init(id: String, _ object: JSONObject) throws(Fault) {
-        let known: Set<String> = ["type", "account", "kind", "key", "token", "channel", "frequent"]
+        let known: Set<String> = ["type", "account", "kind", "key", "token", "channel", "frequent", "subscription"]
         for member in object where !known.contains(member.name) {
             throw Fault(
                 description:
@@ -104,6 +119,26 @@ public struct PushRegistration: Hashable, Sendable {
             throw Fault(description: "key or kind: one of them says what the token is for")
         }
         let type = try Self.text(object, "type") ?? "apns"
+        if type == "webpush" {
+            guard let subscription = object["subscription"]?.object else {
+                throw Fault(description: "subscription: takes {\"endpoint\",\"keys\"}, as a browser gives it")
+            }
+            guard deviceToken == nil, channel == nil else {
+                throw Fault(description: "token, channel: have no meaning for webpush")
+            }
+            let place = key.flatMap { Key($0) }
+            guard key == nil || place != nil else { throw Fault(description: "key: takes kind/id") }
+            let name = place.map { String($0.kind) } ?? kind ?? ""
+            guard Key.isSegment(name.utf8) else { throw Fault(description: "kind: takes the name of a kind") }
+            let web = try WebSubscription(subscription)
+            subject = .web(web, kind: name, place)
+            token = web.endpoint
+            self.channel = nil
+            return
+        }
+        guard object["subscription"] == nil else {
+            throw Fault(description: "subscription: has no meaning for \(type)")
+        }
         if let key {
             guard let key = Key(key) else { throw Fault(description: "key: takes kind/id") }
             guard type == "apns" else { throw Fault(description: "type: takes apns where there is a key") }
@@ -122,7 +157,7 @@ public struct PushRegistration: Hashable, Sendable {
         case "apns": subject = .start(kind: kind)
         case "widgets": subject = .reload(.widgets, kind: kind)
         case "controls": subject = .reload(.controls, kind: kind)
-        default: throw Fault(description: "type: takes apns, widgets or controls")
+        default: throw Fault(description: "type: takes apns, widgets, controls or webpush")
         }
         guard channel == nil || type == "apns" else {
             throw Fault(description: "channel: has no meaning for \(type)")
@@ -157,6 +192,15 @@ public struct PushRegistration: Hashable, Sendable {
         if isFrequent { object["frequent"] = true }
         if let channel { object["channel"] = .string(channel) }
         switch subject {
+        case .web(let subscription, let kind, let key):
+            object["type"] = "webpush"
+            if let key { object["key"] = .string(key.text) } else { object["kind"] = .string(kind) }
+            if token == subscription.endpoint {
+                object["subscription"] = subscription.json
+            } else {
+                object["host"] = .string(subscription.host)
+                object["token"] = .string(token)
+            }
         case .update(let key):
             object["key"] = .string(key.text)
             object["token"] = .string(token)

@@ -24,6 +24,7 @@ let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metri
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras")
 let nioExtras: Target.Dependency = .product(name: "NIOExtras", package: "swift-nio-extras")
@@ -101,7 +102,7 @@ let package = Package(
             name: "PushServer",
             dependencies: [
                 "Gateway", "TelltaleNIOClient", client, push, sqlite, crypto, logging, lifecycle, nioCore, nioPosix,
-                nioHPACK, nioHTTP2, nioSSL, httpTypes, hummingbird, hummingbirdCore, signals,
+                nioHPACK, nioHTTP1, nioHTTP2, nioSSL, httpTypes, hummingbird, hummingbirdCore, signals,
             ],
             swiftSettings: settings),
         .executableTarget(

@@ -8,7 +8,8 @@ internal import TelltaleModel
 actor PushDesk {
     private var ledger: PushLedger
     private let store: PushStore
-    private let connection: AppleConnection
+    private let connection: AppleConnection?
+    private let web: WebPushSender?
     private let cryptography: PushCryptography
     private let log: Logger
     nonisolated let history = SentHistory()
@@ -23,12 +24,13 @@ actor PushDesk {
     private static let pause = Duration.milliseconds(10)
 
     init(
-        _ ledger: PushLedger, _ store: sending PushStore, _ connection: AppleConnection,
+        _ ledger: PushLedger, _ store: sending PushStore, _ connection: AppleConnection?, _ web: WebPushSender?,
         _ cryptography: PushCryptography, _ log: Logger
     ) {
         self.ledger = ledger
         self.store = store
         self.connection = connection
+        self.web = web
         self.cryptography = cryptography
         self.log = log
     }
@@ -61,6 +63,15 @@ actor PushDesk {
         turnSoon()
     }
 
+    func surface(_ row: JSONObject, of key: Key, rev: Int64, in watch: PushLedger.Watch, _ generation: Int) {
+        guard generation == self.generation else { return }
+        ledger.take(surface: row, of: key, rev: rev, in: watch)
+        turnSoon()
+    }
+
+    /// The public key that browsers subscribe with; `nil` = there is no Web Push.
+    nonisolated var webKey: String? { web?.cipher.publicKey }
+
     func alert(
         _ alert: OutgoingPush.Alert, of key: Key, rev: Int64, in watch: PushLedger.Watch, _ generation: Int
     ) {
@@ -85,7 +96,12 @@ actor PushDesk {
 
     /// - Returns: When it is on disk.
     func register(_ registration: PushRegistration) throws(Problem) -> PushLedger.RegistrationOutcome {
-        guard ledger.isForm(ofKind: registration.kind) else {
+        if let subscription = registration.web {
+            guard let web else { throw Problem("not_found", "the configuration has no \"web-push\"") }
+            guard subscription.isOf(hosts: web.hosts) else {
+                throw Problem("forbidden", "\(subscription.host) is none of the hosts of \"web-push\"")
+            }
+        } else if !ledger.isForm(ofKind: registration.kind) {
             throw Problem("unknown_kind", "no app of the configuration has the kind \(registration.kind)")
         }
         let outcome = ledger.register(registration, at: PushClock.now)
@@ -171,8 +187,15 @@ actor PushDesk {
 
     private func send(_ sending: PushLedger.Sending) {
         let record = record(sending.lane, sending.attempt, size: sending.push.body.count)
-        connection.send(sending.push) { [weak self] answer in
+        let completion: @Sendable (AppleAnswer) -> Void = { [weak self] answer in
             Task { await self?.answered(sending.lane, sending.attempt.number, answer, record) }
+        }
+        if let subscription = sending.web {
+            guard let web else { return completion(AppleAnswer(kind: .refused, reason: "no web-push")) }
+            web.send(sending.push, to: subscription, completion)
+        } else {
+            guard let connection else { return completion(AppleAnswer(kind: .refused, reason: "no apns-url")) }
+            connection.send(sending.push, completion)
         }
     }
 

@@ -152,6 +152,12 @@ actor PushFollower {
 
     private static func hear(_ followed: Followed, _ watch: PushLedger.Watch, _ generation: Int, _ desk: PushDesk) async
     {
+        if case .snapshot(let row) = followed.event {
+            return await desk.surface(row.body, of: row.key, rev: row.rev, in: watch, generation)
+        }
+        if case .update(let row) = followed.event {
+            return await desk.surface(row.body, of: row.key, rev: row.rev, in: watch, generation)
+        }
         guard case .alert(let key, let rev, let body) = followed.event else { return }
         let alert = OutgoingPush.Alert(
             title: body["title"]?.string ?? "", body: body["body"]?.string ?? "", sound: body["sound"]?.string)

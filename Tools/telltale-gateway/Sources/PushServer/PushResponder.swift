@@ -46,6 +46,10 @@ struct PushResponder: HTTPResponder {
         case ("healthz", 1):
             try Self.check(request, ["GET", "HEAD"])
             return Self.json(Array("ok\n".utf8), type: "text/plain; charset=utf-8")
+        case ("v1", 3) where path[1] == "push" && path[2] == "vapid":
+            try Self.check(request, ["GET"])
+            guard let key = desk.webKey else { throw Problem("not_found", "the configuration has no \"web-push\"") }
+            return Self.json(Array("{\"key\":\"\(key)\"}".utf8))
         case ("v1", 3) where path[1] == "push" && path[2] == "targets":
             try Self.check(request, ["GET"])
             try await rights.checkOperator(token)
@@ -58,7 +62,9 @@ struct PushResponder: HTTPResponder {
             try Self.check(request, ["GET", "PUT", "DELETE"])
             return try await target(path[3], request, token)
         default:
-            throw Problem("not_found", "there are /v1/push/targets, /v1/push/targets/ID, /v1/push/sent and /healthz")
+            throw Problem(
+                "not_found",
+                "there are /v1/push/targets, /v1/push/targets/ID, /v1/push/sent, /v1/push/vapid and /healthz")
         }
     }
 

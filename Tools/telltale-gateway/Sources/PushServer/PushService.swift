@@ -22,7 +22,7 @@ public struct PushService: Sendable {
     private let manager: ServiceManager
     private let connector: DaemonConnector
     private let desk: PushDesk
-    private let connection: AppleConnection
+    private let connection: AppleConnection?
 
     public struct StartFault: Error {
         public var lines: [String]
@@ -45,15 +45,20 @@ public struct PushService: Sendable {
             }
             return try DaemonConnector(to: address, trustRoots: settings.connectTrustRoots)
         }
-        let signer = try Self.attempt("key") {
-            try ProviderSigner(team: settings.team, keyID: settings.keyID, pem: settings.key)
-        }
-        let connection = try Self.attempt("apns-ca") {
-            try AppleConnection(
+        let connection: AppleConnection? = try Self.attempt("apns-ca") {
+            guard !settings.host.isEmpty else { return nil }
+            let signer = try ProviderSigner(team: settings.team, keyID: settings.keyID, pem: settings.key)
+            return try AppleConnection(
                 to: .init(host: settings.host, port: settings.port), trustRoots: settings.trustRoots, signer, log: log,
                 on: MultiThreadedEventLoopGroup.singleton.next())
         }
         self.connection = connection
+        let web: WebPushSender? = try Self.attempt("web-push") {
+            guard let web = settings.web else { return nil }
+            return try WebPushSender(
+                WebPushCipher(pem: web.key, subject: web.subject), hosts: web.hosts, trustRoots: web.trustRoots,
+                on: MultiThreadedEventLoopGroup.singleton)
+        }
         desk = try Self.attempt("state") {
             if !isTrial {
                 try FileManager.default.createDirectory(
@@ -63,7 +68,7 @@ public struct PushService: Sendable {
             let store = try PushStore(folder: isTrial ? nil : settings.state)
             var ledger = PushLedger(forms: settings.forms, Self.cryptography)
             try store.restore(into: &ledger)
-            return PushDesk(ledger, store, connection, Self.cryptography, log)
+            return PushDesk(ledger, store, connection, web, Self.cryptography, log)
         }
     }
 
@@ -119,7 +124,7 @@ public struct PushService: Sendable {
         following.cancel()
         await desk.stop()
         await follower.stop()
-        connection.close()
+        connection?.close()
     }
 
     /// Ends the process at once.

@@ -7,6 +7,15 @@ internal import TelltaleModel
 
 /// Everything that can be set about `telltale-push`, read once: a file, and flags before it.
 public struct PushSettings: Sendable {
+    /// The sender of Web Pushes.
+    public struct Web: Hashable, Sendable {
+        /// A private key in PEM: a secret.
+        public var key: String
+        public var subject: String
+        public var hosts: [String]
+        public var trustRoots: String?
+    }
+
     public enum Listener: Hashable, Sendable {
         case unix(path: String)
         case tcp(host: String, port: Int)
@@ -26,6 +35,8 @@ public struct PushSettings: Sendable {
     public var keyID = ""
     /// A private key in PEM: a secret.
     public var key = ""
+    /// Of Web Push; `nil` = there is none.
+    public var web: Web?
     /// By kind.
     public var forms: [String: OutgoingPush.Form] = [:]
     public var logLevel = Logger.Level.info
@@ -76,6 +87,8 @@ private struct PushSettingsReader {
             let place = "\(path): \(member.name)"
             if member.name == "apps" {
                 read(apps: member.value, place)
+            } else if member.name == "web-push" {
+                read(web: member.value, place)
             } else if PushSettings.names.contains(member.name) {
                 guard let text = member.value.string else {
                     faults.append("\(place): takes a text")
@@ -83,7 +96,7 @@ private struct PushSettingsReader {
                 }
                 set(member.name, text, place, folder: folder)
             } else if member.name != "$schema" {
-                let known = (PushSettings.names + ["apps"]).joined(separator: ", ")
+                let known = (PushSettings.names + ["apps", "web-push"]).joined(separator: ", ")
                 faults.append("\(place): no such setting; those that exist are \(known)")
             }
         }
@@ -241,9 +254,40 @@ private struct PushSettingsReader {
         settings.forms[kind] = form
     }
 
+    private mutating func read(web value: JSON, _ place: String) {
+        guard let object = value.object else { return faults.append("\(place): takes an object") }
+        for member in object where !["key", "subject", "hosts", "ca"].contains(member.name) {
+            faults.append("\(place).\(member.name): no such member; those that exist are ca, hosts, key, subject")
+        }
+        guard let path = object["key"]?.string, let key = secret(path, "\(place).key", folder) else {
+            if object["key"]?.string == nil { faults.append("\(place).key: names the file of a key (VAPID)") }
+            return
+        }
+        guard let subject = object["subject"]?.string, subject.hasPrefix("mailto:") || subject.hasPrefix("https:")
+        else {
+            return faults.append("\(place).subject: takes mailto:ADDRESS or an https URL, for the services")
+        }
+        guard let hosts = object["hosts"]?.array?.compactMap(\.string), !hosts.isEmpty,
+            hosts.count == object["hosts"]?.array?.count
+        else {
+            return faults.append(
+                "\(place).hosts: takes the services that pushes may go to, as [\"updates.push.services.mozilla.com\"]")
+        }
+        do {
+            _ = try WebPushCipher(pem: key, subject: subject)
+        } catch {
+            return faults.append("\(place).key: \(path) holds no private key of P-256 in PEM")
+        }
+        settings.web = .init(
+            key: key, subject: subject, hosts: hosts.map { $0.lowercased() },
+            trustRoots: object["ca"]?.string.map { whole($0, folder) })
+    }
+
     mutating func checkWhole() {
         guard faults.isEmpty else { return }
         if settings.state.isEmpty { faults.append("--state: names the folder of the registrations") }
+        // Browsers alone need nothing of Apple's.
+        if settings.web != nil, settings.host.isEmpty, settings.forms.isEmpty { return }
         if settings.host.isEmpty {
             faults.append("--apns-url: says where pushes go, as https://api.sandbox.push.apple.com")
         }

@@ -10,12 +10,12 @@ import TelltaleWire
 struct TelltalePush: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "telltale-push",
-        abstract: "Sends the state of a telltale daemon to real devices, by Apple's push service.",
+        abstract: "Sends the state of a telltale daemon to real devices by Apple's push service, and to browsers.",
         discussion: """
             It follows the rows of the activities that apps registered for, and sends each device the newest state: \
             starts, updates and ends of Live Activities, and reloads of widgets and controls. It keeps its registrations \
             in --state, prints one line that begins with "ready" when it serves, logs to standard error, and connects to \
-            the daemon and to --apns-url alone.
+            the daemon, to --apns-url and to the hosts of "web-push" alone.
 
             The configuration file (JSON) holds the same options without their dashes, and the apps:
 
@@ -29,7 +29,7 @@ struct TelltalePush: AsyncParsableCommand {
                 http://127.0.0.1:7884/v1/push/targets/alice-phone
               curl http://127.0.0.1:7884/v1/push/sent
 
-            Protocols/HTTP/push.md says the rest. What is wrong is told at once, with exit code 78.
+            Protocols/HTTP/push.md says the rest, and how browsers register ("web-push"). What is wrong is told at once, with exit code 78.
             """,
         version: Release.version)
 
