@@ -15,6 +15,8 @@ struct PushResponder: HTTPResponder {
 
     let desk: PushDesk
     let rights: CallerRights
+    /// Of the listener.
+    let host: String
     let cryptography: PushCryptography
 
     private static let bodyLimit = 8_192
@@ -42,6 +44,7 @@ struct PushResponder: HTTPResponder {
         let path = (parts.first ?? "").split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(
             String.init)
         let token = try Self.token(request)
+        if token == nil { try checkOrigin(request) }
         switch (path.first, path.count) {
         case ("healthz", 1):
             try Self.check(request, ["GET", "HEAD"])
@@ -82,6 +85,17 @@ struct PushResponder: HTTPResponder {
             throw Problem("auth_required", "Authorization is to be: Bearer TOKEN")
         }
         return String(words[1])
+    }
+
+    /// No page of a browser asks here, whatever name it has found for this machine: a caller without a token brings no
+    /// `Origin`, and names an address, `localhost` or the listener.
+    private func checkOrigin(_ request: Request) throws(Problem) {
+        let name = (request.head.authority ?? "").split(separator: ":", maxSplits: 1).first.map { String($0) } ?? ""
+        let isAddress =
+            request.head.authority?.hasPrefix("[") == true || (try? SocketAddress(ipAddress: name, port: 0)) != nil
+        guard request.headers[.origin] == nil, isAddress || name.isEmpty || name == "localhost" || name == host else {
+            throw Problem("forbidden", "pages of browsers do not ask here; a program names localhost or an address")
+        }
     }
 
     // MARK: One registration
@@ -168,46 +182,4 @@ struct PushResponder: HTTPResponder {
 /// Hummingbird's context of a request, of which nothing is needed.
 struct PushRequestContext: InitializableFromSource, Sendable {
     init(source: ApplicationRequestContextSource) {}
-}
-
-/// The rights of a caller. The daemon decides: a caller registers what its token may read, and for its own account.
-struct CallerRights: Sendable {
-    let connector: DaemonConnector
-    let group: any EventLoopGroup
-
-    private static let patience = TimeAmount.seconds(10)
-
-    func check(_ registration: PushRegistration, _ token: String?) async throws(Problem) {
-        // A key that does not exist yet may be registered for; a kind is read by whoever may read all of its keys.
-        let command: Command =
-            registration.key.map { .get($0, view: .full) } ?? .kind(registration.kind)
-        try await ask([command], token, account: registration.account)
-    }
-
-    /// Whoever may see every kind and the daemon's figures.
-    func checkOperator(_ token: String?) async throws(Problem) { try await ask([.stats, .kinds], token, account: "") }
-
-    func checkKnown(_ token: String?) async throws(Problem) { try await ask([.ping], token, account: "") }
-
-    private func ask(_ commands: [Command], _ token: String?, account: String) async throws(Problem) {
-        var configuration = ClientConfiguration(name: "telltale-push", eventIDPrefix: "push")
-        configuration.token = token
-        configuration.account = account.isEmpty ? nil : account
-        configuration.reconnects = false
-        configuration.keepsRows = false
-        let client = AsyncClient(to: connector, configuration: configuration, failsFast: true, on: group.next())
-        client.start()
-        defer { client.close() }
-        for command in commands {
-            do throws(RequestFailure) {
-                let answer = try await client.request(command, timeout: Self.patience)
-                if let refusal = answer.refusal, refusal["code"] != "unknown_key" { throw .refused("", refusal) }
-            } catch {
-                switch error {
-                case .refused(_, let line?) where line.verb == "ERR": throw Problem(line)
-                default: throw Problem("daemon_unreachable", "the daemon does not answer (\(error)); ask again later")
-                }
-            }
-        }
-    }
 }

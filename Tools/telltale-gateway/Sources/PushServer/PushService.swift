@@ -97,8 +97,11 @@ public struct PushService: Sendable {
         case .tcp(let host, let port): address = .hostname(host, port: port)
         }
         let (listener, manager) = (settings.listener, manager)
+        var host = "localhost"
+        if case .tcp(let name, _) = listener { host = name }
         let responder = PushResponder(
-            desk: desk, rights: CallerRights(connector: connector, group: group), cryptography: Self.cryptography)
+            desk: desk, rights: CallerRights(connector: connector, group: group), host: host,
+            cryptography: Self.cryptography)
         let application = Application(
             responder: responder, server: .http1(configuration: .init(idleTimeout: .seconds(60))),
             configuration: .init(address: address, serverName: nil),

@@ -1,7 +1,9 @@
 """telltale-push as a service: registrations, rights, secrets, its configuration, and kills."""
 
+import http.client
 import json
 import pathlib
+import shutil
 import subprocess
 import time
 
@@ -10,7 +12,7 @@ import pytest
 from apns_peer import Key
 from push_peer import cards
 from push_place import BUNDLE, FORM, PUSH, Place, last, status
-from support import environment
+from support import Line, environment
 from test_access import Principals
 
 
@@ -56,6 +58,39 @@ def test_registrations_are_checked(place):
     assert place.pusher.register("a", "aa", kind="coffee-order").status == 200
     assert place.pusher.ask("DELETE", "/v1/push/targets/a").status == 204
     assert place.pusher.ask("DELETE", "/v1/push/targets/a").status == 404
+
+
+def test_no_page_of_a_browser_asks(place):
+    def ask(**headers):
+        connection = http.client.HTTPConnection("127.0.0.1", place.pusher.port, timeout=30)
+        connection.request("GET", "/v1/push/targets", headers=headers)
+        status = connection.getresponse().status
+        connection.close()
+        return status
+    assert ask() == 200
+    assert ask(Host="localhost:7884") == 200
+    assert ask(Host="evil.example.com") == 403
+    assert ask(Origin="http://127.0.0.1") == 403
+
+
+def test_a_daemon_that_has_lost_its_history_is_followed_from_its_beginning(world):
+    place = Place(world)
+    place.pusher.register("a", "aa01", account="alice", key="coffee-order/1")
+    for number in range(20):
+        place.post(f"coffee-order/x{number}", "start")
+    place.post("coffee-order/1", "start", account="alice")
+    place.service.wait(lambda pushes: pushes)
+    port = place.daemon.port
+    place.line.close()
+    place.daemon.kill()
+    shutil.rmtree(f"{world.folder}/data")
+    place.daemon = world.daemon(port=port)
+    place.line = Line(port)
+    while "another history" not in place.pusher.log():
+        time.sleep(0.05)
+    place.post("coffee-order/1", "start", account="alice")
+    place.post("coffee-order/1", "confirm")
+    place.service.wait(lambda pushes: status(pushes[-1]) == "queued")
 
 
 def test_a_configuration_that_is_wrong_says_what_and_where(world):

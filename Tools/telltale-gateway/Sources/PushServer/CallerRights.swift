@@ -1,0 +1,77 @@
+internal import ApplePush
+internal import Gateway
+internal import NIOCore
+internal import Synchronization
+internal import TelltaleClient
+internal import TelltaleModel
+internal import TelltaleNIOClient
+internal import TelltaleWire
+
+/// The rights of a caller. The daemon decides: a caller registers what its token may read, and for its own account.
+struct CallerRights: Sendable {
+    let connector: DaemonConnector
+    let group: any EventLoopGroup
+    private let underWay = AskCount()
+
+    init(connector: DaemonConnector, group: any EventLoopGroup) {
+        self.connector = connector
+        self.group = group
+    }
+
+    private static let patience = TimeAmount.seconds(10)
+
+    func check(_ registration: PushRegistration, _ token: String?) async throws(Problem) {
+        // A key that does not exist yet may be registered for; a kind is read by whoever may read all of its keys.
+        let command: Command =
+            registration.key.map { .get($0, view: .full) } ?? .kind(registration.kind)
+        try await ask([command], token, account: registration.account)
+    }
+
+    /// Whoever may see every kind and the daemon's figures.
+    func checkOperator(_ token: String?) async throws(Problem) { try await ask([.stats, .kinds], token, account: "") }
+
+    func checkKnown(_ token: String?) async throws(Problem) { try await ask([.ping], token, account: "") }
+
+    private func ask(_ commands: [Command], _ token: String?, account: String) async throws(Problem) {
+        // Each asks on a connection of its own.
+        guard underWay.begin() else {
+            throw Problem("busy", "too many callers register at once; ask again in a moment")
+        }
+        defer { underWay.end() }
+        var configuration = ClientConfiguration(name: "telltale-push", eventIDPrefix: "push")
+        configuration.token = token
+        configuration.account = account.isEmpty ? nil : account
+        configuration.reconnects = false
+        configuration.keepsRows = false
+        let client = AsyncClient(to: connector, configuration: configuration, failsFast: true, on: group.next())
+        client.start()
+        defer { client.close() }
+        for command in commands {
+            do throws(RequestFailure) {
+                let answer = try await client.request(command, timeout: Self.patience)
+                if let refusal = answer.refusal, refusal["code"] != "unknown_key" { throw .refused("", refusal) }
+            } catch {
+                switch error {
+                case .refused(_, let line?) where line.verb == "ERR": throw Problem(line)
+                default: throw Problem("daemon_unreachable", "the daemon does not answer (\(error)); ask again later")
+                }
+            }
+        }
+    }
+}
+
+/// How many callers are being asked about.
+private final class AskCount: Sendable {
+    private let count = Mutex(0)
+    private static let limit = 64
+
+    func begin() -> Bool {
+        count.withLock { count in
+            guard count < Self.limit else { return false }
+            count += 1
+            return true
+        }
+    }
+
+    func end() { count.withLock { $0 -= 1 } }
+}
