@@ -25,6 +25,8 @@ struct PushListener: Service {
 
     /// Requests at once on one connection.
     static let streamLimit = 1_000
+    /// Connections at once; a sender needs one or a few. One more is closed at once.
+    static let connectionLimit = 500
     private static let idleSpan = TimeAmount.hours(1)
     private static let graceSpan = TimeAmount.seconds(8)
 
@@ -38,6 +40,8 @@ struct PushListener: Service {
         let group = MultiThreadedEventLoopGroup.singleton
         let quiescing = ServerQuiescingHelper(group: group)
         let answering = PushAnswering(endpoint: endpoint, link: link)
+        let connectionCount = ConnectionCount()
+        let log = endpoint.log
         let channel = try await ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 1_024)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -48,7 +52,12 @@ struct PushListener: Service {
             }
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture { try Self.configure(channel, context, answering) }
+                guard connectionCount.begin() else {
+                    log.warning("push connection refused", metadata: ["why": "there are \(Self.connectionLimit)"])
+                    return channel.close()
+                }
+                channel.closeFuture.whenComplete { _ in connectionCount.end() }
+                return channel.eventLoop.makeCompletedFuture { try Self.configure(channel, context, answering) }
             }
             .bind(host: host, port: port).get()
         onServing(channel.localAddress)
@@ -87,6 +96,21 @@ struct PushListener: Service {
         }
         try pipeline.addHandler(manager)
     }
+}
+
+/// How many connections there are.
+private final class ConnectionCount: Sendable {
+    private let count = Mutex(0)
+
+    func begin() -> Bool {
+        count.withLock { count in
+            guard count < PushListener.connectionLimit else { return false }
+            count += 1
+            return true
+        }
+    }
+
+    func end() { count.withLock { $0 -= 1 } }
 }
 
 /// Closes a connection whose handshake is not done in time.

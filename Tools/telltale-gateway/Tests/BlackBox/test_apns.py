@@ -3,6 +3,7 @@
 import json
 import pathlib
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -324,3 +325,20 @@ def test_aioapns_unchanged_in_a_network_of_its_own(world):
     assert done.returncode == 0, done.stderr.decode()
     assert json.loads(done.stdout.decode().splitlines()[-1]) == [
         [200, None], [200, None], [200, None], [410, "Unregistered"], [400, "BadDeviceToken"]]
+
+
+def test_there_are_no_more_connections_than_may_be(world):
+    place = Place(world)
+    idle = [socket.create_connection(("127.0.0.1", place.port)) for _ in range(500)]
+    with pytest.raises((OSError, AssertionError)):
+        place.peer().ping()
+    for connection in idle:
+        connection.close()
+    end = time.monotonic() + 30
+    while True:
+        try:
+            place.peer().ping()
+            break
+        except (OSError, AssertionError):
+            assert time.monotonic() < end
+            time.sleep(0.05)
