@@ -113,9 +113,6 @@ extension Connection {
         } else {
             for index in bytes.indices { waiting[id]?.opening.append(bytes[index]) }
             guard let opening = waiting[id]?.opening, Self.isWhole(opening) else { return }
-            waiting[id]?.opening = []
-            connection.tls = context().session(expecting: nil)
-            guard let tls = connection.tls, tls.feed(opening.span) else { return end(connection) }
         }
         // A client may send its first lines behind the handshake. They do not count to its bytes: they wait in the socket.
         connection.pauseReading()
@@ -147,7 +144,13 @@ extension Connection {
 
     private func step(_ connection: Connection) {
         let id = ObjectIdentifier(connection)
-        guard waiting[id] != nil, let tls = connection.tls, connection.isOpen else { return end(connection) }
+        guard let opening = waiting[id]?.opening, connection.isOpen else { return end(connection) }
+        if connection.tls == nil {
+            waiting[id]?.opening = []
+            connection.tls = context().session(expecting: nil)
+            guard connection.tls?.feed(opening.span) == true else { return end(connection) }
+        }
+        guard let tls = connection.tls else { return end(connection) }
         let result = tls.handshake()
         connection.sendWaitingCiphertext()
         switch result {

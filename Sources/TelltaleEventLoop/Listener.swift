@@ -32,6 +32,13 @@ internal import Glibc
     private let descriptorCeiling: CInt
     private let onConnection: (Connection) -> Void
     private var handshakes: TLSHandshakes?
+    /// Connections that were accepted in this turn.
+    private var acceptedCount = 0
+    /// Whether libuv holds a connection that is to be accepted in the next turn. It looks for no other until then.
+    private var isAcceptDue = false
+    private var idle: IdleHandle?
+    /// About a millisecond: a crowd of new connections does not hold up those that are there.
+    package static let acceptsPerTurn = 32
     /// A reserved descriptor, which is closed to accept and refuse one connection when the process has no other left.
     private var spareDescriptor: CInt
 
@@ -61,6 +68,7 @@ internal import Glibc
         if let tls = options.tls {
             handshakes = try TLSHandshakes(on: loop, context: tls, onFinished: onConnection)
         }
+        idle = try IdleHandle(on: loop) { [weak self] _ in self?.beginTurn() }
         handle.setOwner(self)
         // For TCP, libuv reports a port in use only here.
         let status = unsafe uv_listen(stream, CInt(clamping: options.backlog)) { raw, status in
@@ -94,6 +102,26 @@ internal import Glibc
 
     private func hasConnection(_ status: CInt) {
         guard status >= 0 else { return acceptWithSpareDescriptor() }
+        guard acceptedCount < Self.acceptsPerTurn else {
+            isAcceptDue = true
+            return
+        }
+        accept()
+    }
+
+    private func beginTurn() {
+        acceptedCount = 0
+        guard isAcceptDue else {
+            idle?.stop()
+            return
+        }
+        isAcceptDue = false
+        accept()
+    }
+
+    private func accept() {
+        acceptedCount += 1
+        if acceptedCount == 1 { idle?.start() }
         do throws(UVError) {
             let connection = try Connection(family, on: handle.loop)
             guard let accepted = unsafe connection.stream else { return }
@@ -128,7 +156,7 @@ internal import Glibc
         var listening: uv_os_fd_t = -1
         guard spareDescriptor >= 0, unsafe uv_fileno(handle.raw, &listening) == 0 else { return }
         Glibc.close(spareDescriptor)
-        let accepted = accept(listening, nil, nil)
+        let accepted = Glibc.accept(listening, nil, nil)
         if accepted >= 0 {
             let farewell = refuse()
             _ = unsafe farewell.withUnsafeBytes {

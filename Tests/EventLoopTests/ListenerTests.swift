@@ -53,6 +53,28 @@ struct ListenerTests {
         #expect(port != 0)
     }
 
+    @Test func `of a crowd few are accepted in a turn, and all in the end`() async throws {
+        let most: Int = try await onLoop { loop in
+            let (inTurn, inAll, most) = (Box(0), Box(0), Box(0))
+            let connections = Box<[Connection]>([])
+            let listener = try Listener(at: .tcp(host: "127.0.0.1", port: 0), on: loop) { connection in
+                connection.start(.echo)
+                connections.value.append(connection)
+                inTurn.value += 1
+            }
+            let turn = try CheckHandle(on: loop) {
+                most.value = max(most.value, inTurn.value)
+                inAll.value += inTurn.value
+                inTurn.value = 0
+                if inAll.value == 200 { loop.stop() }
+            }
+            // The system connects them, before the loop begins.
+            let crowd = try (0..<200).map { _ in try RawSocket(port: listener.port) }
+            return { withExtendedLifetime((crowd, turn, listener, connections)) { most.value } }
+        }
+        #expect((1...Listener.acceptsPerTurn).contains(most))
+    }
+
     @Test func `a thousand connections come and go without leaving a descriptor`() async throws {
         let open: [CInt] = try await onLoop { loop in
             let closed = Box(0)
