@@ -64,7 +64,12 @@ public struct Hub: ~Copyable {
             commit.countRequest()
             decide(request, from: session, at: now)
         }
-        return commit.endPart(isLast: sessions.waitingCount == 0 || commit.isFull)
+        let isLast = sessions.waitingCount == 0 || commit.isFull
+        if isLast {
+            store.settleAggregates()
+            commit.merge(store.takeSettledChanges())
+        }
+        return commit.endPart(isLast: isLast)
     }
 
     private mutating func beginBatch(limit: Int, batchLimit: Int, at now: HubTime) {

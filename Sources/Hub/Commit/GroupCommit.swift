@@ -123,6 +123,9 @@ struct GroupCommit: ~Copyable {
         if let derived = result.derived.take() { for change in derived.changes { batch.append(change) } }
     }
 
+    /// Adds changes that records of the batch made and that were found at its end, in the order of their commits.
+    mutating func merge(_ changes: [Change]) { batch.merge(changes) }
+
     /// Ends a part of the batch.
     ///
     /// - Parameter isLast: All of the batch is decided.

@@ -15,7 +15,9 @@ enum Undo: Sendable {
     indirect case readdressed(EntityIndex, AudienceHistory?)
     /// The deadline that a control had before.
     case timed(EntityIndex, ControlDeadline?)
-    case contributed(EntityIndex, kind: Int, Contribution?)
+    /// What an activity was in an aggregate, or one part of it.
+    indirect case contributed(EntityIndex, number: Int, Contribution?)
+    indirect case part(EntityIndex, number: Int, value: Int, Contribution.Part)
     indirect case attached(EntityIndex, Attachments.Attachment?)
 }
 

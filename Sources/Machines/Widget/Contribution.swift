@@ -10,6 +10,10 @@ public struct Contribution: Hashable, Sendable {
     /// One for each value of the aggregate.
     public var parts: [Part]
 
+    public init(group: String, configuration: JSON, parts: [Part]) {
+        (self.group, self.configuration, self.parts) = (group, configuration, parts)
+    }
+
     public enum Part: Hashable, Sendable {
         case nothing
         /// One more.
@@ -81,46 +85,6 @@ public enum Millionths {
     }
 }
 
-/// The changes of one commit to one activity, as far as aggregates read them.
-public struct AggregateChanges: Sendable {
-    private let former: JSON
-    private let content: JSON
-    /// The keys and the paths of the states that were entered or left.
-    private let states: [String]
-
-    /// - Returns: `nil` where more may have changed: another activity is there, or another life-cycle state.
-    public init?(of activity: borrowing Activity, since former: borrowing Activity) {
-        guard former.origin === activity.origin, former.lifecycle == activity.lifecycle else { return nil }
-        self.former = former.content
-        content = activity.content
-        guard !former.machine.hasConfiguration(of: activity.machine) else {
-            states = []
-            return
-        }
-        let statechart = activity.kind.statechart
-        let (old, new) = (former.machine.configuration(in: statechart), activity.machine.configuration(in: statechart))
-        var names: [String] = []
-        for state in old where !new.contains(state) {
-            names += [statechart.states[state.rawValue].key, statechart.states[state.rawValue].path]
-        }
-        for state in new where !old.contains(state) {
-            names += [statechart.states[state.rawValue].key, statechart.states[state.rawValue].path]
-        }
-        states = names
-    }
-
-    /// Whether something changed that an aggregate reads: most commits change nothing in most aggregates.
-    public func mayChange(_ aggregate: WidgetAggregate) -> Bool {
-        guard let names = aggregate.contentNames else { return true }
-        if !states.isEmpty {
-            guard let read = aggregate.stateNames else { return true }
-            for state in read where states.contains(state) { return true }
-        }
-        for name in names where former[name] != content[name] { return true }
-        return false
-    }
-}
-
 /// One activity, read for all aggregates of a commit: the parts of it that guards and paths read are taken once.
 ///
 /// An object, because it is handed to each aggregate, and a copy would touch a dozen counts.
@@ -139,23 +103,11 @@ public final class AggregateReader: Sendable {
 
     /// The part of the activity in an aggregate; `nil` where it does not count.
     ///
-    /// - Parameter former: Given again where it is the same: most commits change nothing in most aggregates.
-    public func contribution(
-        to aggregate: WidgetAggregate, parameters: [WidgetParameter], former: Contribution?
-    ) -> Contribution? {
+    public func contribution(to aggregate: WidgetAggregate, parameters: [WidgetParameter]) -> Contribution? {
         guard activity.lifecycle != .dismissed, holds(aggregate.condition) else { return nil }
-        if let former, isSame(former, aggregate) { return former }
         guard let (group, configuration) = group(in: aggregate, parameters) else { return nil }
         let parts = aggregate.values.map { part(of: $0.measure) }
         return Contribution(group: group, configuration: configuration, parts: parts)
-    }
-
-    private func isSame(_ former: Contribution, _ aggregate: WidgetAggregate) -> Bool {
-        for group in aggregate.groups
-        where group.path.value(in: values) != former.configuration[group.parameter] { return false }
-        for index in aggregate.values.indices
-        where part(of: aggregate.values[index].measure) != former.parts[index] { return false }
-        return true
     }
 
     private func group(
@@ -174,7 +126,8 @@ public final class AggregateReader: Sendable {
         return (WidgetParameter.id(of: configuration, parameters: parameters), configuration)
     }
 
-    private func part(of measure: WidgetAggregate.Measure) -> Contribution.Part {
+    /// The part of the activity in one value.
+    public func part(of measure: WidgetAggregate.Measure) -> Contribution.Part {
         switch measure {
         case .count(let condition): return holds(condition) ? .one : .nothing
         case .sum(let path):
