@@ -79,8 +79,9 @@ struct KindLevels: Sendable {
         let place = place
         return groups[Int(number)].levels[value].change(from: old, to: new, of: entity, aggregate.values[value].ranking) {
             other, part in
-            let slots = members[Int(other.rawValue)]
-            return slots.indices.contains(place) && slots[place].group == number && slots[place].parts[value] == part
+            let row = Int(other.rawValue)
+            return place < members[row].count && members[row][place].group == number
+                && members[row][place].parts[value] == part
         }
     }
 }
@@ -104,17 +105,21 @@ struct Level: Sendable {
     struct Place: Comparable, Sendable {
         var key: OrderKey
         var entity: EntityIndex
+        /// Of an entry of a list, which is told in an order: indices of keys are others after a start.
+        var id = ""
         var shown: JSON
 
         static func < (left: Place, right: Place) -> Bool {
-            left.key != right.key ? left.key < right.key : left.entity.rawValue < right.entity.rawValue
+            if left.key != right.key { return left.key < right.key }
+            if left.id != right.id { return left.id.utf8.lexicographicallyPrecedes(right.id.utf8) }
+            return left.entity.rawValue < right.entity.rawValue
         }
 
         static func == (left: Place, right: Place) -> Bool {
             left.key == right.key && left.entity == right.entity
         }
 
-        func part(isListed: Bool) -> Contribution.Part { isListed ? .listed(key, shown) : .ordered(key) }
+        func part(isListed: Bool) -> Contribution.Part { isListed ? .listed(key, id: id, shown) : .ordered(key) }
     }
 
     func value(_ ranking: WidgetAggregate.Ranking) -> JSON? {
@@ -184,8 +189,8 @@ struct Level: Sendable {
         case .amount(let amount): sum += Int128(amount) * Int128(difference)
         case .ordered(let key):
             if difference > 0 { order.insert(Place(key: key, entity: entity, shown: .null)) }
-        case .listed(let key, let shown):
-            if difference > 0 { order.insert(Place(key: key, entity: entity, shown: shown)) }
+        case .listed(let key, let id, let shown):
+            if difference > 0 { order.insert(Place(key: key, entity: entity, id: id, shown: shown)) }
         }
         count += difference
     }

@@ -74,19 +74,22 @@ struct Aggregates: Sendable {
 
     // MARK: Changes
 
-    private func slot(of entity: EntityIndex, in number: Int) -> AggregateSlot? {
-        guard members.indices.contains(Int(entity.rawValue)), kinds.indices.contains(number) else { return nil }
-        let slots = members[Int(entity.rawValue)]
+    /// The number of the group in which an activity counts; `nil` where it does not.
+    private func group(of entity: EntityIndex, in number: Int) -> Int32? {
+        let row = Int(entity.rawValue)
+        guard row < members.count, number < kinds.count else { return nil }
         let place = kinds[number].place
-        return slots.indices.contains(place) && slots[place].group >= 0 ? slots[place] : nil
+        guard place < members[row].count, members[row][place].group >= 0 else { return nil }
+        return members[row][place].group
     }
 
-    func counts(_ entity: EntityIndex, in number: Int) -> Bool { slot(of: entity, in: number) != nil }
+    func counts(_ entity: EntityIndex, in number: Int) -> Bool { group(of: entity, in: number) != nil }
 
     func contribution(of entity: EntityIndex, to number: Int) -> Contribution? {
-        guard let slot = slot(of: entity, in: number) else { return nil }
-        let group = kinds[number].groups[Int(slot.group)]
-        return Contribution(group: group.id, configuration: group.configuration, parts: slot.parts)
+        guard let group = group(of: entity, in: number) else { return nil }
+        return Contribution(
+            group: kinds[number].groups[Int(group)].id, configuration: kinds[number].groups[Int(group)].configuration,
+            parts: members[Int(entity.rawValue)][kinds[number].place].parts)
     }
 
     /// Replaces one part of an activity that counts.
@@ -109,18 +112,19 @@ struct Aggregates: Sendable {
     /// - Returns: The groups that it left and joined.
     mutating func set(_ contribution: Contribution?, of entity: EntityIndex, in number: Int) -> [ChangedGroup] {
         guard kinds.indices.contains(number) else { return [] }
-        let former = slot(of: entity, in: number)
-        guard former != nil || contribution != nil else { return [] }
+        let formerGroup = group(of: entity, in: number)
+        guard formerGroup != nil || contribution != nil else { return [] }
         let (row, place) = (Int(entity.rawValue), kinds[number].place)
         while members.count <= row { members.append([]) }
         while members[row].count < kinds[number].placeCount { members[row].append(AggregateSlot()) }
         let group = contribution.map { kinds[number].open($0.group, $0.configuration) } ?? -1
+        let former = members[row][place].parts
         members[row][place] = AggregateSlot(group: group, parts: contribution?.parts ?? [])
-        if let former, former.group == group {
-            return [change(group, from: former.parts, to: contribution?.parts, of: entity, in: number)]
+        if formerGroup == group {
+            return [change(group, from: former, to: contribution?.parts, of: entity, in: number)]
         }
         var changed: [ChangedGroup] = []
-        if let former { changed.append(change(former.group, from: former.parts, to: nil, of: entity, in: number)) }
+        if let formerGroup { changed.append(change(formerGroup, from: former, to: nil, of: entity, in: number)) }
         if let contribution {
             changed.append(change(group, from: nil, to: contribution.parts, of: entity, in: number))
         }
@@ -151,8 +155,7 @@ struct Aggregates: Sendable {
 
     /// The group of an activity that counts, of which a value is another one.
     func changedGroup(of entity: EntityIndex, in number: Int) -> ChangedGroup? {
-        guard let slot = slot(of: entity, in: number) else { return nil }
-        let group = kinds[number].groups[Int(slot.group)]
+        guard let group = group(of: entity, in: number).map({ kinds[number].groups[Int($0)] }) else { return nil }
         return ChangedGroup(
             id: group.id, configuration: group.configuration, memberCount: group.memberCount, isChanged: true,
             widget: group.widget)
@@ -170,16 +173,15 @@ struct Aggregates: Sendable {
 
     /// The widget of the group of an activity that counts.
     func widget(of entity: EntityIndex, in number: Int) -> EntityIndex? {
-        guard let slot = slot(of: entity, in: number) else { return nil }
-        return kinds[number].groups[Int(slot.group)].widget
+        group(of: entity, in: number).flatMap { kinds[number].groups[Int($0)].widget }
     }
 
     /// The commit `rev` changed a value of the group of an activity.
     ///
     /// - Precondition: The group has a widget.
     mutating func tell(_ entity: EntityIndex, in number: Int, rev: Int64, asOf: Timestamp) {
-        guard let slot = slot(of: entity, in: number) else { return }
-        tell(slot.group, in: number, rev: rev, asOf: asOf)
+        guard let group = group(of: entity, in: number) else { return }
+        tell(group, in: number, rev: rev, asOf: asOf)
     }
 
     mutating func tell(_ id: String, in number: Int, rev: Int64, asOf: Timestamp) {

@@ -37,7 +37,8 @@ extension EntityStore {
             guard
                 let (formerPart, isOther) = changeAggregates({ $0.replace(part, at: value, of: activity, in: number) })
             else { continue }
-            note(.part(activity, number: number, value: value, formerPart))
+            // There are 64 aggregates of 16 values at most.
+            note(.part(activity, number: Int16(number), value: Int16(value), formerPart))
             if isOther { isChanged = true }
             faultCount += (part == .fault ? 1 : 0) - (formerPart == .fault ? 1 : 0)
         }

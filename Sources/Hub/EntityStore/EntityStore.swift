@@ -134,7 +134,7 @@ struct EntityStore: ~Copyable {
             rebuildAggregates()
         case .contributed(let entity, let number, let former): _ = aggregates.set(former, of: entity, in: number)
         case .part(let entity, let number, let value, let former):
-            _ = aggregates.replace(former, at: value, of: entity, in: number)
+            _ = aggregates.replace(former, at: Int(value), of: entity, in: Int(number))
         case .settings(let settings, let hadSettings): (self.settings, hasSettings) = (settings, hadSettings)
         case .resumeFloor(let floor): resumeFloor = floor
         case .readdressed(let entity, let history): entities.audienceHistories[entity] = history

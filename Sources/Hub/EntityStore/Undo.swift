@@ -17,7 +17,7 @@ enum Undo: Sendable {
     case timed(EntityIndex, ControlDeadline?)
     /// What an activity was in an aggregate, or one part of it.
     indirect case contributed(EntityIndex, number: Int, Contribution?)
-    indirect case part(EntityIndex, number: Int, value: Int, Contribution.Part)
+    case part(EntityIndex, number: Int16, value: Int16, Contribution.Part)
     indirect case attached(EntityIndex, Attachments.Attachment?)
 }
 

@@ -20,10 +20,11 @@ public struct Contribution: Hashable, Sendable {
         case one
         /// In millionths.
         case amount(Int64)
+        // Behind references: an event changes few parts, and finds them in the smaller room at once.
         /// A value to be compared.
-        case ordered(OrderKey)
-        /// An entry of a list: its place, and what is shown of it.
-        case listed(OrderKey, JSON)
+        indirect case ordered(OrderKey)
+        /// An entry of a list: its place, among equals by the activity's id, and what is shown of it.
+        indirect case listed(OrderKey, id: String, JSON)
         /// A value that should be a number and is none.
         case fault
     }
@@ -88,15 +89,15 @@ public enum Millionths {
 /// One activity, read for all aggregates of a commit: the parts of it that guards and paths read are taken once.
 ///
 /// An object, because it is handed to each aggregate, and a copy would touch a dozen counts.
-public final class AggregateReader: Sendable {
+public final class AggregateReader {
     private let activity: Activity
-    private let subject: GuardSubject
     private let values: MachineValues
+    /// What guards read; most events change nothing of it.
+    private lazy var subject = activity.guardSubject(values)
 
     public init(_ activity: Activity) {
         self.activity = activity
         values = MachineValues(attributes: activity.attributes, content: activity.content)
-        subject = activity.guardSubject(values)
     }
 
     private func holds(_ condition: Guard?) -> Bool { condition.map { $0.holds(for: subject) ?? false } ?? true }
@@ -144,7 +145,7 @@ public final class AggregateReader: Sendable {
             let context = activity.templateContext
             var shown = JSONObject()
             for (name, template) in list.show { shown[name] = template.value(in: context) ?? .null }
-            return .listed(place, .object(shown))
+            return .listed(place, id: String(activity.key.id), .object(shown))
         }
     }
 }
