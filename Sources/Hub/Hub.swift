@@ -45,8 +45,7 @@ public struct Hub: ~Copyable {
     ///
     /// - Parameters:
     ///   - limit: The part ends with the entry that makes this many records.
-    ///   - batchLimit: How many requests it decides at most, all parts together; the first part says so. Others wait for the
-    ///     next batch.
+    ///   - batchLimit: How many requests it decides at most, all parts together; the first part says so. Others wait.
     /// - Returns: The records to be made durable. After the last part call ``committed(at:)``, at once when there were
     ///   none, or ``refused(at:)``.
     public mutating func decide(at now: HubTime, limit: Int = .max, batchLimit: Int = .max) -> [JournalRecord] {
@@ -65,11 +64,7 @@ public struct Hub: ~Copyable {
             decide(request, from: session, at: now)
         }
         let isLast = sessions.waitingCount == 0 || commit.isFull
-        if isLast {
-            store.settleAggregates()
-            commit.merge(store.takeSettledChanges())
-        }
-        return commit.endPart(isLast: isLast)
+        return commit.endPart(isLast: isLast, late: isLast ? store.settledChanges() : [])
     }
 
     private mutating func beginBatch(limit: Int, batchLimit: Int, at now: HubTime) {

@@ -54,7 +54,8 @@ struct AggregateBatchTests {
         _ = Self.send(
             house,
             [
-                #"EVT coffee-order/1 type=update {"content-state":{"desk":"1","eta":7}}"#, "EVT coffee-order/2 type=seen",
+                #"EVT coffee-order/1 type=update {"content-state":{"desk":"1","eta":7}}"#,
+                "EVT coffee-order/2 type=seen",
                 "EVT coffee-order/2 type=confirm",
                 #"EVT coffee-order/1 type=update {"content-state":{"desk":"2","eta":7}}"#,
                 "EVT coffee-order/1 type=confirm",

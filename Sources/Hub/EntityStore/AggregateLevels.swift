@@ -77,7 +77,12 @@ struct KindLevels: Sendable {
         of entity: EntityIndex, _ members: [[AggregateSlot]]
     ) -> Bool {
         let place = place
-        return groups[Int(number)].levels[value].change(from: old, to: new, of: entity, aggregate.values[value].ranking) {
+        // Nearly always, and without a look at the others.
+        let ranking = aggregate.values[value].ranking
+        if ranking == .sum || ranking == .count {
+            return groups[Int(number)].levels[value].change(from: old, to: new, of: entity, ranking) { _, _ in true }
+        }
+        return groups[Int(number)].levels[value].change(from: old, to: new, of: entity, ranking) {
             other, part in
             let row = Int(other.rawValue)
             return place < members[row].count && members[row][place].group == number

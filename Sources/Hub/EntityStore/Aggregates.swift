@@ -21,7 +21,7 @@ struct Aggregates: Sendable {
     /// Widgets of which a value changed in the batch under way. They take it at the batch's end: hundreds of events change
     /// the same one.
     private var told: [Told] = []
-    /// What that changed for followers, in the order of commits.
+    /// The changes of these for followers, in the order of commits.
     private var settled: [Change] = []
     /// The keys of widgets that tell activities together, those included that are gone and not yet forgotten; by their
     /// kinds' names.
@@ -199,7 +199,7 @@ struct Aggregates: Sendable {
         }
     }
 
-    /// What was told, in the order of commits.
+    /// Takes ``told``, in the order of commits.
     mutating func takeTold() -> [Told] {
         var taken: [Told] = []
         swap(&taken, &told)

@@ -14,7 +14,7 @@ extension EntityStore {
         let changes = former.map { aggregation.plan.changes(of: box.value, since: $0.value) } ?? .max
         var reader: AggregateReader?
         for member in aggregation.kinds where changes & member.all != 0 {
-            let read = reader ?? AggregateReader(box.value)
+            let read = reader ?? box.aggregateReader
             reader = read
             if changes & (member.reads.membership | member.reads.tallies) == 0 {
                 follow(activity, read, member, changes, sequence: sequence, &derived)
@@ -33,7 +33,7 @@ extension EntityStore {
         guard aggregates.counts(activity, in: number) else { return }
         var (isChanged, faultCount) = (false, 0)
         for (value, reads) in member.reads.values.enumerated() where changes & reads != 0 {
-            let part = reader.part(of: member.kind.aggregate.values[value].measure)
+            let part = reader.part(of: member.kind.aggregate.values[value])
             guard
                 let (formerPart, isOther) = changeAggregates({ $0.replace(part, at: value, of: activity, in: number) })
             else { continue }
@@ -169,7 +169,10 @@ extension EntityStore {
     }
 
     /// The changes of this batch to widgets that were told later than their records, in the order of commits.
-    mutating func takeSettledChanges() -> [Change] { changeAggregates { $0.takeSettled() } }
+    mutating func settledChanges() -> [Change] {
+        settleAggregates()
+        return changeAggregates { $0.takeSettled() }
+    }
 
     // MARK: Limits
 
@@ -219,7 +222,7 @@ extension EntityStore {
         for entity in entities.existing {
             guard let box = activity(at: entity), let aggregation = self.kinds.aggregation(of: entities[entity].kind)
             else { continue }
-            let reader = AggregateReader(box.value)
+            let reader = box.aggregateReader
             for member in aggregation.kinds {
                 let new = reader.contribution(to: member.kind.aggregate, parameters: member.kind.kind.parameters)
                 if let new { _ = changeAggregates { $0.set(new, of: entity, in: member.number) } }

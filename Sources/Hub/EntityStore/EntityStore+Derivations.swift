@@ -8,7 +8,7 @@ internal import TelltaleWire
 ///
 /// They have no record of their own: the same record gives the same widgets in a replay.
 struct DerivedChanges: Sendable {
-    /// Those of widgets of many activities first, then in the order of the kinds' names.
+    /// The changes to widgets of many activities first, then in the order of the kinds' names.
     var changes: [Change] = []
     /// How many widgets had foreseen the deadline that came, and how many had foreseen one that an event overtook.
     var keptCount = 0

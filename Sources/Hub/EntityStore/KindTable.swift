@@ -92,7 +92,7 @@ struct KindTable: Sendable {
     var hasDerivedWidgets: Bool { hasAggregates || derivations.contains { !$0.isEmpty } }
     /// The kinds in force of widgets that show one activity.
     func widgetKinds(showing version: Int) -> [Derivation] { derivations[version] }
-    /// Those of widgets that tell the activities of a version together; `nil` where there is none.
+    /// The kinds in force of widgets that tell the activities of a version together; `nil` where there is none.
     func aggregation(of version: Int) -> Aggregation? { aggregations[version] }
     /// All of these, in the order of their names.
     private(set) var aggregateKinds: [AggregateKind] = []

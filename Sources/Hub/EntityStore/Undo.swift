@@ -15,7 +15,7 @@ enum Undo: Sendable {
     indirect case readdressed(EntityIndex, AudienceHistory?)
     /// The deadline that a control had before.
     case timed(EntityIndex, ControlDeadline?)
-    /// What an activity was in an aggregate, or one part of it.
+    /// The former contribution of an activity to an aggregate, or one part of it.
     indirect case contributed(EntityIndex, number: Int, Contribution?)
     case part(EntityIndex, number: Int16, value: Int16, Contribution.Part)
     indirect case attached(EntityIndex, Attachments.Attachment?)

@@ -22,7 +22,7 @@ public final class WidgetAggregate: Sendable {
         public let name: String
         public let measure: Measure
         public let ranking: Ranking
-        /// What its part of an activity depends on.
+        /// The names that its part of an activity depends on.
         public let reads: Reads
 
         init(name: String, measure: Measure) {
@@ -39,7 +39,7 @@ public final class WidgetAggregate: Sendable {
         case first(Int)
     }
 
-    /// What something depends on, of an activity that goes on: its attributes do not change.
+    /// The names that a part depends on, of an activity that goes on: its attributes do not change.
     public struct Reads: Hashable, Sendable {
         /// Members of the content.
         public var contentNames: Set<String> = []
@@ -105,7 +105,7 @@ public final class WidgetAggregate: Sendable {
 
     /// The values that are tallies.
     public let tallies: [(name: String, tally: Tally)]
-    /// What it depends on whether an activity counts, and in which group.
+    /// The names that decide whether an activity counts, and in which group.
     public let membership: Reads
     /// The states that a tally waits for.
     public let tallyReads: Reads

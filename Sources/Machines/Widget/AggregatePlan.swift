@@ -2,9 +2,9 @@ public import Kinds
 internal import TelltaleModel
 internal import TelltaleStatechart
 
-/// What the aggregates of one kind of activity read, as bits: a commit looks at each name once, whatever reads it.
+/// The names that the aggregates of one kind of activity read, as bits: a commit looks at each name once.
 public struct AggregatePlan: Sendable {
-    /// What one aggregate reads.
+    /// The bits of one aggregate.
     public struct Reads: Sendable {
         /// Whether an activity counts, and in which group.
         public var membership: UInt64 = 0

@@ -90,24 +90,27 @@ public enum Millionths {
 ///
 /// An object, because it is handed to each aggregate, and a copy would touch a dozen counts.
 public final class AggregateReader {
-    private let activity: Activity
+    private let lifecycle: Activity.Lifecycle
     private let values: MachineValues
-    /// What guards read; most events change nothing of it.
+    private let makeActivity: () -> Activity
+    /// Most events change nothing of what guards and lists read.
+    private lazy var activity = makeActivity()
     private lazy var subject = activity.guardSubject(values)
 
-    public init(_ activity: Activity) {
-        self.activity = activity
-        values = MachineValues(attributes: activity.attributes, content: activity.content)
+    /// - Parameter activity: Gives the whole activity, where it is needed.
+    public init(lifecycle: Activity.Lifecycle, attributes: JSON, content: JSON, _ activity: @escaping () -> Activity) {
+        self.lifecycle = lifecycle
+        values = MachineValues(attributes: attributes, content: content)
+        makeActivity = activity
     }
 
     private func holds(_ condition: Guard?) -> Bool { condition.map { $0.holds(for: subject) ?? false } ?? true }
 
     /// The part of the activity in an aggregate; `nil` where it does not count.
-    ///
     public func contribution(to aggregate: WidgetAggregate, parameters: [WidgetParameter]) -> Contribution? {
-        guard activity.lifecycle != .dismissed, holds(aggregate.condition) else { return nil }
+        guard lifecycle != .dismissed, holds(aggregate.condition) else { return nil }
         guard let (group, configuration) = group(in: aggregate, parameters) else { return nil }
-        let parts = aggregate.values.map { part(of: $0.measure) }
+        let parts = aggregate.values.map { part(of: $0) }
         return Contribution(group: group, configuration: configuration, parts: parts)
     }
 
@@ -128,8 +131,8 @@ public final class AggregateReader {
     }
 
     /// The part of the activity in one value.
-    public func part(of measure: WidgetAggregate.Measure) -> Contribution.Part {
-        switch measure {
+    public func part(of value: WidgetAggregate.Value) -> Contribution.Part {
+        switch value.measure {
         case .count(let condition): return holds(condition) ? .one : .nothing
         case .sum(let path):
             guard let value = path.value(in: values), value != .null else { return .nothing }
