@@ -45,8 +45,7 @@ public struct Hub: ~Copyable {
     ///
     /// - Parameters:
     ///   - limit: The part ends with the entry that makes this many records.
-    ///   - batchLimit: How many requests it decides at most, all parts together; the first part says so. Others wait for the
-    ///     next batch.
+    ///   - batchLimit: How many requests it decides at most, all parts together; the first part says so. Others wait.
     /// - Returns: The records to be made durable. After the last part call ``committed(at:)``, at once when there were
     ///   none, or ``refused(at:)``.
     public mutating func decide(at now: HubTime, limit: Int = .max, batchLimit: Int = .max) -> [JournalRecord] {
@@ -64,7 +63,8 @@ public struct Hub: ~Copyable {
             commit.countRequest()
             decide(request, from: session, at: now)
         }
-        return commit.endPart(isLast: sessions.waitingCount == 0 || commit.isFull)
+        let isLast = sessions.waitingCount == 0 || commit.isFull
+        return commit.endPart(isLast: isLast, late: isLast ? store.settledChanges() : [])
     }
 
     private mutating func beginBatch(limit: Int, batchLimit: Int, at now: HubTime) {

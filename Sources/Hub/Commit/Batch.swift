@@ -62,6 +62,23 @@ struct Batch: ~Copyable, Sendable {
 
     mutating func append(_ change: consuming Change) { changes.append(change) }
 
+    /// - Parameter late: In the order of their commits, as those that are there.
+    mutating func merge(_ late: [Change]) {
+        guard !late.isEmpty else { return }
+        var merged: [Change] = []
+        merged.reserveCapacity(changes.count + late.count)
+        var next = late.startIndex
+        for change in changes {
+            while next < late.endIndex, late[next].commit < change.commit {
+                merged.append(late[next])
+                next += 1
+            }
+            merged.append(change)
+        }
+        merged += late[next...]
+        changes = merged
+    }
+
     mutating func append(_ performance: (key: Key, ControlPerformance)) { performances.append(performance) }
 
     /// The records so far are the hub's own.

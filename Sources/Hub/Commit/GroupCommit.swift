@@ -125,9 +125,12 @@ struct GroupCommit: ~Copyable {
 
     /// Ends a part of the batch.
     ///
-    /// - Parameter isLast: All of the batch is decided.
+    /// - Parameters:
+    ///   - isLast: All of the batch is decided.
+    ///   - late: Changes of its records that are known at its end, in the order of their commits.
     /// - Returns: The records of the part.
-    mutating func endPart(isLast: Bool) -> [JournalRecord] {
+    mutating func endPart(isLast: Bool, late: [Change] = []) -> [JournalRecord] {
+        batch.merge(late)
         if isLast { phase = .committing }
         return batch.takeRecords(isLast: isLast)
     }

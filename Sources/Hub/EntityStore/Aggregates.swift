@@ -1,5 +1,4 @@
 internal import FanOut
-internal import HeapModule
 internal import Kinds
 internal import Machines
 internal import TelltaleModel
@@ -9,16 +8,38 @@ internal import TelltaleModel
 /// They are no state: they follow from the activities and the kinds in force, and a start computes them again. An open
 /// transaction takes a change back by giving the former contribution again.
 ///
-/// - Invariant: `groups` is what the contributions make of it.
+/// Invariants:
+/// - The levels of each group are what the slots make of it.
+/// - Between two batches ``told`` is empty.
 struct Aggregates: Sendable {
-    /// By the version of the kind of widget.
-    private var kinds: [Int: KindLevels] = [:]
+    /// By their numbers, which are those of ``KindTable/aggregateKinds``.
+    private var kinds: [KindLevels] = []
+    /// Their numbers by the versions of the kinds of widgets.
+    private var numbers: [Int: Int] = [:]
+    /// By the indices of activities, and then by the places of the kinds over theirs.
+    private var members: [[AggregateSlot]] = []
+    /// Widgets of which a value changed in the batch under way. They take it at the batch's end: hundreds of events change
+    /// the same one.
+    private var told: [Told] = []
+    /// The changes of these for followers, in the order of commits.
+    private var settled: [Change] = []
     /// The keys of widgets that tell activities together, those included that are gone and not yet forgotten; by their
     /// kinds' names.
     private var keyCounts: [Int32: Int] = [:]
     private(set) var keyCount = 0
 
     var isEmpty: Bool { kinds.isEmpty }
+
+    /// A widget of which a value changed.
+    struct Told: Sendable {
+        var widget: EntityIndex
+        var number: Int
+        /// -1 = its last activity has left since.
+        var group: Int32
+        /// The newest commit that did.
+        var rev: Int64
+        var asOf: Timestamp
+    }
 
     /// A group whose activities changed.
     struct ChangedGroup {
@@ -31,8 +52,8 @@ struct Aggregates: Sendable {
         var widget: EntityIndex?
     }
 
-    /// Forgets the levels.
-    mutating func removeAll() { kinds = [:] }
+    // MARK: Keys
+
     func keyCount(ofKind name: Int32) -> Int { keyCounts[name] ?? 0 }
 
     mutating func countKey(ofKind name: Int32, by difference: Int) {
@@ -41,216 +62,198 @@ struct Aggregates: Sendable {
         keyCount += difference
     }
 
-    mutating func begin(_ kind: Int, _ aggregate: WidgetAggregate) { kinds[kind] = KindLevels(aggregate) }
+    // MARK: Kinds
 
-    func contribution(of entity: EntityIndex, to kind: Int) -> Contribution? { kinds[kind]?.contributions[entity] }
+    /// Forgets the levels.
+    mutating func removeAll() { (kinds, numbers, members) = ([], [:], []) }
+
+    mutating func begin(_ version: Int, _ aggregate: WidgetAggregate, place: Int, placeCount: Int) {
+        numbers[version] = kinds.count
+        kinds.append(KindLevels(aggregate, place: place, placeCount: placeCount))
+    }
+
+    // MARK: Changes
+
+    /// The number of the group in which an activity counts; `nil` where it does not.
+    private func group(of entity: EntityIndex, in number: Int) -> Int32? {
+        let row = Int(entity.rawValue)
+        guard row < members.count, number < kinds.count else { return nil }
+        let place = kinds[number].place
+        guard place < members[row].count, members[row][place].group >= 0 else { return nil }
+        return members[row][place].group
+    }
+
+    func counts(_ entity: EntityIndex, in number: Int) -> Bool { group(of: entity, in: number) != nil }
+
+    func contribution(of entity: EntityIndex, to number: Int) -> Contribution? {
+        guard let group = group(of: entity, in: number) else { return nil }
+        return Contribution(
+            group: kinds[number].groups[Int(group)].id, configuration: kinds[number].groups[Int(group)].configuration,
+            parts: members[Int(entity.rawValue)][kinds[number].place].parts)
+    }
+
+    /// Replaces one part of an activity that counts.
+    ///
+    /// - Returns: The former part, and whether the value of its group is another one; `nil` where the part is the same.
+    mutating func replace(
+        _ part: Contribution.Part, at value: Int, of entity: EntityIndex, in number: Int
+    ) -> (former: Contribution.Part, isOther: Bool)? {
+        let (row, place) = (Int(entity.rawValue), kinds[number].place)
+        let former = members[row][place].parts[value]
+        guard former != part else { return nil }
+        members[row][place].parts[value] = part
+        let group = members[row][place].group
+        let isOther = kinds[number].change(value, of: group, from: former, to: part, of: entity, members)
+        return (former, isOther)
+    }
 
     /// Replaces the contribution of an activity.
     ///
     /// - Returns: The groups that it left and joined.
-    mutating func set(_ contribution: Contribution?, of entity: EntityIndex, in kind: Int) -> [ChangedGroup] {
-        kinds[kind]?.set(contribution, of: entity) ?? []
-    }
-
-    /// Notes where the widget of a group stands, so that the next commit finds it at once.
-    mutating func note(_ widget: EntityIndex?, of group: String, in kind: Int) { kinds[kind]?.note(widget, of: group) }
-
-    /// The values of a group but its tallies; `nil` where no activity is in it.
-    func values(of group: String, in kind: Int) -> JSONObject? {
-        guard let levels = kinds[kind], let group = levels.groups[group] else { return nil }
-        return group.values(levels.aggregate)
-    }
-
-    /// The values of a group with no activity in it.
-    func emptyValues(in kind: Int) -> JSONObject { kinds[kind]?.emptyValues ?? JSONObject() }
-
-    /// The configurations of the groups with activities, by their ids.
-    func groups(in kind: Int) -> [(id: String, configuration: JSON)] {
-        (kinds[kind]?.groups ?? [:]).map { ($0.key, $0.value.configuration) }.sorted { $0.id < $1.id }
-    }
-
-    func configuration(of group: String, in kind: Int) -> JSON? { kinds[kind]?.groups[group]?.configuration }
-
-    /// The values of those of `members` that are in a group.
-    func values(of group: String, in kind: Int, among members: some Sequence<EntityIndex>) -> JSONObject {
-        guard var alone = kinds[kind]?.empty else { return JSONObject() }
-        for entity in members {
-            guard let contribution = kinds[kind]?.contributions[entity], contribution.group == group else { continue }
-            _ = alone.set(contribution, of: entity)
+    mutating func set(_ contribution: Contribution?, of entity: EntityIndex, in number: Int) -> [ChangedGroup] {
+        guard kinds.indices.contains(number) else { return [] }
+        let formerGroup = group(of: entity, in: number)
+        guard formerGroup != nil || contribution != nil else { return [] }
+        let (row, place) = (Int(entity.rawValue), kinds[number].place)
+        while members.count <= row { members.append([]) }
+        while members[row].count < kinds[number].placeCount { members[row].append(AggregateSlot()) }
+        let group = contribution.map { kinds[number].open($0.group, $0.configuration) } ?? -1
+        let former = members[row][place].parts
+        members[row][place] = AggregateSlot(group: group, parts: contribution?.parts ?? [])
+        if formerGroup == group {
+            return [change(group, from: former, to: contribution?.parts, of: entity, in: number)]
         }
-        return alone.groups[group]?.values(alone.aggregate) ?? alone.emptyValues
-    }
-}
-
-/// The levels of one kind of widget.
-private struct KindLevels: Sendable {
-    let aggregate: WidgetAggregate
-    private(set) var contributions: [EntityIndex: Contribution] = [:]
-    private(set) var groups: [String: GroupLevels] = [:]
-    let emptyValues: JSONObject
-
-    init(_ aggregate: WidgetAggregate) {
-        self.aggregate = aggregate
-        emptyValues = GroupLevels(configuration: .null, count: aggregate.values.count).values(aggregate)
-    }
-
-    mutating func note(_ widget: EntityIndex?, of group: String) { groups[group]?.widget = widget }
-
-    var empty: KindLevels { KindLevels(aggregate) }
-
-    mutating func set(_ contribution: Contribution?, of entity: EntityIndex) -> [Aggregates.ChangedGroup] {
-        let former = contributions[entity]
-        guard former != contribution else { return [] }
-        contributions[entity] = contribution
-        if let former, let contribution, former.group == contribution.group {
-            return [change(former.group, contribution.configuration, former.parts, contribution.parts, entity)]
-        }
-        var changed: [Aggregates.ChangedGroup] = []
-        if let former { changed.append(change(former.group, former.configuration, former.parts, nil, entity)) }
+        var changed: [ChangedGroup] = []
+        if let formerGroup { changed.append(change(formerGroup, from: former, to: nil, of: entity, in: number)) }
         if let contribution {
-            changed.append(change(contribution.group, contribution.configuration, nil, contribution.parts, entity))
+            changed.append(change(group, from: nil, to: contribution.parts, of: entity, in: number))
         }
         return changed
     }
 
     private mutating func change(
-        _ id: String, _ configuration: JSON, _ old: [Contribution.Part]?, _ new: [Contribution.Part]?,
-        _ entity: EntityIndex
-    ) -> Aggregates.ChangedGroup {
-        let count = aggregate.values.count
-        var result = Aggregates.ChangedGroup(id: id, configuration: configuration, memberCount: 0, isChanged: false)
-        // In place: levels are larger than what changes in them.
-        Self.change(&groups[id, default: GroupLevels(configuration: configuration, count: count)]) { group in
-            group.memberCount += (new == nil ? 0 : 1) - (old == nil ? 0 : 1)
-            for index in 0..<count {
-                let (before, after) = (old?[index] ?? .nothing, new?[index] ?? .nothing)
-                guard before != after else { continue }
-                let isOther = group.levels[index].change(
-                    from: before, to: after, of: entity, aggregate.values[index].measure
-                ) { other, part in contributions[other].map { $0.group == id && $0.parts[index] == part } ?? false }
-                if isOther { result.isChanged = true }
-            }
-            (result.memberCount, result.widget) = (group.memberCount, group.widget)
+        _ group: Int32, from old: [Contribution.Part]?, to new: [Contribution.Part]?, of entity: EntityIndex,
+        in number: Int
+    ) -> ChangedGroup {
+        kinds[number].countMember(of: group, by: (new == nil ? 0 : 1) - (old == nil ? 0 : 1))
+        var isChanged = false
+        for value in kinds[number].aggregate.values.indices {
+            let (before, after) = (old?[value] ?? .nothing, new?[value] ?? .nothing)
+            guard before != after else { continue }
+            if kinds[number].change(value, of: group, from: before, to: after, of: entity, members) { isChanged = true }
         }
-        if result.memberCount == 0 { groups[id] = nil }
+        let state = kinds[number].groups[Int(group)]
+        let result = ChangedGroup(
+            id: state.id, configuration: state.configuration, memberCount: state.memberCount, isChanged: isChanged,
+            widget: state.widget)
+        if state.memberCount == 0 {
+            if state.told >= 0 { told[Int(state.told)].group = -1 }
+            kinds[number].close(group)
+        }
         return result
     }
 
-    private static func change(_ group: inout GroupLevels, _ body: (inout GroupLevels) -> Void) { body(&group) }
-}
-
-private struct GroupLevels: Sendable {
-    let configuration: JSON
-    var memberCount = 0
-    var levels: [Level]
-    var widget: EntityIndex?
-
-    init(configuration: JSON, count: Int) {
-        self.configuration = configuration
-        levels = Array(repeating: Level(), count: count)
+    /// The group of an activity that counts, of which a value is another one.
+    func changedGroup(of entity: EntityIndex, in number: Int) -> ChangedGroup? {
+        guard let group = group(of: entity, in: number).map({ kinds[number].groups[Int($0)] }) else { return nil }
+        return ChangedGroup(
+            id: group.id, configuration: group.configuration, memberCount: group.memberCount, isChanged: true,
+            widget: group.widget)
     }
 
-    func values(_ aggregate: WidgetAggregate) -> JSONObject {
-        var values = JSONObject()
-        for (value, level) in zip(aggregate.values, levels) { values[value.name] = level.value(value.measure) }
-        return values
-    }
-}
-
-/// One value of one group.
-private struct Level: Sendable {
-    private var count = 0
-    private var sum: Int128 = 0
-    /// Activities in an order, and such as were there: these are passed over when they come up.
-    private var order = Heap<Place>()
-    /// Of these, those that are told: the least, the most, or the first ones.
-    private var told: [Place] = []
-
-    struct Place: Comparable, Sendable {
-        var key: OrderKey
-        var entity: EntityIndex
-        var shown: JSON
-
-        static func < (left: Place, right: Place) -> Bool {
-            left.key != right.key ? left.key < right.key : left.entity.rawValue < right.entity.rawValue
-        }
-
-        static func == (left: Place, right: Place) -> Bool {
-            left.key == right.key && left.entity == right.entity
-        }
-
-        func part(isListed: Bool) -> Contribution.Part { isListed ? .listed(key, shown) : .ordered(key) }
+    /// Notes where the widget of a group stands, so that the next commit finds it at once.
+    mutating func note(_ widget: EntityIndex?, of group: String, in number: Int) {
+        guard kinds.indices.contains(number), let group = kinds[number].number(of: group) else { return }
+        kinds[number].note(widget, of: group)
     }
 
-    func value(_ measure: WidgetAggregate.Measure) -> JSON? {
-        switch measure {
-        case .count: return .integer(Int64(count))
-        case .sum: return Millionths.json(sum)
-        case .least, .most: return told.first?.key.json
-        case .first:
-            let items = JSON.array(told.map(\.shown))
-            return count > told.count
-                ? ["items": items, "more": .integer(Int64(count - told.count))] : ["items": items]
-        case .tally: return nil
+    // MARK: Told at the end of a batch
+
+    var hasTold: Bool { !told.isEmpty }
+
+    /// The widget of the group of an activity that counts.
+    func widget(of entity: EntityIndex, in number: Int) -> EntityIndex? {
+        group(of: entity, in: number).flatMap { kinds[number].groups[Int($0)].widget }
+    }
+
+    /// The commit `rev` changed a value of the group of an activity.
+    ///
+    /// - Precondition: The group has a widget.
+    mutating func tell(_ entity: EntityIndex, in number: Int, rev: Int64, asOf: Timestamp) {
+        guard let group = group(of: entity, in: number) else { return }
+        tell(group, in: number, rev: rev, asOf: asOf)
+    }
+
+    mutating func tell(_ id: String, in number: Int, rev: Int64, asOf: Timestamp) {
+        guard let group = kinds[number].number(of: id) else { return }
+        tell(group, in: number, rev: rev, asOf: asOf)
+    }
+
+    private mutating func tell(_ group: Int32, in number: Int, rev: Int64, asOf: Timestamp) {
+        let known = Int(kinds[number].groups[Int(group)].told)
+        if known >= 0 {
+            (told[known].rev, told[known].asOf) = (rev, asOf)
+        } else if let widget = kinds[number].groups[Int(group)].widget {
+            kinds[number].setTold(Int32(told.count), of: group)
+            told.append(Told(widget: widget, number: number, group: group, rev: rev, asOf: asOf))
         }
     }
 
-    /// - Parameter isThere: Whether an activity has this part now.
-    /// - Returns: Whether the value is another one.
-    mutating func change(
-        from old: Contribution.Part, to new: Contribution.Part, of entity: EntityIndex,
-        _ measure: WidgetAggregate.Measure, _ isThere: (EntityIndex, Contribution.Part) -> Bool
-    ) -> Bool {
-        let (formerCount, formerSum, former) = (count, sum, told)
-        take(old, by: -1, entity)
-        take(new, by: 1, entity)
-        switch measure {
-        case .count: return count != formerCount
-        case .sum: return sum != formerSum
-        case .least:
-            while let place = order.min, !isThere(place.entity, .ordered(place.key)) { order.removeMin() }
-            sweep(isListed: false, isThere)
-            told = order.min.map { [$0] } ?? []
-            return told.first?.key != former.first?.key
-        case .most:
-            while let place = order.max, !isThere(place.entity, .ordered(place.key)) { order.removeMax() }
-            sweep(isListed: false, isThere)
-            told = order.max.map { [$0] } ?? []
-            return told.first?.key != former.first?.key
-        case .first(let list):
-            var first: [Place] = []
-            while first.count < list.limit, let place = order.popMin() {
-                guard first.last != place, isThere(place.entity, place.part(isListed: true)) else { continue }
-                first.append(place)
-            }
-            for place in first { order.insert(place) }
-            sweep(isListed: true, isThere)
-            told = first
-            return count != formerCount || first.map(\.shown) != former.map(\.shown)
-        case .tally: return false
-        }
+    /// Takes ``told``, in the order of commits.
+    mutating func takeTold() -> [Told] {
+        var taken: [Told] = []
+        swap(&taken, &told)
+        for one in taken where one.group >= 0 { kinds[one.number].setTold(-1, of: one.group) }
+        taken.sort { ($0.rev, $0.widget.rawValue) < ($1.rev, $1.widget.rawValue) }
+        return taken
     }
 
-    private mutating func take(_ part: Contribution.Part, by difference: Int, _ entity: EntityIndex) {
-        switch part {
-        case .nothing, .fault: return
-        case .one: break
-        case .amount(let amount): sum += Int128(amount) * Int128(difference)
-        case .ordered(let key):
-            if difference > 0 { order.insert(Place(key: key, entity: entity, shown: .null)) }
-        case .listed(let key, let shown):
-            if difference > 0 { order.insert(Place(key: key, entity: entity, shown: shown)) }
-        }
-        count += difference
+    /// A batch is taken back.
+    mutating func dropTold() {
+        _ = takeTold()
+        settled = []
     }
 
-    /// Drops the places that are no activity's any more, when they may be more than the others.
-    private mutating func sweep(isListed: Bool, _ isThere: (EntityIndex, Contribution.Part) -> Bool) {
-        guard order.count > 2 * count + 32 else { return }
-        var kept: Set<EntityIndex> = []
-        order = Heap(
-            order.unordered.filter { place in
-                isThere(place.entity, place.part(isListed: isListed)) && kept.insert(place.entity).inserted
-            })
+    func aggregate(_ number: Int) -> WidgetAggregate { kinds[number].aggregate }
+
+    mutating func noteSettled(_ change: Change) { settled.append(change) }
+
+    mutating func takeSettled() -> [Change] {
+        defer { settled = [] }
+        return settled
+    }
+
+    // MARK: Values
+
+    /// The values of a group but its tallies; `nil` where no activity is in it.
+    func values(of id: String, in version: Int) -> JSONObject? {
+        guard let number = numbers[version], let group = kinds[number].number(of: id) else { return nil }
+        return kinds[number].groups[Int(group)].values(kinds[number].aggregate)
+    }
+
+    /// The values of a group with no activity in it.
+    func emptyValues(in version: Int) -> JSONObject { numbers[version].map { kinds[$0].emptyValues } ?? JSONObject() }
+
+    /// The configurations of the groups with activities, by their ids.
+    func groups(in version: Int) -> [(id: String, configuration: JSON)] {
+        guard let number = numbers[version] else { return [] }
+        return kinds[number].present.map { ($0.id, $0.configuration) }.sorted { $0.0 < $1.0 }
+    }
+
+    func configuration(of id: String, in version: Int) -> JSON? {
+        guard let number = numbers[version], let group = kinds[number].number(of: id) else { return nil }
+        return kinds[number].groups[Int(group)].configuration
+    }
+
+    /// The values of those of `members` that are in a group.
+    func values(of id: String, in version: Int, among members: some Sequence<EntityIndex>) -> JSONObject {
+        guard let number = numbers[version] else { return JSONObject() }
+        var alone = Aggregates()
+        alone.begin(version, kinds[number].aggregate, place: 0, placeCount: 1)
+        for entity in members {
+            guard let contribution = contribution(of: entity, to: number), contribution.group == id else { continue }
+            _ = alone.set(contribution, of: entity, in: 0)
+        }
+        return alone.values(of: id, in: version) ?? alone.emptyValues(in: version)
     }
 }

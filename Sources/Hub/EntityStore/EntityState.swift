@@ -42,6 +42,10 @@ final class ActivityBox: Sendable {
         MemoryAddress(of: self).prefetch(byteCount: 16 + MemoryLayout<Activity>.size)
     }
 
+    var aggregateReader: AggregateReader {
+        AggregateReader(lifecycle: value.lifecycle, attributes: value.attributes, content: value.content) { self.value }
+    }
+
     func prefetchParts() { value.prefetchParts() }
     func writeFullRow(to writer: inout JSONWriter) { value.writeFullRow(to: &writer) }
 }

@@ -6,20 +6,72 @@ internal import TelltaleWire
 
 // Widgets that tell many activities together (`over`).
 extension EntityStore {
-    /// Lets the aggregates of a kind follow an activity.
+    /// Lets the aggregates of a kind of activity follow one.
     mutating func accumulate(
-        _ activity: EntityIndex, _ former: ActivityBox?, _ box: ActivityBox, _ reader: AggregateReader,
-        _ index: Int, _ kind: WidgetKind, _ aggregate: WidgetAggregate, sequence: Int64,
-        _ derived: inout DerivedChanges
+        _ activity: EntityIndex, _ former: ActivityBox?, _ box: ActivityBox, _ aggregation: Aggregation,
+        sequence: Int64, _ derived: inout DerivedChanges
     ) {
-        let old = aggregates.contribution(of: activity, to: index)
-        let new = reader.contribution(to: aggregate, parameters: kind.parameters, former: old)
+        let changes = former.map { aggregation.plan.changes(of: box.value, since: $0.value) } ?? .max
+        var reader: AggregateReader?
+        for member in aggregation.kinds where changes & member.all != 0 {
+            let read = reader ?? box.aggregateReader
+            reader = read
+            if changes & (member.reads.membership | member.reads.tallies) == 0 {
+                follow(activity, read, member, changes, sequence: sequence, &derived)
+            } else {
+                accumulate(activity, former, box, read, member, sequence: sequence, &derived)
+            }
+        }
+    }
+
+    /// Takes the parts of an activity that may be other ones, where it counts and goes on to count in the same group.
+    private mutating func follow(
+        _ activity: EntityIndex, _ reader: AggregateReader, _ member: Aggregation.Member, _ changes: UInt64,
+        sequence: Int64, _ derived: inout DerivedChanges
+    ) {
+        let number = member.number
+        guard aggregates.counts(activity, in: number) else { return }
+        var (isChanged, faultCount) = (false, 0)
+        for (value, reads) in member.reads.values.enumerated() where changes & reads != 0 {
+            let part = reader.part(of: member.kind.aggregate.values[value])
+            guard
+                let (formerPart, isOther) = changeAggregates({ $0.replace(part, at: value, of: activity, in: number) })
+            else { continue }
+            // There are 64 aggregates of 16 values at most.
+            note(.part(activity, number: Int16(number), value: Int16(value), formerPart))
+            if isOther { isChanged = true }
+            faultCount += (part == .fault ? 1 : 0) - (formerPart == .fault ? 1 : 0)
+        }
+        noteFaults(faultCount, of: activity)
+        guard isChanged else { return }
+        if let widget = aggregates.widget(of: activity, in: number), isToldLater(widget, member.kind.index) {
+            let time = time
+            changeAggregates { $0.tell(activity, in: number, rev: sequence, asOf: time) }
+        } else if let group = aggregates.changedGroup(of: activity, in: number) {
+            tell(group, [], member, sequence: sequence, &derived)
+        }
+    }
+
+    /// Whether a widget is there and lives by a version of its kind.
+    private func isToldLater(_ widget: EntityIndex, _ version: Int) -> Bool {
+        guard entities[widget].kind == version, entities[widget].dismissedAt == nil else { return false }
+        if case .widget = entities[widget].state { return true }
+        return false
+    }
+
+    private mutating func accumulate(
+        _ activity: EntityIndex, _ former: ActivityBox?, _ box: ActivityBox, _ reader: AggregateReader,
+        _ member: Aggregation.Member, sequence: Int64, _ derived: inout DerivedChanges
+    ) {
+        let (number, aggregate) = (member.number, member.kind.aggregate)
+        let old = aggregates.contribution(of: activity, to: number)
+        let new = reader.contribution(to: aggregate, parameters: member.kind.kind.parameters)
         let amounts = old == nil ? [] : tallied(aggregate, former, box)
         guard old != new || !amounts.isEmpty else { return }
         var changed: [Aggregates.ChangedGroup] = []
         if old != new {
-            noteContribution(old, of: activity, in: index)
-            changed = changeAggregates { $0.set(new, of: activity, in: index) }
+            note(.contributed(activity, number: number, old))
+            changed = changeAggregates { $0.set(new, of: activity, in: number) }
             noteFaults((new?.faultCount ?? 0) - (old?.faultCount ?? 0), of: activity)
         }
         if !amounts.isEmpty, let old, !changed.contains(where: { $0.id == old.group }) {
@@ -29,7 +81,7 @@ extension EntityStore {
         }
         for group in changed {
             let grown = group.id == old?.group ? amounts : []
-            tell(group, grown, index, kind, aggregate, sequence: sequence, &derived)
+            tell(group, grown, member, sequence: sequence, &derived)
         }
     }
 
@@ -58,24 +110,18 @@ extension EntityStore {
     }
 
     private mutating func tell(
-        _ group: Aggregates.ChangedGroup, _ amounts: [(name: String, amount: Int64)], _ index: Int,
-        _ kind: WidgetKind, _ aggregate: WidgetAggregate, sequence: Int64, _ derived: inout DerivedChanges
+        _ group: Aggregates.ChangedGroup, _ amounts: [(name: String, amount: Int64)], _ member: Aggregation.Member,
+        sequence: Int64, _ derived: inout DerivedChanges
     ) {
-        if let place = group.widget, group.memberCount > 0, case .widget(var widget) = entities[place].state,
-            entities[place].kind == index,
-            !widget.isGone
-        {
+        let (index, kind, aggregate) = (member.kind.index, member.kind.kind, member.kind.aggregate)
+        let (number, time) = (member.number, time)
+        if amounts.isEmpty, group.memberCount > 0, let place = group.widget, isToldLater(place, index) {
             // Nearly always: its widget stays, for whom it was.
-            guard group.isChanged || !amounts.isEmpty else { return }
-            widget.tally(amounts, aggregate, at: time)
-            recordUndo(of: place)
-            update(place) { entity in
-                entity.state = .widget(widget)
-                entity.rev = sequence
-            }
-            derived.changes.append(Change(entity: place, isWidget: true, commit: sequence))
+            if group.isChanged { changeAggregates { $0.tell(group.id, in: number, rev: sequence, asOf: time) } }
             return
         }
+        // It is to be as of before this commit.
+        settleAggregates()
         guard let key = Key(kind: kinds.versions[index].name, id: group.id) else { return }
         let known = entities.index(of: key)
         let current = known.flatMap { self.widget(at: $0) }.flatMap { $0.isGone ? nil : $0 }
@@ -97,8 +143,35 @@ extension EntityStore {
         let place = known ?? intern(key)
         recordUndo(of: place)
         put(widget, at: place, kind: index, rev: sequence, sequence: sequence)
-        changeAggregates { $0.note(stays ? place : nil, of: group.id, in: index) }
+        changeAggregates { $0.note(stays ? place : nil, of: group.id, in: number) }
         derived.changes.append(Change(entity: place, isWidget: true, commit: sequence))
+    }
+
+    // MARK: The end of a batch
+
+    /// Lets the widgets of which a value changed take the newest commit that did. A replay does so after each record:
+    /// what they become is the same.
+    ///
+    /// No record is to be under way whose refusal would take back what it noted in the undo log.
+    mutating func settleAggregates() {
+        guard aggregates.hasTold else { return }
+        for told in changeAggregates({ $0.takeTold() }) {
+            guard case .widget(var widget) = entities[told.widget].state else { continue }
+            recordUndo(of: told.widget)
+            widget.tally([], aggregates.aggregate(told.number), at: told.asOf)
+            update(told.widget) { entity in
+                entity.state = .widget(widget)
+                entity.rev = told.rev
+            }
+            let change = Change(entity: told.widget, isWidget: true, commit: told.rev)
+            changeAggregates { $0.noteSettled(change) }
+        }
+    }
+
+    /// The changes of this batch to widgets that were told later than their records, in the order of commits.
+    mutating func settledChanges() -> [Change] {
+        settleAggregates()
+        return changeAggregates { $0.takeSettled() }
     }
 
     // MARK: Limits
@@ -138,17 +211,21 @@ extension EntityStore {
     mutating func rebuildAggregates() {
         guard kinds.hasAggregates || !aggregates.isEmpty else { return }
         changeAggregates { $0.removeAll() }
-        for index in kinds.inForceIndices {
-            guard case .widget(let kind) = kinds.versions[index].body, case .over(let aggregate) = kind.source else {
-                continue
-            }
-            changeAggregates { $0.begin(index, aggregate) }
-            for entity in entities.existing {
-                guard let box = activity(at: entity), kinds.versions[entities[entity].kind].name == aggregate.kind,
-                    let contribution = AggregateReader(box.value).contribution(
-                        to: aggregate, parameters: kind.parameters, former: nil)
-                else { continue }
-                _ = changeAggregates { $0.set(contribution, of: entity, in: index) }
+        let kinds = kinds.aggregateKinds
+        var places: [String: Int] = [:]
+        for kind in kinds {
+            let place = places[kind.aggregate.kind, default: 0]
+            places[kind.aggregate.kind] = place + 1
+            let count = kinds.count { $0.aggregate.kind == kind.aggregate.kind }
+            changeAggregates { $0.begin(kind.index, kind.aggregate, place: place, placeCount: count) }
+        }
+        for entity in entities.existing {
+            guard let box = activity(at: entity), let aggregation = self.kinds.aggregation(of: entities[entity].kind)
+            else { continue }
+            let reader = box.aggregateReader
+            for member in aggregation.kinds {
+                let new = reader.contribution(to: member.kind.aggregate, parameters: member.kind.kind.parameters)
+                if let new { _ = changeAggregates { $0.set(new, of: entity, in: member.number) } }
             }
         }
     }

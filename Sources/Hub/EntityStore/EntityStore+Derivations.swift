@@ -8,7 +8,7 @@ internal import TelltaleWire
 ///
 /// They have no record of their own: the same record gives the same widgets in a replay.
 struct DerivedChanges: Sendable {
-    /// In the order of the kinds' names.
+    /// The changes to widgets of many activities first, then in the order of the kinds' names.
     var changes: [Change] = []
     /// How many widgets had foreseen the deadline that came, and how many had foreseen one that an event overtook.
     var keptCount = 0
@@ -69,17 +69,11 @@ extension EntityStore {
         let isOvertaken = isChanged || former.map { !$0.value.hasFuture(of: box.value) } ?? true
         guard isForeseen || isOvertaken else { return nil }
         var derived = DerivedChanges()
-        let news = kinds.hasAggregates ? former.flatMap { AggregateChanges(of: box.value, since: $0.value) } : nil
-        var reader: AggregateReader?
+        if let aggregation = kinds.aggregation(of: entities[activity].kind) {
+            accumulate(activity, former, box, aggregation, sequence: sequence, &derived)
+        }
         for derivation in kinds.widgetKinds(showing: entities[activity].kind) {
             let (index, kind) = (derivation.index, derivation.kind)
-            if let aggregate = derivation.aggregate {
-                if let news, !news.mayChange(aggregate) { continue }
-                let read = reader ?? AggregateReader(box.value)
-                reader = read
-                accumulate(activity, former, box, read, index, kind, aggregate, sequence: sequence, &derived)
-                continue
-            }
             guard let id = kind.widgetID(ofActivity: String(key.id)), let configuration = kind.configuration(ofID: id),
                 let widgetKey = Key(kind: derivation.name, id: id)
             else { continue }

@@ -39,6 +39,11 @@ extension EntityStore {
     /// - Throws: What the sender is answered; nothing has changed then.
     mutating func apply(_ entry: JournalEntry) throws(WireError) -> DecisionResult {
         let sequence = sequence + 1
+        switch entry {
+        case .event, .dismissed, .seen, .deadline, .tapped, .reported, .done, .failed: break
+        // It may be about a widget, and is to find it as of before.
+        default: settleAggregates()
+        }
         return try undoingFailure { store throws(WireError) in try store.apply(entry, as: sequence) }
     }
 
@@ -46,6 +51,7 @@ extension EntityStore {
     /// taken apart again.
     mutating func apply(_ posted: PostedEvent, from source: String) throws(WireError) -> DecisionResult {
         let sequence = sequence + 1
+        if aggregates.hasTold, isWidgetKind(posted.command.key.kind) { settleAggregates() }
         return try undoingFailure { store throws(WireError) in
             try store.apply(posted, from: source, as: sequence)
         }

@@ -43,6 +43,7 @@ extension EntityStore {
         _ = advance(to: record.sequence, about: result.entity)
         if let change = result.change { touch(change.entity) }
         for change in result.derived?.changes ?? [] { touch(change.entity) }
+        for change in settledChanges() { touch(change.entity) }
         // Whether the journal has heard of the chain's end is not known; asked for twice it does no harm.
         if case .pruned = body.entry, let entity = result.entity { endChain(of: entity) }
         guard result.verdict == body.verdict, result.rev == body.rev, result.stateHash == body.stateHash else {

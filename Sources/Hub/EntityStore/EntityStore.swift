@@ -90,6 +90,7 @@ struct EntityStore: ~Copyable {
     /// The batch is not written: takes everything back that was decided after the record `durable`.
     mutating func rollBack(to durable: Int64) {
         isDeciding = false
+        aggregates.dropTold()
         var log: [Undo] = []
         swap(&log, &undo)
         for step in log.reversed() { takeBack(step) }
@@ -131,7 +132,9 @@ struct EntityStore: ~Copyable {
         case .kinds(let table):
             kinds = table
             rebuildAggregates()
-        case .contributed(let entity, let kind, let former): _ = aggregates.set(former, of: entity, in: kind)
+        case .contributed(let entity, let number, let former): _ = aggregates.set(former, of: entity, in: number)
+        case .part(let entity, let number, let value, let former):
+            _ = aggregates.replace(former, at: Int(value), of: entity, in: Int(number))
         case .settings(let settings, let hadSettings): (self.settings, hasSettings) = (settings, hadSettings)
         case .resumeFloor(let floor): resumeFloor = floor
         case .readdressed(let entity, let history): entities.audienceHistories[entity] = history
@@ -218,9 +221,7 @@ struct EntityStore: ~Copyable {
         rebuildAggregates()
     }
 
-    mutating func noteContribution(_ former: Contribution?, of activity: EntityIndex, in kind: Int) {
-        undo.append(.contributed(activity, kind: kind, former))
-    }
+    mutating func note(_ step: Undo) { undo.append(step) }
 
     @inline(__always)
     mutating func changeAccounts(_ body: (inout AccountIndex) -> Void) { body(&accounts) }

@@ -1,4 +1,5 @@
 internal import Kinds
+internal import Machines
 internal import TelltaleModel
 
 /// Every kind in force, and every older version that some instance still lives by.
@@ -16,6 +17,8 @@ struct KindTable: Sendable {
     /// Of each version, the versions in force of the kinds of widgets that show its activities, in the order of their
     /// names.
     private var derivations: [[Derivation]] = []
+    /// Of each version, the kinds in force of widgets that tell its activities together.
+    private var aggregations: [Aggregation?] = []
     private var apps = Interner()
 
     /// The versions in force, as their indices, in the order of their names.
@@ -51,13 +54,20 @@ struct KindTable: Sendable {
 
     private mutating func findDerivations() {
         for index in derivations.indices where !derivations[index].isEmpty { derivations[index] = [] }
-        hasAggregates = false
         for widget in inForceIndices {
-            if case .widget(let kind) = versions[widget].body, kind.aggregate != nil { hasAggregates = true }
-            guard case .widget(let kind) = versions[widget].body, let name = kind.activityKind else { continue }
-            let derivation = Derivation(
-                index: widget, name: versions[widget].name, kind: kind, aggregate: kind.aggregate)
+            guard case .widget(let kind) = versions[widget].body, !kind.isAggregate, let name = kind.activityKind else {
+                continue
+            }
+            let derivation = Derivation(index: widget, name: versions[widget].name, kind: kind)
             for index in versions.indices where versions[index].name == name { derivations[index].append(derivation) }
+        }
+        aggregateKinds = inForceIndices.compactMap { index in
+            guard case .widget(let kind) = versions[index].body, let aggregate = kind.aggregate else { return nil }
+            return AggregateKind(index: index, name: versions[index].name, kind: kind, aggregate: aggregate)
+        }
+        for index in versions.indices {
+            guard case .activity(let activity) = versions[index].body else { continue }
+            aggregations[index] = Aggregation(aggregateKinds, of: activity, named: versions[index].name)
         }
     }
 
@@ -76,16 +86,21 @@ struct KindTable: Sendable {
 
     /// Whether widgets show the activities of a version.
     @inline(__always)
-    func areShownByWidgets(_ version: Int) -> Bool { !derivations[version].isEmpty }
+    func areShownByWidgets(_ version: Int) -> Bool { !derivations[version].isEmpty || aggregations[version] != nil }
     /// Whether a kind in force is of widgets that tell many activities together.
-    private(set) var hasAggregates = false
-    var hasDerivedWidgets: Bool { derivations.contains { !$0.isEmpty } }
-    /// The kinds in force of these widgets.
+    var hasAggregates: Bool { !aggregateKinds.isEmpty }
+    var hasDerivedWidgets: Bool { hasAggregates || derivations.contains { !$0.isEmpty } }
+    /// The kinds in force of widgets that show one activity.
     func widgetKinds(showing version: Int) -> [Derivation] { derivations[version] }
+    /// The kinds in force of widgets that tell the activities of a version together; `nil` where there is none.
+    func aggregation(of version: Int) -> Aggregation? { aggregations[version] }
+    /// All of these, in the order of their names.
+    private(set) var aggregateKinds: [AggregateKind] = []
 
     private mutating func append(_ kind: Kind) {
         versions.append(kind)
         derivations.append([])
+        aggregations.append(nil)
         if case .activity(let activity) = kind.body {
             ownControls.append(activity.views.hasOwnControls)
         } else {
@@ -96,14 +111,52 @@ struct KindTable: Sendable {
     }
 }
 
-/// A kind of widgets that show activities.
+/// A kind of widgets that show one activity each.
 struct Derivation: Sendable {
     /// Its version.
     let index: Int
     let name: String
     let kind: WidgetKind
-    /// Of one that tells many activities together.
-    let aggregate: WidgetAggregate?
+}
+
+/// A kind of widgets that tell many activities together. An object, because each commit looks at it.
+final class AggregateKind: Sendable {
+    /// Its version.
+    let index: Int
+    let name: String
+    let kind: WidgetKind
+    let aggregate: WidgetAggregate
+
+    init(index: Int, name: String, kind: WidgetKind, aggregate: WidgetAggregate) {
+        (self.index, self.name, self.kind, self.aggregate) = (index, name, kind, aggregate)
+    }
+}
+
+/// The kinds of widgets that tell the activities of one kind together.
+final class Aggregation: Sendable {
+    let plan: AggregatePlan
+    /// With what each reads, and its number among all aggregates.
+    let kinds: [Member]
+
+    struct Member: Sendable {
+        let kind: AggregateKind
+        let number: Int
+        let reads: AggregatePlan.Reads
+        let all: UInt64
+    }
+
+    /// - Parameters:
+    ///   - all: The kinds in force, in the order of their numbers.
+    ///   - name: That of the activities' kind.
+    /// - Returns: `nil` where none is over it.
+    init?(_ all: [AggregateKind], of activity: ActivityKind, named name: String) {
+        let own = all.enumerated().filter { $0.element.aggregate.kind == name }
+        guard !own.isEmpty else { return nil }
+        plan = AggregatePlan(own.map(\.element.aggregate), of: activity)
+        kinds = zip(own, plan.reads).map { own, reads in
+            Member(kind: own.element, number: own.offset, reads: reads, all: reads.all)
+        }
+    }
 }
 
 /// Why kinds cannot take effect.

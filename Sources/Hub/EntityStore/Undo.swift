@@ -15,7 +15,9 @@ enum Undo: Sendable {
     indirect case readdressed(EntityIndex, AudienceHistory?)
     /// The deadline that a control had before.
     case timed(EntityIndex, ControlDeadline?)
-    case contributed(EntityIndex, kind: Int, Contribution?)
+    /// The former contribution of an activity to an aggregate, or one part of it.
+    indirect case contributed(EntityIndex, number: Int, Contribution?)
+    case part(EntityIndex, number: Int16, value: Int16, Contribution.Part)
     indirect case attached(EntityIndex, Attachments.Attachment?)
 }
 

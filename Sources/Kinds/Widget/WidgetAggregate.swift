@@ -21,8 +21,32 @@ public final class WidgetAggregate: Sendable {
     public final class Value: Sendable {
         public let name: String
         public let measure: Measure
+        public let ranking: Ranking
+        /// The names that its part of an activity depends on.
+        public let reads: Reads
 
-        init(name: String, measure: Measure) { (self.name, self.measure) = (name, measure) }
+        init(name: String, measure: Measure) {
+            (self.name, self.measure) = (name, measure)
+            ranking = Ranking(measure)
+            reads = Reads(measure)
+        }
+    }
+
+    /// How a value follows from the parts of its activities.
+    public enum Ranking: Hashable, Sendable {
+        case count, sum, least, most, tally
+        /// With the most entries that are told.
+        case first(Int)
+    }
+
+    /// The names that a part depends on, of an activity that goes on: its attributes do not change.
+    public struct Reads: Hashable, Sendable {
+        /// Members of the content.
+        public var contentNames: Set<String> = []
+        /// States by their keys or paths.
+        public var stateNames: Set<String> = []
+        /// It may depend on all there is.
+        public var isAnything = false
     }
 
     public enum Measure: Sendable {
@@ -75,55 +99,51 @@ public final class WidgetAggregate: Sendable {
         tallies = values.compactMap { value in
             if case .tally(let tally) = value.measure { (value.name, tally) } else { nil }
         }
-        stateNames = Self.stateNames(condition, values)
-        contentNames = Self.contentNames(condition, groups, values)
+        membership = Reads(condition, groups.map(\.path))
+        tallyReads = Reads(stateNames: Set(tallies.map(\.tally.state)))
     }
 
     /// The values that are tallies.
     public let tallies: [(name: String, tally: Tally)]
-    /// The states of which it depends whether they are active; `nil` = it may depend on all of them.
-    public let stateNames: [String]?
-    /// The members of the content that it depends on; `nil` = it may depend on all of it.
-    public let contentNames: [String]?
+    /// The names that decide whether an activity counts, and in which group.
+    public let membership: Reads
+    /// The states that a tally waits for.
+    public let tallyReads: Reads
 }
 
-extension WidgetAggregate {
-    /// The members of the content that a condition, paths and values read.
-    private static func contentNames(
-        _ condition: Guard?, _ groups: [(parameter: String, path: ValuePath)], _ values: [Value]
-    ) -> [String]? {
-        var paths = (condition?.paths ?? []) + groups.map(\.path)
-        for value in values {
-            switch value.measure {
-            case .count(let condition): paths += condition?.paths ?? []
-            case .sum(let path), .least(let path), .most(let path): paths.append(path)
-            // It looks when a state is entered.
-            case .tally: break
-            // Titles of states read what they like.
-            case .first: return nil
-            }
+extension WidgetAggregate.Ranking {
+    init(_ measure: WidgetAggregate.Measure) {
+        switch measure {
+        case .count: self = .count
+        case .sum: self = .sum
+        case .least: self = .least
+        case .most: self = .most
+        case .tally: self = .tally
+        case .first(let list): self = .first(list.limit)
         }
-        let read = paths.filter { $0.root == .content }
-        guard read.allSatisfy({ !$0.names.isEmpty }) else { return nil }
-        return Set(read.map { $0.names[0] }).sorted()
+    }
+}
+
+extension WidgetAggregate.Reads {
+    init(_ measure: WidgetAggregate.Measure) {
+        switch measure {
+        case .count(let condition): self.init(condition, [])
+        case .sum(let path), .least(let path), .most(let path): self.init(nil, [path])
+        // It looks when a state is entered.
+        case .tally: self.init()
+        // Titles of states read what they like.
+        case .first: self.init(isAnything: true)
+        }
     }
 
-    private static func stateNames(_ condition: Guard?, _ values: [Value]) -> [String]? {
-        var conditions = [condition]
-        var names: [String] = []
-        for value in values {
-            switch value.measure {
-            case .count(let condition): conditions.append(condition)
-            case .tally(let tally): names.append(tally.state)
-            case .sum, .least, .most: break
-            case .first: return nil
-            }
+    init(_ condition: Guard?, _ paths: [ValuePath]) {
+        for path in paths + (condition?.paths ?? []) where path.root == .content {
+            if let name = path.names.first { contentNames.insert(name) } else { isAnything = true }
         }
-        for condition in conditions.compactMap({ $0 }) {
-            guard !condition.readsLeaves else { return nil }
-            names += condition.stateNames
+        if let condition {
+            stateNames = Set(condition.stateNames)
+            if condition.readsLeaves { isAnything = true }
         }
-        return Set(names).sorted()
     }
 }
 

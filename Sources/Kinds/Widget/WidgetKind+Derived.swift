@@ -23,6 +23,8 @@ extension WidgetKind {
     /// The values of many activities that its widgets tell; `nil` for one that tells none.
     public var aggregate: WidgetAggregate? { if case .over(let aggregate) = source { aggregate } else { nil } }
 
+    public var isAggregate: Bool { aggregate != nil }
+
     /// Whether a widget comes and goes with its activity.
     public var isEach: Bool { if case .each = source { true } else { false } }
 

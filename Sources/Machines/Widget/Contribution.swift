@@ -10,16 +10,21 @@ public struct Contribution: Hashable, Sendable {
     /// One for each value of the aggregate.
     public var parts: [Part]
 
+    public init(group: String, configuration: JSON, parts: [Part]) {
+        (self.group, self.configuration, self.parts) = (group, configuration, parts)
+    }
+
     public enum Part: Hashable, Sendable {
         case nothing
         /// One more.
         case one
         /// In millionths.
         case amount(Int64)
+        // Behind references: an event changes few parts, and finds them in the smaller room at once.
         /// A value to be compared.
-        case ordered(OrderKey)
-        /// An entry of a list: its place, and what is shown of it.
-        case listed(OrderKey, JSON)
+        indirect case ordered(OrderKey)
+        /// An entry of a list: its place, among equals by the activity's id, and what is shown of it.
+        indirect case listed(OrderKey, id: String, JSON)
         /// A value that should be a number and is none.
         case fault
     }
@@ -81,81 +86,32 @@ public enum Millionths {
     }
 }
 
-/// The changes of one commit to one activity, as far as aggregates read them.
-public struct AggregateChanges: Sendable {
-    private let former: JSON
-    private let content: JSON
-    /// The keys and the paths of the states that were entered or left.
-    private let states: [String]
-
-    /// - Returns: `nil` where more may have changed: another activity is there, or another life-cycle state.
-    public init?(of activity: borrowing Activity, since former: borrowing Activity) {
-        guard former.origin === activity.origin, former.lifecycle == activity.lifecycle else { return nil }
-        self.former = former.content
-        content = activity.content
-        guard !former.machine.hasConfiguration(of: activity.machine) else {
-            states = []
-            return
-        }
-        let statechart = activity.kind.statechart
-        let (old, new) = (former.machine.configuration(in: statechart), activity.machine.configuration(in: statechart))
-        var names: [String] = []
-        for state in old where !new.contains(state) {
-            names += [statechart.states[state.rawValue].key, statechart.states[state.rawValue].path]
-        }
-        for state in new where !old.contains(state) {
-            names += [statechart.states[state.rawValue].key, statechart.states[state.rawValue].path]
-        }
-        states = names
-    }
-
-    /// Whether something changed that an aggregate reads: most commits change nothing in most aggregates.
-    public func mayChange(_ aggregate: WidgetAggregate) -> Bool {
-        guard let names = aggregate.contentNames else { return true }
-        if !states.isEmpty {
-            guard let read = aggregate.stateNames else { return true }
-            for state in read where states.contains(state) { return true }
-        }
-        for name in names where former[name] != content[name] { return true }
-        return false
-    }
-}
-
 /// One activity, read for all aggregates of a commit: the parts of it that guards and paths read are taken once.
 ///
 /// An object, because it is handed to each aggregate, and a copy would touch a dozen counts.
-public final class AggregateReader: Sendable {
-    private let activity: Activity
-    private let subject: GuardSubject
+public final class AggregateReader {
+    private let lifecycle: Activity.Lifecycle
     private let values: MachineValues
+    private let makeActivity: () -> Activity
+    /// Most events change nothing of what guards and lists read.
+    private lazy var activity = makeActivity()
+    private lazy var subject = activity.guardSubject(values)
 
-    public init(_ activity: Activity) {
-        self.activity = activity
-        values = MachineValues(attributes: activity.attributes, content: activity.content)
-        subject = activity.guardSubject(values)
+    /// - Parameter activity: Gives the whole activity, where it is needed.
+    public init(lifecycle: Activity.Lifecycle, attributes: JSON, content: JSON, _ activity: @escaping () -> Activity) {
+        self.lifecycle = lifecycle
+        values = MachineValues(attributes: attributes, content: content)
+        makeActivity = activity
     }
 
     private func holds(_ condition: Guard?) -> Bool { condition.map { $0.holds(for: subject) ?? false } ?? true }
 
     /// The part of the activity in an aggregate; `nil` where it does not count.
-    ///
-    /// - Parameter former: Given again where it is the same: most commits change nothing in most aggregates.
-    public func contribution(
-        to aggregate: WidgetAggregate, parameters: [WidgetParameter], former: Contribution?
-    ) -> Contribution? {
-        guard activity.lifecycle != .dismissed, holds(aggregate.condition) else { return nil }
-        if let former, isSame(former, aggregate) { return former }
+    public func contribution(to aggregate: WidgetAggregate, parameters: [WidgetParameter]) -> Contribution? {
+        guard lifecycle != .dismissed, holds(aggregate.condition) else { return nil }
         guard let (group, configuration) = group(in: aggregate, parameters) else { return nil }
-        let parts = aggregate.values.map { part(of: $0.measure) }
+        let parts = aggregate.values.map { part(of: $0) }
         return Contribution(group: group, configuration: configuration, parts: parts)
-    }
-
-    private func isSame(_ former: Contribution, _ aggregate: WidgetAggregate) -> Bool {
-        for group in aggregate.groups
-        where group.path.value(in: values) != former.configuration[group.parameter] { return false }
-        for index in aggregate.values.indices
-        where part(of: aggregate.values[index].measure) != former.parts[index] { return false }
-        return true
     }
 
     private func group(
@@ -174,8 +130,9 @@ public final class AggregateReader: Sendable {
         return (WidgetParameter.id(of: configuration, parameters: parameters), configuration)
     }
 
-    private func part(of measure: WidgetAggregate.Measure) -> Contribution.Part {
-        switch measure {
+    /// The part of the activity in one value.
+    public func part(of value: WidgetAggregate.Value) -> Contribution.Part {
+        switch value.measure {
         case .count(let condition): return holds(condition) ? .one : .nothing
         case .sum(let path):
             guard let value = path.value(in: values), value != .null else { return .nothing }
@@ -191,7 +148,7 @@ public final class AggregateReader: Sendable {
             let context = activity.templateContext
             var shown = JSONObject()
             for (name, template) in list.show { shown[name] = template.value(in: context) ?? .null }
-            return .listed(place, .object(shown))
+            return .listed(place, id: String(activity.key.id), .object(shown))
         }
     }
 }

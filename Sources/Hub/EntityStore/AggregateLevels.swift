@@ -1,0 +1,212 @@
+internal import FanOut
+internal import HeapModule
+internal import Kinds
+internal import Machines
+internal import TelltaleModel
+
+/// The levels of one kind of widget.
+struct KindLevels: Sendable {
+    let aggregate: WidgetAggregate
+    /// Its place among the kinds over the same kind of activity, and how many these are.
+    let place: Int
+    let placeCount: Int
+    let emptyValues: JSONObject
+    private(set) var groups: [Group] = []
+    private var numbers: [String: Int32] = [:]
+    private var freeNumbers: [Int32] = []
+
+    /// The activities of one configuration.
+    struct Group: Sendable {
+        var id: String
+        var configuration: JSON
+        var memberCount = 0
+        var levels: [Level]
+        /// Its widget, where it had one when it was told last.
+        var widget: EntityIndex?
+        /// Its place in ``Aggregates/told``; -1 = no value of it changed in the batch under way.
+        var told: Int32 = -1
+
+        func values(_ aggregate: WidgetAggregate) -> JSONObject {
+            var values = JSONObject()
+            for (value, level) in zip(aggregate.values, levels) { values[value.name] = level.value(value.ranking) }
+            return values
+        }
+    }
+
+    init(_ aggregate: WidgetAggregate, place: Int, placeCount: Int) {
+        (self.aggregate, self.place, self.placeCount) = (aggregate, place, placeCount)
+        let levels = Array(repeating: Level(), count: aggregate.values.count)
+        emptyValues = Group(id: "", configuration: .null, levels: levels).values(aggregate)
+    }
+
+    func number(of id: String) -> Int32? { numbers[id] }
+
+    /// The groups with activities.
+    var present: [Group] { numbers.values.map { groups[Int($0)] } }
+
+    mutating func open(_ id: String, _ configuration: JSON) -> Int32 {
+        if let known = numbers[id] { return known }
+        let group = Group(
+            id: id, configuration: configuration, levels: Array(repeating: Level(), count: aggregate.values.count))
+        if let free = freeNumbers.popLast() {
+            groups[Int(free)] = group
+            numbers[id] = free
+            return free
+        }
+        groups.append(group)
+        let number = Int32(groups.count - 1)
+        numbers[id] = number
+        return number
+    }
+
+    /// Drops a group without activities.
+    mutating func close(_ number: Int32) {
+        numbers[groups[Int(number)].id] = nil
+        groups[Int(number)] = Group(id: "", configuration: .null, levels: [])
+        freeNumbers.append(number)
+    }
+
+    mutating func note(_ widget: EntityIndex?, of number: Int32) { groups[Int(number)].widget = widget }
+    mutating func setTold(_ told: Int32, of number: Int32) { groups[Int(number)].told = told }
+    mutating func countMember(of number: Int32, by difference: Int) { groups[Int(number)].memberCount += difference }
+
+    /// - Parameter members: The parts of all activities, after the change.
+    /// - Returns: Whether the value is another one.
+    mutating func change(
+        _ value: Int, of number: Int32, from old: Contribution.Part, to new: Contribution.Part,
+        of entity: EntityIndex, _ members: [[AggregateSlot]]
+    ) -> Bool {
+        let place = place
+        // Nearly always, and without a look at the others.
+        let ranking = aggregate.values[value].ranking
+        if ranking == .sum || ranking == .count {
+            return groups[Int(number)].levels[value].change(from: old, to: new, of: entity, ranking) { _, _ in true }
+        }
+        return groups[Int(number)].levels[value].change(from: old, to: new, of: entity, ranking) {
+            other, part in
+            let row = Int(other.rawValue)
+            return place < members[row].count && members[row][place].group == number
+                && members[row][place].parts[value] == part
+        }
+    }
+}
+
+/// The part of one activity in one aggregate.
+struct AggregateSlot: Sendable {
+    /// -1 = it does not count.
+    var group: Int32 = -1
+    var parts: [Contribution.Part] = []
+}
+
+/// One value of one group.
+struct Level: Sendable {
+    private var count = 0
+    private var sum: Int128 = 0
+    /// Activities in an order, and such as were there: these are passed over when they come up.
+    private var order = Heap<Place>()
+    /// Of these, those that are told: the least, the most, or the first ones.
+    private var told: [Place] = []
+
+    struct Place: Comparable, Sendable {
+        var key: OrderKey
+        var entity: EntityIndex
+        /// Of an entry of a list, which is told in an order: indices of keys are others after a start.
+        var id = ""
+        var shown: JSON
+
+        static func < (left: Place, right: Place) -> Bool {
+            if left.key != right.key { return left.key < right.key }
+            if left.id != right.id { return left.id.utf8.lexicographicallyPrecedes(right.id.utf8) }
+            return left.entity.rawValue < right.entity.rawValue
+        }
+
+        static func == (left: Place, right: Place) -> Bool {
+            left.key == right.key && left.entity == right.entity
+        }
+
+        func part(isListed: Bool) -> Contribution.Part { isListed ? .listed(key, id: id, shown) : .ordered(key) }
+    }
+
+    func value(_ ranking: WidgetAggregate.Ranking) -> JSON? {
+        switch ranking {
+        case .count: return .integer(Int64(count))
+        case .sum: return Millionths.json(sum)
+        case .least, .most: return told.first?.key.json
+        case .first:
+            let items = JSON.array(told.map(\.shown))
+            return count > told.count
+                ? ["items": items, "more": .integer(Int64(count - told.count))] : ["items": items]
+        case .tally: return nil
+        }
+    }
+
+    /// - Parameter isThere: Whether an activity has this part now.
+    /// - Returns: Whether the value is another one.
+    mutating func change(
+        from old: Contribution.Part, to new: Contribution.Part, of entity: EntityIndex,
+        _ ranking: WidgetAggregate.Ranking, _ isThere: (EntityIndex, Contribution.Part) -> Bool
+    ) -> Bool {
+        let (formerCount, formerSum) = (count, sum)
+        take(old, by: -1, entity)
+        take(new, by: 1, entity)
+        switch ranking {
+        case .count: return count != formerCount
+        case .sum: return sum != formerSum
+        case .tally: return false
+        case .least, .most, .first: return rank(ranking, isThere, formerCount)
+        }
+    }
+
+    /// Finds anew what is told.
+    private mutating func rank(
+        _ ranking: WidgetAggregate.Ranking, _ isThere: (EntityIndex, Contribution.Part) -> Bool, _ formerCount: Int
+    ) -> Bool {
+        let former = told
+        switch ranking {
+        case .count, .sum, .tally: return false
+        case .least:
+            while let place = order.min, !isThere(place.entity, .ordered(place.key)) { order.removeMin() }
+            sweep(isListed: false, isThere)
+            told = order.min.map { [$0] } ?? []
+            return told.first?.key != former.first?.key
+        case .most:
+            while let place = order.max, !isThere(place.entity, .ordered(place.key)) { order.removeMax() }
+            sweep(isListed: false, isThere)
+            told = order.max.map { [$0] } ?? []
+            return told.first?.key != former.first?.key
+        case .first(let limit):
+            var first: [Place] = []
+            while first.count < limit, let place = order.popMin() {
+                guard first.last != place, isThere(place.entity, place.part(isListed: true)) else { continue }
+                first.append(place)
+            }
+            for place in first { order.insert(place) }
+            sweep(isListed: true, isThere)
+            told = first
+            return count != formerCount || first.map(\.shown) != former.map(\.shown)
+        }
+    }
+
+    private mutating func take(_ part: Contribution.Part, by difference: Int, _ entity: EntityIndex) {
+        switch part {
+        case .nothing, .fault: return
+        case .one: break
+        case .amount(let amount): sum += Int128(amount) * Int128(difference)
+        case .ordered(let key):
+            if difference > 0 { order.insert(Place(key: key, entity: entity, shown: .null)) }
+        case .listed(let key, let id, let shown):
+            if difference > 0 { order.insert(Place(key: key, entity: entity, id: id, shown: shown)) }
+        }
+        count += difference
+    }
+
+    /// Drops the places that are no activity's any more, when they may be more than the others.
+    private mutating func sweep(isListed: Bool, _ isThere: (EntityIndex, Contribution.Part) -> Bool) {
+        guard order.count > 2 * count + 32 else { return }
+        var kept: Set<EntityIndex> = []
+        order = Heap(
+            order.unordered.filter { place in
+                isThere(place.entity, place.part(isListed: isListed)) && kept.insert(place.entity).inserted
+            })
+    }
+}
