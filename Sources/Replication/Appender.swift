@@ -79,12 +79,16 @@ public struct Appender: Hashable, Sendable {
         return .stored(position: position)
     }
 
+    /// Where the log is read from: the message that this one follows comes with it, for a log that was set back may have
+    /// grown to the same length again.
+    var readPosition: Int64 { max(0, expected - 1) }
+
     /// The engine says that something else stands there. It may be wrong, so the log is read.
     public mutating func refused(token: Int64, at now: MonotonicTime) -> Action? {
         guard phase == .sent, token == self.token else { return nil }
         phase = .unknown
         next = now + pace.interval
-        return .read(from: expected)
+        return .read(from: readPosition)
     }
 
     /// The engine has no room, and says so before anything is stored.
@@ -102,7 +106,7 @@ public struct Appender: Hashable, Sendable {
         next = now + pace.interval
         phase = .unknown
         isSentAgain = true
-        return [.append(bytes, after: expected, token: token), .read(from: expected)]
+        return [.append(bytes, after: expected, token: token), .read(from: readPosition)]
     }
 
     /// The message behind the expected position was read, and it is this one.

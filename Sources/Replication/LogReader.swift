@@ -44,8 +44,9 @@ public struct LogReader: Hashable, Sendable {
     public private(set) var epoch: UInt64?
     /// How many messages were read.
     public private(set) var position: Int64
-    /// A checksum of the newest message that was read, by which a log that was set back and went on is noticed; 0 for none.
-    public private(set) var digest: UInt64
+    /// Checksums of the newest messages that were read, the newest last: by them a log that was set back and went on is
+    /// noticed.
+    private var digests: [UInt64]
     /// The history as of ``position``.
     public private(set) var chain: RecordChain
     /// The newest term, and the node that began it; `nil` before the first.
@@ -74,7 +75,7 @@ public struct LogReader: Hashable, Sendable {
         self.cluster = cluster
         self.epoch = epoch
         self.position = position
-        self.digest = digest
+        digests = position > 0 ? [digest] : []
         self.chain = chain
         self.leader = leader
         (self.hasResigned, self.isSealed) = (hasResigned, isSealed)
@@ -82,13 +83,29 @@ public struct LogReader: Hashable, Sendable {
 
     /// The newest term; 0 before the first.
     public var term: Int64 { leader?.term ?? 0 }
+    /// A checksum of the newest message that was read; 0 for none.
+    public var digest: UInt64 { digests.last ?? 0 }
+
+    /// So many messages are known again when they are read once more.
+    static let digestCount = 16
+
+    /// Whether a message that was read before is another one now.
+    ///
+    /// - Parameter position: Of the message. `false` beyond the newest ones that are remembered.
+    func isOther(_ bytes: [UInt8], at position: Int64) -> Bool {
+        let back = self.position - position
+        guard back >= 0, back < digests.count else { return false }
+        return digests[digests.count - 1 - Int(back)] != Self.digest(of: bytes)
+    }
+
     /// Whether parts were read of which the rest did not come yet.
     public var isInBatch: Bool { parts != nil }
 
     /// Reads the message behind ``position``.
     public mutating func read(_ bytes: [UInt8]) -> Reading {
         position += 1
-        digest = Self.digest(of: bytes)
+        digests.append(Self.digest(of: bytes))
+        if digests.count > Self.digestCount { digests.removeFirst() }
         let message: LogMessage
         do throws(BinaryError) {
             message = try LogMessage(decoding: bytes)

@@ -34,6 +34,7 @@ extension Replica {
 
     private mutating func followed(_ leader: LogReader.Leader, at now: MonotonicTime) {
         election.leaderBegan()
+        unconfirmedTerm = nil
         // A term that this node asked for before it was restarted.
         if leader.node == node { election.leaderGone(at: now) }
         if role == .leading { standDown("\(leader.node) leads in term \(leader.term)", at: now) }
@@ -73,11 +74,8 @@ extension Replica {
     private mutating func stored(_ reading: LogReader.Reading, at now: MonotonicTime) {
         switch reading {
         case .term:
-            role = .leading
-            isInLimbo = false
             election.leaderBegan()
-            actions.append(.lead(term: term))
-            _ = mayShow(at: now)
+            if reader.position == 1 { lead(at: now) } else { confirm(behind: reader.position, at: now) }
         case .renewal:
             isRenewing = false
             sendBatch(at: now)
@@ -91,6 +89,22 @@ extension Replica {
             election.leaderBegan()
         case .part, .sealed, .void, .broken: break
         }
+    }
+
+    /// Asks for the term record together with the message before it. A log that lost its end and grew to the same length
+    /// again takes the record too, and its messages are others.
+    mutating func confirm(behind position: Int64, at now: MonotonicTime) {
+        unconfirmedTerm = position
+        nextConfirmation = now + settings.pace.interval
+        actions.append(.read(from: position - 2))
+    }
+
+    mutating func lead(at now: MonotonicTime) {
+        unconfirmedTerm = nil
+        role = .leading
+        isInLimbo = false
+        actions.append(.lead(term: term))
+        _ = mayShow(at: now)
     }
 
     private mutating func send(_ bytes: [UInt8], at now: MonotonicTime) {
@@ -179,6 +193,6 @@ extension Replica {
     private mutating func leave() {
         appender.deposed()
         (rest, batch) = ([], [])
-        (isInLimbo, isRenewing) = (false, false)
+        (isInLimbo, isRenewing, unconfirmedTerm) = (false, false, nil)
     }
 }

@@ -10,7 +10,7 @@ public struct Replica: Sendable {
     public enum Role: String, Hashable, Sendable {
         /// Replays what the leader decides.
         case standby
-        /// Has sent a term record, and does not know its fate.
+        /// Has sent a term record, and does not know its fate; or has not yet read it behind the message that it follows.
         case campaigning
         case leading
         /// The log is not the one that it knows; an operator decides.
@@ -54,6 +54,10 @@ public struct Replica: Sendable {
     /// The batch that is being appended.
     var batch: [JournalRecord] = []
     var isRenewing = false
+    /// The position of an own term record that is stored, until it was read together with the message before it.
+    var unconfirmedTerm: Int64?
+    /// When it is asked for again.
+    var nextConfirmation = MonotonicTime.distantFuture
     /// When what the engine acknowledged last was sent: until then this node is known to have led.
     var lastProof = MonotonicTime.distantPast
     /// When the engine acknowledged something last.
@@ -63,6 +67,8 @@ public struct Replica: Sendable {
     private var beatsSent: [Int64: MonotonicTime] = [:]
     private var beatCount: Int64 = 0
     private var nextBeat: MonotonicTime
+    /// The newest message at the last beat.
+    private var lastBeatPosition: Int64
     /// A leader in limbo shows nothing. It leaves limbo by an append alone, because a beat proves nothing.
     public internal(set) var isInLimbo = false
     /// The end of the log that the last read saw is that of the local copy.
@@ -94,6 +100,7 @@ public struct Replica: Sendable {
         appender = Appender(pace: settings.pace)
         election = Election(node: node, settings: settings)
         nextBeat = now
+        lastBeatPosition = reader.position
         // It led, and was restarted; or the local copy ends with a word of farewell.
         if reader.leader?.node == node || reader.hasResigned { election.leaderGone(at: now) }
         actions = [.read(from: max(0, reader.position - 1))]
@@ -107,6 +114,11 @@ public struct Replica: Sendable {
         actions.isEmpty ? nil : actions.removeFirst()
     }
 
+    /// Whether the local copy may go up to ``reader``: a restart trusts what the copy has.
+    ///
+    /// `false` while an own term record may stand in a log that was set back, and behind a log that is not the one it knows.
+    public var mayKeep: Bool { unconfirmedTerm == nil && role != .stopped }
+
     /// The term that it leads, or the newest that it has read.
     public var term: Int64 { reader.term }
 
@@ -117,6 +129,7 @@ public struct Replica: Sendable {
         if role == .standby, hasReadToEnd, let moment = election.moment(position: reader.position, skew: skew) {
             time = min(time, moment)
         }
+        if unconfirmedTerm != nil { time = min(time, nextConfirmation) }
         if role == .leading {
             time = min(time, (isInLimbo ? lastAnswer + settings.giveUp : lastProof + settings.lease) + Milliseconds(1))
         }
@@ -131,6 +144,7 @@ public struct Replica: Sendable {
             return standDown("the engine has acknowledged nothing for \(settings.giveUp.count) ms", at: now)
         }
         take(appender.tick(at: now))
+        if let position = unconfirmedTerm, now >= nextConfirmation { confirm(behind: position, at: now) }
         if now >= nextBeat { beat(at: now) }
         volunteer(at: now)
     }
@@ -145,8 +159,10 @@ public struct Replica: Sendable {
                 Beat(
                     node: node, role: role, term: term, position: reader.position, address: address, release: release,
                     number: beatCount)))
-        // From the newest one that is known, to see that it is still there.
-        actions.append(.read(from: max(0, reader.position - 1)))
+        // From one that is known, to see that it is still there: from the newest at the beat before, where little came since.
+        let isNear = reader.position - lastBeatPosition < LogReader.digestCount / 2
+        actions.append(.read(from: max(0, (isNear ? lastBeatPosition : reader.position) - 1)))
+        lastBeatPosition = reader.position
         renew(at: now)
     }
 
@@ -175,8 +191,11 @@ public struct Replica: Sendable {
 
     /// A message of this node is acknowledged.
     public mutating func acknowledged(token: Int64, position: Int64, at now: MonotonicTime) {
+        let isDoubtful = appender.phase == .unknown
         guard let outcome = appender.acknowledged(token: token, at: position) else { return }
         settle(outcome, at: now)
+        // It was refused, or sent again: the log may have lost its end, and have grown to the same length since.
+        if isDoubtful, role != .stopped { actions.append(.read(from: max(0, position - 2))) }
     }
 
     /// A message of this node is refused by its condition.
@@ -201,15 +220,17 @@ public struct Replica: Sendable {
         guard role != .stopped, from >= 0, from <= reader.position else { return }
         let known = Int(clamping: reader.position - from)
         let isSeen = reader.position == 0 || (known > 0 && messages.count >= known)
-        if isSeen, known > 0, LogReader.digest(of: messages[known - 1]) != reader.digest {
+        for (index, bytes) in messages.prefix(known).enumerated() {
+            let place = from + Int64(index) + 1
+            guard reader.isOther(bytes, at: place) else { continue }
             return stop(
-                "message \(reader.position) of the log is not the one that this node has read: the log was set back, and went on"
-            )
+                "message \(place) of the log is not the one that this node has read: the log was set back, and went on")
         }
         for bytes in messages.dropFirst(known) {
             guard role != .stopped else { return }
             read(bytes, at: now)
         }
+        if isSeen, let position = unconfirmedTerm, from <= position - 2 { lead(at: now) }
         hasReadToEnd = (isSeen || hasReadToEnd) && reader.position >= end
         volunteer(at: now)
     }

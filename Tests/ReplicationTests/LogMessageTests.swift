@@ -135,6 +135,28 @@ struct LogMessageTests {
         #expect(replica.deadline == .distantFuture)
     }
 
+    /// A restart would read this record only, and lead.
+    @Test func `a node keeps no term record of its own before it has read the message before it`() throws {
+        let now = MonotonicTime(milliseconds: 0)
+        var replica = Replica(
+            node: "n2", address: "", release: "", reader: LogReader(cluster: "shop", epoch: nil), newEpoch: 1,
+            instance: 4, at: now)
+        let first = Self.message(.term(address: "", release: ""))
+        replica.read([first.encoded()], from: 0, end: 1, at: now)
+        #expect(replica.mayKeep)
+        replica.leaderRefusesConnections(at: now)
+        var own: [UInt8] = []
+        while let action = replica.nextAction() { if case .append(let bytes, _, _) = action { own = bytes } }
+        replica.acknowledged(token: 1, position: 2, at: now)
+        #expect(replica.reader.position == 2)
+        #expect(!replica.mayKeep)
+        var other = replica
+        replica.read([first.encoded(), own], from: 0, end: 2, at: now)
+        #expect(replica.role == .leading && replica.mayKeep)
+        other.read([[9], own], from: 0, end: 2, at: now)
+        #expect(other.role == .stopped && !other.mayKeep)
+    }
+
     @Test func `a reader stops at a record that was changed under it`() {
         let term = Self.message(.term(address: "", release: "")).encoded()
         var writer = LogReader(cluster: "shop", epoch: nil)

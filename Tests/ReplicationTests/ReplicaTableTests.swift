@@ -27,6 +27,8 @@ struct ReplicaScript {
     private var term: Int64 = 0
     private var beats: [Beat] = []
     private var append: (bytes: [UInt8], after: Int64, token: Int64)?
+    /// Where the last read began.
+    private var asked: Int64 = 0
     private var beatCount: Int64 = 0
 
     init() {
@@ -89,6 +91,8 @@ struct ReplicaScript {
         case "full": replica.full(token: append?.token ?? 0, at: now)
         case "decide": replica.append(records(Int(number), after: replica.reader.chain), at: now)
         case "hand": replica.resign(at: now)
+        case "read": replica.read(Array(log[Int(asked)...]), from: asked, end: Int64(log.count), at: now)
+        case "set": log[log.count - 1] = [9]
         case "end": replica.read([], from: 0, end: number, at: now)
         case "skew": replica.skew = Milliseconds(number)
         default: Issue.record("no input: \(verb)")
@@ -139,7 +143,7 @@ struct ReplicaScript {
                     outcome.append("append " + Self.name(bytes))
                 }
                 append = (bytes, after, token)
-            case .read: break
+            case .read(let from): asked = from
             case .beat(let beat): beats.append(beat)
             case .replay(let records): outcome.append("replay \(records.count)")
             case .lead(let term): outcome.append("lead \(term)")

@@ -1,0 +1,200 @@
+import Hub
+import Journal
+import Replication
+import Server
+import TelltaleModel
+
+/// The promises, as a cluster has to keep them. The truth is what the log stored, to a reader that never missed anything.
+final class ClusterChecks {
+    /// A bug of the engine lost what was acknowledged: it must be told, and cannot be survived.
+    private(set) var isForgiven = false
+    private var engineBug: ClusterClimate.EngineBug?
+    private var terms: [Int64: Int64] = [:]
+    private var hashes: [Int64: UInt64] = [:]
+
+    /// Nodes that have read what the engine has lost, with the newest message that each has read: they must tell.
+    private var witnesses: [Int: (position: Int64, message: [UInt8])] = [:]
+
+    func engineFailed(_ bug: ClusterClimate.EngineBug, before: [[UInt8]], _ cluster: SimulatedCluster) {
+        engineBug = bug
+        guard bug != .messageChanged else { return }
+        isForgiven = true
+        for node in cluster.nodes {
+            let position = node.copy.reader.position
+            guard position > cluster.log.end else { continue }
+            witnesses[node.index] = (position, before[Int(position) - 1])
+        }
+    }
+
+    /// A node was killed: its folder may have lost what it has seen.
+    func lost(_ node: ClusterNode) {
+        guard let witness = witnesses[node.index], node.copy.reader.position < witness.position else { return }
+        witnesses[node.index] = nil
+    }
+
+    // MARK: The log and its copies
+
+    /// Settings and kinds come with the first batch, and no takeover changes them.
+    func stored(_ records: [JournalRecord], _ cluster: SimulatedCluster) {
+        for record in records where record.entity.isEmpty && record.sequence > 2 {
+            cluster.violated("P3", "record \(record.sequence) changes the kinds or the settings in force")
+        }
+    }
+
+    /// P1: what a leader takes for stored is in the log, and no two terms have one position.
+    func acknowledged(
+        _ records: [JournalRecord], by node: ClusterNode, term: Int64, _ cluster: SimulatedCluster
+    ) {
+        compare(records, "acknowledges", "P1", node, cluster)
+        for record in records {
+            let known = terms[record.sequence] ?? term
+            if known != term {
+                cluster.violated("P1", "record \(record.sequence) is acknowledged in term \(known) and in term \(term)")
+            }
+            terms[record.sequence] = term
+        }
+    }
+
+    /// P9: a local copy is a beginning of the log.
+    func copied(_ records: [JournalRecord], by node: ClusterNode, _ cluster: SimulatedCluster) {
+        compare(records, "copies", "P9", node, cluster)
+        if node.copy.chain.sequence != Int64(node.copy.records.count) {
+            cluster.violated(
+                "P9", "\(node.name) has \(node.copy.records.count) records up to \(node.copy.chain.sequence)")
+        }
+    }
+
+    private func compare(
+        _ records: [JournalRecord], _ verb: String, _ promise: String, _ node: ClusterNode, _ cluster: SimulatedCluster
+    ) {
+        let truth = cluster.log.records
+        for record in records {
+            let place = Int(record.sequence) - 1
+            guard truth.indices.contains(place), truth[place] == record else {
+                return cluster.violated(
+                    promise, "\(node.name) \(verb) record \(record.sequence), which the log has not")
+            }
+        }
+    }
+
+    /// P3, P10: the state behind a record is the same on every node.
+    func hashed(_ hash: UInt64, at sequence: Int64, by node: ClusterNode, _ cluster: SimulatedCluster) {
+        if let known = hashes[sequence], known != hash {
+            cluster.violated("P10", "\(node.name) has another state behind record \(sequence) than another node")
+        }
+        hashes[sequence] = hash
+    }
+
+    func stopped(_ node: ClusterNode, _ reason: String, _ cluster: SimulatedCluster) {
+        if engineBug == nil { cluster.violated("P9", "\(node.name) stops, and the engine is right: \(reason)") }
+    }
+
+    // MARK: What leaves
+
+    /// P2: nothing is shown that the log has not; and nothing at all by a leader that has proved nothing for a lease.
+    func written(_ bytes: [UInt8], by node: ClusterNode, _ cluster: SimulatedCluster) {
+        let silence = cluster.now - node.lastProof
+        if silence > ReplicaSettings().lease.count {
+            let lines = bytes.split(separator: UInt8(ascii: "\n"))
+            guard let first = lines.first(where: { !$0.starts(with: "MARK".utf8) }) else { return }
+            let line = String(decoding: first, as: UTF8.self)
+            cluster.violated("P2", "\(node.name) has proved nothing for \(silence) ms, and writes \(line.prefix(60))")
+        }
+        for line in bytes.split(separator: UInt8(ascii: "\n")) {
+            let text = String(decoding: line.prefix { $0 != UInt8(ascii: "{") }, as: UTF8.self)
+            guard let range = text.firstRange(of: " rev="),
+                let rev = Int64(text[range.upperBound...].prefix { $0 != " " }), rev > cluster.durableSequence
+            else { continue }
+            cluster.violated("P2", "\(node.name) shows rev \(rev), and the log ends with \(cluster.durableSequence)")
+        }
+    }
+
+    // MARK: The end
+
+    func finish(_ cluster: SimulatedCluster, isQuiet: Bool) {
+        switch engineBug {
+        case nil: finishWhole(cluster, isQuiet: isQuiet)
+        case .messageChanged?: finishHashes(cluster)
+        case .tailLost?, .streamDeleted?: finishForked(cluster)
+        }
+    }
+
+    /// A loss of the engine is told: a node goes on only where its copy is a beginning of what the log says now.
+    private func finishForked(_ cluster: SimulatedCluster) {
+        var reader = LogReader(cluster: SimulatedCluster.name, epoch: nil)
+        var chains = [RecordChain()]
+        for message in cluster.log.messages {
+            guard case .records(let records) = reader.read(message) else { continue }
+            for record in records {
+                var chain = chains[chains.count - 1]
+                chain.append(record)
+                chains.append(chain)
+            }
+        }
+        for node in cluster.nodes where node.isUp && !node.isStopped {
+            if let witness = witnesses[node.index], !cluster.log.has(witness.message, at: witness.position) {
+                cluster.report(
+                    "P9",
+                    "\(node.name) has read message \(witness.position), which the engine has lost, and does not tell")
+            }
+            let chain = node.copy.chain
+            if chain.sequence < Int64(chains.count), chains[Int(chain.sequence)] == chain { continue }
+            cluster.report("P9", "\(node.name) goes on at record \(chain.sequence), which the engine has lost")
+        }
+    }
+
+    private func finishHashes(of node: ClusterNode, _ cluster: SimulatedCluster) {
+        guard node.isUp, !node.isStopped, node.copy.epoch != nil else { return }
+        do {
+            let hub = try ClusterRecovery.hub(of: node.copy.contents, configuration: cluster.configuration)
+            hashed(hub.stateHash, at: hub.lastRecordSequence, by: node, cluster)
+            if node.standby != nil {
+                hashed(node.standby?.stateHash ?? 0, at: node.standby?.sequence ?? 0, by: node, cluster)
+            }
+        } catch {
+            cluster.violated("P9", "the copy of \(node.name) does not recover: \(error)")
+        }
+    }
+
+    private func finishHashes(_ cluster: SimulatedCluster) {
+        for node in cluster.nodes { finishHashes(of: node, cluster) }
+    }
+
+    private func finishWhole(_ cluster: SimulatedCluster, isQuiet: Bool) {
+        finishHashes(cluster)
+        guard isQuiet else { return cluster.violated("P4", "it does not come to rest") }
+        guard let leader = cluster.nodes.first(where: \.isLeading) else { return }
+        for node in cluster.nodes where node.copy.chain != leader.copy.chain {
+            cluster.violated(
+                "P4", "\(node.name) has \(node.copy.chain.sequence) of \(leader.copy.chain.sequence) records")
+        }
+        do {
+            try finishClients(cluster, leader)
+        } catch {
+            cluster.violated("P9", "the copy of \(leader.name) does not recover: \(error)")
+        }
+    }
+
+    private func finishClients(_ cluster: SimulatedCluster, _ leader: ClusterNode) throws {
+        func answers(_ lines: [String]) throws -> [ClientLine] {
+            var reader = ClientLines()
+            return reader.readHeads(
+                try ClusterRecovery.answers(
+                    to: lines, after: leader.copy.contents, configuration: cluster.configuration, at: leader.hubTime)
+            ).lines
+        }
+        for case let screen as Screen in cluster.clients {
+            let fresh = Verdicts.snapshot(
+                in: try answers(screen.introduction + ["SUB \(screen.pattern) view=\(screen.view) id=s"]))
+            let name = "\(screen.name) (\(screen.pattern), \(screen.view))"
+            if let fault = Verdicts.convergence(of: screen.table, to: fresh, client: name) { cluster.violated(fault) }
+        }
+        for case let poster as any Poster in cluster.clients {
+            let posts = poster.acknowledged
+            let lines = try answers(["HELLO client=\(poster.source)"] + posts.map(\.line))
+            for fault in Verdicts.acknowledgement(of: posts, source: poster.source, in: lines) {
+                cluster.violated(fault)
+            }
+        }
+    }
+}

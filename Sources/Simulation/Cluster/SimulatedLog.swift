@@ -1,0 +1,229 @@
+import Journal
+import Replication
+
+/// A replicated log whose engine fails as a real one was seen to fail: elections of seconds, leaders of the stream that are
+/// cut off and refuse what they never store, acknowledgements that are lost, late or come twice, reads that are old.
+///
+/// A stored message stays stored; but for bugs of the engine, which a cluster must tell and cannot survive.
+final class SimulatedLog {
+    unowned let cluster: SimulatedCluster
+    private let climate: ClusterClimate
+    private var random: SimulationRandom
+    private(set) var messages: [[UInt8]] = []
+    /// The meaning of the messages, to a reader that has read each as it was stored.
+    private var reader = LogReader(cluster: SimulatedCluster.name, epoch: nil)
+    private(set) var records: [JournalRecord] = []
+    private(set) var chains: [RecordChain] = [RecordChain()]
+    /// No stream leader is there until then.
+    private var electionEnd: Int64 = 0
+    var isFull = false
+    private(set) var links = Array(repeating: EngineLink.whole, count: SimulatedCluster.nodeCount)
+    /// The newest message that a node which is cut off can read.
+    private var frozenEnds: [Int64?] = Array(repeating: nil, count: SimulatedCluster.nodeCount)
+    private var recentAnswers: [(node: Int, generation: Int, token: Int64, position: Int64)] = []
+    private var liesUntil: [Int64] = Array(repeating: 0, count: SimulatedCluster.nodeCount)
+    /// Messages that a reader found void, and those that do not continue the history.
+    private(set) var brokenCount = 0
+
+    /// The way between a node and the engine.
+    enum EngineLink: CaseIterable {
+        case whole
+        /// With a stream leader that is cut off: it refuses, and stores nothing.
+        case withOldLeader
+        case cut, deaf, mute
+    }
+
+    init(cluster: SimulatedCluster, climate: ClusterClimate, random: SimulationRandom) {
+        self.cluster = cluster
+        self.climate = climate
+        self.random = random
+    }
+
+    var end: Int64 { Int64(messages.count) }
+    func has(_ message: [UInt8], at position: Int64) -> Bool {
+        position <= end && messages[Int(position) - 1] == message
+    }
+    private func delay() -> Int64 { random.pick(0...climate.slowestEngine) }
+
+    // MARK: Appends
+
+    /// - Parameter after: The condition; `nil` for none, which only a planted bug asks for.
+    func append(_ bytes: [UInt8], after: Int64?, token: Int64, from node: ClusterNode) {
+        let (index, generation) = (node.index, node.generation)
+        cluster.schedule(after: delay()) { [self] in
+            propose(bytes, after: after, token: token, node: index, generation: generation)
+        }
+    }
+
+    private func propose(_ bytes: [UInt8], after: Int64?, token: Int64, node: Int, generation: Int) {
+        switch links[node] {
+        case .cut, .mute: return
+        case .withOldLeader:
+            // It refuses the second attempt, for its own log has the first, which is never stored.
+            guard random.chance(600) else { return }
+            return answer(node, generation) { $0.refused(token: token, last: (after ?? 0) + 1) }
+        case .whole, .deaf: break
+        }
+        if cluster.now < electionEnd {
+            guard random.chance(400) else { return }
+            // It is stored when there is a leader again, unless something else came in between.
+            return cluster.schedule(after: electionEnd - cluster.now + delay()) { [self] in
+                propose(bytes, after: after, token: token, node: node, generation: generation)
+            }
+        }
+        if isFull { return answer(node, generation) { $0.full(token: token) } }
+        guard after == nil || after == end else {
+            let last = end
+            return answer(node, generation) { $0.refused(token: token, last: last) }
+        }
+        store(bytes)
+        let position = end
+        recentAnswers.append((node, generation, token, position))
+        if recentAnswers.count > 5 { recentAnswers.removeFirst() }
+        guard !random.chance(climate.lostAcks) else { return }
+        let wait = random.chance(climate.lateAcks) ? random.pick(300...6_000) : 0
+        acknowledge(node, generation, token, position, after: wait)
+        if random.chance(climate.doubleAcks) {
+            acknowledge(node, generation, token, position, after: random.pick(0...6_000))
+        }
+    }
+
+    private func acknowledge(_ node: Int, _ generation: Int, _ token: Int64, _ position: Int64, after wait: Int64) {
+        cluster.schedule(after: wait) { [self] in
+            answer(node, generation) { $0.acknowledged(token: token, position: position) }
+        }
+    }
+
+    private func answer(_ index: Int, _ generation: Int, _ body: @escaping (ClusterNode) -> Void) {
+        cluster.schedule(after: delay()) { [self] in
+            guard links[index] != .cut, links[index] != .deaf else { return }
+            let node = cluster.nodes[index]
+            guard node.generation == generation else { return }
+            node.whenAwake { body(node) }
+        }
+    }
+
+    /// A stranger, or an election's aftermath, appends too.
+    func store(_ bytes: [UInt8]) {
+        messages.append(bytes)
+        cluster.trace?(cluster.now, -2, "message \(end): \((try? LogMessage(decoding: bytes)).map(Self.text) ?? "?")")
+        switch reader.read(bytes) {
+        case .records(let more):
+            for record in more {
+                var chain = chains[chains.count - 1]
+                chain.append(record)
+                chains.append(chain)
+            }
+            records += more
+            cluster.stored(more)
+        case .broken(let what):
+            brokenCount += 1
+            cluster.trace?(cluster.now, -2, what)
+        case .part, .term, .renewal, .resigned, .sealed, .void: break
+        }
+        for index in links.indices where links[index] == .whole || links[index] == .mute {
+            cluster.schedule(after: delay()) { [self] in read(from: nil, for: index) }
+        }
+    }
+
+    static func text(_ message: LogMessage) -> String {
+        let body =
+            switch message.body {
+            case .batch(let records): "records \(records.first?.sequence ?? 0)…\(records.last?.sequence ?? 0)"
+            case .part(let number, let count, _): "part \(number) of \(count)"
+            case .term: "term"
+            case .resign: "resign"
+            case .seal: "seal"
+            }
+        return "\(message.node) in term \(message.term): \(body)"
+    }
+
+    // MARK: Reads
+
+    func read(from position: Int64, for node: ClusterNode) {
+        let index = node.index
+        guard links[index] != .cut, links[index] != .mute else { return }
+        cluster.schedule(after: delay()) { [self] in read(from: position, for: index) }
+    }
+
+    /// - Parameter from: `nil` = where the node is: a push of the subscription.
+    private func read(from: Int64?, for index: Int) {
+        guard links[index] != .cut, links[index] != .deaf else { return }
+        var visible = frozenEnds[index] ?? end
+        if random.chance(climate.oldReads) { visible -= Int64(random.below(4)) }
+        visible = max(0, min(visible, end))
+        let node = cluster.nodes[index]
+        node.whenAwake { [self] in
+            guard let start = from ?? node.position else { return }
+            // A message on its way to a node that was stopped may be lost meanwhile.
+            let last = min(visible, end)
+            node.read(start < last ? Array(messages[Int(start)..<Int(last)]) : [], from: start, end: last)
+        }
+    }
+
+    // MARK: Beats
+
+    func beat(_ beat: Beat, from node: ClusterNode) {
+        let (index, generation) = (node.index, node.generation)
+        guard links[index] == .whole || links[index] == .deaf else { return }
+        for other in cluster.nodes where other.index != index && links[other.index] == .whole {
+            guard cluster.now >= liesUntil[other.index], !random.chance(climate.lostBeats) else { continue }
+            cluster.schedule(after: delay()) { other.whenAwake { other.heard(beat) } }
+        }
+        answer(index, generation) { $0.beatAcknowledged(beat) }
+    }
+
+    /// For a while a node is told of no other's beats, although its own are acknowledged.
+    func lie(to index: Int, for span: Int64) { liesUntil[index] = cluster.now + span }
+
+    // MARK: Faults
+
+    func elect() {
+        electionEnd = cluster.now + random.pick(4_000...9_000)
+        cluster.trace?(cluster.now, -2, "an election of the engine until \(electionEnd)")
+        let answers = recentAnswers
+        cluster.schedule(after: electionEnd - cluster.now) { [self] in
+            // The new leader acknowledges again what is long acknowledged.
+            for each in answers {
+                answer(each.node, each.generation) { $0.acknowledged(token: each.token, position: each.position) }
+            }
+        }
+    }
+
+    func cut(_ index: Int, as link: EngineLink) {
+        cluster.trace?(cluster.now, index, "the way to the engine is \(link)")
+        links[index] = link
+        frozenEnds[index] = link == .withOldLeader ? end : nil
+    }
+
+    func calmDown() {
+        electionEnd = min(electionEnd, cluster.now)
+        isFull = false
+        for index in links.indices { cut(index, as: .whole) }
+        liesUntil = liesUntil.map { _ in 0 }
+    }
+
+    /// A stranger writes: rubbish, or a batch of another cluster.
+    func takeStranger() {
+        guard !records.isEmpty, random.chance(700) else { return store([1, 2, 3]) }
+        var record = records[random.below(records.count)]
+        record.sequence = reader.chain.sequence + 1
+        let message = LogMessage(
+            cluster: "stranger", epoch: 7, term: reader.term, node: "n1", instance: 0, sequence: reader.chain.sequence,
+            link: reader.chain.link, body: .batch([record]))
+        store(message.encoded())
+    }
+
+    func suffer(_ bug: ClusterClimate.EngineBug) {
+        guard !messages.isEmpty else { return }
+        cluster.trace?(cluster.now, -2, "a bug of the engine: \(bug)")
+        switch bug {
+        case .tailLost: messages.removeLast(min(messages.count, 1 + random.below(5)))
+        case .messageChanged:
+            let index = random.below(messages.count)
+            messages[index][random.below(messages[index].count)] ^= 0x10
+        case .streamDeleted: messages = []
+        }
+        frozenEnds = frozenEnds.map { _ in nil }
+    }
+}

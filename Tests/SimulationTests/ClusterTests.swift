@@ -1,0 +1,23 @@
+import Simulation
+import Testing
+
+/// Three daemons over one replicated log, with faults. `telltale-sim cluster` runs more of them.
+struct ClusterTests {
+    @Test(arguments: 1...8 as ClosedRange<UInt64>)
+    func `a cluster keeps every promise`(seed: UInt64) {
+        let result = ClusterSwarm.run(seed: seed)
+        #expect(result.violation == nil)
+        #expect(result.takeovers > 0)
+    }
+
+    @Test func `the same seed gives the same bytes`() {
+        #expect(ClusterSwarm.run(seed: 5) == ClusterSwarm.run(seed: 5))
+    }
+
+    @Test func `a planted bug is found`() {
+        let isFound = (1...20 as ClosedRange<UInt64>).contains {
+            ClusterSwarm.run(seed: $0, bug: .oldLeaderShows).violation != nil
+        }
+        #expect(isFound)
+    }
+}
