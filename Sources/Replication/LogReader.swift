@@ -46,7 +46,8 @@ public struct LogReader: Hashable, Sendable {
     public private(set) var position: Int64
     /// Checksums of the newest messages that were read, the newest last: by them a log that was set back and went on is
     /// noticed.
-    private var digests: [UInt64]
+    /// At most ``digestCount``; a local copy keeps them all.
+    public private(set) var digests: [UInt64]
     /// The history as of ``position``.
     public private(set) var chain: RecordChain
     /// The newest term, and the node that began it; `nil` before the first.
@@ -65,17 +66,17 @@ public struct LogReader: Hashable, Sendable {
     /// - Parameters:
     ///   - epoch: Of the local copy; `nil` where there is none.
     ///   - position: Of the message up to which the local copy has the log. It ends no batch in the middle of its parts.
-    ///   - digest: Of that message.
+    ///   - digests: ``digests`` as of that message.
     ///   - chain: The records of the local copy.
     ///   - leader: The newest term as of that message; `hasResigned` and `isSealed` likewise.
     public init(
-        cluster: String, epoch: UInt64?, position: Int64 = 0, digest: UInt64 = 0,
+        cluster: String, epoch: UInt64?, position: Int64 = 0, digests: [UInt64] = [],
         chain: RecordChain = RecordChain(), leader: Leader? = nil, hasResigned: Bool = false, isSealed: Bool = false
     ) {
         self.cluster = cluster
         self.epoch = epoch
         self.position = position
-        digests = position > 0 ? [digest] : []
+        self.digests = digests.suffix(min(Self.digestCount, Int(clamping: position)))
         self.chain = chain
         self.leader = leader
         (self.hasResigned, self.isSealed) = (hasResigned, isSealed)
@@ -83,11 +84,8 @@ public struct LogReader: Hashable, Sendable {
 
     /// The newest term; 0 before the first.
     public var term: Int64 { leader?.term ?? 0 }
-    /// A checksum of the newest message that was read; 0 for none.
-    public var digest: UInt64 { digests.last ?? 0 }
-
     /// So many messages are known again when they are read once more.
-    static let digestCount = 16
+    public static let digestCount = 16
 
     /// Whether a message that was read before is another one now.
     ///

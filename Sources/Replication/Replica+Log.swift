@@ -66,6 +66,7 @@ extension Replica {
             if case .broken(let text) = reading { return stop(text) }
             lastProof = max(lastProof, sentAt)
             lastAnswer = now
+            lastStored = now
             if role == .leading, isInLimbo, now.milliseconds(since: lastProof) <= settings.lease { isInLimbo = false }
             stored(reading, at: now)
         }
@@ -91,12 +92,12 @@ extension Replica {
         }
     }
 
-    /// Asks for the term record together with the message before it. A log that lost its end and grew to the same length
-    /// again takes the record too, and its messages are others.
+    /// Asks for the term record together with the messages before it that are remembered. A log that lost its end and grew to
+    /// the same length again takes the record too, and its messages are others.
     mutating func confirm(behind position: Int64, at now: MonotonicTime) {
         unconfirmedTerm = position
         nextConfirmation = now + settings.pace.interval
-        actions.append(.read(from: position - 2))
+        actions.append(.read(from: max(0, position - Int64(max(2, reader.digests.count)))))
     }
 
     mutating func lead(at now: MonotonicTime) {

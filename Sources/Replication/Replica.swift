@@ -58,6 +58,8 @@ public struct Replica: Sendable {
     var unconfirmedTerm: Int64?
     /// When it is asked for again.
     var nextConfirmation = MonotonicTime.distantFuture
+    /// When the last message of this node was found stored.
+    var lastStored = MonotonicTime.distantPast
     /// When what the engine acknowledged last was sent: until then this node is known to have led.
     var lastProof = MonotonicTime.distantPast
     /// When the engine acknowledged something last.
@@ -103,7 +105,8 @@ public struct Replica: Sendable {
         lastBeatPosition = reader.position
         // It led, and was restarted; or the local copy ends with a word of farewell.
         if reader.leader?.node == node || reader.hasResigned { election.leaderGone(at: now) }
-        actions = [.read(from: max(0, reader.position - 1))]
+        // All that is remembered: a node that was stopped by a log that was set back may have read on behind it before.
+        actions = [.read(from: max(0, reader.position - Int64(max(1, reader.digests.count))))]
         if reader.isSealed { stop(Self.sealed) }
     }
 
@@ -191,11 +194,12 @@ public struct Replica: Sendable {
 
     /// A message of this node is acknowledged.
     public mutating func acknowledged(token: Int64, position: Int64, at now: MonotonicTime) {
-        let isDoubtful = appender.phase == .unknown
+        // It was refused, or sent again, or the one before is long ago: the log may have lost its end, and have grown to the same
+        // length since.
+        let isDoubtful = appender.phase == .unknown || sentAt.milliseconds(since: lastStored) > settings.pace.patience
         guard let outcome = appender.acknowledged(token: token, at: position) else { return }
         settle(outcome, at: now)
-        // It was refused, or sent again: the log may have lost its end, and have grown to the same length since.
-        if isDoubtful, role != .stopped { actions.append(.read(from: max(0, position - 2))) }
+        if isDoubtful, role == .leading { actions.append(.read(from: max(0, position - 2))) }
     }
 
     /// A message of this node is refused by its condition.

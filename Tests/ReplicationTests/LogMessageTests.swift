@@ -127,12 +127,27 @@ struct LogMessageTests {
 
     @Test func `a node that starts behind a seal stays stopped`() {
         let leader = LogReader.Leader(term: 1, node: "n1", instance: 3, address: "")
-        let reader = LogReader(cluster: "shop", epoch: 9, position: 4, digest: 1, leader: leader, isSealed: true)
+        let reader = LogReader(cluster: "shop", epoch: 9, position: 4, digests: [1], leader: leader, isSealed: true)
         let replica = Replica(
             node: "n1", address: "", release: "", reader: reader, newEpoch: 1, instance: 4,
             at: MonotonicTime(milliseconds: 0))
         #expect(replica.role == .stopped)
         #expect(replica.deadline == .distantFuture)
+    }
+
+    @Test func `a node that starts looks at every message that it remembers`() {
+        var reader = LogReader(cluster: "shop", epoch: nil)
+        let log = [
+            Self.message(.term(address: "", release: ""), term: 1), Self.message(.resign, term: 1),
+            Self.message(.term(address: "", release: ""), term: 2),
+        ].map { $0.encoded() }
+        for message in log { _ = reader.read(message) }
+        let now = MonotonicTime(milliseconds: 0)
+        var replica = Replica(
+            node: "n2", address: "", release: "", reader: reader, newEpoch: 1, instance: 4, at: now)
+        #expect(replica.nextAction() == .read(from: 0))
+        replica.read([log[0], [9], log[2]], from: 0, end: 3, at: now)
+        #expect(replica.role == .stopped)
     }
 
     /// A restart would read this record only, and lead.

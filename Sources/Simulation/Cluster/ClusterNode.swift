@@ -217,7 +217,9 @@ final class ClusterNode {
             cluster.trace?(cluster.now, index, "stops: \(reason)")
             stopReason = reason
             cluster.stopped(self, reason)
-        case .warn(let text): cluster.trace?(cluster.now, index, "warns: \(text)")
+        case .warn(let text):
+            cluster.trace?(cluster.now, index, "warns: \(text)")
+            cluster.warns()
         }
     }
 

@@ -212,6 +212,7 @@ final class SimulatedCluster: Environment {
         checks.hashed(hash, at: sequence, by: node, self)
     }
     func stopped(_ node: ClusterNode, _ reason: String) { checks.stopped(node, reason, self) }
+    func warns() { checks.tells() }
     func leads(_ node: ClusterNode) { takeovers += 1 }
 
     // MARK: Network
