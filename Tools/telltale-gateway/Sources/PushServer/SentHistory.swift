@@ -27,17 +27,19 @@ final class SentHistory: Sendable {
     private struct State {
         var records: [Record] = []
         var next = 0
+        /// Answers since the start, by their reason or status.
         var counts: [String: Int] = [:]
-        var sentCount = 0
     }
 
     private let state = Mutex(State())
     static let limit = 1_000
+    private static let nameLimit = 100
 
     func remember(_ record: Record) {
         state.withLock { state in
-            state.sentCount += 1
-            state.counts[record.reason ?? String(record.status), default: 0] += 1
+            // A service may give any reason; a program counts some dozen.
+            let name = record.reason ?? String(record.status)
+            if state.counts.count < Self.nameLimit || state.counts[name] != nil { state.counts[name, default: 0] += 1 }
             if state.records.count < Self.limit {
                 state.records.append(record)
             } else {
@@ -47,11 +49,19 @@ final class SentHistory: Sendable {
         }
     }
 
-    /// `{"sent":[…]}`, the newest first, of one key where one is given.
+    /// `{"answers":{…},"sent":[…]}`, the newest first, of one key where one is given.
     func json(ofKey key: String?) -> [UInt8] {
-        let records = state.withLock { Array($0.records[$0.next...] + $0.records[..<$0.next]) }
+        let (records, counts) = state.withLock { state in
+            (Array(state.records[state.next...] + state.records[..<state.next]), state.counts)
+        }
         var writer = JSONWriter()
         writer.beginObject()
+        writer.name("answers")
+        writer.beginObject()
+        for (name, count) in counts.sorted(by: { $0.key < $1.key }) {
+            writer.member(named: name, .integer(Int64(count)))
+        }
+        writer.endObject()
         writer.name("sent")
         writer.beginArray()
         for record in records.reversed() where key == nil || record.key == key {
@@ -75,7 +85,4 @@ final class SentHistory: Sendable {
         writer.endObject()
         return writer.bytes
     }
-
-    /// Answers since the start, by their reason or status.
-    var counts: [String: Int] { state.withLock { $0.counts } }
 }

@@ -77,6 +77,8 @@ def test_another_account_is_told_nothing(place):
     place.post("coffee-order/2", "start", account="bob")
     pushes = place.service.wait(lambda pushes: len(pushes) == 2)
     assert sorted(push.token for push in pushes) == ["aa01", "aa02"]
+    while place.pusher.ask("GET", "/v1/push/sent").json["answers"] != {"200": 2}:
+        time.sleep(0.02)
 
 
 def test_the_provider_token_is_good(place):
