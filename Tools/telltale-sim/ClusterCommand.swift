@@ -15,8 +15,8 @@ struct ClusterCommand: ParsableCommand {
             kept.
 
               telltale-sim cluster --seeds 1000
-              telltale-sim cluster --seed 77 --trace     what nodes, engine and clients do
-              telltale-sim cluster --bugs --seeds 1000   the seed that finds each planted bug
+              telltale-sim cluster --seed 77 --trace    what nodes, engine and clients do
+              telltale-sim cluster --bugs --seeds 1000  the seed that finds each planted bug
             """)
 
     @Option(help: ArgumentHelp("How many seeds.", valueName: "N"))
