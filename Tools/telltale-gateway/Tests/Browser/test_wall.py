@@ -206,7 +206,8 @@ def test_a_drawing_of_the_states_is_lit_and_harmless(page, gateway):
     post(gateway, key, "brew", {})
     page.wait_for_selector('[data-testid="diagram-state"][data-state="brewing"][data-active="true"]')
     page.wait_for_selector('[data-event="brew"].flash', state="attached")
-    assert page.locator('[data-state="queued"]').get_attribute("data-active") == "false"
+    former = page.locator('[data-testid="diagram-state"][data-state="queued"]')
+    assert former.get_attribute("data-active") == "false"
     assert page.locator(".diagram script, .diagram a, .diagram [onload]").count() == 0
     assert page.evaluate("window.broken") is None
 
