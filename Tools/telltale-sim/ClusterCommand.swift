@@ -1,7 +1,6 @@
 import ArgumentParser
 import Foundation
 import Simulation
-import Synchronization
 import ToolSupport
 
 /// `telltale-sim cluster`: three daemons over one replicated log, in process, one cluster a seed.
@@ -37,6 +36,7 @@ struct ClusterCommand: ParsableCommand {
     var trace = false
 
     private var first: UInt64 { seed ?? from }
+    private var cores: Int { jobs ?? ProcessInfo.processInfo.activeProcessorCount }
     private var planted: ClusterBug? { bug.flatMap(ClusterBug.init(rawValue:)) }
 
     mutating func validate() throws {
@@ -50,7 +50,7 @@ struct ClusterCommand: ParsableCommand {
     func run() throws {
         if trace { return traceFirst() }
         if bugs { return try hunt() }
-        let results = atOnce(seeds) { [self] index in
+        let results = concurrently(seeds, workers: cores) { [self] index, _ in
             var result = ClusterSwarm.run(seed: first &+ UInt64(index), bug: planted)
             if twice, ClusterSwarm.run(seed: result.seed, bug: planted).hash != result.hash {
                 result.violation = result.violation ?? Violation(promise: "P10", what: "two runs differ", time: 0)
@@ -81,7 +81,7 @@ struct ClusterCommand: ParsableCommand {
 
     private func hunt() throws {
         let bugs = planted.map { [$0] } ?? ClusterBug.allCases
-        let found = atOnce(bugs.count) { [self] place in
+        let found = concurrently(bugs.count, workers: cores) { [self] place, _ in
             for number in 0..<UInt64(seeds) {
                 let result = ClusterSwarm.run(seed: first &+ number, bug: bugs[place])
                 // A seed that fails by itself finds no bug.
@@ -99,21 +99,5 @@ struct ClusterCommand: ParsableCommand {
         let count = found.count { $0 != nil }
         Output.line("\(count) of \(bugs.count) bugs found")
         if count < bugs.count { throw ExitCode(1) }
-    }
-
-    /// Does something so many times, one a core at a time, and gives the results in order.
-    private func atOnce<Value: Sendable>(_ count: Int, _ body: @Sendable (Int) -> Value) -> [Value] {
-        let next = Atomic<Int>(0)
-        let results = Mutex<[(Int, Value)]>([])
-        let cores = jobs ?? ProcessInfo.processInfo.activeProcessorCount
-        DispatchQueue.concurrentPerform(iterations: min(count, cores)) { _ in
-            while true {
-                let index = next.wrappingAdd(1, ordering: .relaxed).oldValue
-                guard index < count else { return }
-                let value = body(index)
-                results.withLock { $0.append((index, value)) }
-            }
-        }
-        return results.withLock { $0 }.sorted { $0.0 < $1.0 }.map(\.1)
     }
 }

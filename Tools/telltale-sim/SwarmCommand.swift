@@ -98,28 +98,20 @@ struct SwarmCommand: ParsableCommand {
     }
 
     private func runAll(bug: SeededBug?) -> [SwarmResult] {
-        let next = Atomic<Int>(0)
-        let results = Mutex<[SwarmResult]>([])
         let progress = SwarmProgress(total: seeds, of: "seeds", isQuiet: json)
         SeedsAtWork.watch()
-        DispatchQueue.concurrentPerform(iterations: min(seeds, cores)) { worker in
-            while true {
-                let index = next.wrappingAdd(1, ordering: .relaxed).oldValue
-                guard index < seeds else { return }
-                let climate = climate(first &+ UInt64(index))
-                SeedsAtWork.note(climate.seed, worker: worker)
-                var result = Swarm.run(climate, bug: bug)
-                if twice, Swarm.run(climate, bug: bug).hash != result.hash {
-                    result.violation =
-                        result.violation ?? Violation(promise: "P10", what: "two runs differ", time: 0)
-                }
-                let failed = result.violation != nil
-                results.withLock { $0.append(result) }
-                progress.count(failed: failed)
+        let results = concurrently(seeds, workers: cores) { [self] index, worker in
+            let climate = climate(first &+ UInt64(index))
+            SeedsAtWork.note(climate.seed, worker: worker)
+            var result = Swarm.run(climate, bug: bug)
+            if twice, Swarm.run(climate, bug: bug).hash != result.hash {
+                result.violation = result.violation ?? Violation(promise: "P10", what: "two runs differ", time: 0)
             }
+            progress.count(failed: result.violation != nil)
+            return result
         }
         progress.end()
-        return results.withLock { $0 }.sorted { $0.seed < $1.seed }
+        return results
     }
 
     // MARK: Seeded bugs
@@ -127,26 +119,18 @@ struct SwarmCommand: ParsableCommand {
     /// Every bug in every seed: in how many it is found, and how.
     private func hunt() throws {
         let bugs = bug.flatMap(SeededBug.init(rawValue:)).map { [$0] } ?? SeededBug.allCases
-        let next = Atomic<Int>(0)
-        let found = Mutex<[[Violation?]]>(Array(repeating: [], count: bugs.count))
         let progress = SwarmProgress(total: bugs.count, of: "bugs", isQuiet: json)
         SeedsAtWork.watch()
-        DispatchQueue.concurrentPerform(iterations: min(bugs.count, cores)) { worker in
-            while true {
-                let place = next.wrappingAdd(1, ordering: .relaxed).oldValue
-                guard place < bugs.count else { return }
-                var violations: [Violation?] = []
-                for number in 0..<seeds where !once || !violations.contains(where: { $0 != nil }) {
-                    SeedsAtWork.note(first &+ UInt64(number), worker: worker)
-                    violations.append(Swarm.run(climate(first &+ UInt64(number)), bug: bugs[place]).violation)
-                }
-                let outcome = violations
-                found.withLock { $0[place] = outcome }
-                progress.count(failed: !outcome.contains { $0 != nil })
+        let outcomes = concurrently(bugs.count, workers: cores) { [self] place, worker in
+            var violations: [Violation?] = []
+            for number in 0..<seeds where !once || !violations.contains(where: { $0 != nil }) {
+                SeedsAtWork.note(first &+ UInt64(number), worker: worker)
+                violations.append(Swarm.run(climate(first &+ UInt64(number)), bug: bugs[place]).violation)
             }
+            progress.count(failed: !violations.contains { $0 != nil })
+            return violations
         }
         progress.end()
-        let outcomes = found.withLock { $0 }
         if json {
             Output.line(SwarmReport.json(bugs, outcomes))
         } else {

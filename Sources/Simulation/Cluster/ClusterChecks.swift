@@ -186,8 +186,9 @@ final class ClusterChecks {
         func answers(_ lines: [String]) throws -> [ClientLine] {
             var reader = ClientLines()
             return reader.readHeads(
-                try ClusterRecovery.answers(
-                    to: lines, after: leader.copy.contents, configuration: cluster.configuration, at: leader.hubTime)
+                LoneServer.answers(
+                    of: try ClusterRecovery.hub(of: leader.copy.contents, configuration: cluster.configuration),
+                    to: lines, at: leader.hubTime)
             ).lines
         }
         for case let screen as Screen in cluster.clients {

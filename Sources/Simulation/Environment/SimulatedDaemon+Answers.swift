@@ -70,31 +70,6 @@ extension SimulatedDaemon {
     ) throws -> (bytes: [UInt8], stateHash: UInt64) {
         let hub = try recovered(from: InMemoryJournal(contents))
         let stateHash = hub.stateHash
-        var configuration = ServerConfiguration()
-        configuration.isJournalImmediate = true
-        configuration.pace = .fixed(.zero)
-        var server = Server(hub, configuration: configuration, snapshotSequence: 0)
-        let id = server.connected(at: now)
-        _ = server.received(Array(lines.map { $0 + "\n" }.joined().utf8).span, from: id, at: now)
-        var bytes: [UInt8] = []
-        var isOver = false
-        for _ in 0..<10_000 where !isOver {
-            isOver = true
-            server.turn(at: now)
-            while let action = server.nextAction(at: now) {
-                switch action {
-                case .append(_, isLast: true): server.synced(.durable(duration: .zero, wait: .zero), at: now)
-                case .flush:
-                    while let next = server.nextReady() {
-                        isOver = false
-                        let output = server.output(for: next, at: now, to: &bytes)
-                        bytes += server.sharedRows[output.sharedRange]
-                    }
-                    server.flushed(at: now)
-                default: break
-                }
-            }
-        }
-        return (bytes, stateHash)
+        return (LoneServer.answers(of: hub, to: lines, at: now), stateHash)
     }
 }

@@ -1,0 +1,36 @@
+import Hub
+import Server
+
+/// A server with one session, whose journal is immediate and whose clock stands still: a question to a recovered hub.
+enum LoneServer {
+    /// - Parameter lines: What the session says, without line ends.
+    /// - Returns: All that the session is sent.
+    static func answers(of hub: consuming Hub, to lines: [String], at now: HubTime) -> [UInt8] {
+        var configuration = ServerConfiguration()
+        configuration.isJournalImmediate = true
+        configuration.pace = .fixed(.zero)
+        var server = Server(hub, configuration: configuration, snapshotSequence: 0)
+        let id = server.connected(at: now)
+        _ = server.received(Array(lines.map { $0 + "\n" }.joined().utf8).span, from: id, at: now)
+        var bytes: [UInt8] = []
+        var isOver = false
+        for _ in 0..<10_000 where !isOver {
+            isOver = true
+            server.turn(at: now)
+            while let action = server.nextAction(at: now) {
+                switch action {
+                case .append(_, isLast: true): server.synced(.durable(duration: .zero, wait: .zero), at: now)
+                case .flush:
+                    while let next = server.nextReady() {
+                        isOver = false
+                        let output = server.output(for: next, at: now, to: &bytes)
+                        bytes += server.sharedRows[output.sharedRange]
+                    }
+                    server.flushed(at: now)
+                default: break
+                }
+            }
+        }
+        return bytes
+    }
+}
