@@ -119,6 +119,8 @@ public struct PushService: Sendable {
             }, logger: quiet)
         let follower = PushFollower(connector, group: group, token: settings.token, desk, log)
         let following = Task { await follower.start() }
+        let watchdog = Task { await watch() }
+        defer { watchdog.cancel() }
         let services = ServiceGroup(
             configuration: .init(
                 services: [.init(service: application)], gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet))
@@ -128,6 +130,20 @@ public struct PushService: Sendable {
         await desk.stop()
         await follower.stop()
         connection?.close()
+    }
+
+    /// Says that the process turns, as often as the service manager asks: behind an answer of each event loop and of the desk, which
+    /// performs every decision. Where any of them hangs, nothing is said.
+    private func watch() async {
+        guard let interval = manager.watchdogMilliseconds else { return }
+        while !Task.isCancelled {
+            for loop in MultiThreadedEventLoopGroup.singleton.makeIterator() {
+                try? await loop.submit {}.get()
+            }
+            _ = await desk.generation
+            manager.tell("WATCHDOG=1")
+            try? await Task.sleep(for: .milliseconds(interval))
+        }
     }
 
     /// Ends the process at once.
