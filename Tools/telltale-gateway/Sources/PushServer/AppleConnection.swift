@@ -37,6 +37,8 @@ final class AppleConnection: @unchecked Sendable {
     private var channel: (any Channel)?
     private var multiplexer: NIOHTTP2Handler.StreamMultiplexer?
     private var isConnecting = false
+    /// Connected, and not agreed on TLS and HTTP/2 yet.
+    private var candidate: (any Channel)?
     private var isClosed = false
     private var failureCount = 0
     /// Nothing is tried before.
@@ -110,6 +112,10 @@ final class AppleConnection: @unchecked Sendable {
             .whenComplete { [self] result in
                 switch result {
                 case .success(let channel):
+                    candidate = channel
+                    eventLoop.assumeIsolated().scheduleTask(in: Self.connectPatience) { [self] in
+                        if candidate === channel { channel.close(promise: nil) }
+                    }
                     channel.closeFuture.assumeIsolated().whenComplete { [self] _ in ended(channel) }
                 case .failure(let error): failed("\(error)")
                 }
@@ -120,6 +126,7 @@ final class AppleConnection: @unchecked Sendable {
     private func becameReady(_ channel: any Channel, _ multiplexer: NIOHTTP2Handler.StreamMultiplexer) {
         guard !isClosed else { return channel.close(promise: nil) }
         isConnecting = false
+        candidate = nil
         failureCount = 0
         self.channel = channel
         self.multiplexer = multiplexer
@@ -130,6 +137,7 @@ final class AppleConnection: @unchecked Sendable {
     }
 
     private func ended(_ channel: any Channel) {
+        if candidate === channel { candidate = nil }
         if self.channel === channel {
             self.channel = nil
             multiplexer = nil
