@@ -33,6 +33,7 @@ struct PushResponder: HTTPResponder {
                 if let name = HTTPField.Name(name) { response.headers[name] = value }
             }
         }
+        if request.method == .head { response = response.createHeadResponse() }
         response.headers[.cacheControl] = "no-store"
         return response
     }
@@ -50,20 +51,23 @@ struct PushResponder: HTTPResponder {
             try Self.check(request, ["GET", "HEAD"])
             return Self.json(Array("ok\n".utf8), type: "text/plain; charset=utf-8")
         case ("v1", 3) where path[1] == "push" && path[2] == "vapid":
-            try Self.check(request, ["GET"])
+            try Self.check(request, ["GET", "HEAD"])
             guard let key = desk.webKey else { throw Problem("not_found", "the configuration has no \"web-push\"") }
             return Self.json(Array("{\"key\":\"\(key)\"}".utf8))
         case ("v1", 3) where path[1] == "push" && path[2] == "targets":
-            try Self.check(request, ["GET"])
+            try Self.check(request, ["GET", "HEAD"])
             try await rights.checkOperator(token)
             return Self.json(await list())
         case ("v1", 3) where path[1] == "push" && path[2] == "sent":
-            try Self.check(request, ["GET"])
+            try Self.check(request, ["GET", "HEAD"])
             try await rights.checkOperator(token)
             return Self.json(desk.history.json(ofKey: try query["key"]))
         case ("v1", 4) where path[1] == "push" && path[2] == "targets":
-            try Self.check(request, ["GET", "PUT", "DELETE"])
-            return try await target(path[3], request, token)
+            try Self.check(request, ["GET", "HEAD", "PUT", "DELETE"])
+            guard let id = PercentCoding.decode(path[3]) else {
+                throw Problem("bad_key", "\(path[3].prefix(200)) is no percent-encoded UTF-8")
+            }
+            return try await target(id, request, token)
         default:
             throw Problem(
                 "not_found",
