@@ -54,7 +54,30 @@ extension Connection {
     }
 }
 
-/// The handshakes of a listener, a few steps in a turn: a storm of them does not hold up the connections that are there.
+/// An eighth of the loop's time, for work of which each turn does one piece at least.
+///
+/// Turns that are long for another reason would otherwise leave a crowd of new connections outside.
+struct TurnShare {
+    private static let part: Int64 = 8
+    private var turnStart: Int64 = 0
+    private var end: Int64 = 0
+
+    /// - Parameter now: Nanoseconds of a monotonic clock. There was no work before it.
+    mutating func beginWork(at now: Int64) {
+        turnStart = now
+    }
+
+    mutating func beginTurn(at now: Int64) {
+        end = now + (now - turnStart) / Self.part
+        turnStart = now
+    }
+
+    /// Whether this turn may do another piece.
+    func hasTime(at now: Int64) -> Bool { now < end }
+}
+
+/// The handshakes of a listener, one step in a turn, or an eighth of the time of long turns: a storm of them does not
+/// hold up the connections that are there.
 ///
 /// A connection costs no memory of TLS before its first record is whole: a peer that stops within it holds its own bytes only.
 @safe final class TLSHandshakes {
@@ -64,6 +87,7 @@ extension Connection {
     private var waiting: [ObjectIdentifier: Waiting] = [:]
     private var queue: [Connection] = []
     private var queueStart = 0
+    private var share = TurnShare()
     private var idle: IdleHandle?
     private var timer: TimerHandle?
 
@@ -75,8 +99,6 @@ extension Connection {
         var opening: [UInt8] = []
     }
 
-    /// About a millisecond.
-    private static let stepsPerTurn = 4
     private static let patienceMilliseconds: Int64 = 10_000
     /// A handshake of a client without a certificate takes some hundred bytes, or 2 KB with large key shares.
     private static let byteLimit = 16_384
@@ -116,6 +138,7 @@ extension Connection {
         }
         // A client may send its first lines behind the handshake. They do not count to its bytes: they wait in the socket.
         connection.pauseReading()
+        if queue.isEmpty { share.beginWork(at: EventLoop.monotonicNanoseconds()) }
         queue.append(connection)
         idle?.start()
     }
@@ -130,12 +153,13 @@ extension Connection {
     }
 
     private func takeSteps() {
-        for _ in 0..<Self.stepsPerTurn {
+        share.beginTurn(at: EventLoop.monotonicNanoseconds())
+        repeat {
             guard queueStart < queue.count else { break }
             let connection = queue[queueStart]
             queueStart += 1
             step(connection)
-        }
+        } while share.hasTime(at: EventLoop.monotonicNanoseconds())
         guard queueStart == queue.count else { return }
         queue = []
         queueStart = 0

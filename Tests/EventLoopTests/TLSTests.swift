@@ -1,5 +1,5 @@
 import Foundation
-import TelltaleEventLoop
+@testable import TelltaleEventLoop
 import TestSupport
 import Testing
 
@@ -36,6 +36,21 @@ struct TLSTests {
             return { withExtendedLifetime((listener, attempt, folder)) { received.value } }
         }
         #expect(received == text, "\(received.utf8.count) of \(text.utf8.count) bytes")
+    }
+
+    /// Nanoseconds between two turns, those of a handshake's step, and how many steps a turn takes.
+    @Test(arguments: [(100_000, 120_000, 1), (800_000, 120_000, 1), (5_000_000, 120_000, 6), (40_000_000, 500_000, 10)])
+    func `a turn takes one step of a handshake, and more when turns are long`(turn: Int64, step: Int64, count: Int) {
+        var share = TurnShare()
+        share.beginWork(at: 1_000)
+        var now = 1_000 + turn
+        share.beginTurn(at: now)
+        var taken = 0
+        repeat {
+            taken += 1
+            now += step
+        } while share.hasTime(at: now)
+        #expect(taken == count)
     }
 
     @Test(arguments: [[1, 70_000, 2, 65_536, 3], [300_000], [16_384, 16_385, 65_000]])
