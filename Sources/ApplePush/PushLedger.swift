@@ -118,6 +118,9 @@ public struct PushLedger: Sendable {
 
     public func isForm(ofKind kind: String) -> Bool { forms[kind] != nil }
 
+    /// The app that a kind is of; `nil` for a kind without a form.
+    public func bundle(ofKind kind: String) -> String? { forms[kind]?.bundle }
+
     // MARK: What was kept
 
     /// A registration that was kept.

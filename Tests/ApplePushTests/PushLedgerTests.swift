@@ -47,7 +47,7 @@ struct PushLedgerTests {
             _ = ledger.register(try PushRegistration(id: id, try #require(body.object)), at: now)
         }
 
-        /// What a phone shows.
+        /// The row of a phone.
         mutating func surface(_ id: String, _ rev: Int64) {
             guard let key = Key(kind: "coffee-order", id: id) else { return }
             let row: JSON = ["title": "Coffee", "lockScreen": ["view": ["title": .string("\(rev)")]]]
@@ -206,7 +206,7 @@ struct PushLedgerTests {
             sendings.map { $0.web?.host ?? "apple" }.sorted() == [
                 "apple", "quick.example.com", "slow.example.com", "slow.example.com", "slow.example.com",
             ])
-        // Those that wait for the slow service do not wake anybody in vain.
+        // The ways to the slow service ask for no turn.
         for sending in sendings where sending.web?.host != "slow.example.com" {
             desk.ledger.take(.accepted, to: sending.lane, sending.attempt.number, at: desk.now)
         }

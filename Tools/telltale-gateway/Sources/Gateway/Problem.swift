@@ -82,6 +82,9 @@ public struct Problem: Error, Hashable, Sendable {
             code: "busy", status: 503, retry: "later",
             summary: "too many kinds are being drawn or played at once, or too many callers register at once"),
         Known(
+            code: "push_refused", status: 502, retry: "no",
+            summary: "the push service refuses the request of telltale-push, for the reason in the message"),
+        Known(
             code: "daemon_unreachable", status: 503, retry: "later",
             summary: "the daemon cannot be reached; nothing was sent"),
         Known(

@@ -23,6 +23,7 @@ public enum Route: String, CaseIterable, Hashable, Sendable {
     case pushes = "/v1/apns/pushes"
     case pushTargets = "/v1/push/targets"
     case pushTarget = "/v1/push/targets/{target}"
+    case pushChannels = "/v1/push/channels"
     case sent = "/v1/push/sent"
     case webPushKey = "/v1/push/vapid"
     case session = "/v1/session"
@@ -48,6 +49,7 @@ public enum Route: String, CaseIterable, Hashable, Sendable {
             .kindPage, .playground, .entityPage, .asset:
             ["GET", "HEAD"]
         case .pushTokens: ["GET", "HEAD", "POST"]
+        case .pushChannels: ["GET", "HEAD", "POST", "DELETE"]
         case .pushTarget: ["GET", "HEAD", "PUT", "DELETE"]
         case .value: ["PUT"]
         case .session: ["POST", "DELETE"]
@@ -126,6 +128,7 @@ public struct RouteMatch: Hashable, Sendable {
         case ("apns", 2) where raw[1] == "pushes": return RouteMatch(.pushes)
         case ("push", 2) where raw[1] == "targets": return RouteMatch(.pushTargets)
         case ("push", 3) where raw[1] == "targets": return RouteMatch(.pushTarget, try decoded([raw[2]]))
+        case ("push", 2) where raw[1] == "channels": return RouteMatch(.pushChannels)
         case ("push", 2) where raw[1] == "sent": return RouteMatch(.sent)
         case ("push", 2) where raw[1] == "vapid": return RouteMatch(.webPushKey)
         case ("entities", 1): return RouteMatch(.entities)

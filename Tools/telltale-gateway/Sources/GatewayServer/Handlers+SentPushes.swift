@@ -21,6 +21,12 @@ extension GatewayResponder {
         switch route {
         case .pushTargets: path = "/v1/push/targets"
         case .pushTarget: path = "/v1/push/targets/\(PercentCoding.encode(values[0]))"
+        case .pushChannels:
+            var words: [String] = []
+            for name in ["kind", "channel"] {
+                if let value = try caller.query[name] { words.append("\(name)=\(PercentCoding.encode(value))") }
+            }
+            path = "/v1/push/channels" + (words.isEmpty ? "" : "?" + words.joined(separator: "&"))
         case .webPushKey: path = "/v1/push/vapid"
         default: return try await answer(try sent(caller), caller, forwarder)
         }
@@ -30,7 +36,7 @@ extension GatewayResponder {
     private func answer(_ path: String, _ caller: Caller, _ forwarder: PushForwarder) async throws(Problem) -> Response
     {
         let method = caller.method == "HEAD" ? "GET" : caller.method
-        let body = method == "PUT" ? try await caller.body(upTo: Self.registrationLimit) : []
+        let body = ["PUT", "POST"].contains(method) ? try await caller.body(upTo: Self.registrationLimit) : []
         let answer = try await forwarder.ask(method, path, token: token(caller), body: body)
         guard answer.status != 204 else { return .empty(204) }
         return .json(answer.body, status: answer.status, type: answer.type)

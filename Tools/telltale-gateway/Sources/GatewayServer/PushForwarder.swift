@@ -21,6 +21,8 @@ final class PushForwarder: Sendable {
     private static let limit = 64
     /// `telltale-push` waits 10 s for the daemon.
     private static let patience = TimeAmount.seconds(15)
+    /// And 40 s for the push service, about channels.
+    private static let channelPatience = TimeAmount.seconds(55)
     /// In bytes; 10,000 registrations are less than a third of it.
     fileprivate static let bodyLimit = 8 << 20
 
@@ -40,12 +42,15 @@ final class PushForwarder: Sendable {
         defer { underWay.withLock { $0 -= 1 } }
         var headers = HTTPHeaders([("host", "localhost"), ("connection", "close")])
         if let token { headers.add(name: "authorization", value: "Bearer \(token)") }
-        if !body.isEmpty || method == "PUT" { headers.add(name: "content-length", value: String(body.count)) }
+        if !body.isEmpty || method == "PUT" || method == "POST" {
+            headers.add(name: "content-length", value: String(body.count))
+        }
         let head = HTTPRequestHead(
             version: .http1_1, method: HTTPMethod(rawValue: method), uri: path, headers: headers)
         let answer: Answer
         do {
-            answer = try await send(head, body).get()
+            let patience = path.hasPrefix("/v1/push/channels") ? Self.channelPatience : Self.patience
+            answer = try await send(head, body, patience).get()
         } catch {
             throw Problem("push_unreachable", "telltale-push does not answer; ask again later")
         }
@@ -61,7 +66,7 @@ final class PushForwarder: Sendable {
         }
     }
 
-    private func send(_ head: HTTPRequestHead, _ body: [UInt8]) -> EventLoopFuture<Answer> {
+    private func send(_ head: HTTPRequestHead, _ body: [UInt8], _ patience: TimeAmount) -> EventLoopFuture<Answer> {
         let loop = group.next()
         let promise = loop.makePromise(of: Answer.self)
         let bootstrap = ClientBootstrap(group: loop)
@@ -70,7 +75,7 @@ final class PushForwarder: Sendable {
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHTTPClientHandlers()
                     try channel.pipeline.syncOperations.addHandler(
-                        ForwardedExchange(head, body, Self.patience, promise))
+                        ForwardedExchange(head, body, patience, promise))
                 }
             }
         let connected =
