@@ -17,6 +17,11 @@ public struct PushChannel: Hashable, Sendable {
     /// The longest id, in bytes.
     public static let idLimit = 64
 
+    /// Whether a text is base64 of at most ``idLimit`` bytes.
+    public static func isID(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.count <= idLimit && Base64.bytes(text.utf8, .standard) != nil
+    }
+
     /// The id of the key of a channel's one activity.
     public static func identifier(of channel: String, _ cryptography: PushCryptography) -> String {
         "ch-" + Encodings.hex(cryptography.sha256(Array(channel.utf8)).prefix(8))

@@ -32,7 +32,7 @@ extension PushLedger {
 
     /// When ``takeTurn(at:)`` is to be called again although nothing has come.
     public var nextWake: Timestamp? {
-        if !waiting.isEmpty, inFlight.count < flightLimit { return .distantPast }
+        if waiting.keys.contains(where: { hasRoom(for: $0) }) { return .distantPast }
         return wakes.values.min()
     }
 
@@ -46,14 +46,17 @@ extension PushLedger {
                 mark(id)
             }
         }
-        var index = 0
-        while index < waiting.count, inFlight.count < flightLimit {
-            let id = waiting[index]
-            index += 1
-            isWaiting.remove(id)
-            feed(id, at: now, &turn)
+        for service in waiting.keys.sorted() {
+            var index = 0
+            while let id = waiting[service].flatMap({ index < $0.count ? $0[index] : nil }), hasRoom(for: service) {
+                index += 1
+                guard waitsFor[id] == service else { continue }
+                waitsFor[id] = nil
+                feed(id, at: now, &turn)
+            }
+            waiting[service]?.removeFirst(index)
+            if waiting[service]?.isEmpty == true { waiting[service] = nil }
         }
-        waiting.removeFirst(index)
         for id in changedRegistrations.sorted() {
             turn.registrations.append((id, registrations[id], registered[id] ?? now))
         }
@@ -67,9 +70,21 @@ extension PushLedger {
         (left.registration, left.key?.text ?? "") < (right.registration, right.key?.text ?? "")
     }
 
+    /// The services of browsers have four times as much together as one has.
+    private func hasRoom(for service: String) -> Bool {
+        guard flights[service] ?? 0 < flightLimit else { return false }
+        return service == Self.apple || inFlight.count - (flights[Self.apple] ?? 0) < flightLimit * 4
+    }
+
+    private mutating func takeOff(_ id: LaneID, to service: String) {
+        land(id)
+        inFlight[id] = service
+        flights[service, default: 0] += 1
+    }
+
     /// The answer to a push.
     public mutating func take(_ answer: PushAnswerClass, to id: LaneID, _ number: Int64, at now: Timestamp) {
-        inFlight.remove(id)
+        land(id)
         guard var lane = lanes[id] else { return }
         lane.machine.absorb(.answered(number, answer), at: now)
         lanes[id] = lane
@@ -106,7 +121,7 @@ extension PushLedger {
     // MARK: One way
 
     private mutating func feed(_ id: LaneID, at now: Timestamp, _ turn: inout Turn) {
-        guard let registration = registrations[id.registration], !inFlight.contains(id) else { return }
+        guard let registration = registrations[id.registration], inFlight[id] == nil else { return }
         if registration.isBroad, lanes[id] == nil || isOfFormerActivity(id, registration) {
             guard begins(id, registration, at: now) else { return }
         }
@@ -240,7 +255,7 @@ extension PushLedger {
                 return refuse(attempt, on: id, count: error.count, at: now, &turn)
             }
         }
-        inFlight.insert(id)
+        takeOff(id, to: Self.apple)
         turn.sendings.append(Sending(lane: id, attempt: attempt, push: push))
     }
 
@@ -254,7 +269,7 @@ extension PushLedger {
         do throws(OutgoingPush.TooLarge) {
             let push = try OutgoingPush(
                 attempt, to: web, key, surface: surface, row: activity.row, alert: lanes[id]?.alert, cryptography)
-            inFlight.insert(id)
+            takeOff(id, to: web.host)
             turn.sendings.append(Sending(lane: id, attempt: attempt, push: push, web: web))
         } catch {
             refuse(attempt, on: id, count: error.count, at: now, &turn)

@@ -72,7 +72,7 @@ public struct PushLedger: Sendable {
 
     let forms: [String: OutgoingPush.Form]
     let cryptography: PushCryptography
-    /// The most pushes that are under way at once.
+    /// The most pushes that are under way to one service at once. A service that is slow holds up no other.
     let flightLimit: Int
     public internal(set) var registrations: [String: PushRegistration] = [:]
     var registered: [String: Timestamp] = [:]
@@ -87,12 +87,19 @@ public struct PushLedger: Sendable {
     /// The registrations of a watch that are for all activities of its kind.
     var broadByWatch: [Watch: Set<String>] = [:]
     var registrationsByKey: [Watch: [Key: Set<String>]] = [:]
-    var waiting: [LaneID] = []
-    var isWaiting: Set<LaneID> = []
+    /// By service. A way that has come to wait for another service since is passed over.
+    var waiting: [String: [LaneID]] = [:]
+    var waitsFor: [LaneID: String] = [:]
     var wakes: [LaneID: Timestamp] = [:]
-    public internal(set) var inFlight: Set<LaneID> = []
+    /// The service of each push that is under way.
+    var inFlight: [LaneID: String] = [:]
+    /// How many are under way.
+    var flights: [String: Int] = [:]
     var changedLanes: Set<LaneID> = []
     var changedRegistrations: Set<String> = []
+
+    /// The name of Apple's service among those of browsers, which are hosts.
+    static let apple = ""
 
     /// The most registrations.
     public static let registrationLimit = 1_000_000
@@ -110,6 +117,9 @@ public struct PushLedger: Sendable {
     public var watches: [Watch] { registrationsByWatch.keys.sorted() }
 
     public func isForm(ofKind kind: String) -> Bool { forms[kind] != nil }
+
+    /// The app that a kind is of; `nil` for a kind without a form.
+    public func bundle(ofKind kind: String) -> String? { forms[kind]?.bundle }
 
     // MARK: What was kept
 
@@ -255,13 +265,23 @@ public struct PushLedger: Sendable {
     mutating func remove(_ id: LaneID) {
         guard lanes.removeValue(forKey: id) != nil else { return }
         wakes[id] = nil
-        inFlight.remove(id)
+        land(id)
         changedLanes.insert(id)
         if let key = id.key { startedKeys[id.registration]?.remove(key) }
     }
 
     mutating func mark(_ id: LaneID) {
-        if isWaiting.insert(id).inserted { waiting.append(id) }
+        let service = registrations[id.registration]?.web?.host ?? Self.apple
+        guard waitsFor[id] != service else { return }
+        waitsFor[id] = service
+        waiting[service, default: []].append(id)
+    }
+
+    /// A push is under way no more.
+    mutating func land(_ id: LaneID) {
+        guard let service = inFlight.removeValue(forKey: id) else { return }
+        let count = (flights[service] ?? 1) - 1
+        flights[service] = count > 0 ? count : nil
     }
 
     mutating func wake(_ lane: inout Lane, at now: Timestamp) {

@@ -173,9 +173,9 @@ public struct PushRegistration: Hashable, Sendable {
     }
 
     private static func check(channel: String) throws(Fault) {
-        guard !channel.isEmpty, channel.utf8.count <= PushChannel.idLimit,
-            Base64.bytes(channel.utf8, .standard) != nil
-        else { throw Fault(description: "channel: takes base64 of at most \(PushChannel.idLimit) bytes") }
+        guard PushChannel.isID(channel) else {
+            throw Fault(description: "channel: takes base64 of at most \(PushChannel.idLimit) bytes")
+        }
     }
 
     /// As it was handed in, the token included.

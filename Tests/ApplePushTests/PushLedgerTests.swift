@@ -32,6 +32,28 @@ struct PushLedgerTests {
             ledger.take(alert: .init(title: "alert \(rev)", body: ""), of: key, rev: rev, in: PushLedgerTests.watch)
         }
 
+        mutating func subscribe(_ id: String, to host: String, key: String) throws {
+            let subscription: JSON = [
+                "endpoint": .string("https://\(host)/\(id)"),
+                "keys": [
+                    "p256dh": .string("BA" + String(repeating: "A", count: 85)),
+                    "auth": .string(String(repeating: "A", count: 22)),
+                ],
+            ]
+            let body: JSON = [
+                "type": "webpush", "account": "alice", "key": .string("coffee-order/\(key)"),
+                "subscription": subscription,
+            ]
+            _ = ledger.register(try PushRegistration(id: id, try #require(body.object)), at: now)
+        }
+
+        /// The row of a phone.
+        mutating func surface(_ id: String, _ rev: Int64) {
+            guard let key = Key(kind: "coffee-order", id: id) else { return }
+            let row: JSON = ["title": "Coffee", "lockScreen": ["view": ["title": .string("\(rev)")]]]
+            ledger.take(surface: row.object ?? JSONObject(), of: key, rev: rev, in: PushLedgerTests.watch)
+        }
+
         mutating func delete(_ id: String, _ rev: Int64) {
             guard let key = Key(kind: "coffee-order", id: id) else { return }
             ledger.takeDeletion(of: key, rev: rev, in: PushLedgerTests.watch, at: now)
@@ -170,6 +192,29 @@ struct PushLedgerTests {
         var sent: [String] = []
         while desk.ledger.nextWake ?? .distantFuture <= desk.now { sent += desk.run() }
         #expect(sent.sorted() == ["update a1 2", "update a2 2", "update a3 2", "update a4 2", "update a5 2"])
+    }
+
+    @Test func `a service that gives no answers holds up no other`() throws {
+        var desk = Desk()
+        for id in 1...5 { try desk.subscribe("w\(id)", to: "slow.example.com", key: "\(id)") }
+        try desk.subscribe("x", to: "quick.example.com", key: "1")
+        desk.register("a", .update(try #require(Self.key)), "aa")
+        for id in 1...5 { desk.row("\(id)", Int64(id), 1) }
+        for id in 1...5 { desk.surface("\(id)", Int64(id)) }
+        let sendings = desk.turn()
+        #expect(
+            sendings.map { $0.web?.host ?? "apple" }.sorted() == [
+                "apple", "quick.example.com", "slow.example.com", "slow.example.com", "slow.example.com",
+            ])
+        // The ways to the slow service ask for no turn.
+        for sending in sendings where sending.web?.host != "slow.example.com" {
+            desk.ledger.take(.accepted, to: sending.lane, sending.attempt.number, at: desk.now)
+        }
+        _ = desk.turn()
+        #expect(desk.ledger.nextWake == nil)
+        let slow = try #require(sendings.first { $0.web?.host == "slow.example.com" })
+        desk.ledger.take(.accepted, to: slow.lane, slow.attempt.number, at: desk.now)
+        #expect(desk.turn().map { $0.web?.host } == ["slow.example.com"])
     }
 
     @Test func `widgets and controls are loaded again after a change, and not for each row`() {

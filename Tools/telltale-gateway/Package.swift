@@ -88,7 +88,7 @@ let package = Package(
             name: "GatewayServer",
             dependencies: [
                 "Board", "Gateway", "TelltaleNIOClient", client, crypto, logging, metrics, lifecycle, nioCore, nioPosix,
-                nioExtras, nioHPACK, nioHTTP2, nioHTTPTypes, nioSSL, nioTLS, push, httpTypes, hummingbird,
+                nioExtras, nioHPACK, nioHTTP1, nioHTTP2, nioHTTPTypes, nioSSL, nioTLS, push, httpTypes, hummingbird,
                 hummingbirdCore,
                 hummingbirdHTTP2, signals,
             ],

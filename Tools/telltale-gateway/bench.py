@@ -7,6 +7,7 @@
     Tools/telltale-gateway/bench.py posts --h2load                              (the same with h2load, of nghttp2-client)
     Tools/telltale-gateway/bench.py soak [--seconds 600]
     Tools/telltale-gateway/bench.py kinds [--seconds 10]                        (lint, diagrams and plays, hostile ones too)
+    Tools/telltale-gateway/bench.py pushes [--devices 2000] [--seconds 10]      (telltale-push to an HTTP/2 receiver of this machine)
 
 Every stream follows one of 50 keys, so that an event goes to a fiftieth of them; with --shared each follows them all.
 Figures are the medians of the runs, a name and a value a line, with the machine in front. The reader of the streams is one
@@ -31,6 +32,7 @@ import urllib.request
 
 sys.dont_write_bytecode = True
 from bench_pair import REPOSITORY, KEYS, Pair, Streams, percentile, post_at  # noqa: E402
+from bench_push import pushes  # noqa: E402
 
 
 def observe(pair, options, readers):
@@ -220,7 +222,7 @@ def machine():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["streams", "stuck", "posts", "soak", "kinds"])
+    parser.add_argument("what", choices=["streams", "stuck", "posts", "soak", "kinds", "pushes"])
     parser.add_argument("--streams", type=int, default=1_000)
     parser.add_argument("--readers", type=int, default=50, help="streams whose latency is looked at (50)")
     parser.add_argument("--rate", type=int, default=200, help="posts a second (200)")
@@ -229,6 +231,7 @@ def main():
     parser.add_argument("--shared", action="store_true", help="each stream follows all keys")
     parser.add_argument("--connections", type=int, default=64)
     parser.add_argument("--seconds", type=int, default=10)
+    parser.add_argument("--devices", type=int, default=2_000, help="devices with a card of their own (2000)")
     parser.add_argument("--runs", type=int, default=1)
     options = parser.parse_args()
     if options.relay and options.what not in ["posts", "streams"]:
@@ -238,6 +241,9 @@ def main():
     print(f"machine: {machine()}", flush=True)
     runs = []
     for _ in range(options.runs):
+        if options.what == "pushes":
+            runs.append(pushes(options))
+            continue
         pair = Pair(options.relay)
         try:
             runs.append({"streams": streams, "stuck": stuck, "posts": posts, "soak": soak, "kinds": kinds}[options.what](pair, options))

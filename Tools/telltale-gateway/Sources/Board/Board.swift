@@ -13,10 +13,18 @@ public enum Board {
     }()
 
     /// The one page, which draws what its path names.
-    public static let page = BoardFile(
-        type: "text/html; charset=utf-8",
-        bytes: Array(
-            String(decoding: PackageResources.page_html, as: UTF8.self).replacing("VERSION", with: version).utf8))
+    public static let page = makePage(pushes: nil)
+    /// The same with a link to the pushes that came in.
+    public static let pageWithReceived = makePage(pushes: "/pushes")
+    /// The same with a link to the pushes that went out.
+    public static let pageWithSent = makePage(pushes: "/sent")
+
+    private static func makePage(pushes path: String?) -> BoardFile {
+        let link = path.map { "<a href=\"\($0)\">Pushes</a>" } ?? ""
+        let text = String(decoding: PackageResources.page_html, as: UTF8.self)
+            .replacing("VERSION", with: version).replacing("PUSHES", with: link)
+        return BoardFile(type: "text/html; charset=utf-8", bytes: Array(text.utf8))
+    }
 
     /// The other files, by their names.
     public static let files: [String: BoardFile] = Dictionary(

@@ -80,10 +80,16 @@ public struct Problem: Error, Hashable, Sendable {
         ),
         Known(
             code: "busy", status: 503, retry: "later",
-            summary: "too many kinds are being drawn or played at once"),
+            summary: "too many kinds are being drawn or played at once, or too many callers register at once"),
+        Known(
+            code: "push_refused", status: 502, retry: "no",
+            summary: "the push service refuses the request of telltale-push, for the reason in the message"),
         Known(
             code: "daemon_unreachable", status: 503, retry: "later",
             summary: "the daemon cannot be reached; nothing was sent"),
+        Known(
+            code: "push_unreachable", status: 503, retry: "later",
+            summary: "telltale-push does not answer; a registration may be repeated"),
         Known(
             code: "outcome_unknown", status: 504, retry: "now",
             summary: "the request was sent and the answer did not come; repeat it with `eid` as the `Idempotency-Key`"),

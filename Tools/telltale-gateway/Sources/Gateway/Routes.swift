@@ -21,11 +21,17 @@ public enum Route: String, CaseIterable, Hashable, Sendable {
     case stream = "/v1/stream"
     case pushTokens = "/v1/apns/tokens"
     case pushes = "/v1/apns/pushes"
+    case pushTargets = "/v1/push/targets"
+    case pushTarget = "/v1/push/targets/{target}"
+    case pushChannels = "/v1/push/channels"
+    case sent = "/v1/push/sent"
+    case webPushKey = "/v1/push/vapid"
     case session = "/v1/session"
     case openAPI = "/openapi.json"
     case errors = "/errors"
     case deliveries = "/hooks"
     case pushPage = "/pushes"
+    case sentPage = "/sent"
     case board = "/"
     case login = "/login"
     case kindsPage = "/kinds"
@@ -39,9 +45,12 @@ public enum Route: String, CaseIterable, Hashable, Sendable {
         switch self {
         case .event, .oneLine, .cloudEvents, .hook, .press, .dismiss, .seen, .lint, .play: ["POST"]
         case .entities, .entity, .history, .open, .kinds, .kind, .diagram, .stats, .stream, .openAPI, .errors,
-            .deliveries, .pushes, .pushPage, .board, .login, .kindsPage, .kindPage, .playground, .entityPage, .asset:
+            .deliveries, .pushes, .pushPage, .pushTargets, .sent, .webPushKey, .sentPage, .board, .login, .kindsPage,
+            .kindPage, .playground, .entityPage, .asset:
             ["GET", "HEAD"]
         case .pushTokens: ["GET", "HEAD", "POST"]
+        case .pushChannels: ["GET", "HEAD", "POST", "DELETE"]
+        case .pushTarget: ["GET", "HEAD", "PUT", "DELETE"]
         case .value: ["PUT"]
         case .session: ["POST", "DELETE"]
         }
@@ -52,7 +61,8 @@ public enum Route: String, CaseIterable, Hashable, Sendable {
 
     /// First segments that no kind of the one-line form may have.
     public static let reservedSegments: Set<String> = [
-        "v1", "3", "4", "1", "assets", "errors", "session", "login", "ops", "kinds", "hooks", "pushes", "playground",
+        "v1", "3", "4", "1", "assets", "errors", "session", "login", "ops", "kinds", "hooks", "pushes", "sent",
+        "playground",
         "openapi.json", "favicon.ico", "robots.txt",
     ]
 }
@@ -90,6 +100,7 @@ public struct RouteMatch: Hashable, Sendable {
         case ("errors", 1): return RouteMatch(.errors)
         case ("hooks", 1): return RouteMatch(.deliveries)
         case ("pushes", 1): return RouteMatch(.pushPage)
+        case ("sent", 1): return RouteMatch(.sentPage)
         case ("login", 1): return RouteMatch(.login)
         case ("playground", 1): return RouteMatch(.playground)
         case ("kinds", 1): return RouteMatch(.kindsPage)
@@ -115,6 +126,11 @@ public struct RouteMatch: Hashable, Sendable {
         case ("session", 1): return RouteMatch(.session)
         case ("apns", 2) where raw[1] == "tokens": return RouteMatch(.pushTokens)
         case ("apns", 2) where raw[1] == "pushes": return RouteMatch(.pushes)
+        case ("push", 2) where raw[1] == "targets": return RouteMatch(.pushTargets)
+        case ("push", 3) where raw[1] == "targets": return RouteMatch(.pushTarget, try decoded([raw[2]]))
+        case ("push", 2) where raw[1] == "channels": return RouteMatch(.pushChannels)
+        case ("push", 2) where raw[1] == "sent": return RouteMatch(.sent)
+        case ("push", 2) where raw[1] == "vapid": return RouteMatch(.webPushKey)
         case ("entities", 1): return RouteMatch(.entities)
         case ("entities", 3): return RouteMatch(.entity, try decoded([raw[1], raw[2]]))
         case ("entities", 5) where raw[3] == "events":

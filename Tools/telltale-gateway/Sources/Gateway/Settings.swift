@@ -18,6 +18,12 @@ public struct Settings: Sendable {
         }
     }
 
+    /// Where a program listens.
+    public enum PushPlace: Hashable, Sendable {
+        case unix(path: String)
+        case tcp(host: String, port: Int)
+    }
+
     /// Of the daemon, as ``Setting`` checks it.
     public var connect = "127.0.0.1:7878"
     public var connectTrustRoots: String?
@@ -27,6 +33,8 @@ public struct Settings: Sendable {
     public var apns: Listener?
     /// The file about Apple's push requests.
     public var apnsFile: String?
+    /// Where `telltale-push` takes registrations; `nil` = there is none.
+    public var push: PushPlace?
     public var hosts: [String] = []
     public var origins: [String] = []
     public var certificate: String?
@@ -165,6 +173,19 @@ public struct Setting: Sendable {
         Setting(name: "apns", value: "FILE", summary: "the keys and the apps of Apple's push requests") {
             settings, values in
             settings.apnsFile = values[0]
+            return nil
+        },
+        Setting(
+            name: "push", value: "unix:PATH|http://HOST:PORT", summary: "where telltale-push takes registrations (none)"
+        ) { settings, values in
+            if case .unix(let path)? = Endpoint(values[0]), path.utf8.count <= Endpoint.pathLengthLimit {
+                settings.push = .unix(path: path)
+                return nil
+            }
+            guard values[0].hasPrefix("http://"),
+                let listener = listener(values[0].dropFirst("http://".count), isTLS: false), listener.port > 0
+            else { return "takes unix:PATH or http://HOST:PORT, not \"\(values[0])\"" }
+            settings.push = .tcp(host: listener.host, port: listener.port)
             return nil
         },
     ]

@@ -111,6 +111,9 @@ struct GatewayResponder: HTTPResponder {
         case .pushTokens: return try await pushToken(caller)
         case .pushes: return try await listPushes(caller)
         case .pushPage: return try await pushPage(caller)
+        case .pushTargets, .pushTarget, .pushChannels, .webPushKey, .sent:
+            return try await forward(match.route, values, caller)
+        case .sentPage: return try await sentPage(caller)
         case .deliveries: return try await listDeliveries(caller)
         case .board, .login, .kindsPage, .kindPage, .playground: return try boardPage(caller)
         case .entityPage: return try boardPage(caller, of: values)

@@ -62,7 +62,8 @@ public struct GatewayServer: Service {
         state = GatewayState(
             link: link,
             origins: OriginPolicy(hosts: settings.hosts, origins: settings.origins, isTLS: settings.listen.isTLS),
-            log: log, openAPI: openAPI, sessions: sessions, hooks: hooks, pushes: pushes)
+            log: log, openAPI: openAPI, sessions: sessions, hooks: hooks, pushes: pushes,
+            forwarder: settings.push.map { PushForwarder($0, group: MultiThreadedEventLoopGroup.singleton) })
         state.certificateExpiry = certificates?.expiry
     }
 

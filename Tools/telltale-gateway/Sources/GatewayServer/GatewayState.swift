@@ -15,6 +15,8 @@ final class GatewayState: Sendable {
     let hooks: HookTable
     /// `nil` where Apple's push requests are not taken.
     let pushes: PushEndpoint?
+    /// `nil` where no `telltale-push` is named.
+    let forwarder: PushForwarder?
     let owners = KindOwners()
     let lane: WorkLane
     let diagrams: DiagramStore
@@ -28,7 +30,7 @@ final class GatewayState: Sendable {
 
     init(
         link: DaemonLink, origins: OriginPolicy, log: Logger, openAPI: [UInt8], sessions: Sessions, hooks: HookTable,
-        pushes: PushEndpoint?
+        pushes: PushEndpoint?, forwarder: PushForwarder?
     ) {
         self.link = link
         self.origins = origins
@@ -37,6 +39,7 @@ final class GatewayState: Sendable {
         self.sessions = sessions
         self.hooks = hooks
         self.pushes = pushes
+        self.forwarder = forwarder
         lane = WorkLane()
         diagrams = DiagramStore(lane)
     }

@@ -10,7 +10,10 @@ extension GatewayResponder {
             let place = values.count == 2 ? "/v1/entities/\(values[0])/\(values[1])" : "/v1/entities"
             throw Problem("not_acceptable", "this is a page for browsers; the same as JSON is \(place)")
         }
-        var response = boardFile(Board.page, caller, caching: "no-cache")
+        let page =
+            gateway.forwarder != nil
+            ? Board.pageWithSent : gateway.pushes != nil ? Board.pageWithReceived : Board.page
+        var response = boardFile(page, caller, caching: "no-cache")
         response.headers[.contentSecurityPolicy] = Board.contentSecurityPolicy
         response.headers[.referrerPolicy] = "no-referrer"
         return response

@@ -1,36 +1,14 @@
 internal import Gateway
-internal import HTTPTypes
 internal import Hummingbird
 internal import TelltaleModel
 
-/// The last pushes, for people: why would a phone show nothing? A document without a script.
+/// The last pushes to the APNs-shaped endpoint, for people: why would a phone show nothing?
 enum PushPage {
-    static let contentSecurityPolicy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
-
     /// - Parameter records: The newest first.
-    static func html(_ records: [PushHistory.Record]) -> String {
-        let rows = records.map(row).joined()
-        let none = records.isEmpty ? "<p>No push has come yet.</p>" : ""
-        return """
-            <!DOCTYPE html>
-            <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-            <title>Telltale: pushes</title><style>\(style)</style></head>
-            <body><h1>Pushes</h1>\(none)
-            \(rows)</body></html>
-
-            """
+    static func html(_ records: [PushHistory.Record], tabs: [PushDocument.Tab]) -> String {
+        let body = records.isEmpty ? "<p>No push has come yet.</p>\n" : records.map(row).joined()
+        return PushDocument.html(title: "Pushes received", path: "/pushes", tabs: tabs, body: body)
     }
-
-    private static let style = """
-        :root { color-scheme: light dark; font: 15px/1.45 system-ui, sans-serif }
-        body { max-width: 60rem; margin: 1.5rem auto; padding: 0 1rem }
-        section { border-top: 1px solid #8886; padding: .7rem 0 }
-        h2 { font-size: 1rem; margin: 0; display: flex; gap: .6rem; flex-wrap: wrap; align-items: baseline }
-        h2 time { font-weight: 400; opacity: .75; margin-left: auto }
-        .good { color: light-dark(#176639, #5fd08f) } .bad { color: light-dark(#b3261e, #ff8f86) }
-        .note { margin: .3rem 0 0 } code, pre { font: 13px/1.4 ui-monospace, monospace }
-        pre { overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere } summary { cursor: pointer; opacity: .75 }
-        """
 
     private static func row(_ record: PushHistory.Record) -> String {
         let answer = record.reason.map { "\(record.status) \($0)" } ?? String(record.status)
@@ -51,18 +29,11 @@ enum PushPage {
             """
     }
 
-    private static func escaped(_ text: String) -> String {
-        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
-            .replacing("\"", with: "&quot;")
-    }
+    private static func escaped(_ text: String) -> String { PushDocument.escaped(text) }
 }
 
 extension GatewayResponder {
     func pushPage(_ caller: Caller) async throws(Problem) -> Response {
-        let records = try await pushRecords(caller)
-        var response = Response.text(PushPage.html(records), type: "text/html; charset=utf-8")
-        response.headers[.contentSecurityPolicy] = PushPage.contentSecurityPolicy
-        response.headers[.referrerPolicy] = "no-referrer"
-        return response
+        PushDocument.response(PushPage.html(try await pushRecords(caller), tabs: pushTabs))
     }
 }

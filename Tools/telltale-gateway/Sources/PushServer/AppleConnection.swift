@@ -17,40 +17,55 @@ struct AppleAnswer: Sendable {
     var reason: String?
 }
 
+/// One request to the service, without the provider token.
+struct ServiceRequest: Sendable {
+    var method: String
+    var path: String
+    var headers: [(name: String, value: String)]
+    var body: [UInt8]
+    /// The longest body of an answer that is read, in bytes.
+    var answerLimit = 4_096
+}
+
+/// The answer to a request about channels.
+struct ServiceReply: Sendable {
+    var status: Int
+    /// Of `apns-channel-id`.
+    var channel: String?
+    /// `nil` = there is none, or it is no JSON.
+    var body: JSON?
+}
+
 /// The connection to the push service: HTTP/2 in TLS, one connection that stays open, to one host and to no other.
 ///
 /// Everything but ``send(_:_:)`` happens on its event loop, which makes it sendable.
 final class AppleConnection: @unchecked Sendable {
     typealias Completion = @Sendable (AppleAnswer) -> Void
+    private typealias OutcomeCompletion = @Sendable (AppleExchange.Outcome) -> Void
 
-    /// Where pushes go.
-    struct Place: Hashable, Sendable {
-        var host: String
-        var port: Int
-    }
-
-    private let place: Place
+    private let place: PushSettings.Place
     private let context: NIOSSLContext
     private let log: Logger
     private let eventLoop: any EventLoop
-    private var signer: ProviderSigner
+    private let signer: ProviderSigner
     private var channel: (any Channel)?
     private var multiplexer: NIOHTTP2Handler.StreamMultiplexer?
     private var isConnecting = false
+    /// Connected, and not agreed on TLS and HTTP/2 yet.
+    private var candidate: (any Channel)?
     private var isClosed = false
     private var failureCount = 0
     /// Nothing is tried before.
     private var nextAttempt = NIODeadline.uptimeNanoseconds(0)
-    private var waiting: [(push: OutgoingPush, completion: Completion)] = []
+    private var waiting: [(request: ServiceRequest, completion: OutcomeCompletion)] = []
 
     /// How long an answer is waited for.
     private static let patience = TimeAmount.seconds(30)
     private static let connectPatience = TimeAmount.seconds(10)
-    /// The longest body of an answer that is read, in bytes.
-    static let bodyLimit = 4_096
 
     init(
-        to place: Place, trustRoots: String?, _ signer: ProviderSigner, log: Logger, on eventLoop: any EventLoop
+        to place: PushSettings.Place, trustRoots: String?, _ signer: ProviderSigner, log: Logger,
+        on eventLoop: any EventLoop
     ) throws {
         self.place = place
         self.signer = signer
@@ -66,12 +81,32 @@ final class AppleConnection: @unchecked Sendable {
     // MARK: Sending
 
     func send(_ push: OutgoingPush, _ completion: @escaping Completion) {
-        eventLoop.execute { [self] in
-            if let multiplexer { return open(push, on: multiplexer, completion) }
-            guard !isClosed, isConnecting || nextAttempt <= .now() else {
-                return completion(AppleAnswer(kind: .unsent, reason: "no connection"))
+        ask(ServiceRequest(method: "POST", path: push.path, headers: push.headers, body: push.body)) { [self] outcome in
+            completion(answer(outcome))
+        }
+    }
+
+    /// - Returns: `nil` where no answer comes, within 40 s.
+    func reply(to request: ServiceRequest) async -> ServiceReply? {
+        await withCheckedContinuation { continuation in
+            ask(request) { [self] outcome in
+                let answer = answer(outcome)
+                guard case .response(let headers, let body) = outcome else {
+                    return continuation.resume(returning: nil)
+                }
+                continuation.resume(
+                    returning: ServiceReply(
+                        status: answer.status, channel: headers.first(name: "apns-channel-id"),
+                        body: body.isEmpty ? nil : try? EventRequest.json(body.span)))
             }
-            waiting.append((push, completion))
+        }
+    }
+
+    private func ask(_ request: ServiceRequest, _ completion: @escaping OutcomeCompletion) {
+        eventLoop.execute { [self] in
+            if let multiplexer { return open(request, on: multiplexer, completion) }
+            guard !isClosed, isConnecting || nextAttempt <= .now() else { return completion(.unsent) }
+            waiting.append((request, completion))
             if !isConnecting { connect() }
         }
     }
@@ -110,6 +145,10 @@ final class AppleConnection: @unchecked Sendable {
             .whenComplete { [self] result in
                 switch result {
                 case .success(let channel):
+                    candidate = channel
+                    eventLoop.assumeIsolated().scheduleTask(in: Self.connectPatience) { [self] in
+                        if candidate === channel { channel.close(promise: nil) }
+                    }
                     channel.closeFuture.assumeIsolated().whenComplete { [self] _ in ended(channel) }
                 case .failure(let error): failed("\(error)")
                 }
@@ -120,16 +159,18 @@ final class AppleConnection: @unchecked Sendable {
     private func becameReady(_ channel: any Channel, _ multiplexer: NIOHTTP2Handler.StreamMultiplexer) {
         guard !isClosed else { return channel.close(promise: nil) }
         isConnecting = false
+        candidate = nil
         failureCount = 0
         self.channel = channel
         self.multiplexer = multiplexer
         log.info("connected to the push service", metadata: ["host": "\(place.host):\(place.port)"])
         let due = waiting
         waiting = []
-        for (push, completion) in due { open(push, on: multiplexer, completion) }
+        for (request, completion) in due { open(request, on: multiplexer, completion) }
     }
 
     private func ended(_ channel: any Channel) {
+        if candidate === channel { candidate = nil }
         if self.channel === channel {
             self.channel = nil
             multiplexer = nil
@@ -148,18 +189,17 @@ final class AppleConnection: @unchecked Sendable {
             "cannot reach the push service", metadata: ["host": "\(place.host):\(place.port)", "why": "\(reason)"])
         let due = waiting
         waiting = []
-        for (_, completion) in due { completion(AppleAnswer(kind: .unsent, reason: "no connection")) }
+        for (_, completion) in due { completion(.unsent) }
     }
 
     // MARK: One request
 
     private func open(
-        _ push: OutgoingPush, on multiplexer: NIOHTTP2Handler.StreamMultiplexer, _ completion: @escaping Completion
+        _ request: ServiceRequest, on multiplexer: NIOHTTP2Handler.StreamMultiplexer,
+        _ completion: @escaping OutcomeCompletion
     ) {
-        let headers = headers(of: push)
-        let exchange = AppleExchange(patience: Self.patience) { [weak self] outcome in
-            completion(self?.answer(outcome) ?? AppleAnswer(kind: .unknown))
-        }
+        let headers = headers(of: request)
+        let exchange = AppleExchange(patience: Self.patience, bodyLimit: request.answerLimit, completion)
         multiplexer.createStreamChannel { stream in
             stream.eventLoop.makeCompletedFuture {
                 try stream.pipeline.syncOperations.addHandler(exchange)
@@ -168,7 +208,7 @@ final class AppleConnection: @unchecked Sendable {
         .assumeIsolated()
         .whenComplete { result in
             switch result {
-            case .success(let stream): exchange.send(headers, push.body, on: stream)
+            case .success(let stream): exchange.send(headers, request.body, on: stream)
             case .failure: exchange.fail(.unsent)
             }
         }
@@ -176,13 +216,13 @@ final class AppleConnection: @unchecked Sendable {
 
     /// Apple asks for the path and the provider token outside of the connection's table; a field that varies is not worth a
     /// place in it either.
-    private func headers(of push: OutgoingPush) -> HPACKHeaders {
+    private func headers(of request: ServiceRequest) -> HPACKHeaders {
         var headers = HPACKHeaders()
-        headers.add(name: ":method", value: "POST")
+        headers.add(name: ":method", value: request.method)
         headers.add(name: ":scheme", value: "https")
         headers.add(name: ":authority", value: place.port == 443 ? place.host : "\(place.host):\(place.port)")
-        headers.add(name: ":path", value: push.path, indexing: .nonIndexable)
-        for (name, value) in push.headers {
+        headers.add(name: ":path", value: request.path, indexing: .nonIndexable)
+        for (name, value) in request.headers {
             let varies = name == "apns-id" || name == "apns-request-id" || name == "apns-expiration"
             headers.add(name: name, value: value, indexing: varies ? .nonIndexable : .indexable)
         }

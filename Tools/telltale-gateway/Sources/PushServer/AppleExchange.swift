@@ -7,7 +7,7 @@ final class AppleExchange: ChannelInboundHandler, @unchecked Sendable {
     typealias InboundIn = HTTP2Frame.FramePayload
     typealias OutboundOut = HTTP2Frame.FramePayload
 
-    enum Outcome {
+    enum Outcome: Sendable {
         case response(HPACKHeaders, [UInt8])
         /// Not all of it left this machine, or the service said that it did not look at it.
         case unsent
@@ -18,25 +18,32 @@ final class AppleExchange: ChannelInboundHandler, @unchecked Sendable {
     }
 
     private let patience: TimeAmount
+    private let bodyLimit: Int
     private var completion: ((Outcome) -> Void)?
     private var head: HPACKHeaders?
     private var body: [UInt8] = []
     private var hasLeft = false
     private var deadline: Scheduled<Void>?
 
-    init(patience: TimeAmount, _ completion: @escaping (Outcome) -> Void) {
+    init(patience: TimeAmount, bodyLimit: Int, _ completion: @escaping (Outcome) -> Void) {
         self.patience = patience
+        self.bodyLimit = bodyLimit
         self.completion = completion
     }
 
     func send(_ headers: HPACKHeaders, _ body: [UInt8], on stream: any Channel) {
         deadline = stream.eventLoop.assumeIsolated().scheduleTask(in: patience) { [self] in
-            fail(.late)
+            // A status whose body takes its time says enough.
+            if let head { finish(.response(head, self.body)) } else { fail(.late) }
             stream.close(promise: nil)
         }
-        stream.write(HTTP2Frame.FramePayload.headers(.init(headers: headers)), promise: nil)
-        let data = HTTP2Frame.FramePayload.data(.init(data: .byteBuffer(ByteBuffer(bytes: body)), endStream: true))
-        stream.writeAndFlush(data).assumeIsolated().whenComplete { [self] result in
+        let first = HTTP2Frame.FramePayload.headers(.init(headers: headers, endStream: body.isEmpty))
+        var last = first
+        if !body.isEmpty {
+            stream.write(first, promise: nil)
+            last = .data(.init(data: .byteBuffer(ByteBuffer(bytes: body)), endStream: true))
+        }
+        stream.writeAndFlush(last).assumeIsolated().whenComplete { [self] result in
             switch result {
             case .success: hasLeft = true
             // Without the last frame there is no request.
@@ -63,7 +70,7 @@ final class AppleExchange: ChannelInboundHandler, @unchecked Sendable {
             if frame.endStream { end() }
         case .data(let frame):
             if case .byteBuffer(let buffer) = frame.data {
-                body += buffer.readableBytesView.prefix(AppleConnection.bodyLimit - body.count)
+                body += buffer.readableBytesView.prefix(bodyLimit - body.count)
             }
             if frame.endStream { end() }
         default: break

@@ -4,8 +4,8 @@ internal import TelltaleModel
 
 /// Makes the provider tokens of one team: a new one after 50 minutes, and never two within 20.
 ///
-/// For one event loop.
-struct ProviderSigner {
+/// For one event loop, whose connections share it.
+final class ProviderSigner: @unchecked Sendable {
     private let team: String
     private let keyID: String
     private let key: P256.Signing.PrivateKey
@@ -19,7 +19,7 @@ struct ProviderSigner {
         key = try P256.Signing.PrivateKey(pemRepresentation: pem)
     }
 
-    mutating func token(at now: Timestamp) -> String {
+    func token(at now: Timestamp) -> String {
         if schedule.renews(at: now) {
             let input = ProviderTokenSchedule.signingInput(team: team, keyID: keyID, at: now)
             // A P-256 key signs any bytes.
@@ -31,5 +31,5 @@ struct ProviderSigner {
     }
 
     /// The service said that the newest token has expired.
-    mutating func refused() { schedule.refused() }
+    func refused() { schedule.refused() }
 }

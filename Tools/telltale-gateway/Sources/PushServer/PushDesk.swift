@@ -120,6 +120,8 @@ actor PushDesk {
         return found
     }
 
+    func bundle(ofKind kind: String) -> String? { ledger.bundle(ofKind: kind) }
+
     func registration(_ id: String) -> PushRegistration? { ledger.registrations[id] }
 
     var registrations: [PushRegistration] {

@@ -14,6 +14,8 @@ struct PushResponder: HTTPResponder {
     typealias Context = PushRequestContext
 
     let desk: PushDesk
+    /// `nil` = channels are not managed.
+    let channelService: AppleConnection?
     let rights: CallerRights
     /// Of the listener.
     let host: String
@@ -33,6 +35,7 @@ struct PushResponder: HTTPResponder {
                 if let name = HTTPField.Name(name) { response.headers[name] = value }
             }
         }
+        if request.method == .head { response = response.createHeadResponse() }
         response.headers[.cacheControl] = "no-store"
         return response
     }
@@ -50,24 +53,32 @@ struct PushResponder: HTTPResponder {
             try Self.check(request, ["GET", "HEAD"])
             return Self.json(Array("ok\n".utf8), type: "text/plain; charset=utf-8")
         case ("v1", 3) where path[1] == "push" && path[2] == "vapid":
-            try Self.check(request, ["GET"])
+            try Self.check(request, ["GET", "HEAD"])
             guard let key = desk.webKey else { throw Problem("not_found", "the configuration has no \"web-push\"") }
             return Self.json(Array("{\"key\":\"\(key)\"}".utf8))
         case ("v1", 3) where path[1] == "push" && path[2] == "targets":
-            try Self.check(request, ["GET"])
+            try Self.check(request, ["GET", "HEAD"])
             try await rights.checkOperator(token)
             return Self.json(await list())
         case ("v1", 3) where path[1] == "push" && path[2] == "sent":
-            try Self.check(request, ["GET"])
+            try Self.check(request, ["GET", "HEAD"])
             try await rights.checkOperator(token)
             return Self.json(desk.history.json(ofKey: try query["key"]))
+        case ("v1", 3) where path[1] == "push" && path[2] == "channels":
+            try Self.check(request, ["GET", "HEAD", "POST", "DELETE"])
+            try await rights.checkOperator(token)
+            return try await channels(request, query)
         case ("v1", 4) where path[1] == "push" && path[2] == "targets":
-            try Self.check(request, ["GET", "PUT", "DELETE"])
-            return try await target(path[3], request, token)
+            try Self.check(request, ["GET", "HEAD", "PUT", "DELETE"])
+            guard let id = PercentCoding.decode(path[3]) else {
+                throw Problem("bad_key", "\(path[3].prefix(200)) is no percent-encoded UTF-8")
+            }
+            return try await target(id, request, token)
         default:
             throw Problem(
                 "not_found",
-                "there are /v1/push/targets, /v1/push/targets/ID, /v1/push/sent, /v1/push/vapid and /healthz")
+                "there are /v1/push/targets, /v1/push/targets/ID, /v1/push/channels, /v1/push/sent, /v1/push/vapid and /healthz"
+            )
         }
     }
 
@@ -160,7 +171,7 @@ struct PushResponder: HTTPResponder {
 
     // MARK: HTTP
 
-    private static func body(_ request: Request) async throws(Problem) -> [UInt8] {
+    static func body(_ request: Request) async throws(Problem) -> [UInt8] {
         do {
             return Array(try await request.body.collect(upTo: bodyLimit).readableBytesView)
         } catch is NIOTooManyBytesError {
@@ -170,7 +181,7 @@ struct PushResponder: HTTPResponder {
         }
     }
 
-    private static func json(_ bytes: [UInt8], status: Int = 200, type: String = "application/json") -> Response {
+    static func json(_ bytes: [UInt8], status: Int = 200, type: String = "application/json") -> Response {
         var headers = HTTPFields()
         headers[.contentType] = type
         return Response(

@@ -23,6 +23,8 @@ public struct PushService: Sendable {
     private let connector: DaemonConnector
     private let desk: PushDesk
     private let connection: AppleConnection?
+    /// Where channels are managed.
+    private let channels: AppleConnection?
 
     public struct StartFault: Error {
         public var lines: [String]
@@ -45,14 +47,17 @@ public struct PushService: Sendable {
             }
             return try DaemonConnector(to: address, trustRoots: settings.connectTrustRoots)
         }
-        let connection: AppleConnection? = try Self.attempt("apns-ca") {
-            guard !settings.host.isEmpty else { return nil }
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let (connection, channels): (AppleConnection?, AppleConnection?) = try Self.attempt("apns-ca") {
+            guard let place = settings.pushPlace else { return (nil, nil) }
+            // One token for both: Apple counts how often a new one comes.
             let signer = try ProviderSigner(team: settings.team, keyID: settings.keyID, pem: settings.key)
-            return try AppleConnection(
-                to: .init(host: settings.host, port: settings.port), trustRoots: settings.trustRoots, signer, log: log,
-                on: MultiThreadedEventLoopGroup.singleton.next())
+            func connection(_ place: PushSettings.Place) throws -> AppleConnection {
+                try AppleConnection(to: place, trustRoots: settings.trustRoots, signer, log: log, on: loop)
+            }
+            return (try connection(place), try settings.channelPlace.map(connection))
         }
-        self.connection = connection
+        (self.connection, self.channels) = (connection, channels)
         let web: WebPushSender? = try Self.attempt("web-push") {
             guard let web = settings.web else { return nil }
             return try WebPushSender(
@@ -100,7 +105,7 @@ public struct PushService: Sendable {
         var host = "localhost"
         if case .tcp(let name, _) = listener { host = name }
         let responder = PushResponder(
-            desk: desk, rights: CallerRights(connector: connector, group: group), host: host,
+            desk: desk, channelService: channels, rights: CallerRights(connector: connector, group: group), host: host,
             cryptography: Self.cryptography)
         let application = Application(
             responder: responder, server: .http1(configuration: .init(idleTimeout: .seconds(60))),
@@ -119,6 +124,8 @@ public struct PushService: Sendable {
             }, logger: quiet)
         let follower = PushFollower(connector, group: group, token: settings.token, desk, log)
         let following = Task { await follower.start() }
+        let watchdog = Task { await watch() }
+        defer { watchdog.cancel() }
         let services = ServiceGroup(
             configuration: .init(
                 services: [.init(service: application)], gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet))
@@ -128,6 +135,21 @@ public struct PushService: Sendable {
         await desk.stop()
         await follower.stop()
         connection?.close()
+        channels?.close()
+    }
+
+    /// Says that the process turns, as often as the service manager asks: behind an answer of each event loop and of the desk, which
+    /// performs every decision. Where any of them hangs, nothing is said.
+    private func watch() async {
+        guard let interval = manager.watchdogMilliseconds else { return }
+        while !Task.isCancelled {
+            for loop in MultiThreadedEventLoopGroup.singleton.makeIterator() {
+                try? await loop.submit {}.get()
+            }
+            _ = await desk.generation
+            manager.tell("WATCHDOG=1")
+            try? await Task.sleep(for: .milliseconds(interval))
+        }
     }
 
     /// Ends the process at once.

@@ -16,6 +16,12 @@ public struct PushSettings: Sendable {
         public var trustRoots: String?
     }
 
+    /// Of an https service.
+    public struct Place: Hashable, Sendable {
+        public var host: String
+        public var port: Int
+    }
+
     public enum Listener: Hashable, Sendable {
         case unix(path: String)
         case tcp(host: String, port: Int)
@@ -27,9 +33,10 @@ public struct PushSettings: Sendable {
     /// The folder of the registrations.
     public var state = ""
     public var listener = Listener.tcp(host: "127.0.0.1", port: 7884)
-    /// Of the push service.
-    public var host = ""
-    public var port = 443
+    /// Of the push service; `nil` = there are Web Pushes alone.
+    public var pushPlace: Place?
+    /// Where the push service manages channels; `nil` = they are not managed.
+    public var channelPlace: Place?
     public var trustRoots: String?
     public var team = ""
     public var keyID = ""
@@ -44,7 +51,8 @@ public struct PushSettings: Sendable {
 
     /// The settings of a file's members that are texts, as flags have them too.
     public static let names = [
-        "connect", "connect-ca", "token-file", "state", "listen", "apns-url", "apns-ca", "team", "kid", "key",
+        "connect", "connect-ca", "token-file", "state", "listen", "apns-url", "channels-url", "apns-ca", "team", "kid",
+        "key",
         "log-level", "log-format",
     ]
 
@@ -117,11 +125,11 @@ private struct PushSettingsReader {
                 return faults.append("\(place): takes unix:PATH or http://HOST:PORT, not \"\(value)\"")
             }
             settings.listener = listener
-        case "apns-url":
-            guard let (host, port) = Self.host(value) else {
+        case "apns-url", "channels-url":
+            guard let service = Self.service(value) else {
                 return faults.append("\(place): takes https://HOST or https://HOST:PORT, not \"\(value)\"")
             }
-            (settings.host, settings.port) = (host, port)
+            if name == "apns-url" { settings.pushPlace = service } else { settings.channelPlace = service }
         case "apns-ca": settings.trustRoots = whole(value, folder)
         case "team", "kid":
             guard value.utf8.count == 10, value.utf8.allSatisfy({ Self.isAlphanumeric($0) }) else {
@@ -194,13 +202,15 @@ private struct PushSettingsReader {
         return .tcp(host: host, port: Int(port))
     }
 
-    private static func host(_ text: String) -> (String, Int)? {
+    private static func service(_ text: String) -> PushSettings.Place? {
         guard text.hasPrefix("https://") else { return nil }
         var rest = text.dropFirst("https://".count)
         if rest.hasSuffix("/") { rest = rest.dropLast() }
         guard !rest.isEmpty, rest.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x2F }) else { return nil }
-        if case .tcp(let host, let port)? = Endpoint(String(rest)), port > 0 { return (host, Int(port)) }
-        return rest.contains(":") ? nil : (String(rest), 443)
+        if case .tcp(let host, let port)? = Endpoint(String(rest)), port > 0 {
+            return .init(host: host, port: Int(port))
+        }
+        return rest.contains(":") ? nil : .init(host: String(rest), port: 443)
     }
 
     // MARK: Apps
@@ -287,8 +297,8 @@ private struct PushSettingsReader {
         guard faults.isEmpty else { return }
         if settings.state.isEmpty { faults.append("--state: names the folder of the registrations") }
         // Browsers alone need nothing of Apple's.
-        if settings.web != nil, settings.host.isEmpty, settings.forms.isEmpty { return }
-        if settings.host.isEmpty {
+        if settings.web != nil, settings.pushPlace == nil, settings.forms.isEmpty { return }
+        if settings.pushPlace == nil {
             faults.append("--apns-url: says where pushes go, as https://api.sandbox.push.apple.com")
         }
         if settings.team.isEmpty { faults.append("--team: the 10 characters of the team") }

@@ -82,6 +82,10 @@ struct Serve: AsyncParsableCommand {
     var apnsListen: [String] = []
     @Option(help: ArgumentHelp("The keys and the apps of Apple's push requests (JSON).", valueName: "FILE"))
     var apns: [String] = []
+    @Option(
+        help: ArgumentHelp(
+            "Where telltale-push takes registrations. (default: none)", valueName: "unix:PATH|http://HOST:PORT"))
+    var push: [String] = []
     @Flag(help: "Only check the configuration and what it names.")
     var check = false
 
@@ -90,6 +94,7 @@ struct Serve: AsyncParsableCommand {
             "connect": connect, "connect-ca": connectCA, "listen": listen, "ops-listen": opsListen, "host": host,
             "cors": cors, "tls-cert": tlsCert, "tls-key": tlsKey, "token-file": tokenFile, "hooks": hooks,
             "state": state, "log-level": logLevel, "log-format": logFormat, "apns-listen": apnsListen, "apns": apns,
+            "push": push,
         ]
     }
 

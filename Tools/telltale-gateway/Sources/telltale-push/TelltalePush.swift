@@ -15,7 +15,7 @@ struct TelltalePush: AsyncParsableCommand {
             It follows the rows of the activities that apps registered for, and sends each device the newest state: \
             starts, updates and ends of Live Activities, and reloads of widgets and controls. It keeps its registrations \
             in --state, prints one line that begins with "ready" when it serves, logs to standard error, and connects to \
-            the daemon, to --apns-url and to the hosts of "web-push" alone.
+            the daemon, to --apns-url, --channels-url and the hosts of "web-push" alone.
 
             The configuration file (JSON) holds the same options without their dashes, and the apps:
 
@@ -57,6 +57,10 @@ struct TelltalePush: AsyncParsableCommand {
         help: ArgumentHelp("Where pushes go, and nowhere else.", valueName: "https://HOST[:PORT]"))
     var apnsURL: String?
     @Option(
+        help: ArgumentHelp(
+            "Where the push service manages broadcast channels. (default: nowhere)", valueName: "https://HOST[:PORT]"))
+    var channelsURL: String?
+    @Option(
         name: .customLong("apns-ca"),
         help: ArgumentHelp("Certificates (PEM) to trust for --apns-url. (default: the system's)", valueName: "FILE"))
     var apnsCA: String?
@@ -77,7 +81,8 @@ struct TelltalePush: AsyncParsableCommand {
     private var flags: [String: String] {
         [
             "connect": connect, "connect-ca": connectCA, "token-file": tokenFile, "state": state, "listen": listen,
-            "apns-url": apnsURL, "apns-ca": apnsCA, "team": team, "kid": kid, "key": key, "log-level": logLevel,
+            "apns-url": apnsURL, "channels-url": channelsURL, "apns-ca": apnsCA, "team": team, "kid": kid, "key": key,
+            "log-level": logLevel,
             "log-format": logFormat,
         ].compactMapValues { $0 }
     }

@@ -37,7 +37,7 @@ class Push:
 
 class Service:
     """Takes pushes on a port. `answer` is asked for (status, body, headers), or None: no answer ever; "close": the connection
-    ends in place of one."""
+    ends in place of one; "drip": a status, and a body that does not end."""
 
     def __init__(self, folder, streams=100):
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -109,6 +109,10 @@ class Service:
         if answer == "close":
             return False
         if answer is None:
+            return True
+        if answer == "drip":
+            h2c.send_headers(stream, [(":status", "200")])
+            h2c.send_data(stream, b"{")
             return True
         status, body, fields = answer
         data = json.dumps(body).encode() if body else b""

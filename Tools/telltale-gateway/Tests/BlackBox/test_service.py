@@ -1,11 +1,14 @@
 """The service manager that started the gateway is told its states (`sd_notify`)."""
 
+import json
 import os
 import signal
 import socket
 
 import pytest
 
+from keys import Key
+from pusher import BUNDLE, FORM, Pusher
 from support import PATIENCE
 
 
@@ -84,3 +87,18 @@ def test_a_socket_that_is_missing_is_no_failure(world, name):
     gateway = world.gateway(extra={"NOTIFY_SOCKET": name, "WATCHDOG_USEC": "2000"})
     assert gateway.ask("GET", "/healthz", port=gateway.ops).status == 200
     assert gateway.stop() == 0
+
+
+def test_the_sender_of_pushes(world, manager):
+    """It is ready without a daemon and without a push service, and says that it turns."""
+    key = Key(world.folder)
+    config = world.file("push.json", json.dumps({
+        "connect": f"unix:{world.folder}/daemon.sock", "state": "push", "team": key.team, "kid": key.kid, "key": key.private,
+        "apns-url": "https://127.0.0.1:1", "apps": {BUNDLE: {"CoffeeAttributes": FORM}}}))
+    pusher = Pusher(
+        world.folder, "--config", config, extra={"NOTIFY_SOCKET": manager.path, "WATCHDOG_USEC": "100000"})
+    world.started.append(pusher)
+    assert manager.receive_state() == ["READY=1", "STATUS=serving"]
+    assert [manager.receive() for _ in range(3)] == [["WATCHDOG=1"]] * 3
+    assert pusher.stop() == 0
+    assert manager.receive_state() == ["STOPPING=1", "STATUS=stopping"]

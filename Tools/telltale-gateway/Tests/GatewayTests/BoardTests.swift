@@ -5,14 +5,24 @@ import Testing
 /// The files of the board, as the program holds them.
 struct BoardTests {
     @Test func `the page names files that exist, under the version of this program`() throws {
-        let page = String(decoding: Board.page.bytes, as: UTF8.self)
-        let named = page.matches(of: /\/assets\/([^\/]+)\/([^"]+)"/)
-        #expect(named.count > 5)
-        for match in named {
-            #expect(String(match.1) == Board.version)
-            #expect(Board.files[String(match.2)] != nil, "\(match.2)")
+        for file in [Board.page, Board.pageWithReceived, Board.pageWithSent] {
+            let page = String(decoding: file.bytes, as: UTF8.self)
+            let named = page.matches(of: /\/assets\/([^\/]+)\/([^"]+)"/)
+            #expect(named.count > 5)
+            for match in named {
+                #expect(String(match.1) == Board.version)
+                #expect(Board.files[String(match.2)] != nil, "\(match.2)")
+            }
+            #expect(!page.contains("VERSION") && !page.contains("PUSHES"))
         }
-        #expect(!page.contains("VERSION"))
+    }
+
+    @Test func `the page leads to the pushes that there are`() {
+        let pages = [Board.page, Board.pageWithReceived, Board.pageWithSent].map {
+            String(decoding: $0.bytes, as: UTF8.self)
+        }
+        #expect(pages.map { $0.contains("href=\"/pushes\"") } == [false, true, false])
+        #expect(pages.map { $0.contains("href=\"/sent\"") } == [false, false, true])
     }
 
     @Test func `the playground names each example that there is`() throws {

@@ -1,0 +1,66 @@
+public import TelltaleModel
+
+/// A request about the broadcast channels of an app, as its sender makes it to the push service.
+public enum ChannelManagement: Hashable, Sendable {
+    /// 0 = nothing is kept for devices that are away; 1 = the newest message is.
+    case create(storagePolicy: Int)
+    case read(String)
+    case delete(String)
+    case list
+
+    public var method: String {
+        switch self {
+        case .create: "POST"
+        case .read, .list: "GET"
+        case .delete: "DELETE"
+        }
+    }
+
+    public func path(bundle: String) -> String {
+        self == .list ? "/1/apps/\(bundle)/all-channels" : "/1/apps/\(bundle)/channels"
+    }
+
+    public var headers: [(name: String, value: String)] {
+        switch self {
+        case .read(let id), .delete(let id): [("apns-channel-id", id)]
+        case .create, .list: []
+        }
+    }
+
+    public var body: [UInt8] {
+        guard case .create(let policy) = self else { return [] }
+        return PushChannel(id: "", bundle: "", storagePolicy: policy).body
+    }
+
+    /// The answer of the service.
+    public enum Outcome: Hashable, Sendable {
+        case created(String)
+        case channel(storagePolicy: Int)
+        case channels([String])
+        case deleted
+        /// There is no such channel.
+        case unknownChannel
+        /// It may be asked again later.
+        case busy(status: Int)
+        case refused(status: Int, reason: String?)
+    }
+
+    /// - Parameters:
+    ///   - channel: Of the header field `apns-channel-id`.
+    ///   - body: `nil` = there is none, or it is no JSON.
+    public func outcome(status: Int, channel: String?, body: JSON?) -> Outcome {
+        let reason = body?["reason"]?.string.map { String($0.prefix(64)) }
+        switch (self, status) {
+        case (.create, 200..<300): if let channel, !channel.isEmpty { return .created(channel) }
+        case (.delete, 200..<300): return .deleted
+        case (.list, 200..<300):
+            if let channels = body?["channels"]?.array { return .channels(channels.compactMap(\.string)) }
+        case (.read, 200..<300):
+            if let policy = body?["message-storage-policy"]?.integer { return .channel(storagePolicy: Int(policy)) }
+        case (_, 429), (_, 500...): return .busy(status: status)
+        default: break
+        }
+        if reason == "ChannelNotRegistered" || reason == "BadChannelId" { return .unknownChannel }
+        return .refused(status: status, reason: reason)
+    }
+}

@@ -1,0 +1,136 @@
+"""What telltale-push answers, by way of the gateway: for apps and browsers, and as a page."""
+
+import json
+import socket
+import time
+
+import pytest
+
+from push_place import Place
+from support import free_port
+from test_access import Principals
+
+
+@pytest.fixture
+def place(world):
+    place = Place(world)
+    place.gateway = world.gateway("--push", f"http://127.0.0.1:{place.pusher.port}")
+    return place
+
+
+def put(gateway, name, body, **options):
+    return gateway.ask("PUT", f"/v1/push/targets/{name}", body, **options)
+
+
+def test_a_registration_goes_through_the_gateway(place):
+    name, body = "a:phone%40home~1", {"account": "alice", "key": "coffee-order/1", "token": "AA01"}
+    assert put(place.gateway, name, body).status == 201
+    assert put(place.gateway, name, body).status == 200
+    one = place.gateway.get(f"/v1/push/targets/{name}").json
+    assert (one["id"], one["account"], one["key"]) == ("a:phone@home~1", "alice", "coffee-order/1")
+    assert one == place.pusher.ask("GET", f"/v1/push/targets/{name}").json
+    assert place.gateway.get("/v1/push/targets").json == {"targets": [one], "count": 1}
+    for path in ("/v1/push/targets", f"/v1/push/targets/{name}", "/v1/push/sent", "/sent"):
+        head = place.gateway.ask("HEAD", path)
+        assert (head.status, head.bytes) == (200, b"")
+    place.post("coffee-order/1", "start", account="alice")
+    place.service.wait(lambda pushes: pushes)
+    while not place.pusher.sent():
+        time.sleep(0.02)
+    sent = place.gateway.get("/v1/push/sent?key=coffee-order/1").json
+    assert sent == place.pusher.ask("GET", "/v1/push/sent").json and sent["sent"][0]["registration"] == "a:phone@home~1"
+    assert place.gateway.get("/v1/push/sent?key=coffee-order/2").json["sent"] == []
+    assert place.gateway.ask("DELETE", f"/v1/push/targets/{name}").status == 204
+    assert place.gateway.ask("DELETE", f"/v1/push/targets/{name}").code == "not_found"
+
+
+def test_a_refusal_goes_through_too(place):
+    answer = put(place.gateway, "a", {"token": "xyz", "kind": "coffee-order"})
+    assert (answer.status, answer.code) == (400, "bad_json") and "hexadecimal" in answer.json["title"]
+    assert put(place.gateway, "a", {"token": "aa", "kind": "flight"}).code == "unknown_kind"
+    assert put(place.gateway, "a", {"token": "a" * 9_000, "kind": "coffee-order"}).code == "too_large"
+    assert put(place.gateway, "a%0D%0AX:%201", {"token": "aa", "kind": "coffee-order"}).code == "bad_json"
+    assert place.gateway.get("/v1/push/vapid").code == "not_found"
+    assert place.gateway.post("/v1/push/sent", {}).code == "method"
+
+
+def test_without_it_a_gateway_says_so(gateway):
+    for path in ("/v1/push/targets", "/v1/push/targets/a", "/v1/push/sent", "/v1/push/vapid", "/sent"):
+        answer = gateway.get(path)
+        assert answer.code == "not_found" and "--push" in answer.json["title"]
+
+
+def test_one_that_is_away_or_says_nothing_is_unreachable(world):
+    world.daemon()
+    away = world.gateway("--push", f"http://127.0.0.1:{free_port()}")
+    answer = away.get("/v1/push/sent")
+    assert (answer.status, answer.code) == (503, "push_unreachable") and int(answer.headers["retry-after"]) > 0
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        gateway = world.gateway("--push", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        started = time.monotonic()
+        assert gateway.get("/v1/push/sent").code == "push_unreachable"
+        assert time.monotonic() - started < 25
+
+
+def test_an_answer_without_an_end_is_bounded(world):
+    world.daemon()
+    with socket.create_server(("127.0.0.1", 0)) as endless:
+        gateway = world.gateway("--push", f"http://127.0.0.1:{endless.getsockname()[1]}")
+        with socket.create_connection(("127.0.0.1", gateway.port)) as caller:
+            caller.sendall(b"GET /v1/push/sent HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
+            connection, _ = endless.accept()
+            connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n")
+            total = 0
+            try:
+                while total < 64 << 20:
+                    total += connection.send(b" " * 65_536)
+            except OSError:
+                pass
+            connection.close()
+            assert total < 64 << 20
+            assert b" 503 " in caller.recv(65_536)
+
+
+def test_the_page_tells_what_became_of_each_push(place):
+    answers = {
+        "aa01": (200, None, {}), "aa02": (410, {"reason": "Unregistered", "timestamp": int(time.time() * 1000) + 60_000}, {}),
+        "aa03": (403, {"reason": "InvalidProviderToken"}, {}), "aa04": (503, {"reason": "<b>&\""}, {}), "aa05": "close"}
+    place.service.answer = lambda push: answers[push.token]
+    for number, token in enumerate(answers, 1):
+        put(place.gateway, f"phone-{number}", {"key": f"coffee-order/{number}", "token": token})
+        place.post(f"coffee-order/{number}", "start")
+    while len({entry["registration"] for entry in place.pusher.sent()}) < len(answers):
+        time.sleep(0.02)
+    page = place.gateway.get("/sent")
+    assert page.headers["content-security-policy"].startswith("default-src 'none'")
+    for words in ["200", "410 Unregistered", "Its registration is removed", "403 InvalidProviderToken", "no answer", "may have arrived",
+                  "503 &lt;b&gt;&amp;&quot;", "to phone-1", 'href="/coffee-order/3"', 'href="/sent?key=coffee-order%2F3"']:
+        assert words in page.text, words
+    assert '<b>&"' not in page.text and "aa01" not in page.text
+    one = place.gateway.get("/sent?key=coffee-order%2F3")
+    assert "InvalidProviderToken" in one.text and "phone-1" not in one.text
+    assert place.gateway.get("/sent?key=a&key=b").code == "bad_attr"
+
+
+def test_a_daemon_with_tokens_decides_who_asks(world):
+    principals = Principals(world.folder)
+    principals.add("push", "read:*", account="*")
+    principals.add("alice", "read:coffee-order/*", account="alice")
+    principals.add("owner", "admin", account="*")
+    place = Place(world, "--auth", principals.write(), **{"token-file": world.file("token", principals.tokens["push"])})
+    gateway = world.gateway("--push", f"http://127.0.0.1:{place.pusher.port}")
+    mine = {"token": "aa01", "account": "alice", "kind": "coffee-order"}
+    assert put(gateway, "a", mine).code == "auth_required"
+    assert put(gateway, "a", mine | {"account": "bob"}, headers=principals.bearer("alice")).code == "forbidden"
+    assert put(gateway, "a", mine, headers=principals.bearer("alice")).status == 201
+    for path in ("/v1/push/sent", "/v1/push/targets", "/sent"):
+        assert gateway.get(path).headers["www-authenticate"].startswith("Bearer")
+        assert gateway.get(path, headers=principals.bearer("alice")).code == "forbidden"
+        assert gateway.get(path, headers=principals.bearer("owner")).status == 200
+    # A browser that has signed in brings a cookie, and no page of another origin writes by it.
+    session = gateway.post("/v1/session", {"token": principals.tokens["owner"]})
+    cookie = {"Cookie": session.headers["set-cookie"].split(";")[0]}
+    assert gateway.get("/sent", headers=cookie).status == 200
+    evil = cookie | {"Origin": "https://evil.example.com", "Sec-Fetch-Site": "cross-site"}
+    assert gateway.ask("DELETE", "/v1/push/targets/a", headers=evil).status == 403
+    assert json.loads(place.pusher.ask("GET", "/v1/push/targets", None, principals.tokens["owner"]).text)["count"] == 1
