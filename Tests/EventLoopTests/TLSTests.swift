@@ -1,7 +1,8 @@
 import Foundation
-@testable import TelltaleEventLoop
 import TestSupport
 import Testing
+
+@testable import TelltaleEventLoop
 
 struct TLSTests {
     @Test func `lines that come with the last flight of a handshake are delivered, and end no connection`() async throws
