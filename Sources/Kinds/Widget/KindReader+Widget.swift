@@ -7,7 +7,7 @@ extension KindReader {
         "description", "families", "parameters", "recommended", "source", "audience", "places", "backgroundRemovable",
         "margins",
         "mounting", "texture", "carApp", "privacySensitive", "protection", "stale", "preview", "editTint", "views",
-        "url",
+        "timeout", "url",
     ]
     private static let parameterLimit = 16
     private static let recommendedLimit = 256
@@ -92,6 +92,7 @@ extension KindReader {
         options.isPrivacySensitive = bool(object, "privacySensitive", at: "") ?? false
         options.isProtected = choice(object, "protection", at: "", Protection.self) != nil
         options.stale = duration(object, "stale", at: "")
+        options.timeout = duration(object, "timeout", at: "") ?? options.timeout
         options.url = template(object, "url", at: "")
         options.about = text(object, "description", at: "") ?? ""
         lint(description: options.about)

@@ -6,7 +6,7 @@ extension KindReader {
     /// The members of each source, by the name of the source.
     private static let sources = [
         "schedule": ["schedule", "zone"], "each": ["each", "where"], "one": ["one"],
-        "over": aggregateNames,
+        "over": aggregateNames, "provider": ["provider"],
     ]
 
     /// `nil` for a source with a fault.
@@ -20,7 +20,7 @@ extension KindReader {
         guard let name = named.first, let names = Self.sources[name] else {
             error(
                 "source", "it names nothing that content comes from",
-                advice: "write \"each\", \"one\", \"over\" or \"schedule\", or take \"source\" out and post timelines")
+                advice: "write \"each\", \"one\", \"over\", \"provider\" or \"schedule\", or take \"source\" out and post timelines")
             return nil
         }
         guard named.count == 1 else {
@@ -28,18 +28,27 @@ extension KindReader {
             return nil
         }
         guard let source = self.object(json, at: "source", knows: names) else { return nil }
-        if name != "schedule", object["stale"] != nil {
+        if name != "provider", object["timeout"] != nil {
+            warn("timeout", "no provider is asked", advice: "take it out, or write \"source\": {\"provider\": true}")
+        }
+        if name != "schedule", name != "provider", object["stale"] != nil {
             let what = name == "over" ? "its values are kept up to date" : "it is stale when its activity is"
             warn("stale", what, advice: "take it out")
         }
         enum Audience: String, CaseIterable { case own, all }
         let audience = choice(object, "audience", at: "", Audience.self)
         if name != "over", object["audience"] != nil {
-            error("audience", "it is that of the activity", advice: "take it out")
+            let whose = name == "provider" ? "there is no activity that it could be of" : "it is that of the activity"
+            error("audience", whose, advice: "take it out")
         }
         switch name {
         case "over":
             return over(source, parameters: parameters, isForAll: object["audience"] != nil && audience != .own)
+        case "provider":
+            if source["provider"] != true {
+                error("source.provider", "it says nothing", advice: "write true")
+            }
+            return .asked
         case "each": return each(source, hasParameters: !parameters.isEmpty)
         case "one": return one(source, parameters: parameters)
         default: return schedule(source).map { .schedule($0) }

@@ -7,6 +7,8 @@ public final class WidgetKind: Sendable {
     public enum Source: Sendable {
         /// Producers post timelines (`EVT … type=timeline`).
         case pushed
+        /// A provider is asked for them (`SERVE`, `DO … action=timeline`); producers may post them too.
+        case asked
         /// The content is a function of the time of day.
         case schedule(WidgetSchedule)
         /// One widget for each activity of a kind for which `condition` holds.
@@ -20,6 +22,7 @@ public final class WidgetKind: Sendable {
         public var name: String {
             switch self {
             case .pushed: "pushed"
+            case .asked: "asked"
             case .schedule: "schedule"
             case .each: "each"
             case .one: "one"
@@ -51,6 +54,8 @@ public final class WidgetKind: Sendable {
     public let isProtected: Bool
     /// The time after which content counts as out of date; `nil` for never.
     public let stale: Milliseconds?
+    /// The time that a provider has for an answer.
+    public let timeout: Milliseconds
     /// Whether CarPlay opens its app (W63).
     public let hasCarApp: Bool
     public let texture: String
@@ -84,6 +89,7 @@ public final class WidgetKind: Sendable {
         isPrivacySensitive = options.isPrivacySensitive
         isProtected = options.isProtected
         stale = options.stale
+        timeout = options.timeout
         hasCarApp = options.hasCarApp
         texture = options.texture
         url = options.url
@@ -100,6 +106,7 @@ public final class WidgetKind: Sendable {
         var isPrivacySensitive = false
         var isProtected = false
         var stale: Milliseconds?
+        var timeout = Milliseconds.seconds(30)
         var hasCarApp = false
         var texture = "glass"
         var url: Template?
@@ -110,7 +117,15 @@ public final class WidgetKind: Sendable {
     }
 
     /// Whether a timeline may be posted for it.
-    public var isPushed: Bool { if case .pushed = source { true } else { false } }
+    public var isPushed: Bool {
+        switch source {
+        case .pushed, .asked: true
+        case .schedule, .each, .one, .over: false
+        }
+    }
+
+    /// Whether a provider is asked for its timelines.
+    public var isAsked: Bool { if case .asked = source { true } else { false } }
 
     /// Whether its content is computed, so that it is current for as long as a connection is (`live`).
     public var isLive: Bool { !isPushed }

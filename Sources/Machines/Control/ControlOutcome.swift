@@ -57,6 +57,21 @@ public struct ControlPerformance: Hashable, Sendable {
     }
 }
 
+/// What a provider is told with `DO`.
+public enum ProviderCall: Hashable, Sendable {
+    case perform(ControlPerformance)
+    /// A widget wants a timeline.
+    case timeline(TimelineAsk)
+
+    /// The connection that is told.
+    public var provider: ConnectionNumber {
+        switch self {
+        case .perform(let performance): performance.provider
+        case .timeline(let ask): ask.provider
+        }
+    }
+}
+
 /// The action that a person requests of a control: `SET value=` or `PRESS`.
 public enum ControlAction: Hashable, Sendable {
     case set(Bool)

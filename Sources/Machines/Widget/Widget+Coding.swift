@@ -26,6 +26,7 @@ extension Widget {
         writer.write(newestAt)
         // Other widgets are written as before there were derived ones.
         if let keptCount { writer.write(keptCount) }
+        if let asking { asking.encode(to: &writer) }
         if let tallies {
             writer.write(tallies) { writer, tally in
                 writer.write(tally.name)
@@ -38,10 +39,10 @@ extension Widget {
     /// The form of an encoded widget, which its place tells.
     public enum Form: UInt8, Sendable {
         case plain = 6
-        case derived, aggregate
+        case derived, aggregate, asked
     }
 
-    public var form: Form { isAggregate ? .aggregate : isDerived ? .derived : .plain }
+    public var form: Form { isAggregate ? .aggregate : isDerived ? .derived : isAsked ? .asked : .plain }
 
     /// Reads what ``encode(to:)`` wrote.
     public init(from reader: inout BinaryReader, _ form: Form = .plain) throws(BinaryError) {
@@ -67,6 +68,7 @@ extension Widget {
         newestVersion = try reader.readOptional { (reader) throws(BinaryError) in try reader.readInt64() }
         newestAt = try reader.readTimestamp()
         keptCount = form == .derived ? try reader.readByte() : nil
+        if form == .asked { asking = try Asking(from: &reader) }
         if form == .aggregate {
             tallies = try reader.readArray { (reader) throws(BinaryError) in
                 WidgetTally(

@@ -35,6 +35,8 @@ public struct Widget: Sendable {
     public internal(set) var keptCount: UInt8?
     /// Of a widget that tells many activities together: its tallies. `nil` for every other widget.
     public internal(set) var tallies: [WidgetTally]?
+    /// How it asks its provider; `nil` for every widget that is not asked for.
+    public internal(set) var asking: Asking?
     var newestVersion: Int64?
     var newestAt = Timestamp.distantPast
 
@@ -44,6 +46,12 @@ public struct Widget: Sendable {
         self.accounts = accounts.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         createdAt = now
         keptCount = isDerived ? 0 : nil
+    }
+
+    /// One that is asked for.
+    public init(asking key: Key, configuration: JSON, accounts: [String] = [], at now: Timestamp) {
+        self.init(configuration: configuration, accounts: accounts, at: now)
+        asking = Asking(key: key, at: now)
     }
 
     /// One that tells many activities together, with tallies of these names.
@@ -68,6 +76,8 @@ public struct Widget: Sendable {
         public var verdict: Verdict
         /// Its row changed: the key gets a new `rev`.
         public var isChanged: Bool
+        /// The operation that ended with it.
+        public var ended: OperationID?
 
         public init(_ verdict: Verdict, isChanged: Bool = false) {
             (self.verdict, self.isChanged) = (verdict, isChanged)
@@ -80,13 +90,16 @@ public struct Widget: Sendable {
     ///   - happenedAt: `at=`; `nil` for the time of receipt.
     ///   - version: `ver=`.
     ///   - aheadLimit: An event that happens later than so long from now is ignored.
+    ///   - floor: Two asks of a provider begin so long apart.
     public mutating func apply(
         _ event: Event, happenedAt: Timestamp? = nil, version: Int64? = nil, kind: WidgetKind,
-        aheadLimit: Milliseconds = .hours(8), at now: Timestamp
+        aheadLimit: Milliseconds = .hours(8), floor: Milliseconds = .minutes(5), at now: Timestamp
     ) -> Outcome {
         if let happenedAt, happenedAt - now > aheadLimit { return Outcome(.ignored) }
         switch event {
-        case .reload: return Outcome(isGone ? .ignored : .noop)
+        case .reload:
+            guard !isGone else { return Outcome(.ignored) }
+            return Outcome(asking?.reload(.asked, isFree: false, floor: floor, at: now) ?? .noop)
         case .kindChanged(let configuration):
             self.configuration = configuration
             committedPhase = phase(at: now, kind: kind)
@@ -94,17 +107,21 @@ public struct Widget: Sendable {
         case .timeline(let timeline):
             guard !isOlder(happenedAt ?? now, version) else { return Outcome(.stale) }
             remember(happenedAt ?? now, version)
-            return take(timeline, kind: kind, at: now)
+            let outcome = take(timeline, kind: kind, at: now)
+            asking?.took(timeline, floor: floor)
+            return outcome
         case .ended:
             guard !isGone else { return Outcome(.ignored) }
             guard !isOlder(happenedAt ?? now, version) else { return Outcome(.stale) }
             remember(happenedAt ?? now, version)
             (isGone, entries, committedPhase) = (true, [], .gone)
-            return Outcome(.applied, isChanged: true)
+            var outcome = Outcome(.applied, isChanged: true)
+            outcome.ended = asking?.end()
+            return outcome
         }
     }
 
-    private mutating func take(_ timeline: WidgetTimeline, kind: WidgetKind, at now: Timestamp) -> Outcome {
+    mutating func take(_ timeline: WidgetTimeline, kind: WidgetKind, at now: Timestamp) -> Outcome {
         let known = isGone ? [] : entries.cut(at: now)
         var merged = timeline.entries.cut(at: now)
         // The shown entry stays until the first date (W9).
@@ -208,7 +225,7 @@ extension Widget {
         case .schedule:
             let moments = moments(at: now, kind: kind)
             return WidgetFuture(moments: moments, continuesAt: moments.last?.date)
-        case .pushed: return WidgetFuture(moments: moments(at: now, kind: kind))
+        case .pushed, .asked: return WidgetFuture(moments: moments(at: now, kind: kind))
         }
     }
 
@@ -220,7 +237,7 @@ extension Widget {
         case .schedule(let schedule):
             let moments = schedule.entries(at: now).map { WidgetMoment(date: $0.date, content: .content($0.content)) }
             return withPlaceholder(moments, at: now)
-        case .pushed:
+        case .pushed, .asked:
             let moments = entries.cut(at: now).map { WidgetMoment(date: $0.date, content: .content($0.content)) }
             return markingStale(withPlaceholder(moments, at: now), after: kind.stale).cut(at: now)
         }
