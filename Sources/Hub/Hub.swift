@@ -99,7 +99,7 @@ public struct Hub: ~Copyable {
         case .traits(let attributes): decideTraits(attributes, request, of: session)
         case .dismiss(let key): decideDismissal(of: key, request, from: session)
         case .seen(let key, let rev): decideSeen(key, rev: rev, request, from: session)
-        case .set, .press, .serve, .done, .fail, .report: decideControl(request, from: session)
+        case .set, .press, .serve, .done, .supply, .fail, .report, .reload: decideControl(request, from: session)
         case .bye:
             session.hasSaidBye = true
             stage(for: session) { $0.append(read: request) }
@@ -124,7 +124,7 @@ public struct Hub: ~Copyable {
         store.releaseForgotten()
         for id in batch.sessions { if let session = sessions[id] { answer(session, at: now) } }
         // Behind the answer to what made it necessary: a provider that has just come is told so first.
-        for (key, performance) in batch.performances { ask(performance, key: key) }
+        for (key, call) in batch.calls { ask(call, key: key) }
         commit.keep(consume batch, undo: undo)
     }
 
@@ -212,7 +212,7 @@ public struct Hub: ~Copyable {
         guard let key = store[entity].key else { return }
         statistics.deadlinesFired += 1
         // One that is refused is not armed again before something changes, or it would be due for ever.
-        _ = try? record(store[entity].dismissedAt == nil ? .deadline(key, due: due) : .pruned(key))
+        _ = try? record(store.entry(ofDeadline: due, at: entity, key))
     }
 
     // MARK: Rendering

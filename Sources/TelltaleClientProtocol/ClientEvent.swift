@@ -103,6 +103,9 @@ public struct ProviderAction: Hashable, Sendable {
     public var isPress: Bool
     /// The value to set on a toggle; `nil` for a press.
     public var value: Bool?
+    /// Why a widget asks for a timeline: `first`, `atEnd`, `after`, `asked`, `configured` or `tapped`; `nil` for a
+    /// control. Answer with ``TelltaleWire/Command/supply(op:timeline:)``.
+    public var timelineReason: String?
     /// The time at which the server stops waiting, on the server's clock.
     public var deadline: Timestamp
 
@@ -112,6 +115,7 @@ public struct ProviderAction: Hashable, Sendable {
         self.key = key
         isPress = line["action"] == "press"
         value = line["value"].map { $0 == "on" }
+        timelineReason = line["action"] == "timeline" ? line["reason"] ?? "" : nil
         deadline = line.integer("deadline").map(Timestamp.init(milliseconds:)) ?? .distantFuture
     }
 }

@@ -28,8 +28,8 @@ extension ClientProtocol {
             kind = .repeatable
         case .serve(let served): kind = .service(served)
         case .traits(let changed): kind = .situation(changed)
-        case .done, .fail, .report: kind = .once
-        case .ping, .help, .get, .list, .kinds, .kind, .history, .stats, .dismiss, .seen, .open: kind = .repeatable
+        case .done, .supply, .fail, .report: kind = .once
+        case .reload, .ping, .help, .get, .list, .kinds, .kind, .history, .stats, .dismiss, .seen, .open: kind = .repeatable
         case .bye:
             leaves = true
             kind = .farewell

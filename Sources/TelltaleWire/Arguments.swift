@@ -34,9 +34,15 @@ struct Arguments {
         case .set: .set(try set(line))
         case .press: .press(try key(line), eid: text(.eid, line))
         case .serve: .serve(kind: try kind(line))
-        case .done: .done(op: try required(.op, text(.op, line)), value: try onOff(line))
+        case .done:
+            if let tail {
+                .supply(op: try required(.op, text(.op, line)), timeline: tail)
+            } else {
+                .done(op: try required(.op, text(.op, line)), value: try onOff(line))
+            }
         case .fail: .fail(op: try required(.op, text(.op, line)), code: text(.code, line), message: try message())
         case .report: .report(try key(line), value: try onOff(line), at: try timestamp(.at, line))
+        case .reload: .reload(try key(line))
         case .ping: .ping
         case .help: .help(verb: words.positional.map { line.text($0) })
         case .bye: .bye

@@ -42,6 +42,10 @@ public enum Command: Sendable {
     case done(op: String, value: Bool?)
     case fail(op: String, code: String?, message: String?)
     case report(Key, value: Bool?, at: Timestamp?)
+    /// `DONE` with the timeline that a provider was asked for.
+    case supply(op: String, timeline: JSONObject)
+    /// The provider of a widget is to be asked anew.
+    case reload(Key)
     /// An invalid request. The reply is this error, in the order of requests.
     case refused(WireError)
 }

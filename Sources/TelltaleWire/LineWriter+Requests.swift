@@ -54,11 +54,18 @@ extension LineWriter {
             begin(.done)
             attribute("op", operation)
             optional("value", value.map { Self.onOff($0) })
+        case .supply(let operation, let timeline):
+            begin(.done)
+            attribute("op", operation)
+            optional("id", id)
+            tail(timeline)
+            return end()
         case .fail(let operation, let code, let message): return write(operation, code, message, id)
         case .report(let key, let value, let time):
             begin(.report, key)
             optional("value", value.map { Self.onOff($0) })
             if let time { attribute("at", time) }
+        case .reload(let key): begin(.reload, key)
         case .refused: preconditionFailure("a refused command is what a server makes of a faulty line")
         }
         optional("id", id)

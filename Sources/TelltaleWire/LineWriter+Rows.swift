@@ -160,6 +160,17 @@ extension LineWriter {
         end()
     }
 
+    /// `DO` of a widget: `reason` is why it asks.
+    public mutating func ask(operation: String, key: Key, reason: String, deadline: Timestamp) {
+        append("DO")
+        attribute("op", operation)
+        attribute("key", key)
+        append(" action=timeline")
+        attribute("reason", reason)
+        attribute("deadline", deadline)
+        end()
+    }
+
     /// Ends a row and adds `missed` milestones as a member of its body.
     private mutating func row(_ body: [UInt8], missed: [String]) {
         guard !missed.isEmpty, body.first == UInt8(ascii: "{") else {

@@ -128,8 +128,11 @@ extension VerbDescription {
             attributes: [.optional(.eid, "ID", "the same acts once for an account")],
             example: "PRESS log-coffee/desk eid=p1"),
         VerbDescription(
-            .serve, "this connection acts for the controls of a kind", positional: .kind,
-            details: ["What is to be done comes as DO op= key= action= value= deadline=; answer DONE or FAIL."],
+            .serve, "this connection acts for the controls, or gives the timelines, of a kind", positional: .kind,
+            details: [
+                "What is to be done comes as DO op= key= action= value= deadline=; answer DONE or FAIL.",
+                "A widget asks with action=timeline reason=; answer DONE with its entries, or FAIL.",
+            ],
             example: "SERVE porch-light"),
         VerbDescription(
             .done, "an operation was done",
@@ -137,6 +140,8 @@ extension VerbDescription {
                 .required(.op, "OP", "the operation, as in its DO"),
                 .optional(.value, "on|off", "what the toggle is now; default: what was wanted"),
             ],
+            tail: #"[{"entries":[...],"policy":"atEnd"}]"#,
+            details: ["The tail answers action=timeline, as the tail of EVT type=timeline."],
             example: "DONE op=o18 value=on"),
         VerbDescription(
             .fail, "an operation failed",
@@ -153,6 +158,10 @@ extension VerbDescription {
                 .optional(.at, "MS", "when it was seen, Unix ms; default: now"),
             ],
             example: "REPORT porch-light/front value=on"),
+        VerbDescription(
+            .reload, "lets a widget ask its provider anew", positional: .key,
+            details: ["At once for whoever serves the kind, else once the floor between two asks has passed."],
+            example: "RELOAD weather/main"),
     ]
 
     private static let people: [VerbDescription] = [

@@ -20,6 +20,7 @@ public enum Verb: String, CaseIterable, Hashable, Sendable {
     case done = "DONE"
     case fail = "FAIL"
     case report = "REPORT"
+    case reload = "RELOAD"
     case ping = "PING"
     case help = "HELP"
     case bye = "BYE"

@@ -45,6 +45,8 @@ struct Configuration: Sendable {
     var eventIDsPerSource = 1_000_000
     /// Seconds.
     var retention = 604_800
+    /// Seconds.
+    var widgetFloor = 300
     var acceptsOldEnd = true
     var surfaces = SurfaceSettings()
     /// One warning for each variable that was ignored.
@@ -109,6 +111,7 @@ struct Configuration: Sendable {
         hub.decisions.eventIDAge = .seconds(Int64(eventIDAge))
         hub.decisions.eventIDsPerSource = eventIDsPerSource
         hub.decisions.retention = .seconds(Int64(retention))
+        hub.decisions.widgetFloor = .seconds(Int64(widgetFloor))
         return hub
     }
 }

@@ -91,6 +91,7 @@ extension Setting {
         number("event-id-age", 1...315_360_000, \.eventIDAge, "seconds"),
         number("event-ids-per-source", 1...100_000_000, \.eventIDsPerSource, "ids"),
         number("retention", 1...315_360_000, \.retention, "seconds"),
+        number("widget-floor", 0...86_400, \.widgetFloor, "seconds"),
         choice("accept-old-end", ["yes", "no"]) { $0.acceptsOldEnd = $1 == "yes" },
         choice("order", ["relevance", "alert"]) { $0.surfaces.order = .init(rawValue: $1) ?? .relevance },
         choice("lock-screen-order", ["relevance", "alert"]) {

@@ -108,6 +108,9 @@ struct Telltaled: ParsableCommand {
         @Option(help: ArgumentHelp("How long a dismissed activity can be asked for. (default: 604800)", valueName: "S"))
         var retention: String?
         @Option(
+            help: ArgumentHelp("How far apart a widget asks its provider. (default: 300)", valueName: "S"))
+        var widgetFloor: String?
+        @Option(
             help: ArgumentHelp(
                 "Whether an end older than the newest event ends all the same. (default: yes)", valueName: "yes|no"))
         var acceptOldEnd: String?

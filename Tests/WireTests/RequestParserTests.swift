@@ -315,6 +315,8 @@ private func describe(_ command: Command) -> String {
     case .press(let key, let eid): return "press \(key)" + optional("eid", eid)
     case .serve(let kind): return "serve \(kind)"
     case .done(let operation, let value): return "done \(operation)" + onOff(value)
+    case .supply(let operation, let timeline): return "supply \(operation) \(JSON.object(timeline))"
+    case .reload(let key): return "reload \(key)"
     case .fail(let operation, let code, let message):
         return "fail \(operation)" + optional("code", code) + optional("message", message)
     case .report(let key, let value, let time):

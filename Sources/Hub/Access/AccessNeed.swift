@@ -14,6 +14,8 @@ enum AccessNeed: Equatable {
     case post(KeyRange, source: String?)
     /// The right, and the account whose rows are wanted.
     case follow(KeyRange, account: String?)
+    /// The right to post, or to serve the kind.
+    case reload(Key)
     /// The right to act for a provider of some kind: of which one, the operation says.
     case operation
 
@@ -37,7 +39,8 @@ enum AccessNeed: Equatable {
         case .press(let key, _), .dismiss(let key), .seen(let key, _): self = .scope(.act(KeyRange(key)))
         case .serve(let kind): self = .scope(.serve(kind))
         case .report(let key, _, _): self = .scope(.serve(String(key.kind)))
-        case .done, .fail: self = .operation
+        case .done, .supply, .fail: self = .operation
+        case .reload(let key): self = .reload(key)
         case .refused(let error): self = Self.need(of: error)
         }
     }
@@ -61,6 +64,9 @@ enum AccessNeed: Equatable {
             if let error = Self.refusal(of: .read(keys), for: principal) { return error }
             guard let account, !principal.may(use: account) else { return nil }
             return WireError(.forbidden, "\(principal.name) has no account \(account)")
+        case .reload(let key):
+            if principal.has(.serve(String(key.kind))) { return nil }
+            return Self.refusal(of: .post(KeyRange(key)), for: principal)
         case .operation: return principal.mayServe ? nil : Self.refusal(of: .serve(nil), for: principal)
         }
     }

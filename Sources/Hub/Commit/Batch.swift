@@ -23,7 +23,7 @@ struct Batch: ~Copyable, Sendable {
     /// The change that each record makes for the followers of its key.
     private(set) var changes: [Change] = []
     /// The actions that providers are asked for.
-    private(set) var performances: [(key: Key, ControlPerformance)] = []
+    private(set) var calls: [(key: Key, ProviderCall)] = []
     /// The senders of requests that wait for its end.
     var held: [SessionID] = []
     /// Sessions that have replies in it, in the order of their first.
@@ -79,7 +79,7 @@ struct Batch: ~Copyable, Sendable {
         changes = merged
     }
 
-    mutating func append(_ performance: (key: Key, ControlPerformance)) { performances.append(performance) }
+    mutating func append(_ call: (key: Key, ProviderCall)) { calls.append(call) }
 
     /// The records so far are the hub's own.
     mutating func noteOwnRecords() { ownRecordCount = recordCount }

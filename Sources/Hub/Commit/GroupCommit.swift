@@ -117,7 +117,7 @@ struct GroupCommit: ~Copyable {
         let body = RecordBody.encode(result, wall: wall, by: author, &writer, writeEntry)
         spareWriter = consume writer
         batch.append(JournalRecord(sequence: sequence, time: time, entity: entity, previous: previous, body: body))
-        for performance in result.performances { batch.append(performance) }
+        for call in result.calls { batch.append(call) }
         // Moved, because nothing else asks for it.
         if let change = result.change.take() { batch.append(change) }
         if let derived = result.derived.take() { for change in derived.changes { batch.append(change) } }

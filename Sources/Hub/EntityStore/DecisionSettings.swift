@@ -16,6 +16,8 @@ public struct DecisionSettings: Hashable, Sendable {
     /// counts until its key is forgotten.
     public var groupsPerKind = 65_536
     public var groups = 262_144
+    /// Two asks of a widget's provider begin so long apart.
+    public var widgetFloor = Milliseconds.minutes(5)
     /// How many times as fast as real time the kinds' clock runs.
     public var clockSpeed = 1.0
 
@@ -34,6 +36,7 @@ public struct DecisionSettings: Hashable, Sendable {
             "retention": .integer(retention.count),
             "groupsPerKind": .integer(Int64(groupsPerKind)),
             "groups": .integer(Int64(groups)),
+            "widgetFloor": .integer(widgetFloor.count),
             "clockSpeed": JSON(clockSpeed),
         ]
     }
@@ -51,6 +54,7 @@ public struct DecisionSettings: Hashable, Sendable {
         if let value = json["retention"]?.integer { retention = Milliseconds(value) }
         if let value = json["groupsPerKind"]?.integer { groupsPerKind = Int(value) }
         if let value = json["groups"]?.integer { groups = Int(value) }
+        if let value = json["widgetFloor"]?.integer { widgetFloor = Milliseconds(value) }
         if let value = json["clockSpeed"]?.double { clockSpeed = value }
     }
 }

@@ -51,7 +51,7 @@ extension EntityStore {
         for step in outcome.steps {
             switch step {
             case .perform(let performance):
-                result.performances.append((key, performance))
+                result.calls.append((key, .perform(performance)))
                 began(performance.operation, on: key)
             case .ended(let end): ended(end.operation)
             case .raise(let raised): result.raised.append(raised)
@@ -135,7 +135,8 @@ extension EntityStore {
         switch entities[entity].state {
         case .toggle(let toggle): if let flight = toggle.flight { began(flight.operation.id, on: key) }
         case .button(let button): if let flight = button.flight { began(flight.operation, on: key) }
-        case .none, .activity, .widget: break
+        case .widget(let widget): if let flight = widget.asking?.flight { began(flight.operation, on: key) }
+        case .none, .activity: break
         }
     }
 
@@ -192,7 +193,8 @@ extension EntityStore {
                 switch entities[entity].state {
                 case .toggle(let toggle): toggle.provider != nil || toggle.flight != nil
                 case .button(let button): button.provider != nil || button.flight != nil
-                case .none, .activity, .widget: false
+                case .widget(let widget): widget.asking?.provider != nil || widget.asking?.flight != nil
+                case .none, .activity: false
                 }
             return isServed ? entities[entity].key : nil
         }
@@ -204,7 +206,8 @@ extension EntityStore {
         return switch entities[entity].state {
         case .toggle(let toggle): toggle.provider != acting
         case .button(let button): button.provider != acting
-        case .none, .activity, .widget: false
+        case .widget(let widget): widget.asking.map { $0.provider != acting } ?? false
+        case .none, .activity: false
         }
     }
 }
@@ -243,7 +246,7 @@ extension ToggleEvent {
         case .kindChanged: self = .kindChanged
         case .deadline: self = .deadlineReached
         case .created, .tapped, .reported, .raiseRefused, .settings, .kinds, .event, .dismissed, .seen, .pruned,
-            .attached, .detached:
+            .attached, .detached, .supplied, .reloaded, .asked:
             return nil
         }
     }
@@ -263,7 +266,8 @@ extension ButtonEvent {
         case .restarted: self = .restarted
         case .kindChanged: self = .kindChanged
         case .deadline: self = .deadlineReached
-        case .created, .tapped, .settings, .kinds, .event, .dismissed, .seen, .pruned, .attached, .detached:
+        case .created, .tapped, .settings, .kinds, .event, .dismissed, .seen, .pruned, .attached, .detached, .supplied,
+            .reloaded, .asked:
             return nil
         }
     }

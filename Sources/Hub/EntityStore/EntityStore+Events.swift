@@ -19,7 +19,7 @@ struct DecisionResult: Sendable {
     /// Of an event of a widget: the names of its tail that have no meaning; `nil` for everything else.
     var unknownToWidget: [String]?
     var operation: OperationID?
-    var performances: [(key: Key, ControlPerformance)] = []
+    var calls: [(key: Key, ProviderCall)] = []
     /// Events that a button sends to activities; they are decided next.
     var raised: [RaisedEvent] = []
     /// The consequence for the controls of an activity; they are decided next.
@@ -81,7 +81,7 @@ extension EntityStore {
         case .seen(let key, let account, let rev):
             return try applyToActivity(key, ActivityEvent(.seen(account: account, rev: rev)), sequence: sequence)
         case .created, .tapped, .reported, .done, .failed, .providerChanged, .raiseRefused, .restarted, .kindChanged,
-            .attached:
+            .attached, .supplied, .reloaded, .asked:
             return try applyToControl(entry, sequence: sequence)
         case .deadline(let key, _):
             return try fireDeadline(entry, of: key, sequence: sequence)

@@ -119,10 +119,13 @@ extension EntityStore {
         }
     }
 
-    /// The keys of the controls of a kind.
-    func controls(of kind: String) -> [Key] {
+    /// Whether a provider acts for it: a control, or a widget that is asked for.
+    private func isServed(_ entity: EntityIndex) -> Bool { isControl(entity) || widget(at: entity)?.isAsked == true }
+
+    /// The keys of a kind for which its provider acts.
+    func served(of kind: String) -> [Key] {
         entities.existing.compactMap { entity in
-            guard isControl(entity), isListed(entity), let key = entities[entity].key, key.kind == kind else {
+            guard isServed(entity), isListed(entity), let key = entities[entity].key, key.kind == kind else {
                 return nil
             }
             return key
@@ -134,7 +137,8 @@ extension EntityStore {
         switch entities[entity].state {
         case .toggle(let toggle): [toggle.flight?.operation.id, toggle.queued?.id].compactMap(\.self)
         case .button(let button): [button.flight?.operation].compactMap(\.self)
-        case .none, .activity, .widget: []
+        case .widget(let widget): [widget.asking?.flight?.operation].compactMap(\.self)
+        case .none, .activity: []
         }
     }
 
@@ -160,7 +164,7 @@ extension EntityStore {
 
     /// The deadline of one key that is due by the store's clocks.
     func due(of entity: EntityIndex) -> Timestamp? {
-        if let due = activity(at: entity)?.deadline, due <= time { return due }
+        if let due = kindsDeadline(of: entity), due <= time { return due }
         if let due = wallDeadline(of: entity), due <= wall { return due }
         return nil
     }
@@ -169,8 +173,7 @@ extension EntityStore {
         switch entities[entity].state {
         case .none: nil
         case .activity: entities[entity].dismissedAt.map { $0 + settings.retention }
-        case .widget: entities[entity].dismissedAt.map { $0 + settings.retention }
-        case .toggle, .button:
+        case .toggle, .button, .widget:
             entities[entity].dismissedAt.map { $0 + settings.retention }
                 ?? controlDeadline(of: entity).map { deadlines.postponed($0, ofControl: entity) }
         }
@@ -181,8 +184,25 @@ extension EntityStore {
         switch entities[entity].state {
         case .toggle(let toggle): toggle.deadline
         case .button(let button): button.deadline
-        case .none, .activity, .widget: nil
+        case .widget(let widget): widget.asking?.flightDeadline
+        case .none, .activity: nil
         }
+    }
+
+    /// The deadline by the kinds' clock: of an activity, or of a widget that asks its provider.
+    func kindsDeadline(of entity: EntityIndex) -> Timestamp? {
+        switch entities[entity].state {
+        case .activity(let activity): activity.deadline
+        case .widget(let widget): entities[entity].dismissedAt == nil ? widget.asking?.planDeadline : nil
+        case .none, .toggle, .button: nil
+        }
+    }
+
+    /// What a deadline that is due means: the end of its retention, a widget's ask, or a step of a machine.
+    func entry(ofDeadline due: Timestamp, at entity: EntityIndex, _ key: Key) -> JournalEntry {
+        if entities[entity].dismissedAt != nil { return .pruned(key) }
+        if let ask = widget(at: entity)?.asking?.planDeadline, ask <= time { return .asked(key, due: due) }
+        return .deadline(key, due: due)
     }
 }
 

@@ -43,11 +43,14 @@ extension EntityStore {
                     .unknownKey, "\(command.key) is no configuration of its kind; KIND tells its parameters")
             }
             guard case .timeline = event else { throw .unknownKey(command.key) }
-            widget = Widget(configuration: configuration, accounts: command.accounts, at: time)
+            widget =
+                kind.isAsked
+                ? Widget(asking: command.key, configuration: configuration, accounts: command.accounts, at: time)
+                : Widget(configuration: configuration, accounts: command.accounts, at: time)
         }
         let outcome = widget.apply(
             event, happenedAt: command.happenedAt, version: command.version, kind: kind,
-            aheadLimit: settings.activities.aheadLimit, at: time)
+            aheadLimit: settings.activities.aheadLimit, floor: settings.widgetFloor, at: time)
         // A timeline that is too far ahead makes no widget.
         guard former != nil || outcome.isChanged else {
             return DecisionResult(verdict: outcome.verdict, unknownToWidget: unknown)
@@ -56,6 +59,7 @@ extension EntityStore {
         recordUndo(of: entity)
         var result = replaceWidget(at: entity, by: widget, kind: kindIndex, outcome, sequence: sequence)
         result.unknownToWidget = unknown
+        if let operation = outcome.ended { ended(operation) }
         return result
     }
 
@@ -103,7 +107,11 @@ extension EntityStore {
             let entity = intern(key)
             if exists(entity), !isGone(entity) { throw WireError(.internal, "\(key) exists") }
             recordUndo(of: entity)
-            let widget = begun ?? Widget(configuration: configuration, at: time)
+            let posted =
+                kind.isAsked
+                ? Widget(asking: key, configuration: configuration, at: time)
+                : Widget(configuration: configuration, at: time)
+            let widget = begun ?? posted
             return replaceWidget(
                 at: entity, by: widget, kind: kindIndex, Widget.Outcome(.applied, isChanged: true), sequence: sequence)
         case .kindChanged:
@@ -116,10 +124,57 @@ extension EntityStore {
             } else if widget.isDerived || widget.isAggregate {
                 widget = Widget(configuration: configuration, accounts: widget.accounts, at: time)
             }
+            if let operation = widget.alignAsking(with: kind, key: key, at: time) { ended(operation) }
             let outcome = widget.apply(.kindChanged(configuration: configuration), kind: kind, at: time)
             return replaceWidget(at: entity, by: widget, kind: kindIndex, outcome, sequence: sequence)
-        default: throw WireError(.badAction, "\(key) is a widget, not a control")
+        default:
+            guard let event = try askingEvent(of: entry, sequence: sequence) else {
+                throw WireError(.badAction, "\(key) is a widget, not a control")
+            }
+            return try ask(event, of: key, kind: kind, kindIndex, sequence: sequence)
         }
+    }
+
+    /// The step of the way to a widget's provider that an entry is; `nil` for one that is none.
+    private func askingEvent(of entry: JournalEntry, sequence: Int64) throws(WireError) -> Widget.AskingEvent? {
+        switch entry {
+        case .providerChanged(_, let provider, _): return .providerChanged(to: provider)
+        case .restarted: return .restarted
+        case .supplied(_, let operation, let json, let connection):
+            var unknown: [String] = []
+            do throws(WidgetRejection) {
+                let timeline = try WidgetTimeline(tail: json.object ?? JSONObject(), unknown: &unknown)
+                return .answered(operation, timeline, by: connection)
+            } catch {
+                throw WireError(error)
+            }
+        case .failed(_, let operation, _, let connection): return .failed(operation, by: connection)
+        case .reloaded(_, let isFree): return .reload(isFree: isFree)
+        case .asked, .deadline: return .deadlineReached(OperationID(sequence))
+        default: return nil
+        }
+    }
+
+    /// Lets a step of the way to its provider change a widget.
+    private mutating func ask(
+        _ event: Widget.AskingEvent, of key: Key, kind: WidgetKind, _ kindIndex: Int, sequence: Int64
+    ) throws(WireError) -> DecisionResult {
+        guard let entity = index(of: key), var widget = self.widget(at: entity) else { throw .unknownKey(key) }
+        guard widget.isAsked else {
+            if case .reload = event { return DecisionResult(verdict: .noop, entity: entity, rev: entities[entity].rev) }
+            throw WireError(.badAction, "no provider is asked for \(key)")
+        }
+        recordUndo(of: entity)
+        let outcome = widget.apply(event, kind: kind, floor: settings.widgetFloor, at: time, wall: wall)
+        var result = replaceWidget(
+            at: entity, by: widget, kind: kindIndex, Widget.Outcome(outcome.verdict, isChanged: outcome.isChanged),
+            sequence: sequence)
+        if let operation = outcome.ended { ended(operation) }
+        if let ask = outcome.ask {
+            result.calls.append((key, .timeline(ask)))
+            began(ask.operation, on: key)
+        }
+        return result
     }
 
     /// Takes over what a widget has become. The caller noted the way back.

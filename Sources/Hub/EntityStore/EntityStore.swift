@@ -256,7 +256,7 @@ struct EntityStore: ~Copyable {
     /// Notes the next moments of a key, after anything about it changed.
     mutating func arm(_ entity: EntityIndex) {
         if let step = deadlines.note(controlDeadline(of: entity), ofControl: entity), isDeciding { undo.append(step) }
-        arm(entity, deadline: activity(at: entity)?.deadline)
+        arm(entity, deadline: kindsDeadline(of: entity))
     }
 
     /// - Parameter deadline: Of the activity behind it, by the kinds' clock; `nil` where it has none.
@@ -268,7 +268,7 @@ struct EntityStore: ~Copyable {
     /// Takes the key whose deadline on the kinds' clock is due first; `nil` = none is due.
     mutating func popDue() -> Deadline? {
         while let next = deadlines.pop(by: time, in: &entities) {
-            if activity(at: next.entity)?.deadline == next.time { return next }
+            if kindsDeadline(of: next.entity) == next.time { return next }
             arm(next.entity)
         }
         return nil

@@ -21,6 +21,12 @@ enum JournalEntry: Sendable {
     case reported(Key, value: Bool?, observedAt: Timestamp?, by: ConnectionNumber)
     case done(Key, OperationID, value: Bool?, by: ConnectionNumber)
     case failed(Key, OperationID, ProviderFailure?, by: ConnectionNumber)
+    /// A provider gave the timeline that a widget asked for: the tail of its `DONE`.
+    case supplied(Key, OperationID, JSON, by: ConnectionNumber)
+    /// A widget is to ask anew. `isFree`: its sender serves the kind.
+    case reloaded(Key, isFree: Bool)
+    /// A widget asks its provider; it was due then.
+    case asked(Key, due: Timestamp)
     /// Another connection acts for this control now, or none.
     ///
     /// `asksAgain`: a release decided it that asked the next provider for a press in progress. Its records replay by its
@@ -52,7 +58,8 @@ enum JournalEntry: Sendable {
         case .dismissed(let key, _), .seen(let key, _, _), .deadline(let key, _), .pruned(let key), .created(let key),
             .tapped(let key, _, _, _, _, _), .reported(let key, _, _, _), .done(let key, _, _, _),
             .failed(let key, _, _, _), .providerChanged(let key, _, _), .raiseRefused(let key, _, _),
-            .restarted(let key), .kindChanged(let key), .attached(let key, _), .detached(let key):
+            .restarted(let key), .kindChanged(let key), .attached(let key, _), .detached(let key),
+            .supplied(let key, _, _, _), .reloaded(let key, _), .asked(let key, _):
             key
         }
     }
@@ -178,6 +185,12 @@ extension RecordBody {
         case 17: entry = .providerChanged(try reader.readKey(), to: try reader.readProvider())
         case 18: entry = .attached(try reader.readKey(), to: try reader.readKey())
         case 19: entry = .detached(try reader.readKey())
+        case 20:
+            entry = .supplied(
+                try reader.readKey(), OperationID(try reader.readInt64()), try reader.readJSON(),
+                by: try reader.readInt64())
+        case 21: entry = .reloaded(try reader.readKey(), isFree: try reader.readBool())
+        case 22: entry = .asked(try reader.readKey(), due: try reader.readTimestamp())
         default: throw reader.failure("unknown entry")
         }
         guard reader.isAtEnd else { throw reader.failure("more than a record") }
@@ -264,6 +277,20 @@ extension BinaryWriter {
         case .detached(let key):
             write(UInt8(19))
             write(key.text)
+        case .supplied(let key, let operation, let timeline, let connection):
+            write(UInt8(20))
+            write(key.text)
+            write(operation.number)
+            write(timeline)
+            write(connection)
+        case .reloaded(let key, let isFree):
+            write(UInt8(21))
+            write(key.text)
+            write(isFree)
+        case .asked(let key, let due):
+            write(UInt8(22))
+            write(key.text)
+            write(due)
         }
     }
 

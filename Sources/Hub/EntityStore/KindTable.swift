@@ -198,6 +198,11 @@ extension Kind {
         }
     }
 
+    /// A connection can act for it (`SERVE`): a kind of control, or of widgets that ask for their timelines.
+    var isServed: Bool {
+        if case .widget(let widget) = body { widget.isAsked } else { isControl }
+    }
+
     /// The noun for people, behind "is".
     var noun: String {
         switch body {

@@ -102,7 +102,7 @@ public struct SnapshotDecoder: Sendable {
             state = .activity(ActivityBox(try Activity(from: &reader, key: key, kind: activityKind)))
         case (2, .toggle): state = .toggle(try Toggle(from: &reader))
         case (3, .button): state = .button(try Button(from: &reader))
-        case (6...8, .widget): state = .widget(try Widget(from: &reader, Widget.Form(rawValue: tag) ?? .plain))
+        case (6...9, .widget): state = .widget(try Widget(from: &reader, Widget.Form(rawValue: tag) ?? .plain))
         default: throw reader.failure("\(key) is not of its kind")
         }
         return StoredEntity(

@@ -34,6 +34,11 @@ extension Hub {
             try finish(operation, request, from: session, to: &writer) {
                 .done($0, $1, value: value, by: session.id.number)
             }
+        case .supply(let operation, let timeline):
+            try finish(operation, request, from: session, to: &writer) {
+                .supplied($0, $1, .object(timeline), by: session.id.number)
+            }
+        case .reload(let key): try reload(key, request, from: session, to: &writer)
         case .fail(let operation, let code, let message):
             let failure = ProviderFailure(code: code, message: message)
             try finish(operation, request, from: session, to: &writer) {
@@ -129,8 +134,9 @@ extension Hub {
         _ kind: String, _ request: Request, from session: Session, to writer: inout LineWriter
     ) throws(WireError) {
         let definition = try self.kind(named: kind)
-        guard definition.isControl else {
-            throw WireError(.badAction, "\(kind) is \(definition.noun); SERVE takes a kind of control")
+        guard definition.isServed else {
+            throw WireError(
+                .badAction, "\(kind) is \(definition.noun); SERVE takes a kind of control, or of widgets with a provider")
         }
         if !session.served.contains(kind) {
             session.served.append(kind)
@@ -140,13 +146,13 @@ extension Hub {
         writer.ok(id: request.id, ignored: request.ignored)
     }
 
-    /// Tells the controls of a kind which connection acts for them.
+    /// Tells the controls and the widgets of a kind which connection acts for them.
     mutating func align(_ kind: String) {
-        for key in store.controls(of: kind) { align(key) }
+        for key in store.served(of: kind) { align(key) }
     }
 
     /// Tells a control which connection acts for it, where that is another one than it was told.
-    private mutating func align(_ key: Key) {
+    mutating func align(_ key: Key) {
         let acting = providers.acting(for: String(key.kind))
         guard store.isUnaligned(key, with: acting) else { return }
         _ = try? record(.providerChanged(key, to: acting))
@@ -171,7 +177,16 @@ extension Hub {
         guard session.served.contains(String(key.kind)) else {
             throw WireError(.forbidden, "this connection does not serve \(key.kind)")
         }
-        let result = try record(entry(key, operation))
+        let answer = entry(key, operation)
+        let isWidget = store.isWidgetKind(key.kind)
+        switch answer {
+        case .done where isWidget:
+            throw WireError(.badJSON, "\(key) is a widget; answer with DONE op=\(operation) {\"entries\":[...]}, or FAIL")
+        case .supplied where !isWidget:
+            throw WireError(.badJSON, "\(key) is a control; DONE takes a tail for a widget's timeline alone")
+        default: break
+        }
+        let result = try record(answer)
         writer.ok(id: request.id, verdict: result.verdict, rev: result.rev, state: nil, ignored: request.ignored)
     }
 
@@ -199,12 +214,18 @@ extension Hub {
     }
 
     /// Sends a provider what it is to do.
-    mutating func ask(_ performance: ControlPerformance, key: Key) {
-        guard let id = providers.session(of: performance.provider), let session = sessions[id] else { return }
+    mutating func ask(_ call: ProviderCall, key: Key) {
+        guard let id = providers.session(of: call.provider), let session = sessions[id] else { return }
         var writer = LineWriter()
-        writer.action(
-            operation: performance.operation.description, key: key, value: performance.action.value,
-            deadline: performance.deadline)
+        switch call {
+        case .perform(let performance):
+            writer.action(
+                operation: performance.operation.description, key: key, value: performance.action.value,
+                deadline: performance.deadline)
+        case .timeline(let ask):
+            writer.ask(
+                operation: ask.operation.description, key: key, reason: ask.reason.rawValue, deadline: ask.deadline)
+        }
         session.send(writer.bytes)
         sessions.makeReady(session)
     }

@@ -74,6 +74,15 @@ struct HistoryLine {
             type = "failed"
             tail.member("op", operation.description)
             if let message = failure?.message { tail.member("message", message) }
+        case .supplied(_, let operation, let timeline, _):
+            type = "timeline"
+            tail.member("op", operation.description)
+            for name in WidgetTimeline.members { if let value = timeline[name] { tail.member(named: name, value) } }
+        case .reloaded: type = "reload"
+        case .asked(_, let due):
+            type = "asked"
+            happenedAt = due
+            tail.member("op", OperationID(record.sequence).description)
         case .providerChanged(_, let provider, _): type = provider == nil ? "provider-left" : "provider-came"
         case .raiseRefused(_, let operation, let failure):
             type = "raise-refused"

@@ -70,7 +70,7 @@ struct ClientReplay {
             subscriptions.removeAll { $0.id == subscription.id }
         case .ping, .help, .event, .get, .list, .kinds, .kind, .history, .stats, .traits, .dismiss, .seen, .open, .set,
             .press,
-            .serve, .done, .fail, .report:
+            .serve, .done, .supply, .fail, .report, .reload:
             client.request(command)
         }
         let made = String(decoding: client.takeOutput(limit: .max, at: now), as: UTF8.self)
