@@ -31,9 +31,8 @@ extension Command {
         case .event(let event): event.key
         case .set(let set): set.key
         case .dismiss(let key), .seen(let key, _), .press(let key, _), .report(let key, _, _): key
-        case .hello, .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .history, .stats,
-            .traits,
-            .open, .serve, .done, .fail, .refused:
+        case .hello, .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery,
+            .history, .stats, .traits, .open, .serve, .done, .fail, .refused:
             nil
         }
     }
