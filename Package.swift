@@ -178,7 +178,8 @@ let package = Package(
             [
                 "TelltaleModel", "TelltaleStatechart", "Kinds", "Machines", "Surfaces", "TelltaleWire",
                 "TelltaleClient", "TelltaleEventLoop", "Journal",
-                "JournalSQLite", "Hub", "Trials", "AtomicFile", "Authenticator", "Cards", "Console", "ToolSupport",
+                "JournalSQLite", "Hub", "Server", "Trials", "AtomicFile", "Authenticator", "Cards", "Console",
+                "ToolSupport",
                 argumentParser,
             ], exclude: ["Cards", "Console"], linkerSettings: withFoundationInside),
         // The scenarios that ship, their data and the kind files, inside the program.

@@ -100,10 +100,9 @@ public struct Hub: ~Copyable {
         case .dismiss(let key): decideDismissal(of: key, request, from: session)
         case .seen(let key, let rev): decideSeen(key, rev: rev, request, from: session)
         case .set, .press, .serve, .done, .supply, .fail, .report, .reload: decideControl(request, from: session)
-        case .bye:
-            session.hasSaidBye = true
-            stage(for: session) { $0.append(read: request) }
-        case .ping, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .history, .stats, .open, .refused:
+        case .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery, .history, .stats,
+            .open, .refused:
+            if case .bye = request.command { session.hasSaidBye = true }
             stage(for: session) { $0.append(read: request) }
         case .event: break  // Waits in a form of its own.
         }

@@ -24,7 +24,7 @@ public enum ClientEvent: Sendable {
     /// - `retryAfter`: The time until the next attempt; `nil` if there is none.
     case disconnected(reason: String, retryAfter: Milliseconds?)
 
-    /// One line of an answer with several lines: `LIST`, `KINDS`, `HISTORY`, `HELP`.
+    /// One line of an answer with several lines: `LIST`, `KINDS`, `GALLERY`, `HISTORY`, `HELP`.
     case item(RequestID, ServerLine)
     /// The final reply to a request.
     case reply(RequestID, Reply)

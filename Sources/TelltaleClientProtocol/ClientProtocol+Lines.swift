@@ -9,7 +9,7 @@ extension ClientProtocol {
         case "OK", "ERR", "PONG": reply(line, at: now)
         // Comments are the answer to a `HELP` and have no meaning elsewhere (Protocols/Line/line-protocol.md §3).
         case "#": if unanswered.first?.isHelp == true { item(line) }
-        case "KIND", "HIST": item(line)
+        case "KIND", "WIDGET", "HIST": item(line)
         case "SNAP" where line.integer("sub") == 0: item(line)
         case "SNAP", "UPD", "DEL", "MILE", "ALERT", "LIVE", "RESET": push(line)
         case "MARK": advance(line)

@@ -29,7 +29,8 @@ extension ClientProtocol {
         case .serve(let served): kind = .service(served)
         case .traits(let changed): kind = .situation(changed)
         case .done, .supply, .fail, .report: kind = .once
-        case .reload, .ping, .help, .get, .list, .kinds, .kind, .history, .stats, .dismiss, .seen, .open: kind = .repeatable
+        case .ping, .help, .get, .list, .kinds, .kind, .gallery, .history, .stats, .dismiss, .seen, .open, .reload:
+            kind = .repeatable
         case .bye:
             leaves = true
             kind = .farewell

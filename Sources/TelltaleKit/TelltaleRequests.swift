@@ -152,6 +152,21 @@ public class TelltaleRequests: @unchecked Sendable {
         try await ask(.kinds).items.compactMap(KindSummary.init)
     }
 
+    /// The widgets that a person can place.
+    ///
+    /// - Parameters:
+    ///   - surface: The one whose families, and whose previews, are told; `nil` for all families, without previews.
+    ///   - placement: Only what is shown in this place of the surface, as `lockScreen`.
+    public final func gallery(
+        on surface: Surface?, placement: String? = nil
+    ) async throws(TelltaleError) -> [GalleryWidget] {
+        let view = surface.map { ViewName.surface($0) } ?? .full
+        let place = try Words.optional("the placement", placement)
+        return try await ask(.gallery(view: view, placement: place)).items.compactMap { line in
+            GalleryWidget(name: line["name"], families: line["families"], line.tail ?? JSONObject())
+        }
+    }
+
     /// The view of a selected activity: its Lock Screen presentation, and its deep link under `url`.
     public final func open(_ key: String) async throws(TelltaleError) -> JSONObject {
         try await ask(.open(try Words.key(key))).line.tail ?? JSONObject()

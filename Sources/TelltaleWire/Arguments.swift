@@ -25,6 +25,7 @@ struct Arguments {
                 widgets: try look(line, placement: text(.placement, line)))
         case .kinds: .kinds
         case .kind: .kind(try kind(line))
+        case .gallery: .gallery(view: try view(line), placement: text(.placement, line))
         case .history: .history(try key(line))
         case .stats: .stats
         case .trait: .traits(try traits())

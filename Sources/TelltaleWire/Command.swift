@@ -28,6 +28,8 @@ public enum Command: Sendable {
     case list(Pattern, view: ViewName?, widgets: WidgetLook = WidgetLook())
     case kinds
     case kind(String)
+    /// The widgets that can be placed; their placement is as written.
+    case gallery(view: ViewName?, placement: String?)
     case history(Key)
     case stats
     /// `TRAIT name=value …`, names and values as written.

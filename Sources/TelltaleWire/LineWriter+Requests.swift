@@ -33,6 +33,10 @@ extension LineWriter {
         case .kind(let kind):
             begin(.kind)
             word(kind)
+        case .gallery(let view, let placement):
+            begin(.gallery)
+            optional("view", view?.description)
+            optional("placement", placement)
         case .history(let key): begin(.history, key)
         case .stats: begin(.stats)
         case .traits(let traits): write(traits)

@@ -142,6 +142,15 @@ extension LineWriter {
         end()
     }
 
+    /// Writes one kind of widget of the gallery.
+    public mutating func widget(name: String, families: [String], body: [UInt8]) {
+        append("WIDGET")
+        attribute("name", name)
+        attribute("families", joined: families)
+        tail(body)
+        end()
+    }
+
     /// Writes a provider's order to act.
     ///
     /// - Parameters:

@@ -91,6 +91,15 @@ extension VerbDescription {
             details: ["Answer: OK name=KIND version=N, then the kind's file as one JSON object."],
             example: "KIND coffee-order"),
         VerbDescription(
+            .gallery, "lists the widgets that a person can place, with previews",
+            attributes: [
+                .optional(
+                    .view, "VIEW", "a surface, or full for all families without previews; default: that of HELLO"),
+                .optional(.placement, "PLACE", "only what is shown in this place of the surface"),
+            ],
+            details: ["Answer: a WIDGET name=KIND families=A,B a kind, then OK count=n."],
+            example: "GALLERY view=watch"),
+        VerbDescription(
             .history, "tells what happened to one key, oldest first", positional: .key,
             details: ["Answer: a HIST an event, then OK count=n."],
             example: "HISTORY coffee-order/1042"),

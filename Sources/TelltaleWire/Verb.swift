@@ -8,6 +8,7 @@ public enum Verb: String, CaseIterable, Hashable, Sendable {
     case list = "LIST"
     case kinds = "KINDS"
     case kind = "KIND"
+    case gallery = "GALLERY"
     case history = "HISTORY"
     case stats = "STATS"
     case trait = "TRAIT"

@@ -41,4 +41,85 @@ struct WidgetTrialTests {
             #expect(sales.lines.last == "end applied gone" && sales.status == 1)
         }
     }
+
+    private static let examples = repository.appending(path: "Protocols/Kinds/examples").path
+
+    @Test func `widgets of many activities follow the events of these, and tell how they turn by themselves`()
+        async throws
+    {
+        try await onOwnThread {
+            let input = """
+                # Two shops.
+                coffee-order/1 CONFIRMED {"attributes":{"shop":"Hoegi","price":4.5}}
+                coffee-order/2 CONFIRMED for=alice {"attributes":{"shop":"Central","price":3}}
+                after 1m
+                coffee-order/1 brew
+                coffee-order/1 ready
+                coffee-order/1 collect
+                after 24h
+                """
+            let run = try run("kitchen", ["--with", Self.examples, "--json"], input: input)
+            #expect(run.status == 0 && run.error == "")
+            let steps = try run.lines.map { try JSONParser.parse($0) }
+            func titles(_ step: Int, _ member: String = "rows") -> [String] {
+                (steps[step][member]?.array ?? []).filter { $0["row"]?["presentation"] == "systemMedium" }.map { row in
+                    let views = (row["row"]?["entries"]?.array ?? []).compactMap { $0["view"]?["subtitle"]?.string }
+                    return "\(row["key"]?.string ?? "") \(views.joined(separator: ", "))"
+                }
+            }
+            #expect(titles(0) == ["kitchen/Hoegi 0 cups today for 0"])
+            #expect(titles(1) == ["kitchen/Hoegi 0 cups today for 0"])
+            #expect(titles(2) == ["kitchen/Central 0 cups today for 0"])
+            // A minute, and an event that moves no value.
+            #expect(titles(3) == [] && titles(4) == [] && steps[4]["state"] == "brewing")
+            #expect(titles(6) == ["kitchen/Hoegi 1 cups today for 4.5, 0 cups today for 0"])
+            #expect(titles(7, "turned").first?.hasPrefix("kitchen/Hoegi") == true)
+        }
+    }
+
+    @Test func `the future of an activity is drawn, and nothing is told when it comes`() async throws {
+        try await onOwnThread {
+            let input = """
+                coffee-order/1 start {"attributes":{"item":"Flat white"}}
+                after 5m
+                coffee-order/1 cancel
+                """
+            let card = try run("order-card", ["--with", Self.examples, "--view", "watch"], input: input)
+            #expect(card.status == 0)
+            #expect(card.lines.first == "start" && card.lines.contains("coffee-order/1 start applied placed"))
+            #expect(card.lines.contains { $0.hasPrefix("    +5m") && $0.contains("Waiting for the shop") })
+            #expect(card.lines.contains("  by itself: order-card/1  accessoryInline  accented, background removed"))
+            #expect(card.lines.last == "  order-card/1  gone (removed)")
+        }
+    }
+
+    @Test func `what is missing or faulty is told, with its line`() async throws {
+        try await onOwnThread {
+            let alone = try run("kitchen", [], input: "")
+            #expect(alone.status == 1 && alone.error.contains("name one with --with"))
+            let hidden = try run("kitchen", ["--with", Self.examples, "--view", "vision"], input: "")
+            #expect(hidden.status == 0)
+            for (line, fault) in [
+                ("confirm", "line 1: a line is KEY EVENT"), ("coffee-order/9 nonsense", "line 1: coffee-order/9"),
+                ("after soon", "line 1: \"soon\" is not a duration"),
+            ] {
+                let faulty = try run("order-card", ["--with", Self.examples], input: line)
+                #expect(faulty.status == 1 && faulty.error.contains(fault), "\(faulty.error)")
+            }
+        }
+    }
+
+    @Test func `a widget is drawn in its families, with the sample`() async throws {
+        try await onOwnThread {
+            let file = repository.appending(path: "Protocols/Kinds/widgets/order-card.json").path
+            let drawn = try RunningProgram(program("telltale"), ["kinds", "draw", file])
+            let lines = drawn.readToEnd()
+            #expect(drawn.waitForExit() == 0)
+            #expect(lines.contains { $0.contains("accessoryRectangular") && $0.contains("accessoryInline") })
+            #expect(lines.contains { $0.contains("Flat white") || $0.contains("Ready B") })
+            let picture = try RunningProgram(program("telltale"), ["kinds", "draw", file, "--format", "svg"])
+            _ = picture.readToEnd()
+            #expect(picture.waitForExit() == 1)
+        }
+    }
 }

@@ -113,6 +113,10 @@ struct RequestParserTests {
             ("LIST a", "bad_pattern"),
             ("KINDS", "kinds"),
             ("KINDS x", "bad_attr"),
+            ("GALLERY", "gallery"),
+            ("GALLERY view=watch placement=smartStack", "gallery view=watch placement=smartStack"),
+            ("GALLERY view=tv", "bad_attr"),
+            ("GALLERY kitchen", "bad_attr"),
             ("HISTORY a/b", "history a/b"),
             ("HISTORY", "bad_key"),
             ("STATS", "stats"),
@@ -304,6 +308,8 @@ private func describe(_ command: Command) -> String {
     case .list(let pattern, let view, _): return "list \(pattern)" + optional("view", view)
     case .kinds: return "kinds"
     case .kind(let kind): return "kind \(kind)"
+    case .gallery(let view, let place):
+        return "gallery" + optional("view", view) + optional("placement", place)
     case .history(let key): return "history \(key)"
     case .stats: return "stats"
     case .traits(let traits): return "traits \(traits.map { "\($0.name)=\($0.value)" }.joined(separator: ","))"

@@ -1,6 +1,8 @@
 import ArgumentParser
+import Cards
 import Glibc
 import Kinds
+import Surfaces
 import TelltaleModel
 import ToolSupport
 
@@ -11,19 +13,23 @@ struct KindsDrawCommand: ParsableCommand {
     }
 
     static let configuration = CommandConfiguration(
-        commandName: "draw", abstract: "Draw a kind's machine.",
+        commandName: "draw", abstract: "Draw a kind's machine, or a widget's families.",
         discussion: """
             On a terminal a tree, into a pipe Graphviz DOT. A picture without further programs: telltale kinds draw FILE \
             --format svg > machine.svg
+
+            Of a widget each family is drawn, in text, with the sample content of its preview.
             """
     )
 
-    @Argument(help: "A kind file of type activity.") var file: String
+    @Argument(help: "A kind file of type activity or widget.") var file: String
     @Option(help: "text, dot (Graphviz), mermaid or svg.") var format: Format?
 
     func run() throws {
-        guard let drawing = MachineDrawing(try KindFiles.kind(file)) else {
-            complain("telltale: \(file): only a live activity has a machine to draw")
+        let kind = try KindFiles.kind(file)
+        if case .widget(let widget) = kind.body { return try draw(kind, widget) }
+        guard let drawing = MachineDrawing(kind) else {
+            complain("telltale: \(file): only a live activity has a machine to draw, and a widget its families")
             throw ExitCode.failure
         }
         let picture =
@@ -35,6 +41,30 @@ struct KindsDrawCommand: ParsableCommand {
             }
         // Titles, and the names of states and events, are the kind author's.
         Output.write(Output.drawable(picture.harmlessLines))
+    }
+
+    private func draw(_ kind: Kind, _ widget: WidgetKind) throws {
+        guard format ?? .text == .text else {
+            complain("telltale: \(file): a widget is drawn in text alone")
+            throw ExitCode.failure
+        }
+        Output.draw(
+            Gallery.draw(Self.previews(of: kind, widget), at: .ofThisMachine, width: Output.size.width))
+    }
+
+    /// A preview of each family, on the first surface that has it.
+    private static func previews(of kind: Kind, _ widget: WidgetKind) -> [JSONObject] {
+        let key = Key(kind: kind.name, id: widget.instances.first ?? "sample")
+        return widget.families.compactMap { family in
+            let scenes = Surface.allCases.lazy.compactMap { surface in
+                WidgetScene(widget, surface: surface, place: .gallery, family: family, isSample: true)
+            }
+            guard let key, let scene = scenes.first else { return nil }
+            var writer = JSONWriter()
+            WidgetRow.writePreview(
+                key: key, kind: kind, definition: widget, scene: scene, control: { _, _, _ in false }, to: &writer)
+            return (try? JSONParser().parse(writer.bytes.span))?.object
+        }
     }
 
     private func svg(_ drawing: MachineDrawing) throws -> String {

@@ -13,11 +13,10 @@ enum KindFiles {
 
     /// The `.json` files of a folder, without hidden ones and schemas; or one file.
     static func read(_ path: String) throws(Unreadable) -> [(name: String, bytes: [UInt8])] {
-        var isFolder: ObjCBool = false
-        guard unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+        guard FileManager.default.fileExists(atPath: path) else {
             throw Unreadable(description: "\(path): no such file or folder")
         }
-        guard isFolder.boolValue else { return [(path, try bytes(of: path))] }
+        guard isFolder(path) else { return [(path, try bytes(of: path))] }
         let names: [String]
         do {
             names = try FileManager.default.contentsOfDirectory(atPath: path)
@@ -30,6 +29,49 @@ enum KindFiles {
         }
         guard !files.isEmpty else { throw Unreadable(description: "\(path): there is no .json file in it") }
         return files
+    }
+
+    static func isFolder(_ path: String) -> Bool {
+        var isFolder: ObjCBool = false
+        return unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
+    }
+
+    /// The kinds that are in force where widgets are tried that show activities.
+    ///
+    /// - Parameters:
+    ///   - kind: That of the file; `nil` where `path` is a folder, all of whose kinds are taken.
+    ///   - paths: Files and folders of further kinds; without any, the folder of the file. Kinds of widgets in them are
+    ///     passed over.
+    /// - Throws: A fault that names what is missing, or an exit code after the diagnostics have been told.
+    static func kinds(_ path: String, showing kind: Kind?, with paths: [String]) throws -> [Kind] {
+        do {
+            var files = try read(path)
+            let beside = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+            for other in kind == nil || !paths.isEmpty ? paths : [beside] {
+                files += try read(other).filter { file in
+                    guard let other = KindSet.read(file.bytes, file: file.name).kind else { return !paths.isEmpty }
+                    if case .widget = other.body { return false }
+                    return true
+                }
+            }
+            if case .widget(let widget)? = kind?.body, let name = widget.activityKind {
+                let isThere = files.contains { KindSet.read($0.bytes, file: $0.name).kind?.name == name }
+                guard isThere else {
+                    throw DerivedTrial.Fault(
+                        text: "its widgets show \"\(name)\", which no file beside it defines; name one with --with")
+                }
+            }
+            let (kinds, diagnostics) = KindSet.load(files: files)
+            // Warnings about the one file stand on standard error already.
+            for diagnostic in diagnostics where kind == nil || diagnostic.severity == .error {
+                complain("\(diagnostic)")
+            }
+            guard let kinds else { throw ExitCode.failure }
+            return kinds.kinds
+        } catch let error as Unreadable {
+            complain("telltale: \(error)")
+            throw ExitCode.failure
+        }
     }
 
     private static func bytes(of path: String) throws(Unreadable) -> [UInt8] {

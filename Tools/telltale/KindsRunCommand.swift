@@ -27,13 +27,24 @@ struct KindsRunCommand: ParsableCommand {
 
             Of a kind of type widget the lines are timeline, with its tail, reload, end and after. What is shown now and later \
             on a surface (phone, if --view names no other) is told before the first line and after each.
+
+            Widgets that show activities are run together with these: the lines are KEY EVENT, with the words and the tail \
+            of EVT, and after. The kind of the activities is sought in --with, else beside the file; a folder runs all of \
+            its widgets that show activities.
+
+                telltale kinds run kitchen.json --with kinds <events.txt
+                coffee-order/1 confirm {"attributes":{"shop":"Hoegi"}}
+                after 5m
             """)
 
-    @Argument(help: "A kind file of type activity or widget.") var file: String
+    @Argument(help: "A kind file of type activity or widget, or a folder.") var file: String
+    @Option(help: ArgumentHelp("A kind file or folder of what the widgets show.", valueName: "path"))
+    var with: [String] = []
     @Flag(help: "Print a JSON object a line.") var json = false
     @Option(help: "Draw what a surface shows, or full.") var view: ViewName?
 
     func run() throws {
+        if KindFiles.isFolder(file) { return try runDerived(nil) }
         let kind = try KindFiles.kind(file)
         if case .widget(let widget) = kind.body { return try draw(kind, widget) }
         guard case .activity(let activity) = kind.body else {
@@ -74,14 +85,38 @@ struct KindsRunCommand: ParsableCommand {
     }
 
     private func draw(_ kind: Kind, _ widget: WidgetKind) throws {
-        if let activity = widget.activityKind {
-            complain("telltale: \(file): its widgets show activities; run the file of \"\(activity)\"")
-            throw ExitCode.failure
-        }
+        if widget.activityKind != nil { return try runDerived(kind) }
         let now = Timestamp.ofThisMachine
-        let surface: Surface = if case .surface(let named)? = view { named } else { .phone }
         guard var trial = WidgetTrial(kind, widget, surface: surface, json: json, at: now) else {
             complain("telltale: \(file): no configuration is recommended, and it has parameters; add \"recommended\"")
+            throw ExitCode.failure
+        }
+        show(trial.first(), complaint: nil)
+        var input = StandardInputLines()
+        while let lines = input.next(limit: 1) {
+            for line in lines { show(trial.take(line), complaint: trial.complaint.take()) }
+        }
+        if trial.hasFailed { throw ExitCode.failure }
+    }
+
+    private var surface: Surface { if case .surface(let named)? = view { named } else { .phone } }
+
+    /// Runs widgets that show activities: those of a kind, or all of a folder.
+    private func runDerived(_ kind: Kind?) throws {
+        let trial: DerivedTrial
+        do {
+            let kinds = try KindFiles.kinds(file, showing: kind, with: with)
+            let shown = kinds.filter { candidate in
+                guard case .widget(let widget) = candidate.body, widget.activityKind != nil else { return false }
+                return kind == nil || candidate.name == kind?.name
+            }
+            guard !shown.isEmpty else {
+                throw DerivedTrial.Fault(text: "no widget in it shows activities; name one file")
+            }
+            trial = try DerivedTrial(
+                kinds, showing: Set(shown.map(\.name)), surface: surface, json: json, at: .ofThisMachine)
+        } catch let fault as DerivedTrial.Fault {
+            complain("telltale: \(file): \(fault.text)")
             throw ExitCode.failure
         }
         show(trial.first(), complaint: nil)

@@ -26,8 +26,8 @@ struct Telltale: ParsableCommand {
             CommandGroup(
                 name: "Look",
                 subcommands: [
-                    WatchCommand.self, GetCommand.self, ListCommand.self, HistoryCommand.self, StatsCommand.self,
-                    BarCommand.self, ConnectCommand.self,
+                    WatchCommand.self, GetCommand.self, ListCommand.self, HistoryCommand.self, GalleryCommand.self,
+                    StatsCommand.self, BarCommand.self, ConnectCommand.self,
                 ]),
             CommandGroup(
                 name: "Act",

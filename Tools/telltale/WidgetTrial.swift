@@ -90,43 +90,19 @@ struct WidgetTrial {
             ]
             return [object.description]
         }
-        return ["\(event) \(outcome.verdict.rawValue) \(phase)".harmless] + rows.flatMap { picture(of: $0) }
+        return ["\(event) \(outcome.verdict.rawValue) \(phase)".harmless]
+            + rows.flatMap { WidgetPicture.lines(of: $0, at: now) }
     }
 
     /// A row of each family that the surface shows, in the first place that has it.
     private func rows() -> [JSON] {
         definition.families.compactMap { family in
-            let scene = WidgetPlace.allCases.lazy.compactMap { place in
-                WidgetScene(definition, surface: surface, place: place, family: family)
-            }.first { !$0.isPreview }
-            guard let scene else { return nil }
+            guard let scene = WidgetPicture.scene(of: definition, family, on: surface) else { return nil }
             var writer = JSONWriter()
             WidgetRow.write(
                 widget, key: key, kind: kind, definition: definition, scene: scene,
                 moments: widget.moments(at: now, kind: definition), to: &writer)
             return try? JSONParser().parse(writer.bytes.span)
         }
-    }
-
-    private func picture(of row: JSON) -> [String] {
-        func text(_ name: String) -> String { row[name]?.string ?? "" }
-        let head = "  \(text("presentation"))  \(text("mode")), background \(text("background"))"
-        let entries = (row["entries"]?.array ?? []).map { entry -> String in
-            let span = Timestamp(milliseconds: entry["date"]?.integer ?? 0) - now
-            let marks = ["placeholder", "stale"].filter { entry[$0]?.bool == true }.map { " (\($0))" }.joined()
-            return "    \(Self.text(of: span))\(marks)  \(entry["view"]?.description ?? "")"
-        }
-        return ([head] + entries).map(\.harmless)
-    }
-
-    /// `now`, or how far ahead: `+1h30m`.
-    private static func text(of span: Milliseconds) -> String {
-        guard span > .zero else { return "now" }
-        var (rest, text) = ((span.count + 999) / 1_000, "+")
-        for (unit, name) in [(86_400, "d"), (3_600, "h"), (60, "m"), (1, "s")] as [(Int64, String)] where rest >= unit {
-            text += "\(rest / unit)\(name)"
-            rest %= unit
-        }
-        return text
     }
 }

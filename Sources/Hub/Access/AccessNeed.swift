@@ -32,7 +32,7 @@ enum AccessNeed: Equatable {
         case .subscribe(let command): self = .follow(KeyRange(command.pattern), account: command.account)
         case .get(let key, _, _), .history(let key), .open(let key, _): self = .scope(.read(KeyRange(key)))
         case .list(let pattern, _, _): self = .scope(.read(KeyRange(pattern)))
-        case .kinds: self = .scope(.read(.all))
+        case .kinds, .gallery: self = .scope(.read(.all))
         case .kind(let kind): self = .scope(.read(.kind(kind)))
         case .stats: self = .scope(.stats)
         case .set(let command): self = .scope(.act(KeyRange(command.key)))

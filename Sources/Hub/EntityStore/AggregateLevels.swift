@@ -14,6 +14,8 @@ struct KindLevels: Sendable {
     private(set) var groups: [Group] = []
     private var numbers: [String: Int32] = [:]
     private var freeNumbers: [Int32] = []
+    /// The values of each parameter, for the gallery.
+    private(set) var values: [GroupValues]
 
     /// The activities of one configuration.
     struct Group: Sendable {
@@ -36,6 +38,7 @@ struct KindLevels: Sendable {
     init(_ aggregate: WidgetAggregate, place: Int, placeCount: Int) {
         (self.aggregate, self.place, self.placeCount) = (aggregate, place, placeCount)
         let levels = Array(repeating: Level(), count: aggregate.values.count)
+        values = aggregate.groups.map { GroupValues(of: $0.parameter, isAlone: aggregate.groups.count == 1) }
         emptyValues = Group(id: "", configuration: .null, levels: levels).values(aggregate)
     }
 
@@ -46,6 +49,7 @@ struct KindLevels: Sendable {
 
     mutating func open(_ id: String, _ configuration: JSON) -> Int32 {
         if let known = numbers[id] { return known }
+        for index in values.indices { values[index].count(configuration, by: 1) }
         let group = Group(
             id: id, configuration: configuration, levels: Array(repeating: Level(), count: aggregate.values.count))
         if let free = freeNumbers.popLast() {
@@ -61,9 +65,23 @@ struct KindLevels: Sendable {
 
     /// Drops a group without activities.
     mutating func close(_ number: Int32) {
-        numbers[groups[Int(number)].id] = nil
+        let closed = groups[Int(number)]
+        for index in values.indices { values[index].count(closed.configuration, by: -1) }
+        numbers[closed.id] = nil
         groups[Int(number)] = Group(id: "", configuration: .null, levels: [])
         freeNumbers.append(number)
+    }
+
+    /// Finds the first values of each parameter again, where too many of them have gone.
+    mutating func findFirstValues() {
+        for index in values.indices where values[index].isIncomplete {
+            let parameter = values[index].parameter
+            values[index].forgetFirst()
+            for number in numbers.values {
+                let value = groups[Int(number)].configuration[parameter]?.string
+                if let value { values[index].findFirst(value) }
+            }
+        }
     }
 
     mutating func note(_ widget: EntityIndex?, of number: Int32) { groups[Int(number)].widget = widget }

@@ -240,6 +240,23 @@ struct Aggregates: Sendable {
         return kinds[number].present.map { ($0.id, $0.configuration) }.sorted { $0.0 < $1.0 }
     }
 
+    /// The first values of a parameter among the groups with activities, by their bytes, and how many more there are.
+    ///
+    /// - Complexity: That of what is told; that of all groups where 64 of the first ones have gone since.
+    mutating func firstValues(of parameter: String, in version: Int, limit: Int) -> (values: [String], more: Int) {
+        guard let number = numbers[version] else { return ([], 0) }
+        kinds[number].findFirstValues()
+        guard let values = kinds[number].values.first(where: { $0.parameter == parameter }) else { return ([], 0) }
+        let first = Array(values.first.prefix(limit))
+        return (first, values.total - first.count)
+    }
+
+    /// The configurations of the groups that these activities are in.
+    func configurations(of members: [EntityIndex], in version: Int) -> [JSON] {
+        guard let number = numbers[version] else { return [] }
+        return Set(members.compactMap { group(of: $0, in: number) }).map { kinds[number].groups[Int($0)].configuration }
+    }
+
     func configuration(of id: String, in version: Int) -> JSON? {
         guard let number = numbers[version], let group = kinds[number].number(of: id) else { return nil }
         return kinds[number].groups[Int(group)].configuration

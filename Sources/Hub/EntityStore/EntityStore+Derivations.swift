@@ -123,6 +123,31 @@ extension EntityStore {
         return derived
     }
 
+    // MARK: Settings
+
+    /// Lets the widgets follow whose activity has another future by the settings that are in force now: what screens were
+    /// told will not come as foreseen.
+    ///
+    /// - Parameter former: The settings until now.
+    mutating func foreseeAnew(since former: ActivitySettings, sequence: Int64) -> DerivedChanges? {
+        guard kinds.hasDerivedWidgets, former != settings.activities else { return nil }
+        var derived = DerivedChanges()
+        for entity in entities.existing {
+            guard var widget = widget(at: entity), widget.isDerived, !widget.isGone, let kind = widgetKind(at: entity),
+                let box = activityShown(by: entity).flatMap({ activity(at: $0) })
+            else { continue }
+            let foreseen = box.value.future(at: time, settings: former, where: kind.condition)
+            guard foreseen != box.value.future(at: time, settings: settings.activities, where: kind.condition) else {
+                continue
+            }
+            recordUndo(of: entity)
+            widget.overtake(isShown: true, at: time)
+            put(widget, at: entity, kind: entities[entity].kind, rev: sequence, sequence: sequence)
+            derived.changes.append(Change(entity: entity, isWidget: true, commit: sequence, activity: box))
+        }
+        return derived
+    }
+
     // MARK: Kinds
 
     /// A widget of the activity that is there now.

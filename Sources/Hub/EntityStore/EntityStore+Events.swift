@@ -61,10 +61,13 @@ extension EntityStore {
     mutating func apply(_ entry: JournalEntry, as sequence: Int64) throws(WireError) -> DecisionResult {
         switch entry {
         case .settings(let settings):
+            let former = self.settings.activities
             setSettings(DecisionSettings(settings))
             // With a shorter retention, what is dismissed is forgotten earlier than its deadline says.
             for entity in entities.existing where entities[entity].dismissedAt != nil { arm(entity) }
-            return DecisionResult(verdict: .applied)
+            var result = DecisionResult(verdict: .applied)
+            result.derived = foreseeAnew(since: former, sequence: sequence)
+            return result
         case .kinds(let sources):
             adoptKinds(try kinds(of: sources))
             return DecisionResult(verdict: .applied)

@@ -7,7 +7,7 @@ internal import Surfaces
 internal import TelltaleModel
 internal import TelltaleWire
 
-// PING, HELP, GET, LIST, OPEN, KINDS, KIND, HISTORY, STATS: requests that change nothing. They are carried out after the commit
+// PING, HELP, GET, LIST, OPEN, KINDS, KIND, GALLERY, HISTORY, STATS: requests that change nothing. They are carried out after the commit
 // of those before them.
 extension Hub {
     /// Bytes of replies that leave together, a fraction of what leaves in one write.
@@ -52,6 +52,7 @@ extension Hub {
                 2 * min(configuration.limits.keysFilledAtOnce, store.entities.indexCount)
             }
         case .help, .kinds, .kind, .stats: 16
+        case .gallery: 64
         case _: 1
         }
     }
@@ -74,6 +75,7 @@ extension Hub {
         case .list(let pattern, let view, let look): list(pattern, view, look, request, from: session, to: &writer)
         case .kinds: listKinds(request, to: &writer)
         case .kind(let name): tellKind(name, request, to: &writer)
+        case .gallery(let view, let placement): beginGallery(view, placement, request, from: session, to: &writer)
         case .history(let key): session.outbox.append(.history(HistoryCursor(of: key, request)))
         case .stats: tellStatistics(request, at: now, to: &writer)
         case .refused(let error):
@@ -103,6 +105,11 @@ extension Hub {
             case .read(let request):
                 session.outbox.removeFirst()
                 look(request, from: session, to: &writer)
+            case .gallery(let cursor):
+                session.outbox.removeFirst()
+                guard let next = writeGallery(cursor, for: session, limit: limit, to: &writer) else { continue }
+                session.outbox.prepend(.gallery(next))
+                return false
             case .list(let request, let pattern, let widgets, let view, let next, let count):
                 session.outbox.removeFirst()
                 let list = writeList(

@@ -26,6 +26,7 @@ enum OutboundItem: Sendable {
     indirect case list(Request, Pattern, WidgetTerms, ViewName, next: Int32, count: Int)
     /// A `GET` or an `OPEN` behind a `LIST`.
     indirect case read(Request)
+    indirect case gallery(GalleryCursor)
     /// A `HISTORY` that waits for its turn, or for the journal.
     indirect case history(HistoryCursor)
 

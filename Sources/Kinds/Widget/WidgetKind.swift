@@ -136,6 +136,16 @@ public final class WidgetKind: Sendable {
     /// Whether a view names a control.
     public var showsControls: Bool { views.values.contains(where: \.showsControls) }
 
+    /// The recommended configurations with their ids, in the order of the file.
+    public var recommendedConfigurations: [(id: String, configuration: JSON)] {
+        instances.compactMap { id in recommended[id].map { (id, $0) } }
+    }
+
+    /// The configuration of the gallery's sample: that of the preview, else the first recommended one.
+    public var sampleConfiguration: JSON {
+        (recommendedConfigurations.first?.configuration ?? [:]).merging(preview?["config"] ?? [:])
+    }
+
     /// The configuration that an id stands for; `nil` for an id that stands for none.
     ///
     /// An id of a hash stands for a recommended configuration, and for no other: it cannot be turned back.

@@ -190,7 +190,7 @@ final class Screen: ConnectedClient {
         case "ERR": if !answered(line) { feed.broken("is refused: \(line.whole)") }
         case "SNAP" where line["sub"] == "0": feed.checkAnswer(line)
         case "HIST": if let fault = faultOfPast(line) { world.violated("history", "\(name) is told that \(fault)") }
-        case "KIND", "#", "BYE": break
+        case "KIND", "WIDGET", "#", "BYE": break
         case "SNAP", "UPD":
             if let key = line["key"], SimulatedWidgets.isWidget(key) { feed.broken("is sent the widget \(key)") }
             fallthrough

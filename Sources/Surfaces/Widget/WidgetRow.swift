@@ -31,6 +31,27 @@ public enum WidgetRow {
         return count
     }
 
+    /// Appends a preview of the gallery: the views of the sample content, marked `sample`, and without it the
+    /// placeholder (W84).
+    public static func writePreview(
+        key: Key, kind: Kind, definition: WidgetKind, scene: WidgetScene, device: Catalogue.Device? = nil,
+        control: SurfaceRow.ControlWriter, to writer: inout JSONWriter
+    ) {
+        let configuration = definition.sampleConfiguration
+        let sample = definition.previewContext(key: key, configuration: configuration)
+        let moment = WidgetMoment(
+            date: Timestamp(milliseconds: 0), content: sample == nil ? .placeholder : .content(.null))
+        let drawing = Drawing(
+            widget: Widget(configuration: configuration, at: moment.date), key: key, kind: kind,
+            definition: definition, scene: scene, moments: [moment], isPreview: true, sample: sample)
+        writer.beginObject()
+        drawing.writePlace(device: device, to: &writer)
+        if sample != nil { writer.member("sample", true) }
+        _ = drawing.writeEntries(control: control, to: &writer)
+        drawing.writeEnd(to: &writer)
+        writer.endObject()
+    }
+
     /// Appends the answer of `OPEN`: the link of a part, else that of the widget; without either a tap opens the app.
     public static func writeOpened(
         _ widget: Widget, key: Key, kind: Kind, definition: WidgetKind, scene: WidgetScene, part: String?,
@@ -59,9 +80,14 @@ private struct Drawing {
     let definition: WidgetKind
     let scene: WidgetScene
     let moments: [WidgetMoment]
+    /// It is of the gallery, and no widget's.
+    var isPreview = false
+    /// The sample content, which stands for that of the moments.
+    var sample: TemplateContext?
 
     func context(_ content: WidgetMoment.Content) -> TemplateContext {
-        switch content {
+        if let sample { return sample }
+        return switch content {
         case .activity(let sight): sight.context(key: key, configuration: widget.configuration)
         case .content(let json): definition.context(key: key, content: json, configuration: widget.configuration)
         case .values(let values): definition.context(key: key, values: values, configuration: widget.configuration)
@@ -79,7 +105,7 @@ private struct Drawing {
 
     func writePlace(device: Catalogue.Device?, to writer: inout JSONWriter) {
         writer.member("presentation", scene.family.rawValue)
-        writer.member("order", 1)
+        if !isPreview { writer.member("order", 1) }
         writer.member("mode", scene.mode.rawValue)
         writer.member("background", scene.background.rawValue)
         writer.member("margin", JSON(scene.margin))
@@ -96,6 +122,7 @@ private struct Drawing {
         writer.member("app", kind.app)
         if scene.showsName { writer.member("appName", SurfaceRow.appName(of: kind.app)) }
         writer.member("title", kind.title)
+        guard !isPreview else { return }
         let asOf = definition.isPushed ? widget.asOf ?? widget.createdAt : moments.first?.date ?? widget.createdAt
         writer.member("asOf", asOf.milliseconds)
         writer.member("live", definition.isLive)

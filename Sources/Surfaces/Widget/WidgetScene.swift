@@ -47,12 +47,13 @@ public struct WidgetScene: Hashable, Sendable {
     ///   - family: `nil` for the family that the place shows without being told one.
     ///   - place: `nil` for the place that the surface shows without being told one.
     ///   - mode: The mode that was asked for; a mode that the family has not becomes another one (W4).
+    ///   - isSample: It is drawn as it would look there, and does nothing.
     /// - Returns: `nil` where it cannot be shown: the place, or the surface, does not have the family, or the kind does
     ///   not want it there (W1, W49, W77).
     public init?(
         _ kind: WidgetKind, surface: Surface, place: WidgetPlace? = nil, family: WidgetFamily? = nil,
         mode: WidgetMode? = nil, traits: Traits = Traits(), hasAccount: Bool = true,
-        settings: SurfaceSettings = SurfaceSettings()
+        settings: SurfaceSettings = SurfaceSettings(), isSample: Bool = false
     ) {
         let place = place ?? Self.standardPlace(on: surface)
         let family = family ?? Self.standardFamily(at: place, on: surface)
@@ -78,7 +79,7 @@ public struct WidgetScene: Hashable, Sendable {
         isDark = own.isDark
         isMotionReduced = own.isMotionReduced
         showsName = (surface == .phone && place == .home) || place == .notificationCenter
-        isPreview = place == .gallery
+        isPreview = place == .gallery || isSample
         isInteractive =
             Self.takesTaps(family, at: place, on: surface) && !traits.isLocked && !isLuminanceReduced && !isPreview
             && !(place == .carplay && (!own.hasTouch || kind.disfavouredPlaces.contains(.carplay)))

@@ -46,10 +46,12 @@ public struct RowUpdate<Activity: ActivityRow>: Hashable, Sendable {
     /// The reason for the folding: `slow`, `rate` or `resume`.
     public var why: String?
 
-    /// The row as this view shows an activity; `nil` for a control.
+    /// The row as this view shows an activity; `nil` for a control and for a widget.
     public var activity: Activity? { Activity(body) }
     /// The row of a control; `nil` for an activity.
     public var control: ControlRow? { ControlRow(body) }
+    /// The row of a widget; `nil` for an activity and for a control, and in the full view.
+    public var widget: WidgetRow? { WidgetRow(body) }
     /// Milestones that the reader was too slow for.
     public var missedMilestones: [String] { (body["missed"]?.array ?? []).compactMap(\.string) }
 }

@@ -28,6 +28,13 @@ public struct Rows<Activity: ActivityRow>: Sendable {
             .sorted { ($0.row.order, $0.key) < ($1.row.order, $1.key) }
     }
 
+    /// The widgets, by key.
+    public var widgets: [(key: Key, rev: Int64, row: WidgetRow)] {
+        updates.values.compactMap { update in update.widget.map { (update.key, update.rev, $0) } }.sorted {
+            $0.key < $1.key
+        }
+    }
+
     /// The controls, by key.
     public var controls: [(key: Key, rev: Int64, row: ControlRow)] {
         updates.values.compactMap { update in update.control.map { (update.key, update.rev, $0) } }.sorted {

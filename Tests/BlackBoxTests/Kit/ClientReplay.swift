@@ -68,9 +68,8 @@ struct ClientReplay {
             client.unsubscribe(subscription.id)
             // It may have ended before.
             subscriptions.removeAll { $0.id == subscription.id }
-        case .ping, .help, .event, .get, .list, .kinds, .kind, .history, .stats, .traits, .dismiss, .seen, .open, .set,
-            .press,
-            .serve, .done, .supply, .fail, .report, .reload:
+        case .ping, .help, .event, .get, .list, .kinds, .kind, .gallery, .history, .stats, .traits, .dismiss, .seen,
+            .open, .set, .press, .serve, .done, .supply, .fail, .report, .reload:
             client.request(command)
         }
         let made = String(decoding: client.takeOutput(limit: .max, at: now), as: UTF8.self)
@@ -97,7 +96,8 @@ struct ClientReplay {
             let rest = text.dropFirst(verb.count).replacing(/^((?: [^ {]+)*?) id=[^ ]+/) { $0.output.1 }
             feed("\(verb) id=\(number)\(rest)")
         default:
-            let isItem = verb == "KIND" || verb == "HIST" || verb == "SNAP" && text.contains(" sub=0 ")
+            let isItem =
+                verb == "KIND" || verb == "WIDGET" || verb == "HIST" || verb == "SNAP" && text.contains(" sub=0 ")
             if isItem, case .leftOut? = due.first { return }
             feed(text)
         }

@@ -14,7 +14,7 @@ import time
 
 PATIENCE = 30
 REPLIES = (b"OK", b"ERR", b"PONG")
-PUSHES = (b"SNAP", b"UPD", b"DEL", b"LIVE", b"RESET", b"MARK", b"MILE", b"ALERT", b"DO", b"BYE", b"#", b"HIST", b"KIND", b"TELLTALE")
+PUSHES = (b"SNAP", b"UPD", b"DEL", b"LIVE", b"RESET", b"MARK", b"MILE", b"ALERT", b"DO", b"BYE", b"#", b"HIST", b"KIND", b"WIDGET", b"TELLTALE")
 CONTROL = re.compile(rb"[\x00-\x1f\x7f]")
 FATAL_CODES = ("bad_utf8", "bad_line", "line_too_long")
 

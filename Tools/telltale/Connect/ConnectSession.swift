@@ -170,7 +170,7 @@ final class ConnectSession {
         if let key = line["key"] { prompt?.completion.keys.insert(key) }
         switch line.verb {
         case "OK", "ERR", "PONG": return isHidden(reply: line) ? "" : printed(text, verb: line.verb)
-        case "KIND", "HIST", "#": return isHidden(item: line) ? "" : printed(text)
+        case "KIND", "WIDGET", "HIST", "#": return isHidden(item: line) ? "" : printed(text)
         case "SNAP" where line.integer("sub") == 0: return isHidden(item: line) ? "" : printed(text)
         case "MARK" where prompt != nil: return ""
         case _: return printed(text, verb: line.verb)

@@ -13,6 +13,7 @@ from telltale import (
     Forbidden,
     Live,
     NotAuthenticated,
+    Refused,
     Reset,
     Telltale,
     Unreachable,
@@ -90,4 +91,7 @@ def test_a_unix_socket(start: Callable[..., Daemon], tmp_path: pathlib.Path) -> 
     start("--socket", str(path))
     with Telltale(f"unix:{path}") as client:
         assert {kind.name for kind in client.kinds()} >= {"coffee-order", "porch-light"}
+        assert client.gallery() == [] and client.gallery("watch", "smartStack") == []
+        with pytest.raises(Refused):
+            client.gallery("phone", "nowhere")
         assert client.stats()["connections"] == 1

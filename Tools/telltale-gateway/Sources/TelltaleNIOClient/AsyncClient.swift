@@ -123,7 +123,7 @@ public final class AsyncClient: Sendable {
 
 /// All that the daemon said to one request.
 public struct Answer: Sendable {
-    /// The lines before the reply: of `LIST`, `KINDS`, `HISTORY`, `HELP`.
+    /// The lines before the reply: of `LIST`, `KINDS`, `GALLERY`, `HISTORY`, `HELP`.
     public var items: [ServerLine]
     public var reply: Reply
 

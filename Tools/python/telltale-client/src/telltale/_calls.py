@@ -8,7 +8,7 @@ from . import _words
 from ._lines import Line
 from ._requests import Repeat, Request
 from .errors import InvalidRequest, ProtocolViolation
-from .values import Decided, HistoryEntry, JSONObject, Kind, Posted, Replied, Row, Tapped
+from .values import Decided, GalleryWidget, HistoryEntry, JSONObject, Kind, Posted, Replied, Row, Tapped
 
 T = TypeVar("T")
 
@@ -179,6 +179,21 @@ def kinds() -> Call[List[Kind]]:
         ]
 
     return Call(Request("KINDS", ""), result)
+
+
+def gallery(view: Optional[str] = None, placement: Optional[str] = None) -> Call[List[GalleryWidget]]:
+    rest = _attributes(
+        view=None if view is None else _words.text("the view", view),
+        placement=None if placement is None else _words.text("the placement", placement),
+    )
+
+    def result(reply: Replied) -> List[GalleryWidget]:
+        return [
+            GalleryWidget(line.attributes.get("name", ""), line.attributes.get("families", "").split(","), line.tail or {})
+            for line in reply.items
+        ]
+
+    return Call(Request("GALLERY", rest.strip()), result)
 
 
 def stats() -> Call[JSONObject]:

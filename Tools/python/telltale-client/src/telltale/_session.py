@@ -124,7 +124,7 @@ class Session:
         """
         if line.verb in ("OK", "ERR", "PONG"):
             return self._reply(line)
-        if line.verb in ("KIND", "HIST") or (line.verb == "SNAP" and line.number("sub") == 0):
+        if line.verb in ("KIND", "WIDGET", "HIST") or (line.verb == "SNAP" and line.number("sub") == 0):
             if not self.queue.unanswered:
                 raise ProtocolViolation(f"the server sent a {line.verb} that answers nothing")
             if not self.queue.unanswered[0].is_withdrawn:

@@ -3,7 +3,7 @@
 from typing import Any, List, Mapping, Optional, Sequence, TypeVar, Union
 
 from . import _calls
-from .values import Decided, HistoryEntry, JSONObject, Kind, Posted, Row, Tapped
+from .values import Decided, GalleryWidget, HistoryEntry, JSONObject, Kind, Posted, Row, Tapped
 
 T = TypeVar("T")
 
@@ -80,6 +80,10 @@ class Requests:
     def kinds(self) -> "List[Kind]":
         """The kinds that the server has loaded."""
         return self._call(_calls.kinds())
+
+    def gallery(self, view: Optional[str] = None, placement: Optional[str] = None) -> "List[GalleryWidget]":
+        """The widgets that a person can place on a surface. `full` has all families, and no previews."""
+        return self._call(_calls.gallery(view, placement))
 
     def stats(self) -> JSONObject:
         """The server's own figures."""

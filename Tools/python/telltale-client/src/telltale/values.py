@@ -1,7 +1,7 @@
 """Answers, rows and changes, as immutable values."""
 
 from dataclasses import dataclass, field
-from typing import Any, Dict, Optional, Tuple, Union
+from typing import Any, Dict, List, Optional, Tuple, Union
 
 JSONObject = Dict[str, Any]
 
@@ -91,6 +91,15 @@ class Kind:
     type: str
     version: int
     definition: JSONObject
+
+
+@dataclass(frozen=True)
+class GalleryWidget:
+    """A kind of widget that a person can place. `body` has `title`, `description`, `parameters`, `recommended`, `previews`."""
+
+    name: str
+    families: List[str]
+    body: JSONObject
 
 
 @dataclass(frozen=True)
