@@ -139,6 +139,10 @@ let package = Package(
         // OpenSSL, without IO.
         .target(name: "CTelltaleTLS", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
         module("TelltaleEventLoop", ["CTelltaleLibuv", "CTelltaleTLS"]),
+        // libnats, opened at run time: the build needs nothing of it.
+        .target(name: "CTelltaleNATS"),
+        module(
+            "ReplicationNATS", ["TelltaleModel", "Journal", "Replication", "TelltaleEventLoop", "CTelltaleNATS"]),
         module("TelltaleClient", ["TelltaleModel", "TelltaleWire", "TelltaleClientProtocol", "TelltaleEventLoop"]),
         // An event costs many small allocations that die together with their batch: glibc's malloc takes a fifth more of
         // the whole for that (telltale-bench ingest, side by side).
@@ -231,6 +235,9 @@ let package = Package(
         .target(name: "CFaultVFS", dependencies: ["CSQLite"], path: "Tests/CFaultVFS"),
         tests("JournalSQLite", ["TelltaleModel", "Journal", "JournalSQLite", "CFaultVFS"]),
         tests("Replication", ["TelltaleModel", "Journal", "Replication"]),
+        tests(
+            "ReplicationNATS",
+            ["TelltaleModel", "Journal", "Replication", "TelltaleEventLoop", "ReplicationNATS"]),
         tests("AtomicFile", ["AtomicFile"]),
         // Signs tokens, so that the checks of signatures have something to check.
         .target(name: "CTestSigner", path: "Tests/CTestSigner", linkerSettings: [.linkedLibrary("crypto")]),

@@ -1,0 +1,35 @@
+public import TelltaleModel
+
+extension Beat {
+    /// The form of a beat that this release writes. A later release adds fields behind those of this one.
+    private static let version: UInt8 = 1
+
+    /// The bytes of the beat, for an engine to keep.
+    public func encoded() -> [UInt8] {
+        var writer = BinaryWriter()
+        writer.write(Self.version)
+        writer.write(node)
+        writer.write(role.rawValue)
+        writer.write(term)
+        writer.write(position)
+        writer.write(address)
+        writer.write(release)
+        writer.write(number)
+        return writer.take()
+    }
+
+    /// Reads what ``encoded()`` wrote, and what a later release wrote behind it.
+    ///
+    /// - Throws: For any other bytes. No input traps.
+    public init(decoding bytes: [UInt8]) throws(BinaryError) {
+        var reader = BinaryReader(bytes)
+        guard try reader.readByte() >= Self.version else { throw reader.failure("a beat of another version") }
+        let node = try reader.readString()
+        guard let role = Replica.Role(rawValue: try reader.readString()) else {
+            throw reader.failure("a beat of an unknown role")
+        }
+        self.init(
+            node: node, role: role, term: try reader.readInt64(), position: try reader.readInt64(),
+            address: try reader.readString(), release: try reader.readString(), number: try reader.readInt64())
+    }
+}

@@ -1,0 +1,100 @@
+/// A replicated log in memory, for tests: ``node()`` gives each node its way to it.
+///
+/// It stores at once and tells the truth. What it says waits in each node's ``InMemoryLogNode/deliver()``.
+public final class InMemoryLog {
+    /// The stored messages; number 1 first.
+    public private(set) var messages: [[UInt8]] = []
+    /// No message is stored while it is set.
+    public var isFull = false
+    /// The newest beat of each node.
+    fileprivate var beats: [String: Beat] = [:]
+    private var nodes: [Weak] = []
+
+    private struct Weak {
+        weak var node: InMemoryLogNode?
+    }
+
+    public init() {}
+
+    /// The newest position; 0 for none.
+    public var end: Int64 { Int64(messages.count) }
+
+    /// The way of another node to this log.
+    public func node() -> InMemoryLogNode {
+        let node = InMemoryLogNode(self)
+        nodes.append(Weak(node: node))
+        return node
+    }
+
+    /// Stores a message without a condition, as a stranger does, and tells it.
+    public func store(_ bytes: [UInt8]) {
+        messages.append(bytes)
+        for each in nodes { each.node?.tell(.read([bytes], from: end - 1, end: end)) }
+    }
+
+    fileprivate func tell(_ beat: Beat, from teller: InMemoryLogNode) {
+        beats[beat.node] = beat
+        for each in nodes where each.node !== teller { each.node?.tell(.heard(beat)) }
+    }
+}
+
+/// The way of one node to an ``InMemoryLog``.
+public final class InMemoryLogNode: ReplicatedLog {
+    private let log: InMemoryLog
+    private var events: [LogEvent] = []
+    private var isClosed = false
+    public var onEvent: ((LogEvent) -> Void)?
+    /// Called when something begins to wait for ``deliver()``.
+    public var onWaiting: (() -> Void)?
+    /// Cut off from the log: nothing goes either way, and what would have is lost.
+    public var isCutOff = false
+
+    fileprivate init(_ log: InMemoryLog) {
+        self.log = log
+    }
+
+    public var status: EngineStatus {
+        var status = EngineStatus(name: "memory")
+        status.isConnected = !isCutOff
+        return status
+    }
+
+    public func append(_ bytes: [UInt8], after position: Int64, token: Int64) {
+        guard !isCutOff else { return }
+        guard position == log.end else { return tell(.refused(token: token)) }
+        guard !log.isFull else { return tell(.full(token: token)) }
+        log.store(bytes)
+        tell(.stored(token: token, position: log.end))
+    }
+
+    public func read(from position: Int64) {
+        let from = max(0, min(position, log.end))
+        tell(.read(Array(log.messages.dropFirst(Int(clamping: from))), from: from, end: log.end))
+    }
+
+    public func beat(_ beat: Beat) {
+        guard !isCutOff else { return }
+        log.tell(beat, from: self)
+        tell(.beatStored(number: beat.number))
+        for other in log.beats.values.sorted(by: { $0.node < $1.node }) where other.node != beat.node {
+            tell(.heard(other))
+        }
+    }
+
+    public func close() {
+        isClosed = true
+        events = []
+    }
+
+    /// Tells what waits, and what comes to wait meanwhile.
+    public func deliver() {
+        guard let onEvent else { return }
+        while !events.isEmpty { onEvent(events.removeFirst()) }
+    }
+
+    fileprivate func tell(_ event: LogEvent) {
+        guard !isCutOff, !isClosed else { return }
+        events.append(event)
+        if events.count == 1 { onWaiting?() }
+    }
+}

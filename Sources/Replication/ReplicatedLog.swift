@@ -1,0 +1,109 @@
+public import TelltaleModel
+
+/// The way of one node to the log that all nodes append to: an engine outside, such as NATS JetStream.
+///
+/// Its five verbs: append on a condition, read, the newest position that a reader sees, beat, and the beats of the others.
+/// A ``Replica`` decides when to call them, and takes the ``LogEvent``s.
+///
+/// All calls come from the thread of the event loop, return at once and fail silently: an engine that does not answer is an
+/// event that does not come. An engine that says more than it should, or rubbish, makes events that a replica ignores.
+public protocol ReplicatedLog: AnyObject {
+    /// Called on the thread of the event loop, and never from within another call of this protocol.
+    ///
+    /// Events of before it is set wait.
+    var onEvent: ((LogEvent) -> Void)? { get set }
+
+    /// Appends a message if the newest of the log is number `position`.
+    ///
+    /// Answered by ``LogEvent/stored(token:position:)``, ``LogEvent/refused(token:)`` or ``LogEvent/full(token:)``; or not
+    /// at all, and then its fate is not known. An answer may be late by seconds, come twice, or come for a message that was
+    /// given up. The same message may be sent again with the same condition and token.
+    ///
+    /// - Parameter bytes: At most ``MessageLimits/byteCount`` and a head of less than 1 KiB.
+    func append(_ bytes: [UInt8], after position: Int64, token: Int64)
+
+    /// Reads the messages behind this position.
+    ///
+    /// Answered by ``LogEvent/read(_:from:end:)``, several times where there is much to tell, each beginning where the one
+    /// before ended; once with no messages where there are none; or not at all. Messages that are stored later are told without
+    /// being asked for, mostly.
+    ///
+    /// A read that is asked for while one is under way is done behind it; several of them as one, from the lowest position.
+    func read(from position: Int64)
+
+    /// Tells the other nodes. Answered by ``LogEvent/beatStored(number:)``, or not at all.
+    ///
+    /// Beats of the others come as ``LogEvent/heard(_:)``.
+    func beat(_ beat: Beat)
+
+    /// The state of the engine, for people: `STATS` and the log.
+    var status: EngineStatus { get }
+
+    /// Ends the connection. Nothing is called afterwards, and no event comes.
+    func close()
+}
+
+/// A word of the engine.
+public enum LogEvent: Hashable, Sendable {
+    /// A message is stored, and a majority has synced it. It may be an acknowledgement that another one has come for before.
+    case stored(token: Int64, position: Int64)
+    /// The engine says that the condition does not hold. It may be wrong.
+    case refused(token: Int64)
+    /// The engine has no room, and says so before anything is stored.
+    case full(token: Int64)
+    /// Messages of the log, in its order and without a gap, the first of them number `from + 1`.
+    ///
+    /// `from` is behind the position that was asked for where the messages before it were purged, and before it where a
+    /// reader goes back. `end` is the newest message that the reader saw; it may be an old one. At most 8 MiB of messages.
+    case read([[UInt8]], from: Int64, end: Int64)
+    /// An own beat is acknowledged.
+    case beatStored(number: Int64)
+    /// The newest beat of another node. It may come more than once.
+    case heard(Beat)
+    /// The connection began or ended, or why it has not begun yet. Nothing is decided by it; people should know.
+    case connection(isUp: Bool, text: String)
+    /// The engine cannot be used as it is configured, and nothing more comes: each fault, one line. A daemon that starts exits
+    /// with it.
+    case unusable([String])
+}
+
+/// The state of an engine, as `STATS` tells it.
+public struct EngineStatus: Hashable, Sendable {
+    /// Such as `nats`.
+    public var name: String
+    /// Of the server that the node is connected to; empty before the first connection.
+    public var version = ""
+    /// Whether each server said that it syncs before it acknowledges; `false` where it was not asked.
+    public var isSyncProven = false
+    public var isConnected = false
+    /// From an append to its acknowledgement, the newest one.
+    public var roundTrip = Duration.zero
+    /// Appends that took longer than ``stallLimit``, or were never acknowledged.
+    public var stalls = 0
+    public var longestStall = Duration.zero
+
+    /// An append that takes longer counts as a stall.
+    public static let stallLimit = Duration.milliseconds(250)
+
+    public init(name: String) {
+        self.name = name
+    }
+}
+
+extension Replica {
+    /// Takes a word of the engine.
+    ///
+    /// A performer that keeps a local copy calls ``read(_:from:end:at:)`` by itself, message by message, so that the copy has
+    /// the position of each.
+    public mutating func take(_ event: LogEvent, at now: MonotonicTime) {
+        switch event {
+        case .stored(let token, let position): acknowledged(token: token, position: position, at: now)
+        case .refused(let token): refused(token: token, at: now)
+        case .full(let token): full(token: token, at: now)
+        case .read(let messages, let from, let end): read(messages, from: from, end: end, at: now)
+        case .beatStored(let number): beatAcknowledged(number: number, at: now)
+        case .heard(let beat): heard(beat, at: now)
+        case .connection, .unusable: break
+        }
+    }
+}

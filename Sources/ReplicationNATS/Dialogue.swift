@@ -1,0 +1,330 @@
+internal import Replication
+internal import TelltaleModel
+
+/// The requests to JetStream, and the meaning of its answers: times and messages in, requests and events out.
+///
+/// The log is read with batched direct gets, which any replica of the stream answers and for which the engine keeps nothing: no
+/// consumer that could stall or lose its place. An answer counts by the token in its subject.
+struct Dialogue {
+    let names: Names
+    let node: String
+    /// Where answers go; another process has another one.
+    let inbox: String
+    private(set) var status = EngineStatus(name: "nats")
+    private var requests: [Request] = []
+    private var events: [LogEvent] = []
+
+    private var append: (token: Int64, sent: MonotonicTime)?
+    private var reading: Reading?
+    private var readCount: Int64 = 0
+    /// Asked for while another read was under way.
+    private var waitingRead: Int64?
+    /// The newest position that was told without a gap; `nil` before the first read.
+    private var told: Int64?
+    /// The newest position that another node has told of.
+    private var hinted: Int64 = 0
+    /// When a message that another node has told of is looked for again, and how often it was missing.
+    private var retry: MonotonicTime?
+    private var misses = 0
+    private var beatsAsked: MonotonicTime?
+    private var areBeatsDue = false
+
+    /// A read of the log under way.
+    struct Reading {
+        /// Counts the reads: an answer of another one means nothing.
+        var number: Int64
+        /// It was asked for, and is answered even where there is nothing.
+        var isAsked: Bool
+        /// Everything up to here is told or is not asked for.
+        var from: Int64
+        var messages: [[UInt8]] = []
+        var byteCount = 0
+        var hasTold = false
+        var end: Int64 = 0
+        var deadline: MonotonicTime
+    }
+
+    /// An answer is waited for so long; then it is asked again by the one that needs it.
+    static let patience = Milliseconds.seconds(1)
+    static let chunkBytes = 4 << 20
+    /// A message that the own engine node does not have yet is looked for after 2, 4, 8 … 50 ms, so often.
+    private static let missLimit = 24
+
+    init(names: Names, node: String, inbox: String) {
+        self.names = names
+        self.node = node
+        self.inbox = inbox
+    }
+
+    mutating func takeRequests() -> [Request] {
+        defer { requests = [] }
+        return requests
+    }
+
+    mutating func takeEvents() -> [LogEvent] {
+        defer { events = [] }
+        return events
+    }
+
+    // MARK: Asking
+
+    mutating func append(_ bytes: [UInt8], after position: Int64, token: Int64, at now: MonotonicTime) {
+        if let open = append, open.token != token { noteDuration(now - open.sent) }
+        if append?.token != token { append = (token, now) }
+        requests.append(
+            Request(
+                lane: .append, subject: names.logSubject, answer: "a\(token)", expected: position, bytes: bytes))
+    }
+
+    mutating func read(from position: Int64, at now: MonotonicTime) {
+        let position = max(0, position)
+        guard reading == nil else {
+            waitingRead = min(waitingRead ?? position, position)
+            return
+        }
+        begin(from: position, isAsked: true, at: now)
+    }
+
+    private mutating func begin(from position: Int64, isAsked: Bool, at now: MonotonicTime) {
+        readCount += 1
+        retry = nil
+        reading = Reading(number: readCount, isAsked: isAsked, from: position, deadline: now + Self.patience)
+        // With the message before it: where that is missing, the log is shorter than was thought.
+        let first = isAsked ? max(1, position) : Self.next(position)
+        let text = "{\"seq\":\(first),\"batch\":1024,\"max_bytes\":\(Self.chunkBytes)}"
+        requests.append(
+            Request(
+                lane: .read, subject: "$JS.API.DIRECT.GET.\(names.log)", answer: "r\(readCount)", expected: nil,
+                bytes: Array(text.utf8)))
+    }
+
+    mutating func beat(_ beat: Beat) {
+        requests.append(
+            Request(
+                lane: .beat, subject: names.beatSubject(of: node), answer: "b\(beat.number)", expected: nil,
+                bytes: beat.encoded()))
+    }
+
+    private mutating func askForBeats(at now: MonotonicTime) {
+        guard beatsAsked == nil else {
+            areBeatsDue = true
+            return
+        }
+        beatsAsked = now
+        areBeatsDue = false
+        requests.append(
+            Request(
+                lane: .beats, subject: "$JS.API.DIRECT.GET.\(names.beat)", answer: "m", expected: nil,
+                bytes: Array("{\"multi_last\":[\"\(names.beatSubjects)\"]}".utf8)))
+    }
+
+    // MARK: Time
+
+    var deadline: MonotonicTime? {
+        [reading?.deadline, retry, beatsAsked.map { $0 + Self.patience }].compactMap(\.self).min()
+    }
+
+    mutating func tick(at now: MonotonicTime) {
+        if let asked = beatsAsked, now >= asked + Self.patience { beatsAsked = nil }
+        if let reading, now >= reading.deadline { endOfBatch(pending: -1, isCut: true, at: now) }
+        if let retry, now >= retry, reading == nil, let told { begin(from: told, isAsked: false, at: now) }
+    }
+
+    /// The connection ended or is there again: nothing that was asked is answered.
+    mutating func changed(isUp: Bool, text: String, at now: MonotonicTime) {
+        status.isConnected = isUp
+        reading = nil
+        waitingRead = nil
+        retry = nil
+        beatsAsked = nil
+        events.append(.connection(isUp: isUp, text: text))
+        if isUp, let told { begin(from: told, isAsked: true, at: now) }
+    }
+
+    mutating func prepared(version: String, isSyncProven: Bool) {
+        status.version = version
+        status.isSyncProven = isSyncProven
+    }
+
+    // MARK: Answers
+
+    mutating func received(_ message: Incoming, at now: MonotonicTime) {
+        if message.subject == names.hintSubject { return takeHint(message.bytes, at: now) }
+        guard message.subject.hasPrefix(inbox + ".") else {
+            // Another node's beat; its stored form is asked for, because a word that is not stored counts for nothing.
+            if message.subject != names.beatSubject(of: node) { askForBeats(at: now) }
+            return
+        }
+        let token = message.subject.dropFirst(inbox.count + 1)
+        let number = Int64(token.dropFirst()) ?? -1
+        switch token.first {
+        case "a": takeAcknowledgement(of: number, message, at: now)
+        case "r" where number == reading?.number: takeRead(message, at: now)
+        case "l" where number == reading?.number: takeLast(message, at: now)
+        case "i" where number == reading?.number: takeInformation(message, at: now)
+        case "b":
+            guard message.status == 0, Answer(message.bytes)?.position(in: names.beat) != nil else { break }
+            events.append(.beatStored(number: number))
+            askForBeats(at: now)
+        case "m": takeBeat(message, at: now)
+        default: break
+        }
+    }
+
+    private mutating func takeAcknowledgement(of token: Int64, _ message: Incoming, at now: MonotonicTime) {
+        guard message.status == 0, let answer = Answer(message.bytes) else { return }
+        if let position = answer.position(in: names.log) {
+            events.append(.stored(token: token, position: position))
+            guard append?.token == token, let sent = append?.sent else { return }
+            append = nil
+            noteDuration(now - sent)
+            if let told { self.told = max(told, position) }
+            requests.append(
+                Request(
+                    lane: .hint, subject: names.hintSubject, answer: nil, expected: nil,
+                    bytes: Array(String(position).utf8)))
+        } else if answer.isConditionRefused {
+            events.append(.refused(token: token))
+        } else if answer.isFull {
+            events.append(.full(token: token))
+        }
+    }
+
+    private mutating func noteDuration(_ duration: Duration) {
+        status.roundTrip = duration
+        if duration > EngineStatus.stallLimit { status.stalls += 1 }
+        status.longestStall = max(status.longestStall, duration)
+    }
+
+    private mutating func takeBeat(_ message: Incoming, at now: MonotonicTime) {
+        guard message.status == 0 else {
+            beatsAsked = nil
+            if areBeatsDue { askForBeats(at: now) }
+            return
+        }
+        guard message.sequence > 0, let beat = try? Beat(decoding: message.bytes), beat.node != node else { return }
+        events.append(.heard(beat))
+    }
+
+    // MARK: Reading
+
+    private mutating func takeHint(_ bytes: [UInt8], at now: MonotonicTime) {
+        guard bytes.count <= 19, let position = Int64(String(decoding: bytes, as: UTF8.self)), position > hinted else {
+            return
+        }
+        hinted = position
+        misses = 0
+        if let told, told < hinted, reading == nil { begin(from: told, isAsked: false, at: now) }
+    }
+
+    private mutating func takeRead(_ message: Incoming, at now: MonotonicTime) {
+        guard var open = reading else { return }
+        guard message.status == 0 else {
+            switch message.status {
+            case 204: endOfBatch(pending: message.pending, isCut: false, at: now)
+            case 404: nothingThere(open, at: now)
+            case 503 where open.isAsked:
+                ask(.info, "$JS.API.STREAM.INFO.\(names.log)", "i\(open.number)", "")
+            default: finish(at: now)
+            }
+            return
+        }
+        guard message.sequence > 0, message.pending >= 0 else { return finish(at: now) }
+        open.deadline = now + Self.patience
+        open.end = Self.sum(message.sequence, message.pending)
+        let expected = Self.next(Self.sum(open.from, Int64(open.messages.count)))
+        // The message before the first that was asked for.
+        let isAnchor = open.isAsked && open.messages.isEmpty && message.sequence == open.from
+        if !isAnchor {
+            guard message.sequence == expected || (open.messages.isEmpty && message.sequence > expected) else {
+                reading = open
+                return endOfBatch(pending: -1, isCut: true, at: now)
+            }
+            // Messages before it were purged.
+            if open.messages.isEmpty { open.from = message.sequence - 1 }
+            open.messages.append(message.bytes)
+            open.byteCount += message.bytes.count
+        }
+        reading = open
+        if open.byteCount >= Self.chunkBytes { tellRead() }
+    }
+
+    private mutating func tellRead() {
+        guard var open = reading else { return }
+        events.append(.read(open.messages, from: open.from, end: open.end))
+        open.from = Self.sum(open.from, Int64(open.messages.count))
+        told = open.from
+        open.hasTold = open.hasTold || !open.messages.isEmpty
+        (open.messages, open.byteCount, open.isAsked) = ([], 0, false)
+        reading = open
+    }
+
+    /// - Parameter isCut: The rest did not come: what came is told, and no end where nothing came.
+    private mutating func endOfBatch(pending: Int64, isCut: Bool, at now: MonotonicTime) {
+        guard let open = reading else { return }
+        if !open.messages.isEmpty || (open.isAsked && !isCut) { tellRead() }
+        guard pending > 0, waitingRead == nil, let from = reading?.from else { return finish(at: now) }
+        begin(from: from, isAsked: false, at: now)
+    }
+
+    /// There is no such message, on the node that answered.
+    private mutating func nothingThere(_ open: Reading, at now: MonotonicTime) {
+        if !open.isAsked { return finish(at: now) }
+        if open.from == 0 { return tellEnd(0, at: now) }
+        ask(
+            .last, "$JS.API.DIRECT.GET.\(names.log)", "l\(open.number)",
+            "{\"last_by_subj\":\"\(names.logSubject)\"}")
+    }
+
+    private mutating func takeLast(_ message: Incoming, at now: MonotonicTime) {
+        switch message.status {
+        case 0 where message.sequence > 0: tellEnd(message.sequence, at: now)
+        case 404: tellEnd(0, at: now)
+        default: finish(at: now)
+        }
+    }
+
+    /// Nothing answers for the stream: either it has no replica that is up, or it is gone.
+    private mutating func takeInformation(_ message: Incoming, at now: MonotonicTime) {
+        if message.status == 0, Answer(message.bytes)?.isStreamMissing == true { return tellEnd(0, at: now) }
+        finish(at: now)
+    }
+
+    private mutating func tellEnd(_ end: Int64, at now: MonotonicTime) {
+        guard let open = reading else { return }
+        let from = min(open.from, end)
+        events.append(.read([], from: from, end: end))
+        told = from
+        finish(at: now)
+    }
+
+    private mutating func ask(_ lane: Request.Lane, _ subject: String, _ answer: String, _ text: String) {
+        requests.append(
+            Request(lane: lane, subject: subject, answer: answer, expected: nil, bytes: Array(text.utf8)))
+    }
+
+    /// The read has ended: the next one that is due begins.
+    private mutating func finish(at now: MonotonicTime) {
+        misses = reading?.hasTold == true ? 0 : misses + 1
+        reading = nil
+        if let position = waitingRead {
+            waitingRead = nil
+            return begin(from: position, isAsked: true, at: now)
+        }
+        guard let told, hinted > told else { return }
+        if misses == 0 { return begin(from: told, isAsked: false, at: now) }
+        guard misses <= Self.missLimit else {
+            // No such message is there: the hint was wrong.
+            hinted = told
+            return
+        }
+        retry = now + Milliseconds(min(50, 1 << Int64(misses)))
+    }
+
+    private static func sum(_ left: Int64, _ right: Int64) -> Int64 {
+        let (sum, overflow) = left.addingReportingOverflow(right)
+        return overflow ? .max : sum
+    }
+
+    private static func next(_ position: Int64) -> Int64 { sum(position, 1) }
+}

@@ -1,0 +1,65 @@
+internal import Glibc
+internal import TelltaleModel
+
+/// Asks a server's monitor, and waits: one request of HTTP/1.0 on a connection of its own.
+enum MonitorClient {
+    private static let timeout = 2
+    private static let byteLimit = 1 << 20
+
+    /// The answer to `/varz`; `nil` where there is none within some seconds, or another one than 200.
+    static func varz(_ address: MonitorAddress) -> [UInt8]? {
+        guard let descriptor = connect(to: address) else { return nil }
+        defer { close(descriptor) }
+        let request = Array("GET /varz HTTP/1.0\r\nHost: \(address.host)\r\nConnection: close\r\n\r\n".utf8)
+        guard unsafe send(descriptor, request, request.count, CInt(MSG_NOSIGNAL)) == request.count else {
+            return nil
+        }
+        var answer: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 16_384)
+        while true {
+            let count = unsafe recv(descriptor, &buffer, buffer.count, 0)
+            guard count >= 0 else { return nil }
+            if count == 0 { break }
+            answer += buffer[..<count]
+            guard answer.count <= byteLimit else { return nil }
+        }
+        return body(of: answer)
+    }
+
+    /// The bytes behind the head of an answer with the status 200.
+    static func body(of answer: [UInt8]) -> [UInt8]? {
+        let end = Array("\r\n\r\n".utf8)
+        guard answer.starts(with: "HTTP/1.".utf8), answer.dropFirst(8).starts(with: " 200".utf8) else { return nil }
+        var place = 0
+        while place + end.count <= answer.count {
+            if answer[place] == end[0], answer[place..<(place + end.count)].elementsEqual(end) {
+                return Array(answer[(place + end.count)...])
+            }
+            place += 1
+        }
+        return nil
+    }
+
+    private static func connect(to address: MonitorAddress) -> CInt? {
+        var hints = unsafe addrinfo()
+        unsafe hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
+        var list: UnsafeMutablePointer<addrinfo>?
+        guard unsafe getaddrinfo(address.host, String(address.port), &hints, &list) == 0 else { return nil }
+        defer { unsafe freeaddrinfo(list) }
+        var next = unsafe list
+        while let entry = unsafe next {
+            let entry = unsafe entry.pointee
+            unsafe next = entry.ai_next
+            let descriptor = unsafe socket(entry.ai_family, entry.ai_socktype | CInt(SOCK_CLOEXEC.rawValue), 0)
+            guard descriptor >= 0 else { continue }
+            var limit = timeval(tv_sec: timeout, tv_usec: 0)
+            let size = socklen_t(MemoryLayout<timeval>.size)
+            // On Linux the limit for sending holds for connecting, too.
+            unsafe setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, size)
+            unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, size)
+            if unsafe Glibc.connect(descriptor, entry.ai_addr, entry.ai_addrlen) == 0 { return descriptor }
+            close(descriptor)
+        }
+        return nil
+    }
+}

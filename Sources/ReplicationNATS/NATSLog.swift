@@ -1,0 +1,112 @@
+public import Replication
+public import TelltaleEventLoop
+internal import TelltaleModel
+
+/// The log of a cluster on NATS JetStream.
+///
+/// It begins at once, and says ``LogEvent/connection(isUp:text:)`` when it can be used, or ``LogEvent/unusable(_:)``. Until then,
+/// what is asked of it is lost. The library's threads never call: their words wait in a mailbox of the loop.
+@safe public final class NATSLog: ReplicatedLog {
+    public var onEvent: ((LogEvent) -> Void)? {
+        didSet { settle() }
+    }
+    private var dialogue: Dialogue
+    private var events: [LogEvent] = []
+    private var isDelivering = false
+    private var isReady = false
+    private var isClosed = false
+    private let worker: Worker
+    private var mailbox: Mailbox<Worker.Word>?
+    private var timer: TimerHandle?
+
+    public init(_ configuration: NATSLogConfiguration, on loop: EventLoop) throws(UVError) {
+        var generator = SystemRandomNumberGenerator()
+        let names = Names(cluster: configuration.cluster)
+        let inbox = "_INBOX.tt\(String(generator.next(), radix: 16))"
+        dialogue = Dialogue(names: names, node: configuration.node, inbox: inbox)
+        worker = Worker(configuration, names: names, inbox: inbox, context: generator.next())
+        let mailbox = try Mailbox<Worker.Word>(on: loop) { [weak self] words in
+            for word in words { self?.take(word) }
+        }
+        self.mailbox = mailbox
+        timer = try TimerHandle(on: loop) { [weak self] _ in self?.tick() }
+        worker.start(telling: mailbox.sender)
+    }
+
+    deinit {
+        worker.close()
+    }
+
+    public var status: EngineStatus { dialogue.status }
+
+    public func append(_ bytes: [UInt8], after position: Int64, token: Int64) {
+        guard isReady else { return }
+        dialogue.append(bytes, after: position, token: token, at: Self.now)
+        settle()
+    }
+
+    public func read(from position: Int64) {
+        guard isReady else { return }
+        dialogue.read(from: position, at: Self.now)
+        settle()
+    }
+
+    public func beat(_ beat: Beat) {
+        guard isReady else { return }
+        dialogue.beat(beat)
+        settle()
+    }
+
+    public func close() {
+        isClosed = true
+        events = []
+        timer = nil
+        mailbox = nil
+        worker.close()
+    }
+
+    private static var now: MonotonicTime { MonotonicTime(nanoseconds: EventLoop.monotonicNanoseconds()) }
+
+    private func take(_ word: Worker.Word) {
+        guard !isClosed else { return }
+        switch word {
+        case .message(let message): dialogue.received(message, at: Self.now)
+        case .change(let isUp, let text):
+            guard isReady else { break }
+            dialogue.changed(isUp: isUp, text: text, at: Self.now)
+        case .waiting(let text): events.append(.connection(isUp: false, text: text))
+        case .unusable(let faults): events.append(.unusable(faults))
+        case .ready(let version, let isSyncProven, let text, let warnings):
+            isReady = true
+            dialogue.prepared(version: version, isSyncProven: isSyncProven)
+            for warning in warnings { events.append(.connection(isUp: true, text: warning)) }
+            dialogue.changed(isUp: true, text: text, at: Self.now)
+        }
+        settle()
+    }
+
+    private func tick() {
+        dialogue.tick(at: Self.now)
+        settle()
+    }
+
+    /// Carries out what the dialogue wants. Events are told one at a time, whatever is asked meanwhile.
+    private func settle() {
+        for request in dialogue.takeRequests() { worker.post(request) }
+        events += dialogue.takeEvents()
+        guard !isDelivering, !isClosed else { return }
+        isDelivering = true
+        while let onEvent, !isClosed, !events.isEmpty { onEvent(events.removeFirst()) }
+        isDelivering = false
+        arm()
+    }
+
+    private func arm() {
+        guard let deadline = dialogue.deadline else {
+            timer?.cancel()
+            return
+        }
+        let wait = max(0, deadline.milliseconds(since: Self.now).count)
+        timer?.schedule(afterMilliseconds: wait &+ 1)
+    }
+}

@@ -1,0 +1,76 @@
+internal import TelltaleModel
+
+/// How a node reaches its engine.
+public struct NATSLogConfiguration: Sendable {
+    /// The name of the cluster, 1 to 32 letters, digits, hyphens and underscores: streams and subjects are named by it.
+    public var cluster: String
+    /// The name of this node, of the same form.
+    public var node: String
+    /// `nats://` or `tls://` addresses, 1 to 32; a user and a password in them are never logged.
+    public var servers: [String]
+    /// A file of credentials (`.creds`).
+    public var credentials: String?
+    /// Addresses of the servers' monitors, `http://host:port`: each replica of the log is looked for there, and has to say that it
+    /// syncs always. Empty, with ``isSyncTrusted``: an operator answers for it.
+    public var monitors: [String] = []
+    public var isSyncTrusted = false
+    /// The lineage that the node's folder has; `nil` for none. The log's own is to be the same.
+    public var epoch: UInt64?
+    /// The file of the library; `nil` = the one that the system finds.
+    public var library: String?
+    /// Of the streams that are made.
+    public static let replicaCount = 3
+
+    public init(cluster: String, node: String, servers: [String]) {
+        self.cluster = cluster
+        self.node = node
+        self.servers = servers
+    }
+
+    /// Its faults, as far as they can be told without the engine.
+    public var faults: [String] {
+        var faults: [String] = []
+        for (what, name) in [("cluster", cluster), ("node", node)] where !Names.isValid(name) {
+            faults.append(
+                "the \(what)'s name is \"\(String(name.prefix(64)).harmless)\" (1 to 32 letters, digits, - and _)")
+        }
+        if servers.isEmpty || servers.count > 32 {
+            faults.append("an engine has 1 to 32 addresses, and \(servers.count) are named")
+        }
+        for (place, server) in servers.enumerated()
+        where !["nats://", "tls://"].contains(where: server.hasPrefix) || server.utf8.contains(0) {
+            // Not quoted: a password may be in it.
+            faults.append("address \(place + 1) of the engine does not begin with nats:// or tls://")
+        }
+        for monitor in monitors where MonitorAddress(monitor) == nil {
+            faults.append("\"\(String(monitor.prefix(80)).harmless)\" is no address of a monitor (http://host:port)")
+        }
+        if monitors.isEmpty, !isSyncTrusted {
+            faults.append(
+                "the engine's monitors are not named, so it cannot be seen whether it syncs before it acknowledges (name them, or say that the engine is trusted)"
+            )
+        }
+        return faults
+    }
+}
+
+/// `http://host:port`
+struct MonitorAddress: Hashable, Sendable {
+    var host: String
+    var port: UInt16
+
+    init?(_ text: String) {
+        guard text.hasPrefix("http://"), !text.utf8.contains(0) else { return nil }
+        var rest = text.dropFirst(7)
+        if rest.hasSuffix("/") { rest.removeLast() }
+        guard let colon = rest.lastIndex(of: ":"), let port = UInt16(rest[rest.index(after: colon)...]), port > 0 else {
+            return nil
+        }
+        var host = rest[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+        guard !host.isEmpty,
+            host.utf8.allSatisfy({ $0 > 32 && $0 < 127 && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "@") })
+        else { return nil }
+        (self.host, self.port) = (String(host), port)
+    }
+}

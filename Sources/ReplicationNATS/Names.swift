@@ -1,0 +1,57 @@
+internal import TelltaleModel
+
+/// The subjects and streams of a cluster.
+struct Names: Hashable, Sendable {
+    let cluster: String
+
+    /// Up to 32 letters, digits, hyphens and underscores: both engines' subjects and names of streams take them.
+    static func isValid(_ name: String) -> Bool {
+        (1...32).contains(name.utf8.count)
+            && name.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                    true
+                default: false
+                }
+            }
+    }
+
+    var log: String { "TT_\(cluster)_LOG" }
+    var base: String { "TT_\(cluster)_BASE" }
+    var beat: String { "TT_\(cluster)_BEAT" }
+
+    /// Every message of the log has this subject.
+    var logSubject: String { "tt.\(cluster).log" }
+    var baseSubjects: String { "tt.\(cluster).base.>" }
+    var beatSubjects: String { "tt.\(cluster).beat.*" }
+    func beatSubject(of node: String) -> String { "tt.\(cluster).beat.\(node)" }
+    /// A leader tells the newest position here, and nothing keeps it: so a standby reads at once.
+    var hintSubject: String { "tt.\(cluster).told" }
+}
+
+/// Something to publish.
+struct Request: Hashable, Sendable {
+    /// Of requests of one lane that wait for the connection, the newest is sent.
+    enum Lane: Hashable, Sendable { case append, read, last, info, beat, beats, hint }
+
+    var lane: Lane
+    var subject: String
+    /// Where the answer goes, behind the inbox; `nil` for no answer.
+    var answer: String?
+    /// The condition of an append.
+    var expected: Int64?
+    var bytes: [UInt8]
+}
+
+/// A message that came.
+struct Incoming: Hashable, Sendable {
+    var subject: String
+    /// Of a message without content, as HTTP has them; 0 for none.
+    var status: Int
+    /// Its number in the stream that it was read from; -1 for none.
+    var sequence: Int64
+    /// How many follow it in the stream; -1 for none.
+    var pending: Int64
+    var bytes: [UInt8]
+}

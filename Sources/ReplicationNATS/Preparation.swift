@@ -1,0 +1,186 @@
+internal import Replication
+internal import TelltaleModel
+
+/// Makes and checks the streams of a cluster, and asks each of their servers whether it syncs.
+///
+/// Every fault is named, and not only the first one. What is not there yet is no fault: an engine that begins together with the
+/// daemon has no leader for some seconds.
+struct Preparation {
+    let configuration: NATSLogConfiguration
+    let names: Names
+    /// Asks JetStream and waits; `nil` for no answer.
+    let ask: (_ subject: String, _ bytes: [UInt8]) -> [UInt8]?
+    /// The `/varz` of a monitor; `nil` for no answer.
+    let monitor: (MonitorAddress) -> [UInt8]?
+
+    enum Outcome: Hashable {
+        /// `warnings` are for the log.
+        case ready(version: String, isSyncProven: Bool, warnings: [String])
+        /// Try again.
+        case later(String)
+        case refused([String])
+    }
+
+    /// The oldest server that keeps what it acknowledged: older ones lost data when a replica was removed.
+    static let oldestVersion = (2, 12, 3)
+
+    private struct Later: Error { var text: String }
+
+    func run() -> Outcome {
+        var faults: [String] = []
+        do throws(Later) {
+            var servers: [Replica] = []
+            for purpose in Purpose.allCases {
+                switch try stream(purpose) {
+                case .failure(let fault): faults.append(fault.text)
+                case .success(let answer):
+                    faults += purpose.faults(of: answer, names: names)
+                    if purpose == .log {
+                        servers = replicas(of: answer)
+                        faults += try faultsOfHistory(answer)
+                    }
+                }
+            }
+            let proof = try prove(servers)
+            faults += proof.faults
+            guard faults.isEmpty else { return .refused(faults) }
+            return .ready(version: proof.version, isSyncProven: proof.isProven, warnings: proof.warnings)
+        } catch {
+            return faults.isEmpty ? .later(error.text) : .refused(faults + [error.text])
+        }
+    }
+
+    // MARK: Streams
+
+    private struct Fault: Error { var text: String }
+
+    private func answer(_ subject: String, _ text: String) throws(Later) -> Answer {
+        guard let bytes = ask(subject, Array(text.utf8)), let answer = Answer(bytes) else {
+            throw Later(text: "the engine does not answer \(subject)")
+        }
+        return answer
+    }
+
+    private func stream(_ purpose: Purpose) throws(Later) -> Result<Answer, Fault> {
+        let name = purpose.stream(names)
+        var found = try answer("$JS.API.STREAM.INFO.\(name)", "")
+        if found.isStreamMissing {
+            found = try answer("$JS.API.STREAM.CREATE.\(name)", purpose.configuration(names))
+            // Another node was quicker.
+            if found.errorCode == 10_058 { found = try answer("$JS.API.STREAM.INFO.\(name)", "") }
+        }
+        guard let code = found.errorCode else {
+            guard found["config"]?.object != nil else {
+                throw Later(text: "the engine tells nothing of the stream \(name)")
+            }
+            return .success(found)
+        }
+        let text = found.errorText ?? "error \(code)"
+        switch code {
+        // No leader yet, or not enough servers yet.
+        case 10_005, 10_007, 10_008, 10_009: throw Later(text: "the stream \(name): \(text)")
+        case 10_074:
+            return .failure(
+                Fault(text: "the engine is no cluster, and \(name) needs \(NATSLogConfiguration.replicaCount) servers"))
+        default: return .failure(Fault(text: "the stream \(name) cannot be had: \(text)"))
+        }
+    }
+
+    /// The first message tells of which cluster and lineage the log is.
+    private func faultsOfHistory(_ answer: Answer) throws(Later) -> [String] {
+        guard let first = answer["state"]?["first_seq"]?.integer, (answer["state"]?["messages"]?.integer ?? 0) > 0
+        else {
+            return []
+        }
+        let found = try self.answer("$JS.API.STREAM.MSG.GET.\(names.log)", "{\"seq\":\(first)}")
+        guard let text = found["message"]?["data"]?.string, let bytes = Base64.bytes(text.utf8, .standard),
+            let message = try? LogMessage(decoding: bytes)
+        else { return [] }
+        guard message.cluster == names.cluster else {
+            return ["the stream \(names.log) is of the cluster \(String(message.cluster.prefix(64)).harmless)"]
+        }
+        guard let epoch = configuration.epoch, epoch != message.epoch else { return [] }
+        return [
+            "the stream \(names.log) is of epoch \(String(message.epoch, radix: 16)), and the folder of this node of \(String(epoch, radix: 16))"
+        ]
+    }
+
+    // MARK: Servers
+
+    struct Replica: Hashable {
+        var name: String
+        var isOffline: Bool
+    }
+
+    private func replicas(of answer: Answer) -> [Replica] {
+        guard let cluster = answer["cluster"]?.object else { return [] }
+        var replicas: [Replica] = []
+        if let leader = cluster["leader"]?.string, !leader.isEmpty {
+            replicas.append(Replica(name: leader, isOffline: false))
+        }
+        for each in (cluster["replicas"]?.array ?? []).prefix(16) {
+            guard let name = each["name"]?.string else { continue }
+            replicas.append(Replica(name: name, isOffline: each["offline"]?.bool ?? false))
+        }
+        return replicas
+    }
+
+    private struct Proof {
+        var version = ""
+        var isProven = false
+        var faults: [String] = []
+        var warnings: [String] = []
+    }
+
+    private func prove(_ replicas: [Replica]) throws(Later) -> Proof {
+        var proof = Proof()
+        guard !configuration.monitors.isEmpty else {
+            proof.warnings.append("the engine is trusted to sync before it acknowledges, and was not asked")
+            return proof
+        }
+        var told: [String: JSONObject] = [:]
+        for address in configuration.monitors.compactMap(MonitorAddress.init) {
+            guard let bytes = monitor(address), let varz = (try? JSONParser().parse(bytes.span))?.object,
+                let name = varz["server_name"]?.string
+            else { continue }
+            told[name] = varz
+        }
+        for replica in replicas {
+            let shown = String(replica.name.prefix(64)).harmless
+            guard let varz = told[replica.name] else {
+                if replica.isOffline {
+                    proof.warnings.append("the engine's server \(shown) is away: whether it syncs is not known")
+                    continue
+                }
+                // It may be starting.
+                throw Later(text: "no monitor tells of the engine's server \(shown), which has the log")
+            }
+            let version = varz["version"]?.string ?? ""
+            proof.version = String(version.prefix(32)).harmless
+            if !Self.isRecent(version) {
+                proof.faults.append(
+                    "the engine's server \(shown) is nats-server \(String(version.prefix(32)).harmless), and 2.12.3 is the oldest that keeps what it acknowledged"
+                )
+            }
+            if varz["jetstream"]?["config"]?["sync_always"]?.bool != true {
+                let text =
+                    "the engine's server \(shown) does not sync before it acknowledges (jetstream { sync_interval: always })"
+                if configuration.isSyncTrusted { proof.warnings.append(text) } else { proof.faults.append(text) }
+            }
+        }
+        proof.isProven = proof.faults.isEmpty && proof.warnings.isEmpty && !replicas.isEmpty
+        return proof
+    }
+
+    static func isRecent(_ version: String) -> Bool {
+        let parts = version.split(separator: "-")[0, default: ""].split(separator: ".").map { Int($0) ?? -1 }
+        guard parts.count == 3, parts.allSatisfy({ $0 >= 0 }) else { return false }
+        return (parts[0], parts[1], parts[2]) >= oldestVersion
+    }
+}
+
+extension Array {
+    fileprivate subscript(index: Int, default value: Element) -> Element {
+        indices.contains(index) ? self[index] : value
+    }
+}

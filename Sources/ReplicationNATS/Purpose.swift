@@ -1,0 +1,67 @@
+internal import TelltaleModel
+
+/// The streams of a cluster.
+enum Purpose: CaseIterable {
+    /// The log.
+    case log
+    /// Snapshots for nodes that join late.
+    case base
+    /// The newest beat of each node; in memory.
+    case beat
+
+    func stream(_ names: Names) -> String {
+        switch self {
+        case .log: names.log
+        case .base: names.base
+        case .beat: names.beat
+        }
+    }
+
+    private func subjects(_ names: Names) -> String {
+        switch self {
+        case .log: names.logSubject
+        case .base: names.baseSubjects
+        case .beat: names.beatSubjects
+        }
+    }
+
+    /// As the stream is made. Names need no escape.
+    func configuration(_ names: Names) -> String {
+        let perSubject = self == .beat ? 1 : -1
+        return """
+            {"name":"\(stream(names))","subjects":["\(subjects(names))"],"retention":"limits",\
+            "storage":"\(self == .beat ? "memory" : "file")","num_replicas":\(NATSLogConfiguration.replicaCount),\
+            "discard":"\(self == .beat ? "old" : "new")","max_msgs":-1,"max_bytes":-1,"max_age":0,"max_msg_size":-1,\
+            "max_msgs_per_subject":\(perSubject),"allow_direct":true,"deny_delete":\(self == .log)}
+            """
+    }
+
+    /// Where a stream that is there differs from one that would be made, and the difference matters.
+    func faults(of answer: Answer, names: Names) -> [String] {
+        let name = stream(names)
+        guard let config = answer["config"]?.object else { return ["the stream \(name) has no configuration"] }
+        var faults: [String] = []
+        func expect(_ isRight: Bool, _ text: String) {
+            if !isRight { faults.append("the stream \(name) \(text)") }
+        }
+        let replicas = config["num_replicas"]?.integer ?? 1
+        expect(
+            replicas >= Int64(NATSLogConfiguration.replicaCount),
+            "has \(replicas) replica\(replicas == 1 ? "" : "s"), and needs \(NATSLogConfiguration.replicaCount)")
+        expect(
+            config["subjects"]?.array?.compactMap(\.string) == [subjects(names)],
+            "does not take the subject \(subjects(names)) alone: it is another cluster's")
+        expect(config["allow_direct"]?.bool == true, "allows no direct reads (allow_direct)")
+        expect(config["mirror"] == nil && (config["sources"]?.array ?? []).isEmpty, "copies another stream")
+        expect(config["sealed"]?.bool != true, "is sealed")
+        expect(config["no_ack"]?.bool != true, "acknowledges nothing (no_ack)")
+        guard self == .log else { return faults }
+        expect(config["storage"]?.string == "file", "is not on disk (storage)")
+        expect(
+            config["retention"]?.string == "limits" && (config["max_age"]?.integer ?? 0) == 0
+                && (config["max_msgs_per_subject"]?.integer ?? -1) <= 0 && config["discard"]?.string == "new",
+            "forgets messages by itself (retention, discard, max_age, max_msgs_per_subject)")
+        expect(config["subject_transform"] == nil, "changes subjects")
+        return faults
+    }
+}

@@ -1,0 +1,170 @@
+internal import CTelltaleNATS
+internal import Glibc
+internal import Journal
+internal import Synchronization
+internal import TelltaleEventLoop
+internal import TelltaleModel
+
+/// The thread that talks to the library: it connects, prepares the streams, and publishes.
+///
+/// A call of the library may wait for a socket, so the loop's thread makes none.
+final class Worker: Sendable {
+    /// Told to the loop.
+    enum Word: Sendable {
+        case message(Incoming)
+        case change(isUp: Bool, text: String)
+        case waiting(String)
+        case unusable([String])
+        case ready(version: String, isSyncProven: Bool, text: String, warnings: [String])
+    }
+
+    private struct Work: Sendable {
+        /// At most one of a lane.
+        var requests: [Request] = []
+        var isClosed = false
+    }
+
+    private let work = Monitor(Work())
+    private let configuration: NATSLogConfiguration
+    private let names: Names
+    private let inbox: String
+    /// Given to the library's callbacks, which may come when this is gone.
+    private let context: UInt64
+
+    /// For how long the library waits for a connection, and JetStream for an answer.
+    private static let patience: Int64 = 2_000
+
+    init(_ configuration: NATSLogConfiguration, names: Names, inbox: String, context: UInt64) {
+        self.configuration = configuration
+        self.names = names
+        self.inbox = inbox
+        self.context = context
+    }
+
+    func post(_ request: Request) {
+        work.change { work in
+            work.requests.removeAll { $0.lane == request.lane }
+            work.requests.append(request)
+        }
+    }
+
+    func close() { work.change { $0.isClosed = true } }
+
+    func start(telling sender: Mailbox<Word>.Sender) {
+        mailboxes.withLock { $0[context] = sender }
+        startThread { [self] in
+            run { _ = sender.post($0) }
+            mailboxes.withLock { $0[context] = nil }
+        }
+    }
+
+    // MARK: The thread
+
+    private func run(_ tell: @escaping (Word) -> Void) {
+        let faults = configuration.faults + credentialFaults
+        guard faults.isEmpty else { return tell(.unusable(faults)) }
+        do {
+            try Connection.load(configuration.library)
+        } catch {
+            return tell(
+                .unusable(["the library of NATS cannot be loaded: \(error.text) (Debian: apt-get install libnats3.4)"]))
+        }
+        guard let connection = connect(tell) else { return }
+        while let requests = next() {
+            for request in requests { publish(request, on: connection) }
+        }
+        connection.close()
+    }
+
+    private var credentialFaults: [String] {
+        guard let file = configuration.credentials, unsafe access(file, R_OK) != 0 else { return [] }
+        return ["the engine's credentials \(file.harmless) cannot be read: \(unsafe String(cString: strerror(errno)))"]
+    }
+
+    /// Connects and prepares, again and again while the engine is not there. `nil` where it cannot be used, or is not wanted any more.
+    private func connect(_ tell: (Word) -> Void) -> Connection? {
+        var last = ""
+        while true {
+            switch attempt(tell) {
+            case .connection(let connection): return connection
+            case .ended: return nil
+            case .later(let text):
+                if text != last { tell(.waiting(text)) }
+                last = text
+            }
+            for _ in 0..<10 {
+                guard !work.take({ _ in true }, { $0.isClosed }) else { return nil }
+                usleep(50_000)
+            }
+        }
+    }
+
+    private enum Attempt {
+        case connection(Connection)
+        case later(String)
+        case ended
+    }
+
+    private func attempt(_ tell: (Word) -> Void) -> Attempt {
+        let connection: Connection
+        do {
+            connection = try Connection(configuration, context: context, patience: Self.patience)
+        } catch {
+            guard error.isRefusal else { return .later("the engine cannot be reached: \(error.text)") }
+            tell(.unusable(["the engine refuses the credentials of this node"]))
+            return .ended
+        }
+        let preparation = Preparation(
+            configuration: configuration, names: names,
+            ask: { connection.request($0, $1, milliseconds: Self.patience) }, monitor: MonitorClient.varz)
+        switch preparation.run() {
+        case .ready(let version, let isSyncProven, let warnings):
+            // Requests of before are lost, by the contract.
+            work.change { $0.requests = [] }
+            guard connection.subscribe(inbox + ".>"), connection.subscribe(names.hintSubject),
+                connection.subscribe(names.beatSubjects)
+            else {
+                connection.close()
+                return .later("the engine takes no subscription")
+            }
+            tell(
+                .ready(
+                    version: version, isSyncProven: isSyncProven, text: "connected to \(connection.server)",
+                    warnings: warnings))
+            return .connection(connection)
+        case .later(let text):
+            connection.close()
+            return .later(text)
+        case .refused(let faults):
+            connection.close()
+            tell(.unusable(faults))
+            return .ended
+        }
+    }
+
+    private func next() -> [Request]? {
+        work.take({ $0.isClosed || !$0.requests.isEmpty }) { work in
+            guard !work.isClosed else { return nil }
+            defer { work.requests = [] }
+            return work.requests
+        }
+    }
+
+    private func publish(_ request: Request, on connection: Connection) {
+        // Where it fails, the fate of a message is unknown, as if it were lost on its way.
+        _ = connection.publish(
+            request.subject, answer: request.answer.map { "\(inbox).\($0)" },
+            header: request.expected.map { ("Nats-Expected-Last-Sequence", String($0)) }, request.bytes)
+    }
+}
+
+/// The mailboxes of the logs of this process, by the number that the library's callbacks are given.
+private let mailboxes = Mutex<[UInt64: Mailbox<Worker.Word>.Sender]>([:])
+
+extension Worker {
+    /// Called by the library's threads.
+    static func received(_ word: Word, context: UInt64) {
+        // Posted outside the lock, which every thread of every connection takes.
+        _ = mailboxes.withLock({ $0[context] })?.post(word)
+    }
+}

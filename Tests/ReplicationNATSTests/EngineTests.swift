@@ -1,0 +1,238 @@
+import Glibc
+import Journal
+import Replication
+import TelltaleEventLoop
+import TelltaleModel
+import TestSupport
+import Testing
+
+@testable import ReplicationNATS
+
+/// Replicas over three real servers, which are killed and stopped.
+@Suite(.serialized, .enabled(if: TestEngine.isThere, TestEngine.reason), .endsOneDay)
+struct EngineTests {
+    /// Runs nodes until `step` says that all is done. It is asked after each word of the engine.
+    private static func run(
+        _ configurations: [NATSLogConfiguration], settings: ReplicaSettings = ReplicaSettings(),
+        prepare: @escaping ([TestNode]) -> Void = { _ in }, _ step: @escaping ([TestNode]) -> Bool,
+        check: @escaping ([TestNode]) throws -> Void
+    ) async throws {
+        let parts = Parts(prepare: prepare, step: step, check: check)
+        try await onLoop { loop in
+            let nodes = try configurations.map { try TestNode($0, on: loop, settings: settings) }
+            parts.prepare(nodes)
+            for node in nodes {
+                node.onStep = { _ in if parts.step(nodes) { loop.stop() } }
+            }
+            return {
+                for node in nodes { node.end() }
+                try parts.check(nodes)
+            }
+        }
+    }
+
+    /// Of one test, for its one thread.
+    private struct Parts: @unchecked Sendable {
+        var prepare: ([TestNode]) -> Void
+        var step: ([TestNode]) -> Bool
+        var check: ([TestNode]) throws -> Void
+    }
+
+    private static func leader(_ nodes: [TestNode]) -> TestNode? { nodes.first(where: \.isLeading) }
+
+    private static func isSame(_ nodes: [TestNode], count: Int) -> Bool {
+        nodes.allSatisfy { $0.records.count >= count } && Set(nodes.map { $0.replica.reader.chain }).count == 1
+    }
+
+    private static func expectInOrder(_ node: TestNode) {
+        #expect(node.records.map(\.sequence) == Array(1...Int64(max(1, node.records.count))))
+    }
+
+    @Test func `nodes over three servers: one leads, lost words change nothing, a stranger is void`() async throws {
+        let engine = try TestEngine()
+        // 1. One leads, the others replay; every third acknowledgement is lost, and is found by reading.
+        var acknowledgements = 0
+        var dropped = 0
+        try await Self.run(
+            ["n1", "n2", "n3"].map { engine.configuration("shop", $0) },
+            prepare: { nodes in
+                for node in nodes {
+                    node.isHeard = { event in
+                        guard case .stored = event else { return true }
+                        acknowledgements += 1
+                        if acknowledgements.isMultiple(of: 3) { dropped += 1 }
+                        return !acknowledgements.isMultiple(of: 3)
+                    }
+                }
+            },
+            { nodes in
+                guard let leader = Self.leader(nodes) else { return false }
+                if leader.storedCount < 200 { leader.append(10) }
+                return Self.isSame(nodes, count: 200)
+            },
+            check: { nodes in
+                #expect(dropped > 0)
+                #expect(nodes.reduce(0) { $0 + $1.standDowns } == 0)
+                #expect(nodes.allSatisfy { $0.warnings.isEmpty && $0.stop == nil })
+                let leader = try #require(Self.leader(nodes))
+                #expect(leader.log.status.isSyncProven)
+                #expect(leader.log.status.version == "2.15.1" || !leader.log.status.version.isEmpty)
+                for node in nodes { Self.expectInOrder(node) }
+            })
+
+        // 2. The nodes of before are gone: others go on with the same history. A stranger's message, with headers that look like
+        // a server's, is void for all of them.
+        var isForged = false
+        try await Self.run(
+            ["n4", "n5"].map { engine.configuration("shop", $0) },
+            { nodes in
+                guard let leader = Self.leader(nodes) else { return false }
+                if !isForged, leader.storedCount >= 20 {
+                    isForged = true
+                    Self.forge(engine.configuration("shop", "stranger"))
+                }
+                if leader.storedCount < 40 { leader.append(10) }
+                return isForged && Self.isSame(nodes, count: 240) && nodes.allSatisfy { !$0.warnings.isEmpty }
+            },
+            check: { nodes in
+                #expect(nodes.allSatisfy { $0.warnings.count == 1 && $0.stop == nil }, "\(nodes.map(\.warnings))")
+                #expect(nodes.allSatisfy { $0.replica.term >= 2 })
+                for node in nodes { Self.expectInOrder(node) }
+            })
+
+        // 3. The stream is deleted under a leader: it stops, and says how much is lost.
+        var settings = ReplicaSettings()
+        settings.shortLogPatience = Milliseconds(300)
+        var isDeleted = false
+        try await Self.run(
+            [engine.configuration("shop", "n6")], settings: settings,
+            { nodes in
+                if !isDeleted, nodes[0].isLeading {
+                    isDeleted = true
+                    Self.ask(engine.configuration("shop", "stranger"), "$JS.API.STREAM.DELETE.TT_shop_LOG", "")
+                }
+                return nodes[0].stop != nil
+            },
+            check: { nodes in #expect(nodes[0].stop?.contains("are lost") == true, "\(nodes[0].stop ?? "")") })
+    }
+
+    @Test func `a stream that is full refuses a batch, and takes it when there is room`() async throws {
+        let engine = try TestEngine()
+        let stranger = engine.configuration("mart", "stranger")
+        let limited = { (bytes: Int) in
+            Purpose.log.configuration(Names(cluster: "mart")).replacing(
+                "\"max_bytes\":-1", with: "\"max_bytes\":\(bytes)")
+        }
+        var isMade = false
+        var wasFull = false
+        try await Self.run(
+            [engine.configuration("mart", "n1")],
+            { nodes in
+                let node = nodes[0]
+                guard node.isLeading else { return false }
+                if !isMade {
+                    isMade = true
+                    Self.ask(stranger, "$JS.API.STREAM.UPDATE.TT_mart_LOG", limited(20_000))
+                }
+                if node.isFull, !wasFull {
+                    wasFull = true
+                    Self.ask(stranger, "$JS.API.STREAM.UPDATE.TT_mart_LOG", limited(-1))
+                }
+                node.append(10)
+                return wasFull && node.storedCount >= 100
+            },
+            check: { nodes in
+                #expect(nodes[0].standDowns == 0 && nodes[0].stop == nil)
+                Self.expectInOrder(nodes[0])
+            })
+    }
+
+    @Test(arguments: [SIGKILL, SIGSTOP])
+    func `the stream's leader is killed or stopped: nothing stored is lost, and nothing is stored twice`(
+        signal: CInt
+    ) async throws {
+        let engine = try TestEngine()
+        var victim: String?
+        var countBefore = 0
+        try await Self.run(
+            ["n1", "n2"].map { engine.configuration("shop", $0) },
+            { nodes in
+                guard let leader = Self.leader(nodes) else { return false }
+                if victim == nil, leader.storedCount >= 100 {
+                    victim = Self.streamLeader(engine.configuration("shop", "stranger"))
+                    guard let victim else { return false }
+                    countBefore = leader.records.count
+                    engine.signal(victim, signal)
+                }
+                if victim == nil || leader.records.count < countBefore + 100 { leader.append(10) }
+                return victim != nil && Self.isSame(nodes, count: countBefore + 100)
+            },
+            check: { nodes in
+                #expect(nodes.allSatisfy { $0.stop == nil && $0.warnings.isEmpty })
+                #expect(Self.leader(nodes)?.log.status.longestStall ?? .zero > .milliseconds(250))
+                for node in nodes { Self.expectInOrder(node) }
+            })
+        guard let victim else { return }
+        if signal == SIGKILL { try engine.restart(victim) } else { engine.signal(victim, SIGCONT) }
+        // A node that begins now reads all of it, from whichever server.
+        try await Self.run(
+            [engine.configuration("shop", "n3")],
+            { nodes in nodes[0].records.count >= countBefore + 100 && nodes[0].isLeading },
+            check: { nodes in
+                #expect(nodes[0].stop == nil && nodes[0].warnings.isEmpty)
+                Self.expectInOrder(nodes[0])
+            })
+    }
+
+    @Test func `an engine that does not sync, or is no cluster, is refused with every fault`() async throws {
+        let alone = try TestEngine(count: 1, sync: "\"1m\"")
+        try await Self.run(
+            [alone.configuration("shop", "n1")], { $0[0].events.contains { Self.faults($0) != nil } },
+            check: { nodes in
+                let faults = nodes[0].events.compactMap(Self.faults).joined()
+                #expect(faults.count == 3 && faults.allSatisfy { $0.contains("is no cluster") }, "\(Array(faults))")
+            })
+        let lazy = try TestEngine(sync: "\"1m\"")
+        try await Self.run(
+            [lazy.configuration("shop", "n1")], { $0[0].events.contains { Self.faults($0) != nil } },
+            check: { nodes in
+                let faults = nodes[0].events.compactMap(Self.faults).joined()
+                #expect(faults.count == 3, "\(Array(faults))")
+                #expect(faults.allSatisfy { $0.contains("does not sync before it acknowledges") }, "\(Array(faults))")
+            })
+    }
+
+    private static func faults(_ event: LogEvent) -> [String]? {
+        if case .unusable(let faults) = event { faults } else { nil }
+    }
+
+    // MARK: A stranger's connection
+
+    @discardableResult
+    private static func ask(_ configuration: NATSLogConfiguration, _ subject: String, _ text: String) -> Answer? {
+        do {
+            let connection = try Connection(configuration, context: 0, patience: 2_000)
+            defer { connection.close() }
+            return connection.request(subject, Array(text.utf8), milliseconds: 5_000).flatMap(Answer.init)
+        } catch {
+            Issue.record("a stranger cannot connect: \(error.text)")
+            return nil
+        }
+    }
+
+    private static func forge(_ configuration: NATSLogConfiguration) {
+        do {
+            let connection = try Connection(configuration, context: 0, patience: 2_000)
+            _ = connection.publish("tt.shop.log", answer: nil, header: ("Nats-Sequence", "3"), [1, 2, 3])
+            _ = connection.publish("tt.shop.told", answer: nil, header: nil, Array("99999999".utf8))
+            _ = connection.request("$JS.API.INFO", [], milliseconds: 2_000)
+            connection.close()
+        } catch {
+            Issue.record("a stranger cannot connect: \(error.text)")
+        }
+    }
+
+    private static func streamLeader(_ configuration: NATSLogConfiguration) -> String? {
+        ask(configuration, "$JS.API.STREAM.INFO.TT_shop_LOG", "")?["cluster"]?["leader"]?.string
+    }
+}

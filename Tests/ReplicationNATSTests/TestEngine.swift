@@ -1,0 +1,142 @@
+import Foundation
+import Glibc
+import ReplicationNATS
+import TestSupport
+import Testing
+
+/// A server that ends with this process, however that ends.
+private struct EngineProcess {
+    private let shell = Process()
+    private let life = Pipe()
+    let identifier: pid_t
+
+    init(_ program: String, _ arguments: String...) throws {
+        let output = Pipe()
+        shell.executableURL = URL(filePath: "/bin/sh")
+        shell.arguments =
+            ["-c", #""$0" "$@" </dev/null & echo $!; exec >&-; read -r _; kill -9 $!"#, program] + arguments
+        shell.standardInput = life
+        shell.standardOutput = output
+        try shell.run()
+        let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+        identifier = try #require(pid_t(line.trimmingCharacters(in: .whitespacesAndNewlines)))
+    }
+
+    /// A server that is stopped is killed too.
+    func end() {
+        kill(identifier, SIGKILL)
+        life.fileHandleForWriting.closeFile()
+        shell.waitUntilExit()
+    }
+}
+
+/// Servers of NATS on this machine, that sync before they acknowledge. They end with the last reference.
+final class TestEngine {
+    private let folder: TemporaryFolder
+    private var servers: [Server] = []
+    private let sync: String
+
+    private struct Server {
+        var name: String
+        var port: UInt16
+        var monitor: UInt16
+        var process: EngineProcess
+    }
+
+    /// The programs, or why there are none: fetched by `Tools/fetch nats-server libnats`, or installed.
+    static let server: String? = {
+        let path = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
+        return (path + ["\(build)/python/bin"]).map { "\($0)/nats-server" }.first { unsafe access($0, X_OK) == 0 }
+    }()
+    static let library: String? = libraries("libnats.so.3").first
+    static let isThere = server != nil && library != nil
+    static let reason: Comment = "nats-server or libnats is missing: Tools/fetch nats-server libnats"
+
+    private static let build = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../.build").standardized.path
+
+    private static func libraries(_ name: String) -> [String] {
+        ["/usr/lib", "\(build)/peers/usr/lib"].flatMap { folder in
+            ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).flatMap { machine in
+                ((try? FileManager.default.contentsOfDirectory(atPath: "\(folder)/\(machine)")) ?? [])
+                    .filter { $0.hasPrefix(name) }.map { "\(folder)/\(machine)/\($0)" }
+            }
+        }
+    }
+
+    /// - Parameter sync: Of the journal: `always`, or a span.
+    init(count: Int = 3, sync: String = "always") throws {
+        // Beside the library, and nothing of the system looks there.
+        if let needed = Self.libraries("libprotobuf-c.so.1").first { unsafe dlopen(needed, RTLD_NOW | RTLD_GLOBAL) }
+        folder = try TemporaryFolder()
+        self.sync = sync
+        let ports = try Self.freePorts(3 * count)
+        let routes = (0..<count).map { "nats://127.0.0.1:\(ports[3 * $0 + 2])" }
+        for index in 0..<count {
+            let cluster =
+                count == 1
+                ? ""
+                : "cluster { name: test, listen: \"127.0.0.1:\(ports[3 * index + 2])\", routes: [\(routes.joined(separator: ","))] }"
+            let text = """
+                server_name: s\(index + 1)
+                listen: "127.0.0.1:\(ports[3 * index])"
+                http: "127.0.0.1:\(ports[3 * index + 1])"
+                jetstream { store_dir: "\(folder.path("s\(index + 1)"))", sync_interval: \(sync) }
+                \(cluster)
+                """
+            try text.write(toFile: folder.path("s\(index + 1).conf"), atomically: false, encoding: .utf8)
+            servers.append(
+                Server(
+                    name: "s\(index + 1)", port: ports[3 * index], monitor: ports[3 * index + 1],
+                    process: try start("s\(index + 1)")))
+        }
+    }
+
+    deinit {
+        for server in servers { server.process.end() }
+    }
+
+    private func start(_ name: String) throws -> EngineProcess {
+        try EngineProcess(
+            try #require(Self.server), "-c", folder.path("\(name).conf"), "-l", folder.path("\(name).log"))
+    }
+
+    var names: [String] { servers.map(\.name) }
+
+    func configuration(_ cluster: String, _ node: String) -> NATSLogConfiguration {
+        var configuration = NATSLogConfiguration(
+            cluster: cluster, node: node, servers: servers.map { "nats://127.0.0.1:\($0.port)" })
+        configuration.monitors = servers.map { "http://127.0.0.1:\($0.monitor)" }
+        configuration.library = Self.library
+        return configuration
+    }
+
+    func signal(_ name: String, _ signal: CInt) {
+        guard let server = servers.first(where: { $0.name == name }) else { return }
+        kill(server.process.identifier, signal)
+    }
+
+    func restart(_ name: String) throws {
+        guard let index = servers.firstIndex(where: { $0.name == name }) else { return }
+        servers[index].process = try start(name)
+    }
+
+    /// Ports that are free now; all of them are held until the last one is found.
+    private static func freePorts(_ count: Int) throws -> [UInt16] {
+        let sockets = (0..<count).map { _ in socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0) }
+        defer { for socket in sockets { close(socket) } }
+        return try sockets.map { socket in
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let status = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+                unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
+                    unsafe bind(socket, raw, length) == 0 ? getsockname(socket, raw, &length) : -1
+                }
+            }
+            try #require(status == 0)
+            return UInt16(bigEndian: address.sin_port)
+        }
+    }
+}

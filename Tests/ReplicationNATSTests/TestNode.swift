@@ -1,0 +1,94 @@
+import Journal
+import Replication
+import ReplicationNATS
+import TelltaleEventLoop
+import TelltaleModel
+
+/// A node as a daemon is one: a replica, its way to the log, and a loop.
+final class TestNode {
+    let name: String
+    private(set) var replica: Replica
+    let log: NATSLog
+    private var timer: TimerHandle?
+    /// Asked after each word of the engine, and each 20 ms.
+    var onStep: ((TestNode) -> Void)?
+    /// `false` drops a word of the engine.
+    var isHeard: (LogEvent) -> Bool = { _ in true }
+    /// Everything that is in the log, in its order, as this node knows it.
+    private(set) var records: [JournalRecord] = []
+    /// How many of them it has appended itself.
+    private(set) var storedCount = 0
+    private(set) var warnings: [String] = []
+    private(set) var events: [LogEvent] = []
+    private(set) var standDowns = 0
+    private(set) var stop: String?
+    private(set) var isFull = false
+    private(set) var isAppending = false
+
+    init(
+        _ configuration: NATSLogConfiguration, on loop: EventLoop, settings: ReplicaSettings = ReplicaSettings()
+    ) throws {
+        name = configuration.node
+        log = try NATSLog(configuration, on: loop)
+        replica = Replica(
+            node: configuration.node, address: "\(configuration.node):1", release: "1",
+            reader: LogReader(cluster: configuration.cluster, epoch: nil), newEpoch: 9,
+            instance: UInt64.random(in: 1...UInt64.max), settings: settings, at: Self.now)
+        timer = try TimerHandle(on: loop) { [unowned self] _ in
+            replica.tick(at: Self.now)
+            perform()
+        }
+        timer?.scheduleRepeating(everyMilliseconds: 20)
+        log.onEvent = { [unowned self] event in
+            guard isHeard(event) else { return }
+            events.append(event)
+            replica.take(event, at: Self.now)
+            perform()
+        }
+        perform()
+    }
+
+    static var now: MonotonicTime { MonotonicTime(nanoseconds: EventLoop.monotonicNanoseconds()) }
+
+    var isLeading: Bool { replica.role == .leading }
+
+    func append(_ count: Int) {
+        guard isLeading, !isAppending else { return }
+        isAppending = true
+        isFull = false
+        let first = replica.reader.chain.sequence
+        replica.append(
+            (1...count).map { index in
+                JournalRecord(
+                    sequence: first + Int64(index), time: Timestamp(milliseconds: 1_700_000_000_000),
+                    entity: "order/\(name)", previous: 0, body: [UInt8](repeating: 7, count: 300))
+            }, at: Self.now)
+        perform()
+    }
+
+    func end() {
+        timer = nil
+        log.close()
+    }
+
+    private func perform() {
+        while let action = replica.nextAction() {
+            switch action {
+            case .append(let bytes, let after, let token): log.append(bytes, after: after, token: token)
+            case .read(let from): log.read(from: from)
+            case .beat(let beat): log.beat(beat)
+            case .replay(let more): records += more
+            case .stored(let more):
+                records += more
+                storedCount += more.count
+                isAppending = false
+            case .full: (isFull, isAppending) = (true, false)
+            case .standDown: (standDowns, isAppending) = (standDowns + 1, false)
+            case .stop(let text): stop = text
+            case .warn(let text): warnings.append(text)
+            case .lead: break
+            }
+        }
+        onStep?(self)
+    }
+}
