@@ -8,7 +8,12 @@ struct DemoTests {
     @Test func `every case ends as the data says, on the server and on three screens`() async throws {
         try await onOwnThread {
             // At ten times this speed an ended case leaves a screen that is 3 s behind before it is looked at.
-            let daemon = try DaemonProcess(["--clock-speed", "240"])
+            let folder = try DaemonProcess.makeFolder()
+            defer { try? FileManager.default.removeItem(at: folder) }
+            try FileManager.default.copyItem(
+                at: repository.appending(path: "Protocols/Kinds/widgets/dispatch.json"),
+                to: folder.appending(path: "kinds/dispatch.json"))
+            let daemon = try DaemonProcess(["--clock-speed", "240"], in: folder)
             let demo = try Self.demo(["--seconds", "4"], daemon)
             let lines = demo.readToEnd()
             #expect(demo.waitForExit() == 0, "\(lines) \(demo.standardError)")
@@ -18,6 +23,8 @@ struct DemoTests {
                     "  cases          1000 of 1000 ended as the data says, on the server and on all three screens"))
             #expect(lines.contains { $0.hasPrefix("  events         3471 posted: 3471 applied; ") })
             #expect(lines.contains { $0.hasPrefix("  porch light    ") && $0.contains(" confirmed, ") })
+            #expect(
+                lines.contains("  widget         carplay 6 to pack, 5 on their way; watch 6 to pack, 5 on their way"))
             #expect(lines.contains { $0.hasPrefix("100%  3471/3471 events, ") })
             #expect(lines.last == "Everything agrees.")
             #expect(lines.allSatisfy { !$0.contains("\u{1B}") }, "no terminal, no codes for one")
@@ -27,6 +34,7 @@ struct DemoTests {
     @Test func `a daemon with a past of its own does not agree, and the exit says so`() async throws {
         try await onOwnThread {
             let daemon = try DaemonProcess()
+            // It has no kind of widget: that is no fault.
             let peer = try Peer(port: daemon.port)
             _ = try peer.receive()
             // A delivered order is set back by another source with a newer version.
@@ -35,6 +43,7 @@ struct DemoTests {
             let demo = try Self.demo(["--seconds", "1"], daemon)
             let lines = demo.readToEnd()
             #expect(lines.contains("  ✗ \(key): the data says delivered, the daemon says announced"))
+            #expect(lines.contains("  widget         not shown: the daemon has no kind dispatch"))
             #expect(lines.last == "Something disagrees.")
             #expect(demo.waitForExit() == 1)
         }

@@ -29,6 +29,7 @@ final class Demo {
 
     private let full: DemoScreen
     private let screens: [DemoScreen]
+    private let widget: DemoWidget
     private var light: DemoLight?
     private var replayer: Replayer?
     private var ticker: TimerHandle?
@@ -56,12 +57,13 @@ final class Demo {
         self.link = link
         self.isDrawn = isDrawn
         plan = ReplayPlan(merging: [orders.plan, flights.plan])
+        widget = DemoWidget(plan.cases)
         postedAt = Array(repeating: 0, count: plan.posts.count)
         loop = try EventLoop()
         let trouble = Trouble()
         full = DemoScreen(nil, orders: 0, flights: 0, onTrouble: trouble.tell)
         screens = [
-            DemoScreen(.carplay, orders: 2, flights: 2, onTrouble: trouble.tell),
+            DemoScreen(.carplay, orders: 2, flights: 1, onTrouble: trouble.tell),
             DemoScreen(.watch, orders: 1, flights: 1, onTrouble: trouble.tell),
             DemoScreen(.desktop, orders: 2, flights: 1, onTrouble: trouble.tell),
         ]
@@ -169,7 +171,7 @@ final class Demo {
 
     /// Whether every screen has the last commit of every case.
     private var isSettled: Bool {
-        light?.isSettled != false
+        light?.isSettled != false && widget.agrees(on: screens)
             && ([full] + screens).allSatisfy { screen in
                 newest.allSatisfy { key, rev in
                     // A case that ended before CarPlay could show it is never sent there.
@@ -250,7 +252,9 @@ final class Demo {
 
     private func conclude() -> Ending {
         let check = compare()
-        let isRight = check.isClean && replayer?.summary.isClean == true && light?.isRight == true
+        let isRight =
+            check.isClean && replayer?.summary.isClean == true && light?.isRight == true
+            && widget.agrees(on: screens)
         Output.text(summary(check, isRight: isRight))
         close()
         return isRight ? .agreed : .disagreed
@@ -322,6 +326,7 @@ final class Demo {
                 "\(screen.name) p50 \(milliseconds(half)), p99 \(milliseconds(most)) (\(screen.latency.totalCount) rows)"
             )
         }
+        add("widget", widget.summary(on: screens))
         if let light { add("porch light", light.summary) }
         for disagreement in check.disagreements.prefix(10) { lines.append("  ✗ \(disagreement)") }
         if check.disagreements.count > 10 { lines.append("  … and \(check.disagreements.count - 10) more") }

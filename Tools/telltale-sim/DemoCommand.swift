@@ -12,7 +12,8 @@ struct DemoCommand: ParsableCommand {
         commandName: "demo",
         abstract: "Replays orders and flights, and shows a car, a watch and a desktop side by side.",
         discussion: """
-            The daemon should be a new one that knows the kinds parcel, flight and porch-light. In a checkout, Tools/demo \
+            The daemon should be a new one that knows the kinds parcel, flight and porch-light, and for the \
+            widget in the car and on the watch the kind dispatch. In a checkout, Tools/demo \
             starts one. Elsewhere, `telltale-sim unpack DIR` writes the kind files, and `telltaled --data DIR/data --kinds \
             DIR/kinds --clock-speed 2400` is such a daemon. \
             Each case keeps its own order of events; how fast they come is the demo's. In the end every case is \

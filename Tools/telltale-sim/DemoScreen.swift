@@ -21,6 +21,10 @@ final class DemoScreen {
     /// `nil` for the whole state.
     let surface: Surface?
     private(set) var shown: [String: Shown] = [:]
+    /// The row of the widget beside the activities; `nil` where this screen has none, or the daemon does not know it.
+    private(set) var widget: JSONObject?
+    /// Whether it follows the widget.
+    let showsWidget: Bool
     /// From an event's leaving its sender to its view on this screen, in µs; events that were folded have no row.
     private(set) var latency = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
     /// The key of the newest change.
@@ -38,6 +42,7 @@ final class DemoScreen {
 
     init(_ surface: Surface?, orders: Int, flights: Int, onTrouble: @escaping (String) -> Void) {
         self.surface = surface
+        showsWidget = surface == .carplay || surface == .watch
         let patience = Milliseconds.seconds(6)
         let over = Milliseconds(1500)
         self.orders = Shelf(places: orders, patience: patience, patienceWhenOver: over)
@@ -62,6 +67,7 @@ final class DemoScreen {
         for kind in ["parcel", "flight"] {
             if let pattern = Pattern("\(kind)/*") { _ = client.subscribe(SubscribeCommand(pattern: pattern)) }
         }
+        if showsWidget { _ = client.subscribe(SubscribeCommand(pattern: .kind(DemoWidget.kind))) }
         client.start()
         self.client = client
     }
@@ -80,7 +86,7 @@ final class DemoScreen {
         case .subscription(_, let event):
             if case .live = event {
                 liveCount += 1
-                isLive = liveCount >= 2
+                isLive = liveCount >= (showsWidget ? 3 : 2)
                 if isLive { onLive() }
             }
             heard(event)
@@ -94,6 +100,10 @@ final class DemoScreen {
     private func heard(_ event: SubscriptionEvent) {
         switch event {
         case .snapshot(let row), .update(let row):
+            if row.key.kind == DemoWidget.kind {
+                widget = row.body
+                return
+            }
             arrived(row.rev)
             latestKey = row.key.text
             shown[row.key.text] = Shown(rev: row.rev, body: row.body, lastBody: row.body)
@@ -146,12 +156,14 @@ final class DemoScreen {
     func cards() -> [Card] {
         let now = Milliseconds(EventLoop.monotonicMilliseconds())
         let keys = orders.arranged(at: now) + flights.arranged(at: now)
-        return keys.enumerated().compactMap { place, key in
-            guard let key, var body = shown[key]?.body else { return nil }
-            // Where a card stands on the demo's small display is the shelf's to say.
-            body["order"] = .integer(Int64(place))
-            return Card(key: key, body: body)
-        }
+        let beside = widget.map { [Card(key: DemoWidget.kind, body: $0)] } ?? []
+        return beside
+            + keys.enumerated().compactMap { place, key in
+                guard let key, var body = shown[key]?.body else { return nil }
+                // Where a card stands on the demo's small display is the shelf's to say.
+                body["order"] = .integer(Int64(place))
+                return Card(key: key, body: body)
+            }
     }
 
     var notices: [Notice] {

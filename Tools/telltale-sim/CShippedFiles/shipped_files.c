@@ -56,6 +56,9 @@ static const unsigned char kinds_coffee_order[] = {
 static const unsigned char kinds_coffee_tip[] = {
 #embed "../../../Protocols/Kinds/examples/coffee-tip.json"
 };
+static const unsigned char kinds_dispatch[] = {
+#embed "../../../Protocols/Kinds/widgets/dispatch.json"
+};
 static const unsigned char kinds_flight[] = {
 #embed "../../../Protocols/Kinds/examples/flight.json"
 };
@@ -93,6 +96,7 @@ static const struct telltale_shipped_file files[] = {
     {"kinds/cancel-order.json", kinds_cancel_order, sizeof kinds_cancel_order},
     {"kinds/coffee-order.json", kinds_coffee_order, sizeof kinds_coffee_order},
     {"kinds/coffee-tip.json", kinds_coffee_tip, sizeof kinds_coffee_tip},
+    {"kinds/dispatch.json", kinds_dispatch, sizeof kinds_dispatch},
     {"kinds/flight.json", kinds_flight, sizeof kinds_flight},
     {"kinds/leave-at-door.json", kinds_leave_at_door, sizeof kinds_leave_at_door},
     {"kinds/log-coffee.json", kinds_log_coffee, sizeof kinds_log_coffee},
