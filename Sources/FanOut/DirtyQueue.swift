@@ -9,7 +9,7 @@ public struct DirtyQueue: Sendable {
     /// The reason why a row stands for more than one commit, or is sent without a commit
     /// (Protocols/Line/line-protocol.md §5).
     public enum Cause: String, Sendable {
-        case slow, rate, resume
+        case slow, rate, resume, budget
     }
 
     /// The pending row of one key.

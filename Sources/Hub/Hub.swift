@@ -1,8 +1,8 @@
 internal import FanOut
 public import Journal
-public import Kinds
+internal import Kinds
 internal import Machines
-public import TelltaleModel
+internal import TelltaleModel
 internal import TelltaleWire
 
 /// Telltale as one value: what is true of every activity and control, the subscriptions, and what each is owed.
@@ -23,6 +23,7 @@ public struct Hub: ~Copyable {
     var renderer: RowRenderer
     var providers = ProviderRegistry()
     var access = AccessPolicy()
+    var budgets: UnitBudgets
     public var statistics = Statistics()
 
     /// A hub with no past.
@@ -34,6 +35,7 @@ public struct Hub: ~Copyable {
         sessions = SessionTable(limits: configuration.limits)
         subscriptions = SubscriptionRegistry(limits: configuration.limits)
         renderer = RowRenderer(settings: configuration.surfaces)
+        budgets = UnitBudgets(configuration.widgetBudget)
     }
 
     // MARK: A turn
@@ -119,6 +121,7 @@ public struct Hub: ~Copyable {
         let undo = store.commitBatch(hasRecords: batch.recordCount > 0)
         sessions.beginReading()
         subscriptions.publish(batch.changes, &store, &renderer, to: &sessions)
+        if budgets.hasTaps { noteChangesOfTapped(batch.changes) }
         subscriptions.hold(store.forgotten, &store)
         store.releaseForgotten()
         for id in batch.sessions { if let session = sessions[id] { answer(session, at: now) } }
@@ -154,6 +157,7 @@ public struct Hub: ~Copyable {
         providers.unalignAll()
         for id in batch.sessions {
             guard let session = sessions[id] else { continue }
+            session.unit?.forgetTaps()
             session.staged.refuseCommitted(error)
             answer(session, at: now)
             if error.isFatal { session.isClosing = true }
@@ -278,72 +282,4 @@ public struct Hub: ~Copyable {
         if session.inputEnded, session.subscriptions.isEmpty, session.inFlightCount == 0 { return .finish }
         return .keep
     }
-
-    // MARK: The past
-
-    /// The lineage of this history.
-    public var epoch: UInt64 { store.epoch }
-    /// Where a recovery stands: the newest record that was replayed.
-    public var lastRecordSequence: Int64 { store.sequence }
-    /// The kinds' clock: that of the newest record, after a recovery.
-    public var lastRecordTime: Timestamp { store.time }
-    /// The same on the real clock.
-    public var lastRecordWall: Timestamp { store.wall }
-
-    /// Takes the next chunk of a snapshot, into a hub without a past.
-    public mutating func load(_ chunk: [UInt8]) throws(RecoveryError) {
-        var decoder = store.snapshotDecoder
-        try load(try decoder.decode(chunk))
-    }
-
-    /// Takes the next chunk of a snapshot, which a ``SnapshotDecoder`` has decoded.
-    public mutating func load(_ part: SnapshotPart) throws(RecoveryError) {
-        try store.load(part)
-        commit.replayed(through: store.sequence)
-    }
-
-    /// The whole snapshot has been loaded; the records after it follow.
-    public mutating func finishLoading() { store.finishLoading() }
-
-    /// Does again what a record says, and compares.
-    public mutating func replay(_ record: JournalRecord) throws(RecoveryError) {
-        try store.replay(record)
-        commit.replayed(through: store.sequence)
-    }
-
-    /// After a recovery: no connection of before is there any more, so no provider is, and nothing is pending.
-    public mutating func restart() {
-        sessions.began(after: store.sequence)
-        for key in store.controlsWithProvider { commit.propose(.restarted(key)) }
-    }
-
-    /// Puts `kinds` in force with the next commit: at the start, and on a reload. Instances keep the version that they
-    /// began with.
-    ///
-    /// - Throws: ``KindRefusal``; the old ones stay in force then.
-    public mutating func adopt(_ kinds: [Kind]) throws(KindRefusal) {
-        let sorted = kinds.sorted { $0.name < $1.name }
-        // Kinds that are in force already take back those that still wait.
-        commit.propose(try store.isChange(to: sorted) ? sorted : nil)
-    }
-
-    /// Lets what decisions depend on take effect with the next commit.
-    ///
-    /// - Throws: ``SettingsRefusal`` where this history was written by a clock of another speed.
-    public mutating func adopt(_ settings: DecisionSettings) throws(SettingsRefusal) {
-        if try store.isChange(to: settings) { commit.propose(settings) }
-    }
-
-    /// The state as it is durable now.
-    ///
-    /// - Precondition: No batch is being committed.
-    public func snapshot() -> HubSnapshot {
-        precondition(commit.isIdle, "what is not durable must not get into a snapshot")
-        return store.snapshot
-    }
-
-    /// A hash of everything that a recovery rebuilds: the same journal gives the same one, in every process.
-    ///
-    /// - Precondition: No batch is being committed.
-    public var stateHash: UInt64 { snapshot().stateHash }
 }

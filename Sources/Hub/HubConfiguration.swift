@@ -1,3 +1,4 @@
+internal import FanOut
 public import Surfaces
 public import TelltaleModel
 internal import TelltaleWire
@@ -10,6 +11,13 @@ public struct HubConfiguration: Sendable {
     /// These take effect with the first commit, and are journaled.
     public var decisions = DecisionSettings()
     public var surfaces = SurfaceSettings()
+    /// Rows a day of one widget to a device whose screen is off, 1 to 86,400; `nil` = as many as there are, for developers
+    /// of widgets. No record depends on it.
+    public var widgetRowsPerDay: Int? = 48
+    /// How many of them may leave at once, 1 to 1,000.
+    public var widgetBurst = 8
+
+    var widgetBudget: RowBudget? { widgetRowsPerDay.map { RowBudget(rowsPerDay: $0, burst: widgetBurst) } }
 
     public init() {}
 }

@@ -8,6 +8,9 @@ public struct Statistics: Sendable {
     public var foldedSlow = 0
     public var foldedRate = 0
     public var resumedRows = 0
+    /// Rows of widgets that were paid of a device's budget, and those that had to wait for one.
+    public var budgetPaid = 0
+    public var budgetHeld = 0
     public var commits = 0
     public var deadlinesFired = 0
     public var refusals = 0
@@ -79,5 +82,7 @@ public struct Statistics: Sendable {
         foldedSlow += writing.slowCount
         foldedRate += writing.rateCount
         resumedRows += writing.resumeCount
+        budgetPaid += writing.paidCount
+        budgetHeld += writing.heldCount
     }
 }

@@ -68,6 +68,7 @@ struct Arguments {
             }
             hello.heartbeat = Int(heartbeat)
         }
+        hello.unit = text(.unit, line)
         hello.token = try token(line)
         return hello
     }

@@ -73,6 +73,8 @@ public struct Hello: Hashable, Sendable {
     /// The silence after which this client expects a `MARK`, in milliseconds. After twice that time the server closes
     /// the connection.
     public var heartbeat: Int?
+    /// The device of which this is a connection: rows of widgets are counted by it while its screen is off.
+    public var unit: String?
 
     public init() {}
 }

@@ -82,6 +82,7 @@ extension LineWriter {
         optional("surface", hello.surface?.rawValue)
         optional("account", hello.account)
         optional("device", hello.device)
+        optional("unit", hello.unit)
         attribute("caps", joined: hello.capabilities)
         if let heartbeat = hello.heartbeat { attribute("hb", heartbeat) }
         optional("id", id)

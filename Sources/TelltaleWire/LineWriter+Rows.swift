@@ -11,6 +11,8 @@ public struct RowHead: Sendable {
         case rate
         /// The reader was disconnected.
         case resume
+        /// The device's screen was off, and it had been sent as many rows of that widget as it may.
+        case budget
     }
 
     /// The subscription's number; 0 for `LIST`.

@@ -110,7 +110,7 @@ extension VerbDescription.Positional {
 /// Every attribute of some request, except the names of `TRAIT`.
 enum AttributeName: String, CaseIterable, Sendable {
     case id, type, src, eid, at, ver, view, from, rate, placement, sub, rev, value, op, code, client, surface, account,
-        device, caps, hb, token, family, mode, ahead, part
+        device, caps, hb, token, family, mode, ahead, part, unit
     case accounts = "for"
     case seenRev = "if"
 
@@ -147,6 +147,7 @@ enum AttributeName: String, CaseIterable, Sendable {
         case .mode: 25
         case .ahead: 26
         case .part: 27
+        case .unit: 28
         }
     }
 }

@@ -49,6 +49,9 @@ struct Configuration: Sendable {
     var widgetFloor = 300
     var acceptsOldEnd = true
     var surfaces = SurfaceSettings()
+    /// Rows of one widget a day to a device whose screen is off; `nil` = any number.
+    var widgetBudget: Int? = 48
+    var widgetBurst = 8
     /// One warning for each variable that was ignored.
     var warnings: [String] = []
 
@@ -104,6 +107,8 @@ struct Configuration: Sendable {
         hub.limits.heartbeat = Milliseconds(Int64(heartbeat))
         hub.limits.stuckReader = Milliseconds(Int64(stuckReader))
         hub.surfaces = surfaces
+        hub.widgetRowsPerDay = widgetBudget
+        hub.widgetBurst = widgetBurst
         hub.decisions.clockSpeed = clockSpeed
         hub.decisions.activityLimits.perApp = activitiesPerApp
         hub.decisions.activityLimits.perAccount = activitiesPerAccount

@@ -108,6 +108,18 @@ extension Setting {
         choice("standby-alert", ["yes", "no"]) { $0.surfaces.fillsStandBy = $1 == "yes" },
         choice("standby-ended", ["yes", "no"]) { $0.surfaces.keepsEndedInStandBy = $1 == "yes" },
         choice("hide-stale-start", ["yes", "no"]) { $0.surfaces.hidesStaleFromStart = $1 == "yes" },
+        Setting(name: "widget-budget") { configuration, values in
+            if values[0] == "off" {
+                configuration.widgetBudget = nil
+                return nil
+            }
+            guard let rows = wholeNumber(values[0], in: 1...86_400) else {
+                return "takes off, or a whole number from 1 to 86400 (rows a day)"
+            }
+            configuration.widgetBudget = rows
+            return nil
+        },
+        number("widget-burst", 1...1_000, \.widgetBurst, "rows"),
         choice("always-on-private", ["hide", "show"]) { $0.surfaces.hidesPrivateAlwaysOn = $1 == "hide" },
     ]
 

@@ -115,8 +115,7 @@ struct Telltaled: ParsableCommand {
                 "Whether an end older than the newest event ends all the same. (default: yes)", valueName: "yes|no"))
         var acceptOldEnd: String?
         @Option(
-            help: ArgumentHelp(
-                "The order on CarPlay, watch and desktop. (default: relevance)", valueName: "relevance|alert"))
+            help: ArgumentHelp("On CarPlay, watch and desktop. (default: relevance)", valueName: "relevance|alert"))
         var order: String?
         @Option(
             help: ArgumentHelp("The order of apps on the Lock Screen. (default: alert)", valueName: "relevance|alert"))
@@ -134,13 +133,14 @@ struct Telltaled: ParsableCommand {
         var standbyAlert: String?
         @Option(help: ArgumentHelp("What has ended stays in StandBy. (default: yes)", valueName: "yes|no"))
         var standbyEnded: String?
-        @Option(
-            help: ArgumentHelp(
-                "What is stale from its start is shown nowhere before its next update. (default: yes)",
-                valueName: "yes|no"))
+        @Option(help: ArgumentHelp("Hides what is stale from its start. (default: yes)", valueName: "yes|no"))
         var hideStaleStart: String?
         @Option(help: ArgumentHelp("An always-on display hides private parts. (default: hide)", valueName: "hide|show"))
         var alwaysOnPrivate: String?
+        @Option(help: ArgumentHelp("A widget's rows a day to a dark screen. (default: 48)", valueName: "N|off"))
+        var widgetBudget: String?
+        @Option(help: ArgumentHelp("How many of them may come at once. (default: 8)", valueName: "N"))
+        var widgetBurst: String?
     }
 
     /// Flags are a source of the configuration like the file and the environment: what is wrong with them is told as what

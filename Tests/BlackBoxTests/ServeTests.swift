@@ -64,6 +64,32 @@ struct ServeTests {
         }
     }
 
+    @Test func `a widget is answered with the last line of the command, and a line that is no timeline fails`() async throws {
+        try await onOwnThread {
+            let daemon = try ScriptedDaemon()
+            let provider = try RunningProgram(
+                program("telltale"),
+                [
+                    "serve", "weather", "--exec",
+                    #"""
+                    case $TELLTALE_ACTION-$TELLTALE_REASON in
+                    timeline-first) echo fetching; echo '{"entries":[{"date":1,"content-state":{"n":"°"}}]}';;
+                    *) echo on;; esac
+                    """#,
+                ],
+                environment: ["TELLTALE_CONNECT": daemon.address])
+            defer { provider.kill() }
+            let peer = try daemon.introduce(now: 1_000_000)
+            try peer.answer("SERVE weather", "OK")
+            try peer.send("DO op=o1 key=weather/main action=timeline reason=first deadline=1600000")
+            let done = try peer.request("DONE op=o1")
+            #expect(done.hasSuffix(#" {"entries":[{"date":1,"content-state":{"n":"°"}}]}"#))
+            try peer.send("DO op=o2 key=weather/main action=timeline reason=atEnd deadline=1600000")
+            let fail = try peer.request("FAIL op=o2")
+            #expect(fail.hasSuffix(#" {"message":"the command's last line is no JSON object with entries"}"#))
+        }
+    }
+
     @Test func `with --json each action, each outcome and each connection is an object`() async throws {
         try await onOwnThread {
             let daemon = try ScriptedDaemon()

@@ -20,6 +20,9 @@ struct RowWriting: ~Copyable {
     var slowCount = 0
     var rateCount = 0
     var resumeCount = 0
+    /// How many rows of widgets were paid of a budget, and how many had to wait for one.
+    var paidCount = 0
+    var heldCount = 0
     /// Keys that may still be looked at, where nothing is written for most of them.
     private var looksLeft: Int
 
@@ -43,7 +46,7 @@ struct RowWriting: ~Copyable {
         case .slow: slowCount += 1
         case .rate: rateCount += 1
         case .resume: resumeCount += 1
-        case nil: break
+        case .budget, nil: break
         }
     }
 }
@@ -61,8 +64,7 @@ extension RowRenderer {
         for index in session.subscriptions {
             if let update = subscriptions.pendingUpdate(of: index) {
                 guard writer.count + writing.run.count < writing.limit else { return false }
-                // A tap shows on its own session alone.
-                let isShared = update.isUsual && !session.hasTapped
+                let isShared = update.isUsual && !session.isApart
                 if isShared, let row = row(of: update, at: writing.commit) {
                     if !writing.run.append(row) {
                         write(writing.run, to: &writer)
@@ -71,6 +73,11 @@ extension RowRenderer {
                     subscriptions.markSent(index, showing: row.placement, at: writing.commit)
                     writing.rowCount += 1
                     if update.commits.foldedCount > 0 { writing.slowCount += 1 }
+                } else if session.isBudgeted, store.isWidget(update.entity) {
+                    flushRun(&writing, to: &writer)
+                    guard writeBacklog(of: index, of: session, &writing, &subscriptions, &store, to: &writer) else {
+                        return false
+                    }
                 } else {
                     flushRun(&writing, to: &writer)
                     write(update, to: index, of: session, isShared: isShared, &writing, &subscriptions, store, &writer)
@@ -79,7 +86,7 @@ extension RowRenderer {
             }
             guard !subscriptions.isOwedNothing(index), let subscription = subscriptions[index] else { continue }
             flushRun(&writing, to: &writer)
-            guard !session.hasTapped, subscription.sharesWrites(at: writing.commit) else {
+            guard !session.isApart, subscription.sharesWrites(at: writing.commit) else {
                 guard writeBacklog(of: index, of: session, &writing, &subscriptions, &store, to: &writer) else {
                     return false
                 }
@@ -175,6 +182,7 @@ extension RowRenderer {
     ) -> Bool {
         let wasLive = subscriptions[index]?.isLive == true
         subscriptions[index]?.backlog?.queue.release(at: writing.now)
+        guard releaseHeld(of: index, of: session, &writing, subscriptions) else { return false }
         if subscriptions.projectsNow(index) {
             guard writing.takeLooks(subscriptions.projectionCost(of: index, store)) else { return false }
             project(index, of: session, &subscriptions, &store)
@@ -192,7 +200,9 @@ extension RowRenderer {
             switch backlog.queue.popFirst() {
             case .live: writeLive(index, writing.commit, &subscriptions, store, to: &writer)
             case .row(let entity, let entry):
-                if !holdBack(entity, entry, of: index, in: backlog, &writing, subscriptions) {
+                if !holdBack(entity, entry, of: index, in: backlog, &writing, subscriptions),
+                    !holdForBudget(entity, entry, of: index, of: session, in: backlog, &writing, subscriptions, store)
+                {
                     write(entity, entry, of: index, of: session, &writing, &subscriptions, store, to: &writer)
                     if holds { store.release(entity) }
                 }
@@ -324,6 +334,7 @@ extension RowHead.Fold {
         case .slow: self = .slow
         case .rate: self = .rate
         case .resume: self = .resume
+        case .budget: self = .budget
         }
     }
 }

@@ -84,6 +84,7 @@ extension Hub {
             session.hasTapped = true
             commit.recordUndo(.tapped(session.id))
         }
+        if result.verdict == .applied || result.verdict == .deferred { noteTap(of: key, by: session) }
         answerTap(result.operation, result.verdict, of: entity, request, to: &writer)
     }
 

@@ -35,6 +35,7 @@ extension Hub {
         session.account = admission.map(\.account) ?? hello.account ?? session.account
         session.surface = hello.surface ?? session.surface
         if hello.capabilities.contains("widgets") { session.showsWidgets = true }
+        joinUnit(hello, of: session, principal: admission?.principal, at: now)
         if let heartbeat = hello.heartbeat {
             session.heartbeat = min(
                 max(Milliseconds(Int64(heartbeat)), Self.heartbeats.lowerBound), Self.heartbeats.upperBound)
@@ -51,6 +52,7 @@ extension Hub {
             session.device = Int16(clamping: Catalogue.devices.firstIndex(of: device) ?? -1)
             writer.attribute("canvas", device.canvas)
         }
+        if hello.unit != nil { writer.attribute("budget", budgets.budget.map { "\($0.rowsPerDay)" } ?? "off") }
         if let admission {
             writer.attribute("principal", admission.principal)
             if let account = admission.account { writer.attribute("account", account) }
@@ -127,6 +129,14 @@ extension Hub {
             body.beginObject()
             body.member("kept", statistics.foreseenKept)
             body.member("missed", statistics.foreseenMissed)
+            body.endObject()
+        }
+        if store.kinds.hasWidgets, budgets.budget != nil {
+            body.name("budget")
+            body.beginObject()
+            body.member("units", budgets.unitCount)
+            body.member("paid", statistics.budgetPaid)
+            body.member("held", statistics.budgetHeld)
             body.endObject()
         }
         if store.kinds.hasAggregates { body.member("refusedGroups", store.faults.refusedGroupCount) }

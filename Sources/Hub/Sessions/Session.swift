@@ -55,7 +55,9 @@ final class Session {
     var subscriptions: [SubscriptionIndex] = []
     var client: String?
     var account: String?
-    var traits = Traits()
+    var traits = Traits() { didSet { noteApartness() } }
+    /// The device whose budget its rows of widgets have while its screen is off; `nil` = none.
+    var unit: BudgetUnit? { didSet { noteApartness() } }
     /// Kinds that this connection serves.
     var served: [String] = []
     var lastSent: MonotonicTime
@@ -67,7 +69,11 @@ final class Session {
     /// Since when the socket has accepted nothing; `nil` while it is writable.
     var blockedSince: MonotonicTime?
     /// It has tapped a control: it may be shown what it wants before that is confirmed.
-    var hasTapped = false
+    var hasTapped = false { didSet { noteApartness() } }
+    /// Rows of widgets are paid of ``unit``.
+    private(set) var isBudgeted = false
+    /// It is not sent what any other session is: a tap shows on its own session alone, and a budget is a device's.
+    private(set) var isApart = false
     /// The client asked for heartbeats, and so owes a sign of life itself.
     var owesLife = false
     /// A sign of life is due to it.
@@ -111,6 +117,11 @@ final class Session {
         lastSent = now
         lastReceived = now
         trimmed = now
+    }
+
+    private func noteApartness() {
+        isBudgeted = unit != nil && traits.widgets.isScreenOff
+        isApart = hasTapped || isBudgeted
     }
 
     /// Lets what was understood wait to be decided.

@@ -19,10 +19,16 @@ final class Backlog {
     var lastSent: [Int32: MonotonicTime] = [:]
     /// The widgets that the subscriber holds rows of.
     var widgets: [Int32: WidgetSent] = [:]
+    /// The payment that the last row of a widget left for, where it had a budget.
+    var payments: [Int32: MonotonicTime] = [:]
+    /// Rows of widgets wait for a budget.
+    var isHeldForBudget = false
+    /// Some of them may leave without: it is looked at each of them again.
+    var reconsidersHeld = false
 
     var isEmpty: Bool {
         scan == nil && queue.count == 0 && queue.isEmpty && shown.isEmpty && placements.isEmpty && lastSent.isEmpty
-            && widgets.isEmpty
+            && widgets.isEmpty && payments.isEmpty
     }
 
     /// Keys that wait for a subscription that is gone: gives up the hold on about `limit` keys.
@@ -99,6 +105,8 @@ final class Backlog {
         queue.trim()
         if placements.isEmpty { placements = [:] }
         if widgets.isEmpty { widgets = [:] }
+        // Older ones are no payment that another row could leave for.
+        if !payments.isEmpty { payments = payments.filter { time < $0.value + Milliseconds.seconds(2) } }
         if let rateInterval, !lastSent.isEmpty { lastSent = lastSent.filter { time < $0.value + rateInterval } }
     }
 }

@@ -154,6 +154,8 @@ extension SubscriptionRegistry {
         for index in session.subscriptions {
             change(index) { subscription in
                 guard case .surface = subscription.terms.view else { return }
+                // A row that looks different now leaves without a budget.
+                subscription.backlog?.reconsidersHeld = true
                 subscription.needsProjection = true
                 if locked { subscription.needsControlsRedrawn = true }
                 guard !subscription.terms.competes, !subscription.isSituated else { return }

@@ -294,6 +294,7 @@ struct SubscriptionRegistry: ~Copyable {
         } else if owes != true {
             return
         }
+        if change.isWidget, !sees || !store.isListed(entity) { table[index]?.backlog?.reconsidersHeld = true }
         if sees, change.isAnnounced { announce(change, to: index, store, renderer, sessions) }
         sessions.makeReady(slot: table.session(of: index))
     }

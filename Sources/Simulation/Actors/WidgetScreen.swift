@@ -23,6 +23,9 @@ final class WidgetScreen: ConnectedClient {
     private let look: Look
     private let ahead: Int?
     private let isLocked: Bool
+    /// The device that it is; two screens may be one.
+    private let unit: String?
+    private(set) var isOff = false
     private var phase = Phase.away
     private(set) var table: [String: ShownRow] = [:]
     private var snapshot: [String: ShownRow] = [:]
@@ -46,6 +49,8 @@ final class WidgetScreen: ConnectedClient {
         pattern = random.pick(of: ["*", "sales/*", "sales/*", "card/*", "card/*", "queue/*", "hours/*", "sales/Hoegi"])
         ahead = random.pick(of: [nil, nil, 0, 1, 2, 12])
         isLocked = look.view == "phone" && random.chance(400)
+        unit = random.chance(600) ? "unit-\(number / 2)" : nil
+        isOff = unit != nil && random.chance(600)
         self.random = random
     }
 
@@ -54,8 +59,11 @@ final class WidgetScreen: ConnectedClient {
 
     /// The lines with which another screen of its kind would begin.
     var introduction: [String] {
-        ["HELLO client=\(name) caps=widgets"] + (isLocked ? ["TRAIT locked=yes"] : [])
+        ["HELLO client=\(name) caps=widgets" + (unit.map { " unit=\($0)" } ?? "")]
+            + (isLocked ? ["TRAIT locked=yes"] : []) + (isOff ? [screenTrait] : [])
     }
+
+    private var screenTrait: String { isOff ? "TRAIT screen=off id=off" : "TRAIT screen=on id=on" }
 
     var subscription: String {
         "SUB \(pattern) view=\(look.view)\(look.words)" + (ahead.map { " ahead=\($0)" } ?? "") + " id=s"
@@ -77,6 +85,7 @@ final class WidgetScreen: ConnectedClient {
         }
         if world.isCalm { return }
         if random.chance(world.climate.resets) { return vanish() }
+        if unit != nil, random.chance(150) { turn(off: !isOff) }
         if random.chance(world.climate.slowReaders) {
             let isSlow = link.readingLimit == nil
             link.readingLimit = isSlow ? 200 + random.below(2_000) : nil
@@ -91,9 +100,25 @@ final class WidgetScreen: ConnectedClient {
         world.read(link)
     }
 
+    private func turn(off: Bool) {
+        guard off != isOff, let link else { return }
+        isOff = off
+        world.send(screenTrait + "\n", on: link)
+    }
+
     func calmDown() {
         guard let link else { return connect() }
         wake(link)
+        // One that stays dark gets what waits when there is credit.
+        if random.chance(500) { turn(off: false) }
+    }
+
+    /// Whose budget it is: the same word of another principal is another one.
+    var budgetName: String? { unit.map { world.needsHello ? "\(name) \($0)" : $0 } }
+
+    /// The daemon sends it something.
+    func emitted(_ bytes: [UInt8], on link: Link) {
+        if let budgetName { (world as? World)?.checkBudget(bytes, of: budgetName, name, on: link) }
     }
 
     func connect() {

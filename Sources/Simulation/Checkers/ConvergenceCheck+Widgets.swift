@@ -20,6 +20,9 @@ extension ConvergenceCheck {
                 return violated(
                     "\(screen.index) shows \(screen.table[key] == nil ? "no" : "a") \(key), and it is otherwise")
             }
+            if let unit = screen.budgetName, screen.isOff, world.budgets.mayHold(key, of: unit, at: world.now) {
+                continue
+            }
             if let fault = fault(of: old, to: new, key: key) { return violated("\(screen.index) \(fault)") }
         }
         for (key, isThere) in world.records.widgets.cards.sorted(by: { $0.key < $1.key })

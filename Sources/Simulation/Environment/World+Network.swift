@@ -64,6 +64,7 @@ extension World {
         tampering?.change(&bytes, toPerson: (clients[link.client] as? Screen)?.account != nil, client: link.client)
         EmissionCheck.check(bytes, limit: daemon.configuration.limits.bytesPerFlush + (1 << 16), world: self)
         (clients[link.client] as? GuestClient)?.emitted(bytes, on: link)
+        (clients[link.client] as? WidgetScreen)?.emitted(bytes, on: link)
         link.unsent.append(bytes)
         push(link)
         return link.unsent.isEmpty

@@ -1,3 +1,5 @@
+import Hub
+
 // The clients of widgets.
 extension World {
     /// Only the simulation's own cast has kinds of widgets.
@@ -13,5 +15,24 @@ extension World {
             + (0..<climate.widgets).map { number in
                 WidgetScreen(world: self, index: first + 1 + number, number: number, random: random.fork())
             }
+    }
+
+    /// A budget of minutes, which a run of minutes uses up.
+    func setBudget(of configuration: inout HubConfiguration) {
+        configuration.widgetRowsPerDay = BudgetCheck.rowsPerDay
+        configuration.widgetBurst = BudgetCheck.burst
+        switch bug {
+        case .burstMisread: configuration.widgetBurst *= 3
+        case .budgetOff: configuration.widgetRowsPerDay = nil
+        case _: break
+        }
+    }
+
+    /// Looks at what leaves for a device that has a budget.
+    func checkBudget(_ bytes: [UInt8], of unit: String, _ name: String, on link: Link) {
+        // Where a walk goes in small steps, what waits comes behind it.
+        let isSlow = link.wasBlocked || hasSmallSteps
+        let fault = budgets.fault(in: bytes, unit: unit, on: link, isSlow: isSlow, at: now)
+        if let fault { violated("widgets", "\(name) \(fault)") }
     }
 }

@@ -39,6 +39,7 @@ final class World: Environment {
     private(set) var principals: SimulatedPrincipals?
     /// Where there are widgets.
     var widgetSource: WidgetSource?
+    var budgets = BudgetCheck()
     private var lastJump: Int64 = -1_000_000
     var tampering: BugInjector?
     private(set) var steps = 0
@@ -63,9 +64,9 @@ final class World: Environment {
         var configuration = HubConfiguration()
         configuration.decisions.retention = .seconds(Int64(climate.retention))
         configuration.limits.heartbeat = .seconds(5)
+        setBudget(of: &configuration)
         configuration.limits.requestsInFlight = climate.requestsInFlight
-        // In every third world nearly every snapshot, resume and projection is a walk over the table, in small steps.
-        if climate.seed % 3 == 1 { (configuration.limits.keysFilledAtOnce, configuration.limits.keysPerLook) = (2, 3) }
+        if hasSmallSteps { (configuration.limits.keysFilledAtOnce, configuration.limits.keysPerLook) = (2, 3) }
         configuration.decisions.clockSpeed = Double(setting.clockSpeed)
         records = HistoryChecker(world: self)
         daemon = SimulatedDaemon(
@@ -100,6 +101,9 @@ final class World: Environment {
         }
     }
 
+    /// In every third world nearly every snapshot, resume and projection is a walk over the table, in small steps.
+    var hasSmallSteps: Bool { climate.seed % 3 == 1 }
+
     // MARK: Time
 
     /// The real clock was set within the time that the daemon may take to see it.
@@ -107,7 +111,7 @@ final class World: Environment {
     var needsHello: Bool { principals != nil }
 
     /// A process counts leaps of the clock from its own start.
-    func daemonStarts() { leap = 0 }
+    func daemonStarts() { (leap, budgets) = (0, BudgetCheck()) }
 
     var wall: Timestamp { Timestamp(milliseconds: Self.begin + now + wallOffset) }
     var hubTime: HubTime {

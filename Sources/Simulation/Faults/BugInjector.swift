@@ -16,7 +16,7 @@ struct BugInjector {
         .bodyChanged, .revTooHigh, .cursorAhead, .cursorBehind, .duplicateAppliedAgain, .snapshotRowDropped,
         .verdictWrong, .oldAnswerAccepted, .alertConflated, .alertRepeated, .cursorIsRev, .rowsQueued, .farewellUntold,
         .usedUpRowDropped, .entryDropped, .entryTooSoon, .stalenessUntold, .placeholderKept,
-        .foresightLost, .foreseenTold,
+        .foresightLost, .foreseenTold, .heldRowDropped,
     ]
 
     /// Changes bytes that the daemon sends to a client.
@@ -85,6 +85,7 @@ struct BugInjector {
         case .cursorIsRev:
             guard line.hasPrefix("UPD "), let rev = line.number(after: " rev=") else { return line }
             return line.changingCursor { _ in rev }
+        case .heldRowDropped: return line.hasPrefix("UPD ") && line.contains(" why=budget ") ? nil : line
         case .liveDropped: return line.hasPrefix("LIVE ") && random.chance(50) ? nil : line
         case .bodyChanged:
             return line.hasPrefix("UPD ") && random.chance(20)
@@ -138,6 +139,11 @@ struct BugInjector {
             }
         case .familyIgnored:
             return rewritten(bytes) { $0.hasPrefix("SUB ") ? $0.with(" family=accessoryCircular", "") : $0 }
+        case .screenUnread: return rewritten(bytes) { $0.with("TRAIT screen=off", "TRAIT screen=on") }
+        case .screenOnForgotten: return rewritten(bytes) { $0.with("TRAIT screen=on", "TRAIT focus=off") }
+        case .unitMisread:
+            let number = random.below(1_000_000)
+            return rewritten(bytes) { $0.with(" unit=unit-", " unit=c\(number)-") }
         case .lockUnread: return rewritten(bytes) { $0.with("TRAIT locked=yes", "TRAIT locked=no") }
         case .versionUnread:
             return rewritten(bytes) { line in

@@ -26,6 +26,7 @@ public enum SeededBug: String, CaseIterable, Sendable {
     // Bugs of widgets.
     case usedUpRowDropped, entryDropped, entryTooSoon, stalenessUntold, placeholderKept, widgetStaleMisread
     case foresightLost, foreseenTold, conditionUnread, endedCounted, tallyMisread
+    case screenUnread, unitMisread, burstMisread, budgetOff, heldRowDropped, screenOnForgotten
     case capabilityUnread, aheadIgnored, familyIgnored, lockUnread, versionUnread, reloadForgotten
 
     public var summary: String {
@@ -104,6 +105,12 @@ public enum SeededBug: String, CaseIterable, Sendable {
         case .conditionUnread: "a widget shows orders for which its condition does not hold"
         case .endedCounted: "a widget that counts orders counts those that have ended"
         case .tallyMisread: "a widget's tally grows when an order comes into another state"
+        case .screenUnread: "a device whose screen is off is taken for one whose screen is on"
+        case .unitMisread: "each connection of a device has a budget of its own"
+        case .burstMisread: "a device is sent more rows of a widget at once than its budget"
+        case .budgetOff: "the budget of rows of widgets is off"
+        case .heldRowDropped: "a row of a widget that waited for a budget is not sent"
+        case .screenOnForgotten: "what waited for a budget goes on waiting when the screen goes on"
         case .capabilityUnread: "a client of before is sent widgets"
         case .aheadIgnored: "a widget's row has more entries than were asked for"
         case .familyIgnored: "a widget is drawn in another family than the one asked for"

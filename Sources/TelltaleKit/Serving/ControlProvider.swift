@@ -79,6 +79,10 @@ public final class ControlProvider: Sendable {
                 // A report that is lost follows the next connection.
                 if connections > 1 { group.addTask { try? await self.tellAll(handle) } }
             case .refused(let refusal): throw .refused(refusal)
+            case .action(let action) where action.timelineReason != nil:
+                let answer = Command.fail(
+                    op: action.operation, code: "unsupported", message: "this provider acts for controls")
+                group.addTask { _ = try? await handle.link.ask(answer, timeout: nil) }
             case .action(let action):
                 let action = ControlAction(
                     operation: action.operation, key: action.key, value: action.isPress ? nil : action.value ?? false,

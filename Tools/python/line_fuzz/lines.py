@@ -15,7 +15,7 @@ TRAITS = ["locked=no", "locked=no", "locked=yes", "dashboard=hidden", "dashboard
           "luminance=reduced", "focus=maybe", "moon=full"]
 VIEWS = ["full", "phone", "pad", "watch", "carplay", "desktop", "standby", "vision", "tv"]
 VERBS = {"EVT": 560, "GET": 60, "SET": 60, "PRESS": 40, "SUB": 12, "UNSUB": 10, "TRAIT": 12, "HELLO": 20, "SERVE": 15,
-         "REPORT": 40, "DONE": 25, "FAIL": 15, "DISMISS": 20, "SEEN": 15, "OPEN": 15, "PING": 30, "HELP": 4, "KINDS": 2,
+         "REPORT": 40, "DONE": 25, "RELOAD": 6, "FAIL": 15, "DISMISS": 20, "SEEN": 15, "OPEN": 15, "PING": 30, "HELP": 4, "KINDS": 2,
          "LIST": 2, "HISTORY": 15, "STATS": 2, "LEVITATE": 12, "#": 10, "": 6}
 FATAL = [b"\x00", b"EVT \x01", b"PING\tid=1", b"PING \xff", b"\xc3(", b"\xed\xa0\x80", b"\xef\xbb\xbfPING", b"PING \x7f", b"1 2",
          b"{}", b"GET / HTTP/1.1", b"POST /x", b"PROXY TCP4", b"ehlo x", b"PING \rx", b"P", b"PINGPINGPINGX", b"x" * 65_537]

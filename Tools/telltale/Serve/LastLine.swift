@@ -3,11 +3,16 @@ import TelltaleModel
 /// The last line of a command's output.
 struct LastLine {
     private var bytes: [UInt8] = []
-    private static let byteCount = 4_096
+    private let byteCount: Int
+
+    /// - Parameter byteCount: The length of the longest line that is kept whole.
+    init(upTo byteCount: Int = 4_096) {
+        self.byteCount = byteCount
+    }
 
     mutating func append(_ more: Span<UInt8>) {
-        for index in max(0, more.count - Self.byteCount)..<more.count { bytes.append(more[index]) }
-        if bytes.count > Self.byteCount { bytes.removeFirst(bytes.count - Self.byteCount) }
+        for index in max(0, more.count - byteCount)..<more.count { bytes.append(more[index]) }
+        if bytes.count > byteCount { bytes.removeFirst(bytes.count - byteCount) }
     }
 
     /// Without the blanks around it; `nil` where nothing was printed.

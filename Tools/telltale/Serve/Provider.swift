@@ -46,7 +46,8 @@ final class Provider {
         var process: ChildProcess?
         var deadline: TimerHandle?
         var isLate = false
-        var output = LastLine()
+        /// A timeline has as many bytes as a line of the protocol.
+        var output = LastLine(upTo: 65_536)
         var error = LastLine()
     }
 
@@ -191,7 +192,8 @@ final class Provider {
             let process = try ChildProcess(
                 "/bin/sh", ["-c", command],
                 environment: [
-                    "TELLTALE_KEY": action.key.text, "TELLTALE_ACTION": action.isPress ? "press" : "set",
+                    "TELLTALE_KEY": action.key.text, "TELLTALE_ACTION": action.name,
+                    "TELLTALE_REASON": action.timelineReason ?? "",
                     "TELLTALE_VALUE": action.value.map { $0 ? "on" : "off" } ?? "",
                     "TELLTALE_OP": action.operation, "TELLTALE_DEADLINE": "\(action.deadline.milliseconds)",
                 ], on: loop
@@ -244,6 +246,7 @@ final class Provider {
         current[run.action.key] = nil
         let operation = run.action.operation
         if end == .exited(status: 0) {
+            if run.action.timelineReason != nil { return supply(run) }
             let value: Bool? = run.output.text == "on" ? true : run.output.text == "off" ? false : nil
             return answer(run.action, .done(op: operation, value: value))
         }
@@ -256,8 +259,19 @@ final class Provider {
         answer(run.action, .fail(op: operation, code: "failed", message: message))
     }
 
+    /// The last line that a command wrote is the timeline.
+    private func supply(_ run: Run) {
+        let operation = run.action.operation
+        guard let text = run.output.text, let timeline = try? JSONParser.parse(text).object else {
+            let message = "the command's last line is no JSON object with entries"
+            return answer(run.action, .fail(op: operation, code: "failed", message: message))
+        }
+        answer(run.action, .supply(op: operation, timeline: timeline))
+    }
+
     private func answer(_ action: ProviderAction, _ command: Command) {
         switch command {
+        case .supply: log.tell(.done(action, value: nil))
         case .done(_, let value):
             if !action.isPress { values[action.key] = value ?? action.value }
             log.tell(.done(action, value: value))
@@ -268,4 +282,9 @@ final class Provider {
         answers[action.key] = (action.operation, command)
         client?.request(command)
     }
+}
+
+extension ProviderAction {
+    /// `set`, `press` or `timeline`.
+    var name: String { timelineReason != nil ? "timeline" : isPress ? "press" : "set" }
 }

@@ -4,16 +4,18 @@ import ToolSupport
 
 struct ServeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "serve", abstract: "Is the provider of a kind of controls: runs a command for each action.",
+        commandName: "serve", abstract: "Is the provider of a kind: runs a command for each action.",
         discussion: """
-            The command runs in a shell with TELLTALE_KEY, TELLTALE_ACTION (set or press), TELLTALE_VALUE (on, off or \
-            empty), TELLTALE_OP and TELLTALE_DEADLINE (Unix ms). Exit status 0 is done, anything else failed.
+            The command runs in a shell with TELLTALE_KEY, TELLTALE_ACTION (set, press or timeline), TELLTALE_VALUE (on, off \
+            or empty), TELLTALE_REASON (of a timeline), TELLTALE_OP and TELLTALE_DEADLINE (Unix ms). Exit status 0 is done, anything else failed.
 
             A toggle's command may print what the thing is now, on or off, as its last line; without that the value is \
             taken for what was asked, and told as assumed. What a failing command prints last on standard error is told \
             to whoever tapped; what came of each action is a line on standard error. A command that is still at it when \
             its deadline comes, or when the same control is to do something else, is terminated. What a command has begun \
             and left behind is not waited for.
+
+            A widget asks with timeline. The command prints the timeline as its last line: {"entries":[...]}.
 
             With --json standard output has an object a line, each with an "event": serving (again after a lost \
             connection), do, done, failed, replaced (by another action of the same control, or because the daemon has another history), \
@@ -23,6 +25,7 @@ struct ServeCommand: ParsableCommand {
               telltale serve porch-light --exec 'curl -f http://lamp/$TELLTALE_VALUE'
               telltale serve porch-light --report front=off --exec true
               telltale serve porch-light --exec ./switch --json | jq .event
+              telltale serve weather --exec ./forecast
             """)
 
     @Argument(help: "The kind to serve.") var kind: String

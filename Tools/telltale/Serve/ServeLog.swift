@@ -62,7 +62,7 @@ final class ServeLog {
     }
 
     private static func wish(of action: ProviderAction) -> String {
-        action.isPress ? "press" : action.value == true ? "on" : "off"
+        action.name == "set" ? action.value == true ? "on" : "off" : action.name
     }
 
     // MARK: For programs
@@ -82,13 +82,14 @@ final class ServeLog {
             object["reason"] = .string(cut(reason))
         case .asked(let action, let again):
             object = beginning("do", action)
-            object["action"] = action.isPress ? "press" : "set"
+            object["action"] = .string(action.name)
+            object["reason"] = action.timelineReason.map { .string($0) }
             object["value"] = action.value.map(JSON.bool)
             object["deadline"] = .integer(action.deadline.milliseconds)
             object["again"] = .bool(again)
         case .done(let action, let value):
             object = beginning("done", action)
-            if !action.isPress {
+            if action.name == "set" {
                 object["value"] = (value ?? action.value).map(JSON.bool)
                 object["assumed"] = .bool(value == nil)
             }

@@ -57,7 +57,10 @@ def by_caller(text: str) -> Optional[Request]:
         "SEEN": lambda: _calls.seen(word, number("rev") or 0),
         "SERVE": lambda: _calls.serve(word),
         "REPORT": lambda: _calls.report(word, named.get("value"), number("at")),
-        "DONE": lambda: _calls.done(named["op"], named.get("value")),
+        "DONE": lambda: (
+            _calls.done(named["op"], named.get("value")) if tail is None else _calls.supply(named["op"], json.loads(tail))
+        ),
+        "RELOAD": lambda: _calls.reload(word),
         "FAIL": lambda: _calls.fail(named["op"], named.get("code"), json.loads(tail or "{}").get("message")),
         "TRAIT": lambda: _calls.traits(named),
     }

@@ -87,6 +87,10 @@ class AsyncRequests:
         """The widgets that a person can place on a surface. `full` has all families, and no previews."""
         return await self._call(_calls.gallery(view, placement))
 
+    async def reload(self, key: str) -> Decided:
+        """Lets a widget ask its provider anew: `deferred` where it asked within the last minutes."""
+        return await self._call(_calls.reload(key))
+
     async def stats(self) -> JSONObject:
         """The server's own figures."""
         return await self._call(_calls.stats())

@@ -252,6 +252,14 @@ def done(op: str, value: Union[bool, str, None] = None) -> Call[Decided]:
     return Call(Request("DONE", rest, Repeat.ONCE), _decided)
 
 
+def supply(op: str, timeline: Dict[str, object]) -> Call[Decided]:
+    return Call(Request("DONE", f"op={_words.text('the op', op)}" + _words.tail(timeline), Repeat.ONCE), _decided)
+
+
+def reload(key: str) -> Call[Decided]:
+    return Call(Request("RELOAD", _words.key(key)), _decided)
+
+
 def fail(op: str, code: Optional[str] = None, message: Optional[str] = None) -> Call[Decided]:
     rest = f"op={_words.text('the op', op)}" + _attributes(code=None if code is None else _words.code(code))
     tail = _words.tail(None if message is None else {"message": message})

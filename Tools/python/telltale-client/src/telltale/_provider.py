@@ -14,8 +14,10 @@ from .errors import ConnectionLost, Refused, TelltaleError
 from .values import Action, Asked, Connected, Decided, Ended, Event, ServiceEnded
 
 Value = Union[bool, str, None]
-#: Performs an action. It returns the value that the device has then, or `None` if it cannot tell.
-Act = Callable[[Action], Union[Value, Awaitable[Value]]]
+#: What becomes of an action: the value that the device has then, `None` if that is not known, or a widget's timeline.
+Outcome = Union[bool, str, None, Dict[str, object]]
+#: Performs an action, or gives the timeline that a widget asks for.
+Act = Callable[[Action], Union[Outcome, Awaitable[Outcome]]]
 #: Tells the controls that there are, and the value of each: `None` for a button. A toggle of unknown value is left out.
 Report = Union[Mapping[str, Value], Callable[[], Union[Mapping[str, Value], Awaitable[Mapping[str, Value]]]], None]
 
@@ -34,6 +36,16 @@ class ActionFailed(Exception):
 
 
 Answer = Union["_calls.Call[Decided]", None]
+
+
+def _answer(action: Action, outcome: Outcome) -> "_calls.Call[Decided]":
+    if action.reason is None:
+        if isinstance(outcome, dict):
+            raise TypeError("a control is answered with its value, not with a timeline")
+        return _calls.done(action.op, outcome)
+    if not isinstance(outcome, dict):
+        raise TypeError("a widget is answered with a timeline: a dict with entries")
+    return _calls.supply(action.op, outcome)
 
 
 class AsyncProvider:
@@ -170,7 +182,7 @@ class AsyncProvider:
             value = self._act(action)
             if inspect.isawaitable(value):
                 value = await asyncio.wait_for(value, left)
-            answer = _calls.done(action.op, value)
+            answer = _answer(action, value)
         except asyncio.TimeoutError:
             logger.warning("%s: %s was not done by its deadline", action.key, action.op)
             return

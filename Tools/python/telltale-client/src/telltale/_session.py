@@ -239,5 +239,6 @@ def _action(line: Line) -> Action:
     op, key, value = line.attributes.get("op"), line.attributes.get("key"), line.attributes.get("value")
     if op is None or key is None:
         raise ProtocolViolation("the server sent a DO without op= or key=")
-    wanted = None if line.attributes.get("action") == "press" else value == "on"
-    return Action(op, key, wanted, line.number("deadline"))
+    wanted = value == "on" if line.attributes.get("action") == "set" else None
+    reason = line.attributes.get("reason", "") if line.attributes.get("action") == "timeline" else None
+    return Action(op, key, wanted, line.number("deadline"), reason)

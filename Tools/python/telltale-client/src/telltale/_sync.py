@@ -14,7 +14,7 @@ from . import _calls
 from ._aio import FOLLOWER_BUFFER, AsyncTelltale
 from ._changes import Taken
 from ._follow import AsyncFollow, Pair
-from ._provider import AsyncProvider, Value
+from ._provider import AsyncProvider, Outcome, Value
 from ._sync_requests import Requests
 from .errors import ClientClosed
 from .options import DEFAULT_URL, Backoff, Token, from_environment
@@ -22,7 +22,7 @@ from .values import Action, Change, Decided, Row
 
 T = TypeVar("T")
 #: Performs an action, and may block. It returns the value that the device has then, or `None` if it cannot tell.
-SyncAct = Callable[[Action], Value]
+SyncAct = Callable[[Action], Outcome]
 SyncReport = Union[Mapping[str, Value], Callable[[], Mapping[str, Value]], None]
 #: Actions of one provider that run at once.
 MOST_ACTIONS = 16
@@ -245,7 +245,7 @@ class Provider:
         self._loop = loop
         self._threads = ThreadPoolExecutor(MOST_ACTIONS, thread_name_prefix="telltale-action")
 
-        async def act_in_thread(action: Action) -> Value:
+        async def act_in_thread(action: Action) -> Outcome:
             value = await asyncio.get_running_loop().run_in_executor(self._threads, act, action)
             if inspect.isawaitable(value):
                 raise TypeError("the function of a Provider is no coroutine; use AsyncTelltale")

@@ -85,6 +85,10 @@ class Requests:
         """The widgets that a person can place on a surface. `full` has all families, and no previews."""
         return self._call(_calls.gallery(view, placement))
 
+    def reload(self, key: str) -> Decided:
+        """Lets a widget ask its provider anew: `deferred` where it asked within the last minutes."""
+        return self._call(_calls.reload(key))
+
     def stats(self) -> JSONObject:
         """The server's own figures."""
         return self._call(_calls.stats())

@@ -106,6 +106,9 @@ class GalleryWidget:
 class Action:
     """An operation that a provider is to perform. `value` is the value to set on a toggle, and `None` for a press.
 
+    `reason` is why a widget asks for a timeline, and `None` for a control: `first`, `atEnd`, `after`, `asked`,
+    `configured` or `tapped`. The function of the provider returns the timeline then: `{"entries": [...]}`.
+
     `deadline` is when the server gives the operation up, in Unix ms of real time.
     """
 
@@ -113,10 +116,11 @@ class Action:
     key: str
     value: Optional[bool]
     deadline: Optional[int]
+    reason: Optional[str] = None
 
     @property
     def is_press(self) -> bool:
-        return self.value is None
+        return self.value is None and self.reason is None
 
 
 # Changes of a subscription.

@@ -1,0 +1,275 @@
+import TelltaleModel
+import Testing
+
+@testable import Hub
+
+/// Rows of widgets to a device whose screen is off. Vectors W-V are those of Protocols/Widgets/rules.md.
+struct BudgetTests {
+    static let counter = """
+        {"kind":"counter","type":"widget","version":1,"app":"com.example.coffee","title":"Counter",
+         "families":["systemSmall","systemMedium"],"parameters":{"n":{}},"recommended":[{"n":"1"},{"n":"2"}],
+         "views":{"systemSmall":{"title":"{{content.n}}","private":["title"],"buttons":["log-coffee/1"]},
+                  "systemMedium":{"title":"Of {{content.n}}"}}}
+        """
+
+    /// A shop that posts, and a device whose screen is off.
+    struct Setup {
+        let house: HubHarness
+        let shop: HubHarness.Client
+        var device: HubHarness.Client
+        let start: Timestamp
+        private var posted = 0
+
+        init(
+            _ configuration: HubConfiguration = HubConfiguration(), hello: String = "HELLO unit=watch-1",
+            kinds: [String] = [BudgetTests.counter, HubHarness.logCoffee()],
+            subscription: String? = "SUB counter/* view=phone"
+        ) throws {
+            house = try HubHarness(kinds: kinds, configuration: configuration)
+            (shop, device, start) = (house.connect(), house.connect(), house.time)
+            WidgetTests.reply(house, hello, device)
+            WidgetTests.reply(house, "TRAIT screen=off", device)
+            if let subscription { WidgetTests.reply(house, subscription, device) }
+        }
+
+        /// The next content of a widget, and what the device is sent then.
+        mutating func change(_ key: String = "counter/1") throws -> [String] {
+            posted += 1
+            house.send(WidgetTests.timeline(key, [0], from: house.time, first: posted), from: shop)
+            return try rows()
+        }
+
+        /// Times in seconds, titles, and what the heads say, of the rows that came.
+        func rows() throws -> [String] {
+            try house.lines(of: device).filter { $0.hasPrefix("UPD") || $0.hasPrefix("DEL") }.map { line in
+                let text = try ServerText(line)
+                let title = text.body?["entries"]?.array?.first?["view"]?["title"]?.string ?? line.prefix(3).description
+                let skip = HubHarness.attribute("skip", of: line).map { " skip=\($0)" } ?? ""
+                let why = HubHarness.attribute("why", of: line).map { " why=\($0)" } ?? ""
+                return "\((house.time - start).count / 1_000):\(title)\(skip)\(why)"
+            }
+        }
+
+        mutating func spendAll() throws {
+            for _ in 0..<8 {
+                _ = try change()
+                house.advance(by: .seconds(1))
+            }
+        }
+
+        func credit(_ key: String = "counter/1") throws -> Int64? {
+            let unit = try #require(house.hub.sessions[device.id]?.unit)
+            return unit.credit(try #require(Key(key)), at: house.now.monotonic).count
+        }
+
+        func figures() throws -> JSON? {
+            try HubHarness.tail(house.send("STATS", from: shop).last)["budget"]
+        }
+    }
+
+    @Test("W-V42: of 9 changes at +0 to +8 eight are sent, and the ninth at +1800 exactly")
+    func burst() throws {
+        var setup = try Setup()
+        var rows: [String] = []
+        for _ in 0..<9 {
+            rows += try setup.change()
+            setup.house.advance(by: .seconds(1))
+        }
+        #expect(rows == (0..<8).map { "\($0):\($0 + 1)" })
+        setup.house.advance(by: .seconds(1_790) + Milliseconds(999))
+        #expect(try setup.rows() == [])
+        #expect(try setup.credit() == 1_799_999)
+        setup.house.advance(by: Milliseconds(1))
+        #expect(try setup.rows() == ["1800:9 why=budget"])
+        #expect(try setup.credit() == 0)
+        #expect(try setup.figures() == ["units": 1, "paid": 9, "held": 1])
+    }
+
+    @Test("W-V43: 3 more changes are one row at +1800, skip=3, the newest state, and no cursor goes beyond it before")
+    func folded() throws {
+        var setup = try Setup()
+        try setup.spendAll()
+        for _ in 0..<4 { #expect(try setup.change() == []) }
+        // Another key comes, and its cursor stays below what waits.
+        setup.house.send(WidgetTests.timeline("counter/2", [0], from: setup.house.time), from: setup.shop)
+        let line = try #require(setup.house.lines(of: setup.device).first)
+        #expect(HubHarness.attribute("key", of: line) == "counter/2" && HubHarness.attribute("cur", of: line) == nil)
+        setup.house.advance(by: .seconds(1_792))
+        #expect(try setup.rows() == ["1800:12 skip=3 why=budget"])
+    }
+
+    @Test("W-V44: screen=on at +600 brings the row at once, and the credit is 600,000 ms")
+    func screenOn() throws {
+        var setup = try Setup()
+        try setup.spendAll()
+        #expect(try setup.change() == [])
+        setup.house.advance(by: .seconds(592))
+        setup.house.send("TRAIT screen=on", from: setup.device)
+        setup.house.post("PING", from: setup.device)
+        setup.house.turn()
+        #expect(try setup.credit() == 600_000)
+        // A reader that is let go of is free from then on, until the screen goes off again.
+        for _ in 0..<20 { #expect(try setup.change().count == 1) }
+        setup.house.send("TRAIT screen=off", from: setup.device)
+        #expect(try setup.change() == [])
+        #expect(try setup.credit() == 600_000)
+    }
+
+    @Test("W-V44: the row that waits is the answer to screen=on")
+    func screenOnAnswer() throws {
+        var setup = try Setup()
+        try setup.spendAll()
+        #expect(try setup.change() == [])
+        let lines = WidgetTests.reply(setup.house, "TRAIT screen=on", setup.device)
+        #expect(lines.count == 2 && lines[1].contains(" why=budget "), "\(lines)")
+        #expect(lines[1].contains(" cur="))
+    }
+
+    @Test("W-V45: of a change a minute 55 rows leave before +86400, and the 56th there")
+    func day() throws {
+        var setup = try Setup()
+        var count = 0
+        for _ in 0..<1_440 {
+            count += try setup.change().count
+            setup.house.time = setup.house.time + .seconds(59)
+            setup.house.advance(by: Milliseconds(999))
+            count += try setup.rows().count
+            if (setup.house.time - setup.start).count % 60_000 == 59_999 {
+                setup.house.time = setup.house.time + Milliseconds(1)
+            }
+        }
+        #expect(count == 55)
+        setup.house.turn()
+        #expect(try setup.rows().count == 1)
+    }
+
+    @Test("W-V46: without credit entries' dates bring no row; a resume brings it with why=resume, free")
+    func resume() throws {
+        var setup = try Setup(subscription: nil)
+        let cursor = try setup.house.cursor(of: "SUB counter/* view=phone", from: setup.device)
+        try setup.spendAll()
+        setup.house.send(
+            WidgetTests.timeline("counter/1", [0, 60, 120], from: setup.house.time, first: 50), from: setup.shop)
+        for _ in 0..<3 {
+            setup.house.advance(by: .seconds(60))
+            #expect(try setup.rows() == [])
+        }
+        let credit = try setup.credit()
+        setup.house.disconnect(setup.device)
+        setup.device = setup.house.connect()
+        WidgetTests.reply(setup.house, "HELLO unit=watch-1", setup.device)
+        setup.house.send("TRAIT screen=off", from: setup.device)
+        let lines = setup.house.send("SUB counter/* view=phone from=\(cursor)", from: setup.device)
+        #expect(lines.contains { $0.hasPrefix("UPD ") && $0.contains(" why=resume ") }, "\(lines)")
+        #expect(try setup.credit() == credit)
+    }
+
+    @Test("W-V47: two keys that change once an hour are sent 24 rows each in a day")
+    func keys() throws {
+        var setup = try Setup()
+        var rows: [String] = []
+        for _ in 0..<24 {
+            rows += try setup.change("counter/1")
+            rows += try setup.change("counter/2")
+            setup.house.advance(by: .hours(1))
+        }
+        #expect(rows.count == 48 && !rows.contains { $0.contains("budget") })
+    }
+
+    @Test("W-V48: without credit the row of a button that the device itself pressed comes when that ends, free")
+    func ownTap() throws {
+        var setup = try Setup()
+        let provider = setup.house.connect()
+        setup.house.send("SERVE log-coffee", from: provider)
+        setup.house.send("REPORT log-coffee/1", from: provider)
+        setup.house.advance(by: .seconds(1))
+        try setup.spendAll()
+        #expect(try setup.change() == [])
+        let credit = try setup.credit()
+        let pressed = WidgetTests.reply(setup.house, "PRESS log-coffee/1", setup.device)
+        #expect(pressed.contains { $0.hasPrefix("UPD ") && $0.contains(" key=counter/1 ") }, "\(pressed)")
+        setup.house.send("DONE op=\(try #require(setup.house.operation(askedOf: provider)))", from: provider)
+        #expect(try setup.rows() == ["9:9"])
+        #expect(try setup.credit() == credit)
+        // A later row is no tap's.
+        #expect(try setup.change() == [])
+        setup.house.send("PRESS log-coffee/1", from: setup.shop)
+        #expect(try setup.rows().allSatisfy { !$0.contains("counter/1") })
+    }
+
+    @Test("A tap that the full disk did not take makes no row free")
+    func refusedTap() throws {
+        var setup = try Setup()
+        let provider = setup.house.connect()
+        setup.house.send("SERVE log-coffee", from: provider)
+        setup.house.send("REPORT log-coffee/1", from: provider)
+        setup.house.advance(by: .seconds(1))
+        try setup.spendAll()
+        setup.house.isFull = true
+        setup.house.send("PRESS log-coffee/1", from: setup.device)
+        setup.house.isFull = false
+        setup.house.advance(by: .seconds(2))
+        #expect(setup.house.hub.sessions[setup.device.id]?.unit?.hasTaps == false)
+        _ = try setup.rows()
+        #expect(try setup.change() == [])
+    }
+
+    @Test("W-V49: without credit an alert of an activity and a control's change are sent")
+    func others() throws {
+        var setup = try Setup(kinds: [Self.counter, HubHarness.logCoffee(), HubHarness.coffee, HubHarness.porchLight()])
+        try setup.spendAll()
+        setup.house.send("SUB coffee-order/* view=phone", from: setup.device)
+        setup.house.send("SUB porch-light/front view=phone", from: setup.device)
+        setup.house.send("EVT coffee-order/1 type=start", from: setup.shop)
+        for event in ["confirm", "brew"] { setup.house.send("EVT coffee-order/1 type=\(event)", from: setup.shop) }
+        _ = setup.house.lines(of: setup.device)
+        setup.house.send("EVT coffee-order/1 type=ready", from: setup.shop)
+        #expect(setup.house.lines(of: setup.device).map { $0.prefix(4) } == ["MILE", "ALER", "UPD "])
+        setup.house.send("SERVE porch-light", from: setup.shop)
+        setup.house.send("REPORT porch-light/front value=off", from: setup.shop)
+        #expect(setup.house.lines(of: setup.device).contains { $0.contains("key=porch-light/front") })
+        #expect(try setup.change() == [])
+    }
+
+    @Test("W-V50: without unit=, or with the budget off, 100 changes are 100 rows", arguments: [false, true])
+    func none(isOff: Bool) throws {
+        var configuration = HubConfiguration()
+        if isOff { configuration.widgetRowsPerDay = nil }
+        var setup = try Setup(configuration, hello: isOff ? "HELLO unit=watch-1" : "HELLO client=watch")
+        for _ in 0..<100 { #expect(try setup.change().count == 1) }
+        #expect(try setup.figures() == (isOff ? nil : ["units": 0, "paid": 0, "held": 0]))
+    }
+
+    @Test("W-V51: a device that comes back within a day is still held to its budget; after a restart it is not")
+    func memory() throws {
+        var setup = try Setup()
+        try setup.spendAll()
+        setup.house.disconnect(setup.device)
+        func comeBack() {
+            setup.device = setup.house.connect()
+            WidgetTests.reply(setup.house, "HELLO unit=watch-1", setup.device)
+            setup.house.send("TRAIT screen=off", from: setup.device)
+            setup.house.send("SUB counter/* view=phone", from: setup.device)
+        }
+        setup.house.advance(by: .minutes(10))
+        comeBack()
+        #expect(try setup.change() == [])
+        try setup.house.restart(kinds: [Self.counter, HubHarness.logCoffee()])
+        setup.device = setup.house.connect()
+        comeBack()
+        setup.house.send(
+            WidgetTests.timeline("counter/1", [0], from: setup.house.time, first: 99), from: setup.house.connect())
+        #expect(try setup.rows().count == 1)
+    }
+
+    @Test("HELLO tells the budget to a client that names its unit, and to no other")
+    func hello() throws {
+        let house = try HubHarness(kinds: [Self.counter])
+        #expect(house.send("HELLO client=x", from: house.connect()).first?.contains("budget") == false)
+        #expect(house.send("HELLO unit=x", from: house.connect()).first?.hasSuffix(" budget=48") == true)
+        var configuration = HubConfiguration()
+        configuration.widgetRowsPerDay = nil
+        let open = try HubHarness(kinds: [Self.counter], configuration: configuration)
+        #expect(open.send("HELLO unit=x", from: open.connect()).first?.hasSuffix(" budget=off") == true)
+    }
+}
