@@ -159,7 +159,7 @@ let package = Package(
             "Simulation",
             [
                 "TelltaleModel", "TelltaleWire", "Kinds", "Machines", "Surfaces", "Hub", "Server", "Journal",
-                "Replication", heap,
+                "Replication", "ApplePush", heap,
             ]),
 
         // Tools.
