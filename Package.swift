@@ -163,7 +163,7 @@ let package = Package(
             "Simulation",
             [
                 "TelltaleModel", "TelltaleWire", "Kinds", "Machines", "Surfaces", "Hub", "Server", "Journal",
-                "Replication", heap,
+                "Replication", "ApplePush", heap,
             ]),
 
         // Tools.

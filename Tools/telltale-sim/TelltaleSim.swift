@@ -10,7 +10,7 @@ struct TelltaleSim: ParsableCommand {
         subcommands: [
             RunCommand.self, CompareCommand.self, ListCommand.self, UnpackCommand.self, ReplayCommand.self,
             RecordCommand.self,
-            SwarmCommand.self, ClusterCommand.self,
+            SwarmCommand.self, ClusterCommand.self, PushesCommand.self,
             DemoCommand.self,
             ProviderCommand.self, ActCommand.self,
         ])

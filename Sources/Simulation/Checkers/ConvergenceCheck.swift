@@ -13,7 +13,7 @@ struct ConvergenceCheck {
         let checks: [() -> Void] = [
             checkScreens, checkWidgets, checkAnnouncements, checkAcknowledged, checkFullView, checkDeadlines,
             checkHistories,
-            checkRecovery,
+            checkRecovery, checkPushes,
         ]
         for check in checks where world.ledger.violations.isEmpty { check() }
     }

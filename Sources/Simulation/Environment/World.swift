@@ -82,6 +82,9 @@ final class World: Environment {
         if climate.guests > 0 { addGuests() }
     }
 
+    /// Puts one more client into it, before it runs.
+    func add(_ client: any SimulatedClient) { clients.append(client) }
+
     /// A look at a crowd's screens at the end of each storm.
     private(set) var moments: [StoryScene] = []
 

@@ -1,0 +1,23 @@
+import Simulation
+import Testing
+
+/// A sender of pushes beside a daemon, with faults. `telltale-sim pushes` runs more of them.
+struct PushSwarmTests {
+    @Test(arguments: 1...6 as ClosedRange<UInt64>)
+    func `every device ends as the daemon has it, and is told nothing twice`(_ seed: UInt64) {
+        let result = PushSwarm.run(seed: seed)
+        #expect(result.violation == nil)
+        #expect(result.arrivals > 0 && result.cards > 3)
+    }
+
+    @Test func `a planted bug is found`() {
+        let isFound = (1...20 as ClosedRange<UInt64>).contains {
+            PushSwarm.run(seed: $0, bug: .lanesForgotten).violation != nil
+        }
+        #expect(isFound)
+    }
+
+    @Test func `one seed is one history`() {
+        #expect(PushSwarm.run(seed: 5) == PushSwarm.run(seed: 5))
+    }
+}
