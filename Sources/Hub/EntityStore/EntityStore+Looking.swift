@@ -153,6 +153,15 @@ extension EntityStore {
         }
     }
 
+    /// Whether an operation of a control is under way.
+    func isUnderWay(_ entity: EntityIndex) -> Bool {
+        switch self[entity].state {
+        case .toggle(let toggle): toggle.phase == .pending
+        case .button(let button): button.phase == .performing
+        case .none, .activity, .widget: false
+        }
+    }
+
     // MARK: Deadlines
 
     /// Whether a deadline is due at `now`.

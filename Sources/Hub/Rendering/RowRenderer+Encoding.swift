@@ -66,6 +66,9 @@ extension RowRenderer {
                 return writeEmbedded(
                     key, in: entity, viewer: form.viewer ?? ControlViewer(placement: nil),
                     isInteractive: isInteractive, store, to: &writer)
+            },
+            isInvalid: {
+                embedded.contains { key in store.index(of: key).map { store.isUnderWay($0) } ?? false }
             }, to: &writer)
         contents.controls = embedded
         return contents

@@ -1,5 +1,4 @@
 internal import FanOut
-internal import Machines
 internal import TelltaleModel
 internal import TelltaleWire
 
@@ -43,17 +42,6 @@ extension Hub {
                 else { continue }
                 reconsiderHeld(of: session)
             }
-        }
-    }
-}
-
-extension EntityStore {
-    /// Whether an operation of a control is under way.
-    fileprivate func isUnderWay(_ entity: EntityIndex) -> Bool {
-        switch self[entity].state {
-        case .toggle(let toggle): toggle.phase == .pending
-        case .button(let button): button.phase == .performing
-        case .none, .activity, .widget: false
         }
     }
 }

@@ -13,20 +13,21 @@ public enum WidgetRow {
     /// - Parameters:
     ///   - moments: What is shown now, and what follows.
     ///   - device: The device of the catalogue that the row is for, for the widget's size.
+    ///   - isInvalid: Whether an operation of a control that `control` wrote is under way. Asked behind the entries.
     /// - Returns: How many of the moments are told.
     /// - Precondition: There is a moment.
     @discardableResult
     public static func write(
         _ widget: Widget, key: Key, kind: Kind, definition: WidgetKind, scene: WidgetScene, moments: [WidgetMoment],
         device: Catalogue.Device? = nil, control: SurfaceRow.ControlWriter = { _, _, _ in false },
-        to writer: inout JSONWriter
+        isInvalid: () -> Bool = { false }, to writer: inout JSONWriter
     ) -> Int {
         let drawing = Drawing(
             widget: widget, key: key, kind: kind, definition: definition, scene: scene, moments: moments)
         writer.beginObject()
         drawing.writePlace(device: device, to: &writer)
         let count = drawing.writeEntries(control: control, to: &writer)
-        drawing.writeEnd(to: &writer)
+        drawing.writeEnd(isInvalid: isInvalid(), to: &writer)
         writer.endObject()
         return count
     }
@@ -203,8 +204,9 @@ private struct Drawing {
         writer.endObject()
     }
 
-    func writeEnd(to writer: inout JSONWriter) {
+    func writeEnd(isInvalid: Bool, to writer: inout JSONWriter) {
         let groups = definition.groups(scene.family, scene.drawing.circumstances)
+        if isInvalid, !groups.invalidates.isEmpty { write(groups.invalidates, "invalid", to: &writer) }
         if scene.mode == .accented, !groups.accent.isEmpty { write(groups.accent, "accent", to: &writer) }
         if !groups.isPrivate.isEmpty {
             write(groups.isPrivate, "private", to: &writer)
