@@ -1,5 +1,7 @@
+import FoundationEssentials
 import Hub
 import JournalSQLite
+import Kinds
 import Machines
 import Server
 import Surfaces
@@ -212,4 +214,21 @@ struct ConfigurationSources {
 
 struct ConfigurationFaults: Error {
     var faults: [String]
+}
+
+extension ConfigurationSources {
+    /// The content of a configuration file, parsed.
+    static func readFile(_ path: String) throws(ConfigurationFaults) -> (name: String, content: JSON) {
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw ConfigurationFaults(faults: ["--config \(path): the file cannot be read"])
+        }
+        do throws(JSONError) {
+            return (path, try JSONParser().parse([UInt8](data).span))
+        } catch {
+            let place = JSONFault.first(in: [UInt8](data)).map { fault in
+                "line \(fault.line), column \(fault.column): \(fault.message) (\(fault.advice))"
+            }
+            throw ConfigurationFaults(faults: ["--config \(path): \(place ?? "\(error)")"])
+        }
+    }
 }

@@ -107,8 +107,7 @@ struct Telltaled: ParsableCommand {
         var eventIDsPerSource: String?
         @Option(help: ArgumentHelp("How long a dismissed activity can be asked for. (default: 604800)", valueName: "S"))
         var retention: String?
-        @Option(
-            help: ArgumentHelp("How far apart a widget asks its provider. (default: 300)", valueName: "S"))
+        @Option(help: ArgumentHelp("How far apart a widget asks its provider. (default: 300)", valueName: "S"))
         var widgetFloor: String?
         @Option(
             help: ArgumentHelp(
@@ -179,7 +178,7 @@ struct Telltaled: ParsableCommand {
         let configuration: Configuration
         do {
             let environment = ProcessInfo.processInfo.environment
-            let file = try (config ?? environment["TELLTALE_CONFIG"]).map { try Self.readFile($0) }
+            let file = try (config ?? environment["TELLTALE_CONFIG"]).map { try ConfigurationSources.readFile($0) }
             configuration = try ConfigurationSources(file: file, environment: environment, flags: flags).read()
         } catch let error as ConfigurationFaults {
             for fault in error.faults { Self.complain(fault) }
@@ -331,20 +330,6 @@ struct Telltaled: ParsableCommand {
         let (seconds, attoseconds) = recovered.components
         line += " entities=\(entities) recovered_ms=\(seconds * 1_000 + attoseconds / 1_000_000_000_000_000)"
         StandardStream.output.write(line + "\n")
-    }
-
-    private static func readFile(_ path: String) throws(ConfigurationFaults) -> (name: String, content: JSON) {
-        guard let data = FileManager.default.contents(atPath: path) else {
-            throw ConfigurationFaults(faults: ["--config \(path): the file cannot be read"])
-        }
-        do throws(JSONError) {
-            return (path, try JSONParser().parse([UInt8](data).span))
-        } catch {
-            let place = JSONFault.first(in: [UInt8](data)).map { fault in
-                "line \(fault.line), column \(fault.column): \(fault.message) (\(fault.advice))"
-            }
-            throw ConfigurationFaults(faults: ["--config \(path): \(place ?? "\(error)")"])
-        }
     }
 
     static func complain(_ text: String) {

@@ -64,7 +64,7 @@ struct ServeTests {
         }
     }
 
-    @Test func `a widget is answered with the last line of the command, and a line that is no timeline fails`() async throws {
+    @Test func `a widget is given the last line of the command, and a line that is no timeline fails`() async throws {
         try await onOwnThread {
             let daemon = try ScriptedDaemon()
             let provider = try RunningProgram(
@@ -83,7 +83,7 @@ struct ServeTests {
             try peer.answer("SERVE weather", "OK")
             try peer.send("DO op=o1 key=weather/main action=timeline reason=first deadline=1600000")
             let done = try peer.request("DONE op=o1")
-            #expect(done.hasSuffix(#" {"entries":[{"date":1,"content-state":{"n":"°"}}]}"#))
+            #expect(done.hasSuffix(#" {"entries":[{"content-state":{"n":"°"},"date":1}]}"#))
             try peer.send("DO op=o2 key=weather/main action=timeline reason=atEnd deadline=1600000")
             let fail = try peer.request("FAIL op=o2")
             #expect(fail.hasSuffix(#" {"message":"the command's last line is no JSON object with entries"}"#))

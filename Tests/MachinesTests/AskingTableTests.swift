@@ -1,8 +1,9 @@
 import Kinds
-@testable import Machines
 import TelltaleModel
 import TestSupport
 import Testing
+
+@testable import Machines
 
 /// `Protocols/Machines/asking.table`.
 struct AskingTableTests {

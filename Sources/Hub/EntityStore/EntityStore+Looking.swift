@@ -207,7 +207,7 @@ extension EntityStore {
         }
     }
 
-    /// What a deadline that is due means: the end of its retention, a widget's ask, or a step of a machine.
+    /// The record of a deadline that is due: the end of its retention, a widget's ask, or a step of a machine.
     func entry(ofDeadline due: Timestamp, at entity: EntityIndex, _ key: Key) -> JournalEntry {
         if entities[entity].dismissedAt != nil { return .pruned(key) }
         if let ask = widget(at: entity)?.asking?.planDeadline, ask <= time { return .asked(key, due: due) }

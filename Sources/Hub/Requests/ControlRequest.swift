@@ -137,7 +137,8 @@ extension Hub {
         let definition = try self.kind(named: kind)
         guard definition.isServed else {
             throw WireError(
-                .badAction, "\(kind) is \(definition.noun); SERVE takes a kind of control, or of widgets with a provider")
+                .badAction,
+                "\(kind) is \(definition.noun); SERVE takes a kind of control, or of widgets with a provider")
         }
         if !session.served.contains(kind) {
             session.served.append(kind)
@@ -182,7 +183,8 @@ extension Hub {
         let isWidget = store.isWidgetKind(key.kind)
         switch answer {
         case .done where isWidget:
-            throw WireError(.badJSON, "\(key) is a widget; answer with DONE op=\(operation) {\"entries\":[...]}, or FAIL")
+            throw WireError(
+                .badJSON, "\(key) is a widget; answer with DONE op=\(operation) {\"entries\":[...]}, or FAIL")
         case .supplied where !isWidget:
             throw WireError(.badJSON, "\(key) is a control; DONE takes a tail for a widget's timeline alone")
         default: break

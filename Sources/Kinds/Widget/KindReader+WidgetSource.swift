@@ -20,7 +20,9 @@ extension KindReader {
         guard let name = named.first, let names = Self.sources[name] else {
             error(
                 "source", "it names nothing that content comes from",
-                advice: "write \"each\", \"one\", \"over\", \"provider\" or \"schedule\", or take \"source\" out and post timelines")
+                advice:
+                    "write \"each\", \"one\", \"over\", \"provider\" or \"schedule\", or take \"source\" out and post timelines"
+            )
             return nil
         }
         guard named.count == 1 else {

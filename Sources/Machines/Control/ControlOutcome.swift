@@ -57,7 +57,7 @@ public struct ControlPerformance: Hashable, Sendable {
     }
 }
 
-/// What a provider is told with `DO`.
+/// One `DO` line of a provider.
 public enum ProviderCall: Hashable, Sendable {
     case perform(ControlPerformance)
     /// A widget wants a timeline.

@@ -49,7 +49,7 @@ public enum WidgetRow {
         drawing.writePlace(device: device, to: &writer)
         if sample != nil { writer.member("sample", true) }
         _ = drawing.writeEntries(control: control, to: &writer)
-        drawing.writeEnd(to: &writer)
+        drawing.writeEnd(isInvalid: false, to: &writer)
         writer.endObject()
     }
 
