@@ -73,7 +73,7 @@ public struct Hub: ~Copyable {
         renderer.setTime(max(store.time, now.time))
         answerPostponed(at: now)
         subscriptions.freeRetired(&store)
-        commit.begin(limit: limit, requestLimit: batchLimit)
+        commit.begin(limit: limit, requestLimit: batchLimit, byteLimit: configuration.limits.batchBytes)
         store.beginBatch(expecting: commit.lastRecordCount, at: now)
         originate()
         commit.noteOwnRecords()

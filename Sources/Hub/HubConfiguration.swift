@@ -31,6 +31,13 @@ public struct Limits: Hashable, Sendable {
     public var requestsInFlight = 1_024
     /// The same in bytes.
     public var requestBytesInFlight = 1_048_576
+    /// A batch ends with the request that makes it so many bytes of records; the hub's own do not count.
+    ///
+    /// Above all batches of small events, so that it bounds the memory and the transaction of large ones alone. A node of a cluster
+    /// has ``batchBytesInMessage``.
+    public var batchBytes = 4_194_304
+    /// With the largest request behind it, a batch of so many bytes is one message of a replicated log, 896 KiB.
+    public static let batchBytesInMessage = 851_968
     /// Without a sign of life for so long the server says `MARK`.
     public var heartbeat = Milliseconds.seconds(20)
     /// A reader that accepts no byte for so long is cut.

@@ -54,6 +54,25 @@ struct BatchTests {
         #expect(parts == lengths)
     }
 
+    @Test func `large requests are gathered up to so many bytes of records`() throws {
+        var configuration = HubConfiguration()
+        configuration.limits.batchBytes = 4_500
+        let house = try HubHarness(configuration: configuration)
+        let shop = house.connect()
+        let item = String(repeating: "x", count: 2_500)
+        for number in 1...5 {
+            house.post("EVT coffee-order/\(number) type=start {\"attributes\":{\"item\":\"\(item)\"}}", from: shop)
+        }
+        var counts: [Int] = []
+        while house.hub.hasWork(at: house.now) {
+            counts.append(house.hub.decide(at: house.now).count)
+            house.hub.committed(at: house.now)
+        }
+        #expect(counts == [2, 2, 1])
+        house.flush()
+        #expect(house.lines(of: shop).count { $0.hasPrefix("OK verdict=applied") } == 5)
+    }
+
     @Test func `requests that a batch has no room for are decided with the next one, in order`() throws {
         let house = try HubHarness()
         let (shop, other) = (house.connect(), house.connect())

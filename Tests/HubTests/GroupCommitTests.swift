@@ -54,6 +54,25 @@ struct GroupCommitTests {
         holds(commit.isFull)
     }
 
+    @Test func `a batch ends when its records are large, and the hub's own take none of that room`() {
+        var commit = GroupCommit()
+        commit.begin(limit: .max, requestLimit: .max, byteLimit: 100_000)
+        appendLarge(to: &commit, bytes: 200_000)
+        commit.noteOwnRecords()
+        holds(commit.takesRequest(limit: .max) && commit.hasRoomForDeadlines)
+        appendLarge(to: &commit, bytes: 50_000, from: 2)
+        holds(commit.takesRequest(limit: .max) && !commit.hasRoomForDeadlines)
+        appendLarge(to: &commit, bytes: 50_000, from: 3)
+        holds(commit.isFull && !commit.takesRequest(limit: .max))
+    }
+
+    private func appendLarge(to commit: inout GroupCommit, bytes: Int, from sequence: Int64 = 1) {
+        var result = DecisionResult(verdict: .applied)
+        commit.append(
+            &result, at: sequence, time: .distantPast, wall: .distantPast, entity: "a/1", previous: 0
+        ) { $0.write(JournalEntry.settings(.string(String(repeating: "x", count: bytes)))) }
+    }
+
     @Test func `what the hub originates comes again when its batch is refused, unless something newer waits`() throws {
         let (first, second) = (try kind("first"), try kind("second"))
         var commit = GroupCommit()

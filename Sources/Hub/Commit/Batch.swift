@@ -10,11 +10,15 @@ struct Batch: ~Copyable, Sendable {
     private(set) var records: [JournalRecord] = []
     /// How many there are, given away or not.
     private(set) var recordCount = 0
+    /// Of all records, about as many as the journal writes, and never fewer.
+    private(set) var byteCount = 0
     /// Records that the hub originated: kinds, settings, provider changes.
     private var ownRecordCount = 0
+    private var ownByteCount = 0
     /// How many requests were decided for it, and how many may be.
     var requestCount = 0
     private let requestLimit: Int
+    private let byteLimit: Int
     /// The hub's own entries in it; they come again when it cannot be written.
     var ownEntries: [JournalEntry] = []
     /// Kinds and settings that take effect with it, and else must come again.
@@ -35,14 +39,18 @@ struct Batch: ~Copyable, Sendable {
 
     /// The most records of one commit, so that no commit grows without bound.
     private static let recordLimit = 8_192
+    /// The numbers of a record and its lengths, at their longest.
+    private static let headBytes = 48
 
     /// - Parameters:
     ///   - count: About how many records it will have. A busy hub's next batch has about as many as the last one, and
     ///     growing to them step by step copies each record a few times.
     ///   - limit: Of how many records a part is.
     ///   - requestLimit: How many requests may be decided for all of it.
-    init(expecting count: Int, limit: Int, requestLimit: Int) {
+    ///   - byteLimit: ``Limits/batchBytes``
+    init(expecting count: Int, limit: Int, requestLimit: Int, byteLimit: Int) {
         self.requestLimit = requestLimit
+        self.byteLimit = byteLimit
         records.reserveCapacity(min(count, limit))
         changes.reserveCapacity(count)
     }
@@ -51,13 +59,18 @@ struct Batch: ~Copyable, Sendable {
     var room: Int { requestLimit - requestCount }
 
     /// The hub's own records do not count: when they cannot be written, they must not shut out requests.
-    var hasRoom: Bool { recordCount - ownRecordCount < Self.recordLimit }
+    var hasRoom: Bool {
+        recordCount - ownRecordCount < Self.recordLimit && byteCount - ownByteCount < byteLimit
+    }
     /// Deadlines take up half of a batch at most: timers alone must not keep requests from being decided.
-    var hasRoomForDeadlines: Bool { recordCount - ownRecordCount < Self.recordLimit / 2 }
+    var hasRoomForDeadlines: Bool {
+        recordCount - ownRecordCount < Self.recordLimit / 2 && byteCount - ownByteCount < byteLimit / 2
+    }
 
     mutating func append(_ record: JournalRecord) {
         records.append(record)
         recordCount += 1
+        byteCount += Self.headBytes + record.entity.utf8.count + record.body.count
     }
 
     mutating func append(_ change: consuming Change) { changes.append(change) }
@@ -82,7 +95,7 @@ struct Batch: ~Copyable, Sendable {
     mutating func append(_ call: (key: Key, ProviderCall)) { calls.append(call) }
 
     /// The records so far are the hub's own.
-    mutating func noteOwnRecords() { ownRecordCount = recordCount }
+    mutating func noteOwnRecords() { (ownRecordCount, ownByteCount) = (recordCount, byteCount) }
 
     /// Gives away the records that were not given away yet.
     mutating func takeRecords(isLast: Bool) -> [JournalRecord] {

@@ -20,7 +20,7 @@ struct GroupCommit: ~Copyable {
 
     private let addressOnly = AddressOnly()
     private var phase = Phase.idle
-    private var batch = Batch(expecting: 0, limit: 0, requestLimit: 0)
+    private var batch = Batch(expecting: 0, limit: 0, requestLimit: 0, byteLimit: 0)
     /// The batch before, until there is time to free what it held.
     private var settledBatch: Batch?
     /// The newest record that is durable.
@@ -89,10 +89,11 @@ struct GroupCommit: ~Copyable {
 
     /// Begins a batch.
     ///
-    /// - Parameters: As of ``Batch/init(expecting:limit:requestLimit:)``.
-    mutating func begin(limit: Int, requestLimit: Int) {
+    /// - Parameters: As of ``Batch/init(expecting:limit:requestLimit:byteLimit:)``.
+    mutating func begin(limit: Int, requestLimit: Int, byteLimit: Int = .max) {
         phase = .deciding
-        batch = Batch(expecting: lastRecordCount, limit: limit, requestLimit: requestLimit)
+        batch = Batch(
+            expecting: lastRecordCount, limit: limit, requestLimit: requestLimit, byteLimit: byteLimit)
     }
 
     /// Records that are appended from now on are of this principal; `nil` = of the hub.
@@ -162,7 +163,7 @@ struct GroupCommit: ~Copyable {
 
     private mutating func takeBatch() -> Batch {
         phase = .idle
-        var taken = Batch(expecting: 0, limit: 0, requestLimit: 0)
+        var taken = Batch(expecting: 0, limit: 0, requestLimit: 0, byteLimit: 0)
         swap(&taken, &batch)
         return taken
     }
