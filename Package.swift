@@ -207,7 +207,7 @@ let package = Package(
             [
                 "TelltaleModel", "TelltaleStatechart", "Kinds", "Machines", "Surfaces", "TelltaleWire", "Hub", "Server",
                 "TelltaleClient", "TelltaleEventLoop", "Journal",
-                "JournalSQLite", "CFanOut", "CAllocations", argumentParser, histogram,
+                "JournalSQLite", "Replication", "ReplicationNATS", "CFanOut", "CAllocations", argumentParser, histogram,
             ], exclude: ["CFanOut", "CAllocations", "Hub/limits.json", "README.md"]),
 
         // Tests.

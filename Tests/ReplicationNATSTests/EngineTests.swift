@@ -202,6 +202,21 @@ struct EngineTests {
             })
     }
 
+    @Test func `a password that the engine refuses is a fault, and is told nowhere`() async throws {
+        let engine = try TestEngine(count: 1, password: "right")
+        var configuration = engine.configuration("shop", "n1")
+        configuration.servers = configuration.servers.map { $0.replacing("nats://", with: "nats://tt:wrong@") }
+        try await Self.run(
+            [configuration], { $0[0].events.contains { Self.faults($0) != nil } },
+            check: { nodes in
+                #expect(
+                    nodes[0].events.compactMap(Self.faults).joined().elementsEqual([
+                        "the engine refuses the credentials of this node"
+                    ]))
+                #expect(!"\(nodes[0].events)".contains("wrong"))
+            })
+    }
+
     private static func faults(_ event: LogEvent) -> [String]? {
         if case .unusable(let faults) = event { faults } else { nil }
     }

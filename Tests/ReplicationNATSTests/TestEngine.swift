@@ -64,13 +64,16 @@ final class TestEngine {
         }
     }
 
-    /// - Parameter sync: Of the journal: `always`, or a span.
-    init(count: Int = 3, sync: String = "always") throws {
+    /// - Parameters:
+    ///   - sync: `always`, or a span.
+    ///   - password: Asked of every client.
+    init(count: Int = 3, sync: String = "always", password: String? = nil) throws {
         // Beside the library, and nothing of the system looks there.
         if let needed = Self.libraries("libprotobuf-c.so.1").first { unsafe dlopen(needed, RTLD_NOW | RTLD_GLOBAL) }
         folder = try TemporaryFolder()
         self.sync = sync
         let ports = try Self.freePorts(3 * count)
+        let authorization = password.map { "authorization { user: tt, password: \"\($0)\" }" } ?? ""
         let routes = (0..<count).map { "nats://127.0.0.1:\(ports[3 * $0 + 2])" }
         for index in 0..<count {
             let cluster =
@@ -83,6 +86,7 @@ final class TestEngine {
                 http: "127.0.0.1:\(ports[3 * index + 1])"
                 jetstream { store_dir: "\(folder.path("s\(index + 1)"))", sync_interval: \(sync) }
                 \(cluster)
+                \(authorization)
                 """
             try text.write(toFile: folder.path("s\(index + 1).conf"), atomically: false, encoding: .utf8)
             servers.append(

@@ -9,7 +9,8 @@ struct TelltaleBench: ParsableCommand {
         subcommands: [
             ActivityCommand.self, ControlCommand.self, CrowdCommand.self, FanOutCommand.self, HostileCommand.self,
             HubCommand.self, IdleCommand.self,
-            IngestCommand.self, JournalBench.self, PeersCommand.self, ProjectionCommand.self, RecoveryCommand.self,
+            IngestCommand.self, JournalBench.self, LogCommand.self, PeersCommand.self, ProjectionCommand.self,
+            RecoveryCommand.self,
             RelayCommand.self, ResumeCommand.self, StatechartCommand.self, StatechartTracesCommand.self,
             StormCommand.self,
         ])
