@@ -84,10 +84,8 @@ public struct Hub: ~Copyable {
         // A timer that is due by now comes before an event of now.
         fireDeadlines()
         if !commit.hasRoomForDeadlines, let key = request.key { fireDeadlines(of: key) }
-        if access.isEnforced {
-            guard isAllowed(request, from: session, at: now) else { return }
-            commit.setAuthor(access.principal(of: session.id)?.name)
-        }
+        guard !access.mayRefuse || isAllowed(request, from: session, at: now) else { return }
+        if access.isEnforced { commit.setAuthor(access.principal(of: session.id)?.name) }
         switch request {
         case .event(let event): decideEvent(event, from: session, at: now)
         case .other(let request): decide(request, from: session, at: now)

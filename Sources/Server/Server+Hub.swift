@@ -50,6 +50,9 @@ extension Server {
     /// The certificate of the encrypted listeners ends then, which `STATS` tells.
     public mutating func certificateLoaded(expiry: Timestamp) { hub.statistics.certificateExpiry = expiry }
 
+    /// Where this server stands in its cluster is told to clients from now on.
+    public mutating func stands(_ standing: ClusterStanding) { hub.standing = standing }
+
     /// The lineage of this history.
     public var epoch: UInt64 { hub.epoch }
     /// How many activities and controls there are, dismissed ones that can still be asked for included.

@@ -39,6 +39,8 @@ extension ErrorCode {
         case .storageFull: "the disk is full; reading goes on, and writing when there is room again"
         case .storageFailed: "the disk failed; the server ends"
         case .shuttingDown: "the server goes down; reconnect, and ask again"
+        case .notLeader:
+            "this node of a cluster is not its leader; `leader` tells the address of the one that is, if it is known"
         case .versionUnsupported: "this server does not speak that version of the protocol"
         case .internal: "a fault of the server"
         }

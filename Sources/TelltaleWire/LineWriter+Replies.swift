@@ -16,6 +16,8 @@ public struct Greeting: Hashable, Sendable {
     public var authentication = "none"
     /// The version of the server.
     public var server: String
+    /// Where the server stands in its cluster; `nil` without one.
+    public var node: NodeStanding?
 
     public init(epoch: UInt64, sequence: Int64, now: Timestamp, heartbeat: Int, server: String) {
         self.epoch = epoch
@@ -23,6 +25,29 @@ public struct Greeting: Hashable, Sendable {
         self.now = now
         self.heartbeat = heartbeat
         self.server = server
+    }
+}
+
+/// A server of a cluster, as its greeting tells it.
+public struct NodeStanding: Hashable, Sendable {
+    public enum Role: Hashable, Sendable {
+        /// Decides.
+        ///
+        /// - Parameter term: Counts the leaders of the cluster.
+        case leader(term: Int64)
+        /// Answers `HELLO PING HELP STATS BYE` alone.
+        ///
+        /// - Parameter leader: The address of the leader, without `tls://`; `nil` while no node is known to lead.
+        case standby(leader: String?)
+    }
+
+    /// Of the node, within its cluster.
+    public var name: String
+    public var role: Role
+
+    public init(name: String, role: Role) {
+        self.name = name
+        self.role = role
     }
 }
 
@@ -36,6 +61,8 @@ public enum ByeCode: String, CaseIterable, Hashable, Sendable {
     case revoked = "auth_revoked"
     /// The client asked for heartbeats, and sent nothing for two of them.
     case silent
+    /// The server does not lead its cluster any more. The client goes to the leader, or to its next address.
+    case notLeader = "not_leader"
 }
 
 extension LineWriter {
@@ -55,7 +82,20 @@ extension LineWriter {
         attribute("max_line", greeting.lineLengthLimit)
         attribute("auth", greeting.authentication)
         attribute("server", greeting.server)
+        if let node = greeting.node { standing(node) }
         end()
+    }
+
+    private mutating func standing(_ node: NodeStanding) {
+        attribute("node", node.name)
+        switch node.role {
+        case .leader(let term):
+            attribute("role", "leader")
+            attribute("term", term)
+        case .standby(let leader):
+            attribute("role", "standby")
+            if let leader { attribute("leader", leader) }
+        }
     }
 
     /// Begins an `OK`; attributes, ``ignored(_:)``, a tail and ``end()`` follow.
@@ -129,8 +169,10 @@ extension LineWriter {
         end()
     }
 
-    /// - Parameter wait: The bounds of the random wait before reconnecting, in milliseconds; for a drain.
-    public mutating func bye(_ code: ByeCode, wait: ClosedRange<Int>? = nil) {
+    /// - Parameters:
+    ///   - wait: The bounds of the random wait before reconnecting, in milliseconds; for a drain.
+    ///   - leader: The address of the server that leads; where the code is ``ByeCode/notLeader`` and it is known.
+    public mutating func bye(_ code: ByeCode, wait: ClosedRange<Int>? = nil, leader: String? = nil) {
         append("BYE")
         attribute("code", code.rawValue)
         if let wait {
@@ -138,6 +180,7 @@ extension LineWriter {
             buffer.append(UInt8(ascii: "-"))
             buffer.append(decimal: Int64(wait.upperBound))
         }
+        if let leader { attribute("leader", leader) }
         end()
     }
 

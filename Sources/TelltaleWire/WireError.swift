@@ -35,6 +35,7 @@ public enum ErrorCode: String, CaseIterable, Hashable, Sendable {
     case storageFull = "storage_full"
     case storageFailed = "storage_failed"
     case shuttingDown = "shutting_down"
+    case notLeader = "not_leader"
     case versionUnsupported = "version_unsupported"
     case `internal`
 
@@ -47,7 +48,8 @@ public enum ErrorCode: String, CaseIterable, Hashable, Sendable {
             .limitSubscriptions, .limitConnections, .limitSources, .limitAccounts, .limitKeys, .limitRate,
             .authenticationRequired,
             .authenticationFailed, .forbidden,
-            .staleRev, .unavailable, .cooling, .badAction, .notOffered, .storageFull, .shuttingDown, .internal:
+            .staleRev, .unavailable, .cooling, .badAction, .notOffered, .storageFull, .shuttingDown, .notLeader,
+            .internal:
             false
         }
     }
@@ -66,6 +68,7 @@ public enum ErrorCode: String, CaseIterable, Hashable, Sendable {
             .later
         case .authenticationRequired, .authenticationFailed: .auth
         case .staleRev: .resync
+        case .notLeader: .now
         }
     }
 }

@@ -27,6 +27,7 @@ final class HubHarness {
     final class Client {
         fileprivate var bytes: [UInt8] = []
         fileprivate(set) var isFinished = false
+        fileprivate(set) var greeting = ""
         let id: SessionID
 
         fileprivate init(id: SessionID) {
@@ -90,7 +91,7 @@ final class HubHarness {
         let client = Client(id: hub.connected(at: now))
         clients[client.id] = client
         flush()
-        _ = lines(of: client)
+        client.greeting = lines(of: client).first ?? ""
         return client
     }
 

@@ -14,6 +14,13 @@ struct LineWriterTests {
             written { $0.greeting(greeting) }
                 == "TELLTALE 1 epoch=6f3a91c2d0e4b577 seq=41877 now=1763719200123 hb=20000 max_line=65536 auth=none "
                 + "server=0.1.0\n")
+        greeting.node = NodeStanding(name: "n1", role: .leader(term: 7))
+        #expect(written { $0.greeting(greeting) }.hasSuffix(" server=0.1.0 node=n1 role=leader term=7\n"))
+        greeting.node?.role = .standby(leader: "10.0.0.1:7878")
+        #expect(written { $0.greeting(greeting) }.hasSuffix(" node=n1 role=standby leader=10.0.0.1:7878\n"))
+        greeting.node?.role = .standby(leader: nil)
+        #expect(written { $0.greeting(greeting) }.hasSuffix(" node=n1 role=standby\n"))
+        greeting.node = nil
         greeting.speed = 2.5
         #expect(written { $0.greeting(greeting) }.contains(" now=1763719200123 speed=2.5 hb="))
     }
@@ -29,6 +36,9 @@ struct LineWriterTests {
                 == "OK verdict=stale old_end=1\n")
         #expect(written { $0.pong(id: "1") } == "PONG id=1\n")
         #expect(written { $0.bye(.drain, wait: 100...2000) } == "BYE code=shutting_down wait=100-2000\n")
+        #expect(
+            written { $0.bye(.notLeader, wait: 0...2000, leader: "10.0.0.2:7878") }
+                == "BYE code=not_leader wait=0-2000 leader=10.0.0.2:7878\n")
         #expect(written { $0.bye(.drain) } == "BYE code=shutting_down\n")
         #expect(written { $0.comment("one\ntwo\tthree") } == "# one\n# two three\n")
     }

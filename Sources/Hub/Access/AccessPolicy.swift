@@ -4,7 +4,7 @@ internal import TelltaleWire
 
 /// Decides who may do what: which principal each connection speaks for, what that principal may do, and how much.
 ///
-/// Without principals (``isEnforced`` is `false`) every connection may do everything, and nothing here is asked.
+/// Without principals (``isEnforced`` is `false`) every connection may do everything that this server does.
 ///
 /// Invariants:
 /// - A connection without a credential may say `HELLO`, `PING`, `HELP` and `BYE`, for 10 s, and has three attempts.
@@ -66,11 +66,18 @@ struct AccessPolicy: ~Copyable {
 
     /// Whether connections need a token. Stored, because each request asks, and a look at the directory would copy it.
     private(set) var isEnforced = false
+    /// Whether a request may be refused before it is decided. Stored for the same reason.
+    private(set) var mayRefuse = false
+    /// The place of this server in its cluster: a standby refuses most requests.
+    var standing: ClusterStanding? {
+        didSet { mayRefuse = isEnforced || standing?.role == .standby }
+    }
 
     /// The principals are these from now on.
     mutating func loaded(_ directory: PrincipalDirectory) {
         self.directory = directory
         isEnforced = true
+        mayRefuse = true
         needsReview = true
     }
 

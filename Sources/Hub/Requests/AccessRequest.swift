@@ -2,8 +2,14 @@ internal import FanOut
 internal import TelltaleModel
 internal import TelltaleWire
 
-// Access: the step between a request and its decision on a server with tokens.
+// Access: the step between a request and its decision on a server with tokens, and on a standby.
 extension Hub {
+    /// The place of this server in its cluster, told by the performer; `nil` for a server by itself.
+    public var standing: ClusterStanding? {
+        get { access.standing }
+        set { access.standing = newValue }
+    }
+
     /// The principals are these from now on; before the first time, no connection needs a token.
     ///
     /// A connection whose token is not among them any more, or whose principal has lost a right, ends with the next turn.
@@ -17,6 +23,11 @@ extension Hub {
 
     /// Whether a request may be decided. Otherwise its refusal is staged.
     mutating func isAllowed(_ request: WaitingRequest, from session: Session, at now: HubTime) -> Bool {
+        if let error = access.standing?.refusal(of: request) {
+            stageRefusal(error, request.id, of: session)
+            return false
+        }
+        guard access.isEnforced else { return true }
         let need: AccessNeed
         let requestID: String?
         switch request {

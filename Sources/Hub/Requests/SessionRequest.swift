@@ -13,6 +13,10 @@ extension Hub {
         greeting.speed = store.settings.clockSpeed
         greeting.lineLengthLimit = configuration.limits.lineLength
         if access.isEnforced { greeting.authentication = "token" }
+        if let standing {
+            greeting.node = standing.wire
+            if let epoch = standing.epoch { (greeting.epoch, greeting.sequence) = (epoch, standing.sequence) }
+        }
         var writer = LineWriter()
         writer.greeting(greeting)
         return writer.bytes
@@ -119,7 +123,7 @@ extension Hub {
         body.member("subscriptions", subscriptions.count)
         body.member("entities", store.entities.count)
         body.member("kinds", store.kinds.current.count)
-        body.member("seq", commit.durableSequence)
+        body.member("seq", standing?.epoch == nil ? commit.durableSequence : standing?.sequence ?? 0)
         body.member("requests", sessions.requestCount)
         body.member("commits", statistics.commits)
         body.member("deadlines", statistics.deadlinesFired)
@@ -176,6 +180,7 @@ extension Hub {
         }
         body.endArray()
         body.endObject()
+        standing?.write(to: &body)
         body.endObject()
         writer.beginOK(id: request.id)
         writer.ignored(request.ignored)

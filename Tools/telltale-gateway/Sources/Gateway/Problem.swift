@@ -111,7 +111,7 @@ public struct Problem: Error, Hashable, Sendable {
         case .limitActivities, .limitSources, .limitAccounts, .limitKeys, .limitRate, .cooling: 429
         case .internal: 500
         case .versionUnsupported, .unknownVerb: 502
-        case .limitConnections, .shuttingDown, .storageFailed: 503
+        case .limitConnections, .shuttingDown, .notLeader, .storageFailed: 503
         case .storageFull: 507
         }
     }

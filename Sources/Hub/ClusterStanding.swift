@@ -1,0 +1,116 @@
+public import TelltaleModel
+internal import TelltaleWire
+
+/// Where this server stands in its cluster, as the greeting, refusals and `STATS` tell it.
+///
+/// The performer tells it to the hub whenever it changes. The hub decides by ``Role`` alone.
+public struct ClusterStanding: Hashable, Sendable {
+    public enum Role: String, Hashable, Sendable {
+        /// Requests are decided here.
+        case leader
+        /// ``Hub`` answers `HELLO PING HELP STATS BYE`, and nothing else.
+        case standby
+    }
+
+    /// Another node, as its last beat told.
+    public struct Peer: Hashable, Sendable {
+        public var node: String
+        public var role: String
+        public var term: Int64
+        public var position: Int64
+        public var address: String
+        public var release: String
+
+        public init(node: String, role: String, term: Int64, position: Int64, address: String, release: String) {
+            (self.node, self.role, self.term) = (node, role, term)
+            (self.position, self.address, self.release) = (position, address, release)
+        }
+    }
+
+    /// The name of this node.
+    public var node: String
+    public var role: Role
+    /// The newest term that was read; 0 before the first.
+    public var term: Int64 = 0
+    /// The node that leads and its address, without `tls://`; `nil` while none is known to lead.
+    public var leader: (node: String, address: String)? {
+        get { leaderNode.flatMap { node in leaderAddress.map { (node, $0) } } }
+        set { (leaderNode, leaderAddress) = (newValue?.node, newValue?.address) }
+    }
+    private var leaderNode: String?
+    private var leaderAddress: String?
+    /// Of a standby: the history that it replays, which its hub of connections does not have.
+    public var epoch: UInt64?
+    public var sequence: Int64 = 0
+    /// Messages of the log that were read.
+    public var position: Int64 = 0
+    /// Messages of the log that are known to be there and are not read yet.
+    public var lag: Int64 = 0
+    public var peers: [Peer] = []
+    /// The state of the engine, for people.
+    public var engine = JSONObject()
+
+    public init(node: String, role: Role) {
+        (self.node, self.role) = (node, role)
+    }
+}
+
+extension ClusterStanding {
+    var wire: NodeStanding {
+        switch role {
+        case .leader: NodeStanding(name: node, role: .leader(term: term))
+        case .standby: NodeStanding(name: node, role: .standby(leader: leaderAddress))
+        }
+    }
+
+    /// Why a request is not answered here; `nil` = it is.
+    func refusal(of request: WaitingRequest) -> WireError? {
+        guard role == .standby else { return nil }
+        if case .other(let request) = request {
+            switch request.command {
+            case .hello, .ping, .help, .stats, .bye, .refused: return nil
+            case .event, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .history, .traits, .dismiss, .seen,
+                .open,
+                .set, .press, .serve, .done, .fail, .report:
+                break
+            }
+        }
+        guard let leader else { return WireError(.notLeader, "\(node) does not lead, and knows no node that does") }
+        var details = JSONObject()
+        details["leader"] = .string(leader.address)
+        return WireError(.notLeader, "\(leader.node) leads at \(leader.address)", details: details)
+    }
+
+    /// The member `cluster` of `STATS`.
+    func write(to body: inout JSONWriter) {
+        body.name("cluster")
+        body.beginObject()
+        body.member("node", node)
+        body.member("role", role.rawValue)
+        body.member("term", term)
+        if let leader {
+            body.name("leader")
+            body.beginObject()
+            body.member("node", leader.node)
+            body.member("address", leader.address)
+            body.endObject()
+        }
+        body.member("position", position)
+        body.member("lag", lag)
+        body.name("nodes")
+        body.beginArray()
+        for peer in peers {
+            body.beginObject()
+            body.member("node", peer.node)
+            body.member("role", peer.role)
+            body.member("term", peer.term)
+            body.member("position", peer.position)
+            body.member("address", peer.address)
+            body.member("release", peer.release)
+            body.endObject()
+        }
+        body.endArray()
+        if !engine.isEmpty { body.member("engine", .object(engine)) }
+        body.endObject()
+    }
+}
