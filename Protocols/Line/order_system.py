@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 """An order system in one page: posts events, and loses none and doubles none, whatever becomes of the connection.
 
-    order_system.py HOST PORT [SOURCE] < events      each line: KEY TYPE [JSON], such as
-                                                     coffee-order/1042 start {"attributes":{"item":"Flat white"}}
+    order_system.py HOST:PORT[,HOST:PORT…] [SOURCE] < events         each line: KEY TYPE [JSON]
 Prints KEY TYPE VERDICT (or the error's code) for each event, in order, and exits 1 if any was refused. An event's id is
 the number of its line, so the same file may be posted twice; give another file another SOURCE.
 """
 import collections, json, random, socket, sys, time
 
-host, port, source = sys.argv[1], int(sys.argv[2]), (sys.argv[3:] or ["order-system"])[0]
+servers, source = collections.deque(sys.argv[1].split(",")), (sys.argv[2:] or ["order-system"])[0]
 WINDOW = 100  # Events under way at once.
 
 
@@ -20,10 +19,13 @@ def reply(line):
 
 def run(connection, waiting, events, refused):
     lines = connection.makefile("r", encoding="utf-8", newline="\n")
-    connection.sendall(f"HELLO client={source}\n".encode())
-    lines.readline(), lines.readline()  # The greeting, and the OK of HELLO.
-    for line in waiting:  # Whatever was not answered is said again: the same eid takes effect once.
-        connection.sendall(line.encode())
+    greeting = reply(lines.readline().strip())[1]
+    if greeting.get("role", "leader") != "leader":  # A standby of a cluster: the leader is next, where it is known.
+        leader = greeting.get("leader", servers[1 % len(servers)])
+        servers.extend({leader}.difference(servers)), servers.rotate(1 - servers.index(leader))
+        raise ConnectionError(f"{leader} is next")
+    connection.sendall(f"HELLO client={source}\n{''.join(waiting)}".encode())  # The same eid takes effect once.
+    lines.readline()  # The OK of HELLO.
     while True:
         while len(waiting) < WINDOW and (event := next(events, None)):
             waiting.append(event)
@@ -35,7 +37,7 @@ def run(connection, waiting, events, refused):
             raise ConnectionError("the server closed the connection")
         verb, attributes, tail = reply(line.rstrip("\n"))
         if verb in ("OK", "ERR"):
-            if attributes.get("retry") == "later":
+            if attributes.get("retry") in ("later", "now"):
                 raise ConnectionError(tail.get("msg"))
             _, key, kind = waiting.popleft().split(" ")[:3]
             print(key, kind.removeprefix("type="), attributes.get("verdict") or attributes["code"], flush=True)
@@ -51,8 +53,8 @@ events = (event(number, line) for number, line in enumerate(sys.stdin, 1) if lin
 waiting, refused = collections.deque(), False
 while True:
     try:
-        with socket.create_connection((host, port)) as connection:
+        with socket.create_connection(servers[0].replace("[", "").replace("]", "").rsplit(":", 1)) as connection:
             sys.exit(run(connection, waiting, events, refused))
     except OSError as error:
         print("trying again:", error, file=sys.stderr)
-        time.sleep(random.uniform(0.1, 1))
+        servers.rotate(-1), time.sleep(random.uniform(0.1, 1))

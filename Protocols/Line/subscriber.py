@@ -1,24 +1,20 @@
 #!/usr/bin/env python3
 """A screen in one page: follows a pattern, and after a broken connection goes on where it was.
 
-    subscriber.py HOST PORT [PATTERN] [VIEW]
+    subscriber.py HOST:PORT[,HOST:PORT…] [PATTERN] [VIEW]
 Prints `+ KEY REV ROW` (new or changed), `- KEY REV WHY` (left), `! KEY REV ALERT`, and `= COUNT` when up to date.
 """
-import json, random, socket, sys, time
+import collections, functools, json, random, socket, sys, time
 
-host, port = sys.argv[1], int(sys.argv[2])
-pattern, view = (sys.argv[3:] + ["*"])[0], (sys.argv[4:] + ["full"])[0]
-rows, cursor = {}, None  # All that is kept, across connections.
+servers = collections.deque(sys.argv[1].split(","))
+pattern, view = (sys.argv[2:] + ["*"])[0], (sys.argv[3:] + ["full"])[0]
+print, rows, cursor = functools.partial(print, flush=True), {}, None  # All that is kept, across connections.
 
 
 def parts(line):
     head, brace, tail = line.partition(" {")
     verb, *words = head.split(" ")
     return verb, dict(word.split("=", 1) for word in words if "=" in word), json.loads("{" + tail) if brace else None
-
-
-def say(*words):
-    print(*words, flush=True)
 
 
 def follow(connection):
@@ -31,19 +27,23 @@ def follow(connection):
         verb, attributes, row = parts(line.rstrip("\n"))
         key, rev = attributes.get("key"), attributes.get("rev")
         cursor = attributes.get("cur", cursor)
-        if verb in ("SNAP", "UPD"):
+        if attributes.get("role", "leader") != "leader" or attributes.get("code") == "not_leader":
+            leader = attributes.get("leader", servers[1 % len(servers)])  # Of a cluster: it is next.
+            servers.extend({leader}.difference(servers)), servers.rotate(1 - servers.index(leader))
+            break
+        elif verb in ("SNAP", "UPD"):
             (rows if snapshot is None else snapshot)[key] = row
-            say("+", key, rev, json.dumps(row, ensure_ascii=False))
+            print("+", key, rev, json.dumps(row, ensure_ascii=False))
         elif verb == "DEL":
             rows.pop(key, None)
-            say("-", key, rev, attributes["why"])
+            print("-", key, rev, attributes["why"])
         elif verb == "ALERT":
-            say("!", key, rev, json.dumps(row, ensure_ascii=False))
+            print("!", key, rev, json.dumps(row, ensure_ascii=False))
         elif verb == "RESET":
             snapshot = {}
         elif verb == "LIVE":
             rows, snapshot = rows if snapshot is None else snapshot, None
-            say("=", len(rows))
+            print("=", len(rows))
         elif verb == "ERR":
             sys.exit(line)
         elif verb == "BYE" and "wait" in attributes:
@@ -53,8 +53,8 @@ def follow(connection):
 
 while True:
     try:
-        with socket.create_connection((host, port)) as connection:
+        with socket.create_connection(servers[0].replace("[", "").replace("]", "").rsplit(":", 1)) as connection:
             pause = follow(connection)
     except OSError:
         pause = random.uniform(0.1, 1)
-    time.sleep(pause)
+    servers.rotate(-1), time.sleep(pause)

@@ -39,16 +39,18 @@ public final class BlockingClient {
 
     /// Connects and returns after `HELLO` is answered.
     ///
-    /// - Parameter timeout: The limit for this and for each request.
+    /// - Parameters:
+    ///   - endpoints: Of several, each is tried until one serves.
+    ///   - timeout: The limit for this and for each request.
     public init(
-        to endpoint: Endpoint, configuration: ClientConfiguration, timeout: Milliseconds = .seconds(30)
+        to endpoints: EndpointList, configuration: ClientConfiguration, timeout: Milliseconds = .seconds(30)
     ) throws(ClientFailure) {
         var configuration = configuration
         configuration.reconnects = false
         let inbox = Inbox()
         do throws(UVError) {
             loop = try EventLoop()
-            client = try Client(to: endpoint, configuration: configuration, on: loop) { inbox.events.append($1) }
+            client = try Client(to: endpoints, configuration: configuration, on: loop) { inbox.events.append($1) }
             watchdog = try TimerHandle(on: loop) { _ in inbox.hasTimedOut = true }
         } catch {
             throw .unreachable(error.description)
@@ -56,12 +58,20 @@ public final class BlockingClient {
         self.inbox = inbox
         self.timeout = timeout
         client.start()
+        var reasons: [String] = []
+        var farewell: String?
         try wait { event throws(ClientFailure) -> Bool in
             switch event {
             case .ready: return true
             case .refused(let reason, _): throw .refused(reason)
-            case .disconnected(let reason, _): throw .unreachable(reason)
-            case .farewell(let line) where line.verb == "ERR": throw .refused(line.message ?? "sent away")
+            case .disconnected(let reason, let retry):
+                if !reasons.contains(reason) { reasons.append(reason) }
+                guard retry == nil else { return false }
+                if let farewell, reasons.count == 1 { throw .refused(farewell) }
+                throw .unreachable(reasons.joined(separator: "; "))
+            case .farewell(let line) where line.verb == "ERR":
+                farewell = line.message ?? "sent away"
+                return false
             case .item, .reply, .restarted, .lost, .subscription, .traitsRefused, .serviceRefused, .action, .violation,
                 .farewell:
                 return false
@@ -69,10 +79,20 @@ public final class BlockingClient {
         }
     }
 
+    /// The same for one server.
+    public convenience init(
+        to endpoint: Endpoint, configuration: ClientConfiguration, timeout: Milliseconds = .seconds(30)
+    ) throws(ClientFailure) {
+        try self.init(to: EndpointList(endpoint), configuration: configuration, timeout: timeout)
+    }
+
     deinit {
         client.close()
         loop.shutDown()
     }
+
+    /// The server that serves.
+    public var endpoint: Endpoint { client.endpoint }
 
     public var greeting: ServerGreeting? { client.greeting }
 

@@ -10,12 +10,14 @@ public import TelltaleWire
 public final class Client {
     public typealias OnEvent = (Client, ClientEvent) -> Void
 
-    public let endpoint: Endpoint
     public let loop: EventLoop
     private var core: ClientProtocol
     private var random: any RandomNumberGenerator
     private let onEvent: OnEvent
 
+    /// By their text, as the protocol chooses among them.
+    private let endpoints: [String: Endpoint]
+    private let firstEndpoint: Endpoint
     private let tls: ClientTLS?
     private var tlsContext: TLSContext?
     private var attempt: ConnectAttempt?
@@ -28,14 +30,18 @@ public final class Client {
     private static let outputByteCount = 262_144
 
     /// - Parameters:
+    ///   - endpoints: Of several, the one that serves is found as ``ServerList`` says.
     ///   - random: The source of random numbers for ``Backoff``.
     ///   - onEvent: Called with the client, so that it need not capture it. It may send requests, close, or stop the
     ///     loop.
     public init(
-        to endpoint: Endpoint, configuration: ClientConfiguration, on loop: EventLoop,
+        to endpoints: EndpointList, configuration: ClientConfiguration, on loop: EventLoop,
         random: any RandomNumberGenerator = SystemRandomNumberGenerator(), onEvent: @escaping OnEvent
     ) throws(UVError) {
-        self.endpoint = endpoint
+        firstEndpoint = endpoints.first
+        self.endpoints = Dictionary(endpoints.endpoints.map { ($0.description, $0) }) { first, _ in first }
+        var configuration = configuration
+        configuration.servers = endpoints.endpoints.map(\.description)
         self.loop = loop
         core = ClientProtocol(configuration)
         tls = configuration.tls
@@ -47,6 +53,15 @@ public final class Client {
             pump()
         }
         turnEnd = try PrepareHandle(on: loop) { [weak self] in self?.pump() }
+    }
+
+    /// The same for one server.
+    public convenience init(
+        to endpoint: Endpoint, configuration: ClientConfiguration, on loop: EventLoop,
+        random: any RandomNumberGenerator = SystemRandomNumberGenerator(), onEvent: @escaping OnEvent
+    ) throws(UVError) {
+        try self.init(
+            to: EndpointList(endpoint), configuration: configuration, on: loop, random: random, onEvent: onEvent)
     }
 
     deinit {
@@ -71,6 +86,12 @@ public final class Client {
     }
 
     // MARK: Asking
+
+    /// The server of this connection, or the next one to connect to; the first one of the list where a server named something
+    /// that is no address.
+    public var endpoint: Endpoint { currentEndpoint ?? firstEndpoint }
+
+    private var currentEndpoint: Endpoint? { core.address.flatMap { endpoints[$0] ?? Endpoint($0) } }
 
     /// See ``ClientProtocol/request(_:)``.
     @discardableResult
@@ -142,6 +163,10 @@ public final class Client {
 
     private func connect() {
         core.connecting(at: now)
+        guard let endpoint = currentEndpoint else {
+            // A server named it.
+            return lost("\(core.address ?? "") is no address of a server")
+        }
         do throws(TLSContext.Failure) {
             // Made once: reconnecting must not read the authorities again.
             if let tls, tlsContext == nil { tlsContext = try TLSContext(authorities: tls.authorities) }

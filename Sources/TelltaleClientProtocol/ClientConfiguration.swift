@@ -5,6 +5,9 @@ public import TelltaleWire
 public struct ClientConfiguration: Sendable {
     /// `HELLO client=`: the program and its version, as `head-unit/2.1`.
     public var name: String
+    /// The addresses of the servers, of which any may answer: see ``ServerList``. Empty for an owner that knows one server and
+    /// does not ask for ``ClientProtocol/address``.
+    public var servers: [String] = []
     /// The surface for which rows are projected by default; `nil` for the whole state.
     public var surface: Surface?
     public var account: String?
@@ -24,8 +27,11 @@ public struct ClientConfiguration: Sendable {
     public var eventIDPrefix: String
     /// The largest number of unanswered requests. The server stops reading beyond 1,024.
     public var windowCount = 1024
-    /// Whether the client reconnects and repeats the requests that may be repeated.
+    /// Whether the client reconnects and repeats the requests that may be repeated. One that does not asks each of its
+    /// servers once before it gives up.
     public var reconnects = true
+    /// Whether a server that does not lead its cluster is left for the one that does. A tool that looks at each node stays.
+    public var goesToLeader = true
     /// The delays between attempts, which restart after a connection that has served for a second.
     public var backoff = Backoff()
     /// The limit for each step: connecting, the server's greeting, and the answer to `HELLO`.
@@ -53,6 +59,7 @@ public struct ClientTLS: Hashable, Sendable {
 /// same instant.
 public struct Backoff: Hashable, Sendable {
     public var shortest = Milliseconds(100)
+    /// Also the bound of the pause before the next of several servers.
     public var longest = Milliseconds.seconds(10)
 
     public init() {}

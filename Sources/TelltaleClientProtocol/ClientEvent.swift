@@ -135,6 +135,17 @@ public struct ServerGreeting: Hashable, Sendable {
     public var lineLength: Int
     public var authentication: String
     public var server: String
+    /// The name of this server within its cluster; `nil` without one, as are the next three.
+    public var node: String?
+    /// `leader`, `standby`, or another role. A server of any other role than `leader` answers hardly anything.
+    public var role: String?
+    /// Of a leader: counts the leaders of the cluster.
+    public var term: Int64?
+    /// Of another: the address of the leader, if it is known.
+    public var leader: String?
+
+    /// Whether requests are answered here.
+    public var isServing: Bool { role == nil || role == "leader" }
 
     /// The heartbeat of a server that does not name its own.
     static let usualHeartbeat = Milliseconds.seconds(20)
@@ -150,5 +161,9 @@ public struct ServerGreeting: Hashable, Sendable {
         lineLength = line.integer("max_line").flatMap { Int(exactly: $0) } ?? WireLimits.lineLength
         authentication = line["auth"] ?? "none"
         server = line["server"] ?? "-"
+        node = line["node"]
+        role = line["role"]
+        term = line.integer("term")
+        leader = line["leader"]
     }
 }

@@ -19,6 +19,9 @@ extension ClientProtocol {
         case "BYE":
             events.append(.farewell(line))
             reconnectWait = line["wait"].flatMap(Self.wait)
+            if line["code"] == ByeCode.notLeader.rawValue {
+                notLeader = NotLeader(leader: line["leader"], isFarewell: true)
+            }
         case _: break
         }
     }
@@ -35,6 +38,15 @@ extension ClientProtocol {
         guard line["id"] == String(request.number) else {
             unanswered.prepend(request)
             return violate("a reply out of order: id=\(line["id"] ?? "") where id=\(request.number) was due")
+        }
+        if line.verb == "ERR", line.errorCode == .notLeader, configuration.reconnects {
+            // Another server is asked what may be repeated.
+            if request.kind == .once {
+                events.append(.reply(RequestID(number: request.number), Reply(line)))
+            } else {
+                unanswered.prepend(request)
+            }
+            return leaveForLeader(line.tail?["leader"]?.string, line.message ?? "the server does not lead")
         }
         switch request.kind {
         case .hello: helloAnswered(line, at: now)

@@ -57,17 +57,23 @@ public struct ClientProtocol {
 
     private var decoder = ClientProtocol.freshDecoder
     private let parser = JSONParser()
-    private var failures = 0
+    var failures = 0
     /// The random wait before a reconnect that the server's `BYE` requested.
     var reconnectWait: ClosedRange<Milliseconds>?
+    var servers: ServerList
+    /// The server of this connection said that it does not lead.
+    var notLeader: NotLeader?
+    /// The newest leader that was met, with the history that it leads.
+    var newestTerm: (epoch: String, term: Int64)?
     private var lastReceived = Timestamp.distantPast
     var lastSent = Timestamp.distantPast
     /// The time at which `HELLO` was answered; `nil` before.
-    private var readySince: Timestamp?
+    var readySince: Timestamp?
     var leaves = false
 
     public init(_ configuration: ClientConfiguration) {
         self.configuration = configuration
+        servers = ServerList(configuration.servers)
         traits = configuration.traits
     }
 
@@ -115,12 +121,15 @@ public struct ClientProtocol {
         wantsClose = false
         closeReason = nil
         reconnectWait = nil
+        notLeader = nil
         lastReceived = now
         lastSent = now
         phase = .greeting(deadline: now + configuration.greetingTimeout)
     }
 
     /// Reports that the connection could not be made, or is lost.
+    ///
+    /// The next attempt may be at another ``address``.
     ///
     /// - Parameter random: A random number, which spreads the reconnects of many clients.
     public mutating func disconnected(reason: String, at now: Timestamp, random: UInt64) {
@@ -130,25 +139,18 @@ public struct ClientProtocol {
         settleUnanswered()
         for index in subscriptions.indices { subscriptions[index].connectionWasLost() }
         subscriptionNumbers = [:]
-        guard configuration.reconnects, !leaves else {
+        // A connection that is lost right after the greeting counts as a failure, too.
+        if let readySince, now - readySince >= Self.steadySpan { failures = 0 }
+        let wait = nextWait(random: random)
+        guard let wait, !leaves else {
             phase = .over
             events.append(.disconnected(reason: reason, retryAfter: nil))
             for request in unsent { lose(request) }
             unsent = []
             return
         }
-        // A connection that is lost right after the greeting counts as a failure, too.
-        if let readySince, now - readySince >= Self.steadySpan { failures = 0 }
-        let wait =
-            if let range = reconnectWait {
-                Backoff.pick(from: range.lowerBound, to: range.upperBound, random: random)
-            } else {
-                configuration.backoff.wait(afterFailures: failures, random: random)
-            }
-        reconnectWait = nil
-        failures += 1
         readySince = nil
-        phase = .waiting(until: now + wait)
+        phase = wait == .zero ? .connecting : .waiting(until: now + wait)
         events.append(.disconnected(reason: reason, retryAfter: wait))
     }
 
@@ -199,6 +201,13 @@ public struct ClientProtocol {
     }
 
     // MARK: Outputs
+
+    /// The address to connect to, of ``ClientConfiguration/servers`` or the leader that one of those named; `nil` if there are
+    /// none.
+    public var address: String? { servers.address }
+
+    /// Whether each server was asked in vain since one last served.
+    public var hasAskedAll: Bool { servers.isExhausted }
 
     /// Whether the owner must connect now.
     public var wantsConnection: Bool { phase == .connecting }
@@ -277,6 +286,7 @@ public struct ClientProtocol {
         }
         self.greeting = greeting
         grantedHeartbeat = nil
+        guard isServed(by: greeting) else { return }
         var hello = Hello()
         hello.client = configuration.name
         hello.surface = configuration.surface
@@ -300,6 +310,7 @@ public struct ClientProtocol {
         // The server caps what `HELLO` asked for.
         grantedHeartbeat = line.integer("hb").map { Milliseconds($0) }
         readySince = now
+        servers.served()
         phase = .ready
         events.append(.ready(greeting, line))
         if !traits.isEmpty { sendNow(.traits(traits), .ownTraits) }

@@ -3,7 +3,7 @@ internal import TelltaleClientProtocol
 public import TelltaleModel
 internal import TelltaleWire
 
-/// A client of one Telltale server.
+/// A client of a Telltale server, or of several of which one serves.
 ///
 ///     let telltale = try Telltale("tls://telltale.example.com:7879", surface: .carplay) { try await Keychain.token() }
 ///     for try await change in telltale.follow("coffee-order/*", view: .carplay) { … }
@@ -39,7 +39,8 @@ public final class Telltale: TelltaleRequests, @unchecked Sendable {
     }
 
     /// - Parameters:
-    ///   - address: `HOST:PORT`, `tls://HOST:PORT` or `unix:PATH`.
+    ///   - address: `HOST:PORT`, `tls://HOST:PORT` or `unix:PATH`; or several with commas between, up to 16, of which any may
+    ///     answer. A server of a cluster that does not lead names the one that does, and the client goes there.
     ///   - surface: What this device shows things on.
     ///   - account: Whose device it is; without it every activity is visible.
     ///   - token: Asked at each connection, and sent to a server that wants one alone.
@@ -58,10 +59,7 @@ public final class Telltale: TelltaleRequests, @unchecked Sendable {
     public convenience init(
         _ address: String, options: Options, token: (@Sendable () async throws -> String)? = nil
     ) throws(TelltaleError) {
-        guard let address = ServerAddress(address) else {
-            throw .invalidRequest("the address is none: HOST:PORT, tls://HOST:PORT or unix:PATH is wanted")
-        }
-        try self.init(options: options, token: token) { isFollower in
+        try self.init(options: options, servers: try ServerAddress.list(address), token: token) { isFollower, address in
             #if canImport(Network)
                 NetworkTransport(to: address)
             #else
@@ -71,22 +69,43 @@ public final class Telltale: TelltaleRequests, @unchecked Sendable {
         }
     }
 
-    /// - Parameter transport: Opens all connections of this client.
+    /// - Parameters:
+    ///   - addresses: As those of ``init(_:options:token:)``.
+    ///   - transport: Makes what opens the connections to one of them, or to the leader that one of them named.
     /// - Throws: ``TelltaleError/invalidRequest(_:)``.
     public convenience init(
-        over transport: any Transport, options: Options = Options(), token: (@Sendable () async throws -> String)? = nil
+        _ addresses: String, options: Options = Options(), token: (@Sendable () async throws -> String)? = nil,
+        over transport: @escaping @Sendable (ServerAddress) -> any Transport
     ) throws(TelltaleError) {
-        try self.init(options: options, token: token) { _ in transport }
+        try self.init(options: options, servers: try ServerAddress.list(addresses), token: token) { _, address in
+            transport(address)
+        }
     }
 
-    private init(
-        options: Options, token: (@Sendable () async throws -> String)?,
-        transport: @escaping @Sendable (_ isFollower: Bool) -> any Transport
+    /// - Parameter transport: Opens all connections of this client. It knows one server, so a leader that the server names is not
+    ///   gone to.
+    /// - Throws: ``TelltaleError/invalidRequest(_:)``.
+    public init(
+        over transport: any Transport, options: Options = Options(), token: (@Sendable () async throws -> String)? = nil
     ) throws(TelltaleError) {
         super.init(
             Session(
-                try options.configuration(), token: token.map(TokenSource.init), timeout: options.timeout,
-                transport: transport))
+                try options.configuration(), token: token.map(TokenSource.init), timeout: options.timeout
+            ) { _, _ in transport })
+    }
+
+    private init(
+        options: Options, servers: [ServerAddress], token: (@Sendable () async throws -> String)?,
+        transport: @escaping @Sendable (_ isFollower: Bool, _ address: ServerAddress) -> any Transport
+    ) throws(TelltaleError) {
+        var configuration = try options.configuration()
+        configuration.servers = servers.map(\.description)
+        super.init(
+            Session(configuration, token: token.map(TokenSource.init), timeout: options.timeout) {
+                isFollower, address in
+                guard let address = address.flatMap({ ServerAddress($0) }) else { return NoTransport() }
+                return transport(isFollower, address)
+            })
     }
 
     /// Follows a pattern, until its loop ends. See ``Changes``.

@@ -103,7 +103,7 @@ struct PythonClientTests {
         _ name: String, _ port: UInt16, _ arguments: [String] = [], input: String? = nil
     ) throws -> RunningProgram {
         try RunningProgram(
-            URL(filePath: "/usr/bin/env"), ["python3", script(name).path, "127.0.0.1", "\(port)"] + arguments,
+            URL(filePath: "/usr/bin/env"), ["python3", script(name).path, "127.0.0.1:\(port)"] + arguments,
             input: input)
     }
 }

@@ -96,6 +96,31 @@ struct ClientTests {
         #expect(told.allSatisfy { $0.contains("connection refused") })
     }
 
+    @Test func `a client goes from a dead address to a standby, and from there to the leader`() async throws {
+        let visits = try await onLoop { loop in
+            let dead = try Listener(at: .tcp(host: "127.0.0.1", port: 0), on: loop) { _ in }.endpoint
+            let leader = try FakeServer(on: loop) { _, _ in }
+            let standby = try FakeServer(
+                on: loop, greeting: Script.greeting + " node=n2 role=standby leader=\(leader.endpoint)"
+            ) {
+                _, _ in
+            }
+            let list = try EndpointList([dead, standby.endpoint]).unwrapped
+            let visits = Box<[String]>([])
+            var configuration = Self.configuration()
+            configuration.backoff.longest = Milliseconds(2)
+            let client = try Client(to: list, configuration: configuration, on: loop) { client, event in
+                guard case .ready = event else { return visits.value.append(describe(event)) }
+                visits.value.append(client.endpoint == leader.endpoint ? "leader" : "another")
+                loop.stop()
+            }
+            client.start()
+            return { withExtendedLifetime((client, standby, leader)) { visits.value } }
+        }
+        #expect(visits.first?.hasPrefix("disconnected, again after ") == true)
+        #expect(visits.dropFirst() == ["disconnected, again after 0", "leader"])
+    }
+
     @Test func `a host that takes no connection is given up, again and again`() async throws {
         let reasons = try await onLoop { loop in
             let full = try FullListener()

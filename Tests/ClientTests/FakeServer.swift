@@ -40,7 +40,7 @@ final class FakeServer {
     ///   - greets: Whether it says anything before it is spoken to.
     init(
         on loop: EventLoop, at endpoint: Endpoint = .tcp(host: "127.0.0.1", port: 0), greets: Bool = true,
-        answer: @escaping (Session, Request) -> Void
+        greeting: String = Script.greeting, answer: @escaping (Session, Request) -> Void
     ) throws {
         let parser = RequestParser()
         let sessions = Box<[Session]>([])
@@ -61,7 +61,7 @@ final class FakeServer {
             connection.tag = sessions.value.count
             let session = Session(connection)
             sessions.value.append(session)
-            if greets { session.send(Script.greeting) }
+            if greets { session.send(greeting) }
             connection.start(handlers)
         }
         self.sessions = sessions

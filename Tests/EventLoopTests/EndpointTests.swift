@@ -33,4 +33,14 @@ struct EndpointTests {
     func local(_ example: (text: String, isLocal: Bool)) throws {
         #expect(try #require(Endpoint(example.text)).isLocal == example.isLocal)
     }
+
+    @Test func `a list has up to sixteen addresses, each of which is one`() throws {
+        let list = try #require(EndpointList("127.0.0.1:1,unix:/run/x,[::1]:2"))
+        #expect(list.endpoints.count == 3 && list.first == .tcp(host: "127.0.0.1", port: 1))
+        #expect(list.description == "127.0.0.1:1,unix:/run/x,[::1]:2")
+        for text in ["", "a:1,", ",a:1", "a:1,b", Array(repeating: "a:1", count: 17).joined(separator: ",")] {
+            #expect(EndpointList(text) == nil, "\(text)")
+        }
+        #expect(EndpointList([]) == nil)
+    }
 }

@@ -65,14 +65,17 @@ public struct DaemonAccess: ParsableArguments {
 
 /// The way to a daemon.
 public struct DaemonLink: Sendable, CustomStringConvertible {
-    public let endpoint: Endpoint
+    /// Of several, one serves.
+    public let endpoint: EndpointList
     public let isEncrypted: Bool
     /// The path of a PEM file; `nil` for the authorities of the system.
     public let authorities: String?
     public let token: String?
 
     /// Without the token.
-    public var description: String { (isEncrypted ? "tls://" : "") + endpoint.description }
+    public var description: String {
+        endpoint.endpoints.map { (isEncrypted ? "tls://" : "") + $0.description }.joined(separator: ",")
+    }
 }
 
 /// A daemon, as options of a command: `--connect`, `--token-file`, `--ca`.

@@ -7,9 +7,9 @@ extension Endpoint: ExpressibleByArgument {
     public init?(argument: String) { self.init(argument) }
 }
 
-/// An address, and whether the connection to it is encrypted.
+/// The address of a daemon, or of several of which one serves; and whether the connection to it is encrypted.
 public struct DaemonPlace: ExpressibleByArgument, Sendable {
-    public let endpoint: Endpoint
+    public let endpoint: EndpointList
     public let isEncrypted: Bool
     /// As it was written.
     public let text: String
@@ -17,15 +17,23 @@ public struct DaemonPlace: ExpressibleByArgument, Sendable {
     /// Where a daemon listens by default.
     public static let usual = DaemonPlace(.tcp(host: "127.0.0.1", port: 7878))
 
-    /// `HOST:PORT`, `tls://HOST:PORT` or `unix:PATH`.
+    /// `HOST:PORT`, `tls://HOST:PORT` or `unix:PATH`; or up to 16 of them with commas between, all encrypted or none.
     public init?(argument: String) {
         text = argument
         isEncrypted = argument.hasPrefix("tls://")
-        guard let endpoint = Endpoint(isEncrypted ? String(argument.dropFirst("tls://".count)) : argument) else {
-            return nil
+        var endpoints: [Endpoint] = []
+        for part in argument.split(separator: ",", omittingEmptySubsequences: false) {
+            guard part.hasPrefix("tls://") == isEncrypted,
+                let endpoint = Endpoint(String(isEncrypted ? part.dropFirst("tls://".count) : part))
+            else { return nil }
+            endpoints.append(endpoint)
         }
-        self.endpoint = endpoint
+        guard let list = EndpointList(endpoints) else { return nil }
+        endpoint = list
     }
+
+    /// The form of an address, for help and errors.
+    public static let form = "HOST:PORT, tls://HOST:PORT or unix:PATH, or several with commas between"
 
     /// The place that `TELLTALE_CONNECT` names; `nil` where it is not set.
     ///
@@ -35,13 +43,13 @@ public struct DaemonPlace: ExpressibleByArgument, Sendable {
         guard !variable.isEmpty else { return nil }
         guard let place = DaemonPlace(argument: variable) else {
             throw ValidationError(
-                "TELLTALE_CONNECT is to be HOST:PORT, tls://HOST:PORT or unix:PATH, not '\(variable)'.")
+                "TELLTALE_CONNECT is to be \(DaemonPlace.form), not '\(variable)'.")
         }
         return place
     }
 
     private init(_ endpoint: Endpoint) {
-        self.endpoint = endpoint
+        self.endpoint = EndpointList(endpoint)
         text = endpoint.description
         isEncrypted = false
     }
@@ -51,7 +59,7 @@ public struct DaemonPlace: ExpressibleByArgument, Sendable {
 public struct DaemonAddress: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The daemon. Default: TELLTALE_CONNECT, else 127.0.0.1:7878.",
+            "The daemon, or several with commas between. Default: TELLTALE_CONNECT, else 127.0.0.1:7878.",
             valueName: "host:port|tls://host:port|unix:path"))
     public var connect: DaemonPlace?
 
@@ -76,7 +84,10 @@ public struct DaemonAddress: ParsableArguments {
             guard !place.isEncrypted else {
                 throw ValidationError("This command speaks no TLS; give it a plain address of this machine.")
             }
-            return place.endpoint
+            guard place.endpoint.endpoints.count == 1 else {
+                throw ValidationError("This command takes one address.")
+            }
+            return place.endpoint.first
         }
     }
 }

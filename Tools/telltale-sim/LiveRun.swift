@@ -1,5 +1,6 @@
 import Foundation
 import Simulation
+import TelltaleClient
 import TelltaleEventLoop
 import TelltaleModel
 import ToolSupport
@@ -13,7 +14,7 @@ final class LiveRun {
     }
 
     let crowd: Crowd
-    private let link: DaemonLink
+    private let endpoint: Endpoint
     private let tls: TLSContext?
     private let loop: EventLoop
     private var sockets: [Int: Socket] = [:]
@@ -39,12 +40,19 @@ final class LiveRun {
         var readsNothing = false
     }
 
+    /// A run speaks to one server, whose replies it checks: of several, the one that serves now.
     init(_ crowd: Crowd, at link: DaemonLink) throws {
         self.crowd = crowd
-        self.link = link
+        endpoint = try Self.serving(link)
         tls = link.isEncrypted ? try TLSContext(authorities: link.authorities) : nil
         crowd.token = link.token
         loop = try EventLoop()
+    }
+
+    private static func serving(_ link: DaemonLink) throws -> Endpoint {
+        guard link.endpoint.endpoints.count > 1 else { return link.endpoint.first }
+        let configuration = ClientConfiguration(name: "telltale-sim", eventIDPrefix: "probe").through(link)
+        return try BlockingClient(to: link.endpoint, configuration: configuration, timeout: .seconds(20)).endpoint
     }
 
     /// Microseconds of a clock that never jumps.
@@ -124,7 +132,7 @@ final class LiveRun {
         let socket = Socket()
         sockets[number] = socket
         do throws(UVError) {
-            socket.attempt = try ConnectAttempt(to: link.endpoint, on: loop, tls: tls) { [weak self] result in
+            socket.attempt = try ConnectAttempt(to: endpoint, on: loop, tls: tls) { [weak self] result in
                 guard let self, let socket = sockets[number] else {
                     if case .success(let connection) = result { connection.close() }
                     return

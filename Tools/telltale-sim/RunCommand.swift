@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Reports
 import Simulation
+import TelltaleClient
 import TelltaleEventLoop
 import TelltaleModel
 import TelltaleWire
@@ -113,7 +114,13 @@ struct RunCommand: ParsableCommand {
     private func runLive(_ scenario: Scenario, at link: DaemonLink) throws {
         // The tag is unique to this run, so that it shares no keys with other runs at the same daemon.
         let tag = String(UInt64.random(in: 0..<(1 << 40)), radix: 36)
-        let run = try LiveRun(Crowd(scenario, tag: tag, speed: speedFactor ?? 1), at: link)
+        let run: LiveRun
+        do {
+            run = try LiveRun(Crowd(scenario, tag: tag, speed: speedFactor ?? 1), at: link)
+        } catch let failure as ClientFailure {
+            complain("no daemon at \(link): \(failure)")
+            throw ExitCode.noDaemon
+        }
         if trace { run.crowd.trace = { Self.tell($0, $1, $2) } }
         let watch = isWatched ? RunWatch(scenario) : nil
         let progress = RunProgress(isQuiet: json || trace || isWatched)

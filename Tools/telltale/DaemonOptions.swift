@@ -10,7 +10,7 @@ import ToolSupport
 struct DaemonOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The daemon. Default: --context, else TELLTALE_CONNECT, else the context in use, else 127.0.0.1:7878.",
+            "The daemon, or several with commas between. Default: --context, else TELLTALE_CONNECT, else the context in use, else 127.0.0.1:7878.",
             valueName: "host:port|tls://host:port|unix:path"))
     var connect: DaemonPlace?
     @Option(
@@ -23,7 +23,7 @@ struct DaemonOptions: ParsableArguments {
     func validate() throws { _ = try DaemonPlace.ofEnvironment() }
 
     /// The daemon's address, and what a client of it says. The files of the context and of the token are read.
-    func connection(account: String? = nil) throws -> (endpoint: Endpoint, configuration: ClientConfiguration) {
+    func connection(account: String? = nil) throws -> (endpoint: EndpointList, configuration: ClientConfiguration) {
         // Another run of this program is another sender of events, so its ids must differ.
         let run = String(UInt64.random(in: .min ... .max), radix: 36)
         // The server remembers event ids under this name, so it stays as it is whatever the release.

@@ -137,7 +137,7 @@ extension WatchDisplay {
 
 /// The client of `telltale watch`.
 final class Watch {
-    private let endpoint: Endpoint
+    private let endpoint: EndpointList
     private let display: any WatchDisplay
     private let configuration: ClientConfiguration
     private let subscribe: SubscribeCommand
@@ -156,7 +156,7 @@ final class Watch {
     private var loop: EventLoop?
 
     init(
-        endpoint: Endpoint, configuration: ClientConfiguration, subscribe: SubscribeCommand,
+        endpoint: EndpointList, configuration: ClientConfiguration, subscribe: SubscribeCommand,
         display: any WatchDisplay, endsWhenLive: Bool, countLimit: Int?, isPatient: Bool = false
     ) {
         self.isPatient = isPatient

@@ -28,7 +28,7 @@ actor Link {
         case refused(Refusal)
     }
 
-    private let transport: any Transport
+    private let transport: TransportSource
     private let token: TokenSource?
     private let origin = ContinuousClock.now
     var core: ClientProtocol
@@ -61,7 +61,7 @@ actor Link {
     /// Events that wait for a provider. The server gives up what is not answered in time.
     static let serviceLimit = 1_024
 
-    init(_ configuration: ClientConfiguration, transport: any Transport, token: TokenSource?) {
+    init(_ configuration: ClientConfiguration, transport: @escaping TransportSource, token: TokenSource?) {
         core = ClientProtocol(configuration)
         self.transport = transport
         self.token = token
@@ -215,7 +215,7 @@ actor Link {
     /// Makes one attempt, until the protocol gives it up.
     private func dial() async -> Result<(any TransportConnection, String?), any Error> {
         typealias Outcome = Result<(any TransportConnection, String?), any Error>
-        let (transport, token) = (transport, token)
+        let (transport, token) = (transport(core.address), token)
         return await withTaskGroup(of: Outcome?.self) { group in
             group.addTask {
                 do {

@@ -26,18 +26,21 @@ final class LinkHandle: Sendable {
     }
 }
 
+/// The transport to an address; `nil` for a client that knows one server and no address.
+typealias TransportSource = @Sendable (_ address: String?) -> any Transport
+
 /// The parts that all links of a client share.
 final class Session: Sendable {
     let configuration: ClientConfiguration
     let timeout: Duration?
     private let token: TokenSource?
-    /// Makes the transport of a link. A follower's has a small receive buffer.
-    private let transport: @Sendable (_ isFollower: Bool) -> any Transport
+    /// Makes the transport to an address. A follower's has a small receive buffer.
+    private let transport: @Sendable (_ isFollower: Bool, _ address: String?) -> any Transport
     private let lastEvent = Atomic(0)
 
     init(
         _ configuration: ClientConfiguration, token: TokenSource?, timeout: Duration?,
-        transport: @escaping @Sendable (_ isFollower: Bool) -> any Transport
+        transport: @escaping @Sendable (_ isFollower: Bool, _ address: String?) -> any Transport
     ) {
         self.configuration = configuration
         self.token = token
@@ -46,11 +49,19 @@ final class Session: Sendable {
     }
 
     func open(isFollower: Bool = false) -> LinkHandle {
-        LinkHandle(Link(configuration, transport: transport(isFollower), token: token))
+        let transport = transport
+        return LinkHandle(Link(configuration, transport: { transport(isFollower, $0) }, token: token))
     }
 
     /// An event id that no other event of this run has.
     func makeEventID() -> String { "\(configuration.eventIDPrefix)-\(lastEvent.add(1, ordering: .relaxed).newValue)" }
+}
+
+/// To what a server named as the leader, and is no address.
+struct NoTransport: Transport {
+    func connect() async throws -> any TransportConnection {
+        throw TransportError.failed("a server named a leader whose address is none")
+    }
 }
 
 /// Where the token of each connection comes from.

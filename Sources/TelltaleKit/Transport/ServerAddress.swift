@@ -1,3 +1,5 @@
+internal import TelltaleClientProtocol
+
 /// The address of a server: `HOST:PORT`, `[IPv6]:PORT`, `tls://HOST:PORT` or `unix:PATH`.
 public enum ServerAddress: Hashable, Sendable, CustomStringConvertible {
     case tcp(host: String, port: UInt16)
@@ -37,6 +39,30 @@ public enum ServerAddress: Hashable, Sendable, CustomStringConvertible {
         else { return nil }
         return (String(host), port)
     }
+
+    /// The addresses of `ADDRESS,ADDRESS,…`, which are all encrypted, or none of them.
+    ///
+    /// - Throws: ``TelltaleError/invalidRequest(_:)`` with the address that is none.
+    static func list(_ text: String) throws(TelltaleError) -> [ServerAddress] {
+        var list: [ServerAddress] = []
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            guard let address = ServerAddress(String(part)) else {
+                throw .invalidRequest(
+                    "the address is none: HOST:PORT, tls://HOST:PORT or unix:PATH is wanted, or several with commas between"
+                )
+            }
+            list.append(address)
+        }
+        guard list.count <= ServerList.countLimit else {
+            throw .invalidRequest("there are \(list.count) addresses; a client takes \(ServerList.countLimit)")
+        }
+        guard Set(list.map(\.isEncrypted)).count == 1 else {
+            throw .invalidRequest("of several addresses all are to be tls://, or none")
+        }
+        return list
+    }
+
+    private var isEncrypted: Bool { if case .tls = self { true } else { false } }
 
     public var description: String {
         func place(_ host: String, _ port: UInt16) -> String {

@@ -7,7 +7,7 @@ struct BehaviourListTests {
         let page = try String(
             contentsOf: repository.appending(path: "Protocols/Clients/behaviours.md"), encoding: .utf8)
         let listed = page.matches(of: /(?m)^\| `([a-z-]+)` \|/).map { String($0.output.1) }
-        #expect(listed.count == 25 && Set(listed).count == listed.count)
+        #expect(listed.count == 27 && Set(listed).count == listed.count)
         var tested: Set<String> = []
         for folder in ["Tests/KitTests", "Tests/BlackBoxTests/Kit"] {
             let folder = repository.appending(path: folder)

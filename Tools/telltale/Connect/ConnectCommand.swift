@@ -1,5 +1,6 @@
 import ArgumentParser
 import TelltaleClient
+import TelltaleEventLoop
 import TelltaleModel
 import TelltaleWire
 
@@ -20,6 +21,16 @@ struct ConnectCommand: ParsableCommand {
               echo 'LIST coffee-order/*' | telltale connect
             """)
 
+    /// A session by hand stays with one server: of several, the one that serves now.
+    private func serving(_ endpoints: EndpointList, _ configuration: ClientConfiguration) throws -> Endpoint {
+        guard endpoints.endpoints.count > 1 else { return endpoints.first }
+        do throws(ClientFailure) {
+            return try BlockingClient(to: endpoints, configuration: configuration, timeout: .seconds(20)).endpoint
+        } catch {
+            throw DaemonOptions.exit(after: error)
+        }
+    }
+
     @Option(help: "The surface of HELLO: the default view of SUB, GET and LIST.") var surface: ViewName?
     @OptionGroup var who: AccountOption
     @OptionGroup var daemon: DaemonOptions
@@ -32,6 +43,8 @@ struct ConnectCommand: ParsableCommand {
         hello.token = configuration.token
         if case .surface(let surface)? = surface { hello.surface = surface }
         let isNeeded = hello.account != nil || hello.token != nil || hello.surface != nil
-        try ConnectSession(to: endpoint, tls: configuration.tls, hello: isNeeded ? hello : nil).run()
+        try ConnectSession(
+            to: try serving(endpoint, configuration), tls: configuration.tls, hello: isNeeded ? hello : nil
+        ).run()
     }
 }

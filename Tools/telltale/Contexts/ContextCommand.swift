@@ -48,7 +48,9 @@ struct ContextAddCommand: ParsableCommand {
             """)
 
     @Argument(help: "1 to 64 of [A-Za-z0-9._~:@-], without a dot in front.") var name: String
-    @Option(help: ArgumentHelp("The daemon's address.", valueName: "host:port|tls://host:port|unix:path"))
+    @Option(
+        help: ArgumentHelp(
+            "The daemon's address, or several with commas between.", valueName: "host:port|tls://host:port|unix:path"))
     var connect: DaemonPlace
     @Option(help: ArgumentHelp("A file that holds the token.", valueName: "file")) var tokenFile: String?
     @Option(help: ArgumentHelp("- reads the token from standard input. A token is no argument.", valueName: "-"))
@@ -86,7 +88,14 @@ struct ContextAddCommand: ParsableCommand {
 
     /// The address with an absolute path of a Unix socket, because a context is used in other folders too.
     private static func absolute(_ place: DaemonPlace) throws -> String {
-        guard case .unix(let path) = place.endpoint else { return place.text }
+        let list = try place.endpoint.endpoints.map { endpoint in
+            guard case .unix(let path) = endpoint else { return "\(place.isEncrypted ? "tls://" : "")\(endpoint)" }
+            return try absolute(path)
+        }
+        return list.joined(separator: ",")
+    }
+
+    private static func absolute(_ path: String) throws -> String {
         let absolute = URL(filePath: path).standardizedFileURL.path
         guard absolute.utf8.count <= Endpoint.pathLengthLimit else {
             complain(

@@ -7,7 +7,7 @@ import ToolSupport
 
 /// The client of `telltale serve`.
 final class Provider {
-    private let endpoint: Endpoint
+    private let endpoint: EndpointList
     private let configuration: ClientConfiguration
     private let kind: String
     private let command: String
@@ -52,7 +52,7 @@ final class Provider {
     }
 
     init(
-        endpoint: Endpoint, configuration: ClientConfiguration, kind: String, command: String,
+        endpoint: EndpointList, configuration: ClientConfiguration, kind: String, command: String,
         reports: [(key: Key, value: Bool?)], log: ServeLog
     ) throws(UVError) {
         self.endpoint = endpoint

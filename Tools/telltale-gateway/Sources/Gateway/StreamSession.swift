@@ -18,6 +18,8 @@ public struct StreamSession: ~Copyable {
         case refused(Problem)
         /// The daemon has ended it, and the reader was told.
         case ended
+        /// Another daemon of the cluster leads, at this address if it is known: the stream goes on there.
+        case elsewhere(leader: String?)
     }
 
     public let request: StreamRequest
@@ -130,6 +132,7 @@ public struct StreamSession: ~Copyable {
         guard line.verb == "TELLTALE", line.words.first == String(LineWriter.protocolVersion) else {
             return refuse(Problem("version_unsupported", "there is no daemon of protocol version 1 at that address"))
         }
+        if line["role"] ?? "leader" != "leader" { return goElsewhere(line["leader"]) }
         epoch = line["epoch"] ?? "-"
         now = line.integer("now") ?? 0
         var writer = LineWriter()
@@ -212,7 +215,13 @@ public struct StreamSession: ~Copyable {
         guard bytes[0] == UInt8(ascii: "B") || bytes[0] == UInt8(ascii: "E"),
             let line = try? ServerLine(bytes, parser: parser), line.verb == "BYE" || line.verb == "ERR"
         else { return }
+        if line["code"] == ErrorCode.notLeader.rawValue { return goElsewhere(line["leader"]) }
         end(code: line["code"] ?? "shutting_down", wait: Self.wait(line["wait"], &random))
+    }
+
+    private mutating func goElsewhere(_ leader: String?) {
+        phase = .over
+        outcomes.append(.elsewhere(leader: leader))
     }
 
     private mutating func refuse(_ problem: Problem) {

@@ -40,7 +40,7 @@ final class DaemonLink: Sendable {
     /// The gateway's own token: for hooks, readiness and figures, never for a caller's request.
     let ownToken: String?
     private let pool = Mutex(Pool())
-    private let greeting = Mutex<(authentication: String, version: String)?>(nil)
+    private let greeting = Mutex<(authentication: String, version: String, node: String?, term: Int64?)?>(nil)
     private let principals = Mutex<[String: Standing]>([:])
     private let own = Mutex(Own())
 
@@ -94,8 +94,16 @@ final class DaemonLink: Sendable {
     /// The daemon's release; `nil` before it has greeted.
     var version: String? { greeting.withLock { $0?.version } }
 
+    /// The daemon of a cluster that leads; `nil` without a cluster.
+    var leader: (node: String, term: Int64, address: String)? {
+        greeting.withLock { greeting in
+            guard let greeting, let node = greeting.node else { return nil }
+            return (node, greeting.term ?? 0, connector.choice.address?.description ?? "")
+        }
+    }
+
     func heard(_ greeting: ServerGreeting) {
-        self.greeting.withLock { $0 = (greeting.authentication, greeting.server) }
+        self.greeting.withLock { $0 = (greeting.authentication, greeting.server, greeting.node, greeting.term) }
     }
 
     /// The principal that the daemon named for a token, for the log; `nil` before it did, and without tokens.

@@ -39,10 +39,10 @@ public struct GatewayServer: Service {
         }
         let token = Self.attempt(&faults, "--token-file") { try settings.tokenFile.flatMap { try readToken($0) } }
         let connector = Self.attempt(&faults, "--connect") {
-            guard let address = DaemonAddress(settings.connect) else {
-                throw StartFault(lines: ["takes unix:PATH, HOST:PORT or tls://HOST:PORT, not \"\(settings.connect)\""])
+            guard let addresses = DaemonAddress.list(settings.connect) else {
+                throw StartFault(lines: ["takes \(DaemonAddress.form), not \"\(settings.connect)\""])
             }
-            return try DaemonConnector(to: address, trustRoots: settings.connectTrustRoots)
+            return try DaemonConnector(to: addresses, trustRoots: settings.connectTrustRoots)
         }
         var certificates: CertificateReloader?
         if settings.listen.isTLS || settings.apns != nil, let certificate = settings.certificate,

@@ -49,6 +49,14 @@ struct OpsResponder: HTTPResponder {
             }
             writer.member("ready", true)
             writer.member("auth", gateway.link.isOpen ? "none" : "token")
+            if let leader = gateway.link.leader {
+                writer.name("leader")
+                writer.beginObject()
+                writer.member("node", leader.node)
+                writer.member("term", leader.term)
+                writer.member("address", leader.address)
+                writer.endObject()
+            }
         } catch {
             status = 503
             writer.member("ready", false)

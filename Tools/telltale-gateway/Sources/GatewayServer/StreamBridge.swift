@@ -29,6 +29,8 @@ final class StreamBridge: @unchecked Sendable {
     private var lastRefusal: Problem?
     private var readerHandler: ReaderHandler?
     private var pinging: RepeatedTask?
+    /// Of the connection, or of the last attempt.
+    private var address: DaemonAddress?
     private let opening: EventLoopPromise<Problem?>
     private let ending: EventLoopPromise<Void>
 
@@ -124,8 +126,10 @@ final class StreamBridge: @unchecked Sendable {
     private func connect() {
         guard !isOver else { return }
         attempts += 1
+        address = link.connector.choice.address
+        guard let address else { return failedToConnect("the leader's address is none") }
         let connected = link.connector.connect(
-            on: reader.eventLoop, receiveBufferSize: Int32(Self.readByteLimit)
+            to: address, on: reader.eventLoop, receiveBufferSize: Int32(Self.readByteLimit)
         ) { [self] channel in
             try channel.pipeline.syncOperations.addHandler(DaemonHandler(bridge: self))
         }
@@ -139,9 +143,14 @@ final class StreamBridge: @unchecked Sendable {
                 daemon = channel
                 isReading = false
                 readMore()
-            case .failure(let error): again("\(error)")
+            case .failure(let error): failedToConnect("\(error)")
             }
         }
+    }
+
+    private func failedToConnect(_ reason: String) {
+        link.connector.choice.failed(address)
+        again(reason)
     }
 
     private func again(_ reason: String) {
@@ -223,6 +232,9 @@ final class StreamBridge: @unchecked Sendable {
             case .ended:
                 writeEvents(flushes: true)
                 finish()
+            case .elsewhere(let leader):
+                link.connector.choice.isNotLeader(address, leader: leader)
+                daemon?.close(promise: nil)
             }
         }
         writeEvents(flushes: flushes)

@@ -42,10 +42,10 @@ public struct PushService: Sendable {
         self.log = log
         self.manager = manager
         connector = try Self.attempt("connect") {
-            guard let address = DaemonAddress(settings.connect) else {
-                throw StartFault(lines: ["takes unix:PATH, HOST:PORT or tls://HOST:PORT, not \"\(settings.connect)\""])
+            guard let addresses = DaemonAddress.list(settings.connect) else {
+                throw StartFault(lines: ["takes \(DaemonAddress.form), not \"\(settings.connect)\""])
             }
-            return try DaemonConnector(to: address, trustRoots: settings.connectTrustRoots)
+            return try DaemonConnector(to: addresses, trustRoots: settings.connectTrustRoots)
         }
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let (connection, channels): (AppleConnection?, AppleConnection?) = try Self.attempt("apns-ca") {

@@ -20,7 +20,7 @@ public final class AsyncClient: Sendable {
     private let core: AsyncClientCore
 
     /// - Parameters:
-    ///   - failsFast: Whether requests fail as soon as a connection attempt does while no connection ever served;
+    ///   - failsFast: Whether requests fail as soon as an attempt at each address does while no connection ever served;
     ///     `false` = they wait for one.
     ///   - eventLoop: Where everything of this client happens.
     ///   - onGreeting: Is told the greeting of each connection and the answer to its `HELLO`, `nil` where that was refused;
@@ -30,6 +30,8 @@ public final class AsyncClient: Sendable {
         on eventLoop: any EventLoop,
         onGreeting: @escaping @Sendable (ServerGreeting, ServerLine?) -> Void = { _, _ in }
     ) {
+        var configuration = configuration
+        configuration.servers = connector.addresses.map(\.description)
         core = AsyncClientCore(connector, ClientProtocol(configuration), failsFast: failsFast, eventLoop, onGreeting)
     }
 

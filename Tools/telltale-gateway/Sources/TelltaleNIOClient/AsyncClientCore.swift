@@ -192,7 +192,11 @@ final class AsyncClientCore: @unchecked Sendable {
     private func connect() {
         isConnecting = true
         proto.connecting(at: now)
-        let connected = connector.connect(on: eventLoop) { [self] channel in
+        guard let address = proto.address.flatMap({ DaemonAddress($0) }) else {
+            isConnecting = false
+            return lost("\(proto.address ?? "") is no address of a daemon")
+        }
+        let connected = connector.connect(to: address, on: eventLoop) { [self] channel in
             try channel.pipeline.syncOperations.addHandler(AsyncClientHandler(core: self))
         }
         connected.assumeIsolated().whenComplete { [self] result in
@@ -265,6 +269,7 @@ final class AsyncClientCore: @unchecked Sendable {
         switch event {
         case .ready(let greeting, let hello):
             hasServed = true
+            if let address = proto.address { connector.choice.isServed(at: address) }
             onGreeting(greeting, hello)
         case .item(let id, let line): waiting[id]?.items.append(line)
         case .restarted(let id): waiting[id]?.items = []
@@ -282,7 +287,7 @@ final class AsyncClientCore: @unchecked Sendable {
             } else if retry == nil {
                 failAll(refusal ?? .unreachable(reason))
                 endAll()
-            } else if failsFast, !hasServed {
+            } else if failsFast, !hasServed, proto.hasAskedAll {
                 failAll(.unreachable(reason))
             }
         case .subscription(let id, let event): tell(id, event)

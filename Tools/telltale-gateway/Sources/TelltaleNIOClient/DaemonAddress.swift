@@ -20,6 +20,22 @@ public enum DaemonAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// Reads `ADDRESS,ADDRESS,…`, at most 16, all encrypted or none of them; `nil` for anything else.
+    public static func list(_ text: String) -> [DaemonAddress]? {
+        var list: [DaemonAddress] = []
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            guard let address = DaemonAddress(String(part)) else { return nil }
+            list.append(address)
+        }
+        guard list.count <= EndpointList.countLimit, Set(list.map(\.isEncrypted)).count == 1 else { return nil }
+        return list
+    }
+
+    /// The form of an address, for errors.
+    public static let form = "unix:PATH, HOST:PORT or tls://HOST:PORT, or several with commas between"
+
+    public var isEncrypted: Bool { if case .tls = self { true } else { false } }
+
     private static func isHostByte(_ byte: UInt8) -> Bool { byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: "/") }
 
     public var description: String {

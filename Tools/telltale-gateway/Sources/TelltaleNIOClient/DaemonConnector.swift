@@ -1,10 +1,14 @@
 public import NIOCore
 internal import NIOPosix
 internal import NIOSSL
+internal import Synchronization
+internal import TelltaleClient
 
-/// Opens connections to one daemon: plain, or with TLS that verifies the daemon's certificate.
+/// Opens connections to a daemon, or to several of which one serves: plain, or with TLS that verifies their certificates.
 public struct DaemonConnector: Sendable {
-    public let address: DaemonAddress
+    public let addresses: [DaemonAddress]
+    /// Where the next connection goes that does not choose by itself.
+    public let choice: ServerChoice
     private let tls: NIOSSLContext?
     /// How long a connection may take, TLS not included.
     public var connectTimeout = TimeAmount.seconds(5)
@@ -12,8 +16,17 @@ public struct DaemonConnector: Sendable {
     /// - Parameter trustRoots: A PEM file with the certificates to trust instead of the system's; for `tls://` alone.
     /// - Throws: When the file cannot be read, or holds no certificate.
     public init(to address: DaemonAddress, trustRoots: String? = nil) throws {
-        self.address = address
-        if case .tls = address {
+        try self.init(to: [address], trustRoots: trustRoots)
+    }
+
+    /// - Parameters:
+    ///   - addresses: As ``DaemonAddress/list(_:)`` reads them.
+    ///   - trustRoots: A PEM file with the certificates to trust instead of the system's; for `tls://` alone.
+    /// - Throws: When the file cannot be read, or holds no certificate.
+    public init(to addresses: [DaemonAddress], trustRoots: String? = nil) throws {
+        self.addresses = addresses
+        choice = ServerChoice(addresses)
+        if addresses.first?.isEncrypted == true {
             var configuration = TLSConfiguration.makeClientConfiguration()
             if let trustRoots { configuration.trustRoots = .file(trustRoots) }
             tls = try NIOSSLContext(configuration: configuration)
@@ -25,11 +38,12 @@ public struct DaemonConnector: Sendable {
     /// Connects on `eventLoop`. Nothing is read of the connection before its owner asks (`autoRead` is off).
     ///
     /// - Parameters:
+    ///   - address: One of ``addresses``, or a leader that one of those named.
     ///   - receiveBufferSize: Bytes that the kernel may hold unread, so that the daemon soon notices a reader that
     ///     stops; `nil` = the kernel's own choice, some MiB.
     ///   - initializer: Adds the handlers; runs on `eventLoop`.
     public func connect(
-        on eventLoop: any EventLoop, receiveBufferSize: Int32? = nil,
+        to address: DaemonAddress, on eventLoop: any EventLoop, receiveBufferSize: Int32? = nil,
         initializer: @escaping @Sendable (any Channel) throws -> Void
     ) -> EventLoopFuture<any Channel> {
         let tls = tls
@@ -63,5 +77,31 @@ public struct DaemonConnector: Sendable {
 
     private static func isIPAddress(_ host: String) -> Bool {
         (try? SocketAddress(ipAddress: host, port: 0)) != nil
+    }
+}
+
+/// The server that connections without a ``TelltaleClient/ClientProtocol`` of their own go to. The others tell it where they are
+/// served.
+public final class ServerChoice: Sendable {
+    private let servers: Mutex<ServerList>
+
+    init(_ addresses: [DaemonAddress]) {
+        servers = Mutex(ServerList(addresses.map(\.description)))
+    }
+
+    /// `nil` where a server named a leader whose address is none.
+    public var address: DaemonAddress? { servers.withLock { $0.address.flatMap { DaemonAddress($0) } } }
+
+    /// A connection is served here.
+    public func isServed(at address: String) { servers.withLock { $0.isServed(at: address) } }
+
+    /// The server at `address` did not answer; nothing changes where another connection has found out already.
+    public func failed(_ address: DaemonAddress?) {
+        servers.withLock { if $0.address == address?.description { _ = $0.failed() } }
+    }
+
+    /// The server at `address` does not lead.
+    public func isNotLeader(_ address: DaemonAddress?, leader: String?) {
+        servers.withLock { if $0.address == address?.description { _ = $0.isNotLeader(leader: leader) } }
     }
 }

@@ -179,6 +179,27 @@ struct StreamEncodingTests {
                 "retry: 700\nevent: bye\ndata: {\"code\":\"shutting_down\",\"wait\":700}\n\n"))
     }
 
+    @Test func `a stream goes to the leader that a standby or a farewell names, and the reader is told nothing of it`()
+        throws
+    {
+        var standby = try Self.session()
+        standby.receive(Array("TELLTALE 1 epoch=1 seq=1 now=1 node=n2 role=standby leader=b:1\n".utf8).span)
+        guard case .elsewhere(let leader)? = standby.takeOutcomes().first else {
+            Issue.record("a standby serves no stream")
+            return
+        }
+        #expect(leader == "b:1" && standby.takeOutput().isEmpty && standby.takeEvents().isEmpty)
+        var session = try Self.session()
+        session.receive(Array(Self.conversation.utf8).span)
+        _ = (session.takeOutcomes(), session.takeEvents())
+        session.receive(Array("BYE code=not_leader wait=1-2\n".utf8).span)
+        guard case .elsewhere(nil)? = session.takeOutcomes().first else {
+            Issue.record("a leader that stands down ends no stream")
+            return
+        }
+        #expect(session.takeEvents().isEmpty)
+    }
+
     @Test func `a connection that is lost is resumed, and the reader is told nothing of it`() throws {
         var first = try Self.session("sub=*")
         first.receive(

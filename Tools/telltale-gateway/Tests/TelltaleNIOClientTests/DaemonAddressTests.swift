@@ -16,4 +16,27 @@ struct DaemonAddressTests {
         "", "unix:", "x", "x:", ":1", "x:0", "x:65536", "x:-1", "::1:1", "tls://", "tls://x", "http://x:1", "a b:1",
     ])
     func `what is no address is none`(text: String) { #expect(DaemonAddress(text) == nil) }
+
+    @Test func `a list is of addresses, all encrypted or none`() {
+        #expect(DaemonAddress.list("a:1,unix:/x")?.map(\.description) == ["a:1", "unix:/x"])
+        #expect(DaemonAddress.list("tls://a:1,tls://b:2")?.count == 2)
+        for text in ["", "a:1,", "a:1,tls://b:1", Array(repeating: "a:1", count: 17).joined(separator: ",")] {
+            #expect(DaemonAddress.list(text) == nil, "\(text)")
+        }
+    }
+
+    @Test func `a stream goes where the others are served, and on where its server is down`() throws {
+        let list = try #require(DaemonAddress.list("a:1,b:1,c:1"))
+        let choice = try DaemonConnector(to: list).choice
+        #expect(choice.address == list[0])
+        choice.isServed(at: "c:1")
+        #expect(choice.address == list[2])
+        // Another stream was quicker to find out.
+        choice.failed(list[1])
+        #expect(choice.address == list[2])
+        choice.failed(list[2])
+        #expect(choice.address == list[0])
+        choice.isNotLeader(list[0], leader: "x:9")
+        #expect(choice.address == .tcp(host: "x", port: 9))
+    }
 }

@@ -20,10 +20,12 @@ FOLLOWER_BUFFER = 16384
 
 
 class AsyncTelltale(AsyncRequests):
-    """A client of one server. It connects at the first request, and again whenever the connection is lost.
+    """A client of a server, or of several of which one serves. It connects at the first request, and again whenever the
+    connection is lost.
 
-    `url` is `HOST:PORT`, `tls://HOST:PORT` or `unix:PATH`. `ca` is a PEM file of the authorities that are trusted for
-    `tls://`, by default the system's. `token` is a text, or a function that is called at each connection. `timeout`
+    `url` is `HOST:PORT`, `tls://HOST:PORT` or `unix:PATH`, or several with commas between, of which any may answer. `ca` is a
+    PEM file of the authorities that are trusted for `tls://`, by default the system's. `token` is a text, or a function that is
+    called at each connection. `timeout`
     limits a request, reconnects included, in seconds; `None` waits for ever.
     """
 
@@ -43,7 +45,7 @@ class AsyncTelltale(AsyncRequests):
         backoff: Optional[Backoff] = None,
         ssl_context: Optional[ssl.SSLContext] = None,
     ) -> None:
-        self._endpoint = Endpoint.parse(url)
+        self._endpoints = Endpoint.parse_list(url)
         self._options = Options(
             client=client,
             surface=surface,
@@ -53,8 +55,9 @@ class AsyncTelltale(AsyncRequests):
             traits=dict(traits or {}),
             heartbeat=heartbeat,
             backoff=backoff or Backoff(),
+            servers=tuple(map(str, self._endpoints)),
         )
-        self._context = (ssl_context or tls_context(ca)) if self._endpoint.uses_tls else None
+        self._context = (ssl_context or tls_context(ca)) if self._endpoints[0].uses_tls else None
         self._timeout = timeout
         self._eids = _calls.EventIDs()
         #: The connection of requests.
@@ -69,7 +72,7 @@ class AsyncTelltale(AsyncRequests):
         return cls(options.pop("url", url), **{"ca": ca, "token": token, **options})
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({str(self._endpoint)!r})"
+        return f"{type(self).__name__}({','.join(map(str, self._endpoints))!r})"
 
     async def __aenter__(self) -> "AsyncTelltale":
         return self
@@ -125,7 +128,7 @@ class AsyncTelltale(AsyncRequests):
     def _open(self, take: Callable[[Event], None], receive_buffer: Optional[int] = None) -> Link:
         if self._is_closed:
             raise ClientClosed("this client is closed")
-        link = Link(self._endpoint, self._options, take, context=self._context, receive_buffer=receive_buffer)
+        link = Link(self._endpoints, self._options, take, context=self._context, receive_buffer=receive_buffer)
         self._links.add(link)
         link.ended.add_done_callback(lambda _: self._links.discard(link))
         return link

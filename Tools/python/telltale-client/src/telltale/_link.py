@@ -6,10 +6,10 @@ import os
 import random
 import socket
 import ssl
-from typing import Callable, Dict, Optional, TypeVar
+from typing import Callable, Dict, Optional, Sequence, TypeVar
 
 from ._calls import Call
-from .errors import CertificateRefused, ClientClosed, TimedOut, Unreachable
+from .errors import CertificateRefused, ClientClosed, InvalidRequest, TimedOut, Unreachable
 from .options import Endpoint, Options
 from .protocol import ClientProtocol
 from .values import Connected, Disconnected, Ended, Event, Replied
@@ -48,7 +48,7 @@ class Link:
 
     def __init__(
         self,
-        endpoint: Endpoint,
+        endpoints: Sequence[Endpoint],
         options: Options,
         take: Callable[[Event], None],
         *,
@@ -57,7 +57,7 @@ class Link:
         dice: Callable[[], float] = random.random,
     ) -> None:
         self.protocol = ClientProtocol(options)
-        self.endpoint = endpoint
+        self._first = endpoints[0]
         self.ended: "asyncio.Future[Optional[Exception]]" = asyncio.get_running_loop().create_future()
         self._loop = asyncio.get_running_loop()
         self._take = take
@@ -76,6 +76,16 @@ class Link:
         self._is_stepping = False
         self._last_reason = ""
 
+    @property
+    def endpoint(self) -> Endpoint:
+        """That of this connection, or of the next one. Raises `InvalidRequest` for the leader that a server named."""
+        address = self.protocol.address
+        return self._first if address is None else Endpoint.parse(address)
+
+    @property
+    def place(self) -> str:
+        return self.protocol.address or str(self._first)
+
     def start(self) -> None:
         self.protocol.start()
         self.step()
@@ -93,8 +103,8 @@ class Link:
             sent, eid = call.request.was_sent, call.request.eid
             if not sent and not self.protocol.is_ready:
                 reason = f": {self._last_reason}" if self._last_reason else ""
-                raise Unreachable(f"no server answered at {self.endpoint} within {timeout:g} s{reason}") from None
-            raise TimedOut(f"{self.endpoint} did not answer within {timeout:g} s", sent=sent, eid=eid) from None
+                raise Unreachable(f"no server answered at {self.place} within {timeout:g} s{reason}") from None
+            raise TimedOut(f"{self.place} did not answer within {timeout:g} s", sent=sent, eid=eid) from None
 
     async def _ask(self, call: "Call[T]") -> T:
         async with self._turns:
@@ -197,9 +207,9 @@ class Link:
                 continue
             if isinstance(event, Disconnected):
                 self._last_reason = event.reason
-                logger.info("%s: disconnected: %s", self.endpoint, event.reason)
+                logger.info("%s: disconnected: %s", self.place, event.reason)
             elif isinstance(event, Connected):
-                logger.debug("%s: connected", self.endpoint)
+                logger.debug("%s: connected", self.place)
             elif isinstance(event, Ended):
                 if self._timer is not None:
                     self._timer.cancel()
@@ -241,10 +251,10 @@ class Link:
             await self._open()
         except ssl.SSLCertVerificationError as error:
             self._attempt = None
-            reason = f"the certificate of {self.endpoint} is refused: {error.verify_message}"
+            reason = f"the certificate of {self.place} is refused: {error.verify_message}"
             self.protocol.leave(CertificateRefused(reason))
             self._disconnected(reason)
-        except (OSError, ssl.SSLError) as error:
+        except (OSError, ssl.SSLError, InvalidRequest) as error:
             self._attempt = None
             self._disconnected(_reason(error))
         else:

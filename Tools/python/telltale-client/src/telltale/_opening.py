@@ -29,6 +29,10 @@ def greeting(line: Line) -> Greeting:
         max_line=max_line or USUAL_MAX_LINE,
         auth=attributes.get("auth", "none"),
         server=attributes.get("server", "-"),
+        node=attributes.get("node"),
+        role=attributes.get("role"),
+        term=line.number("term"),
+        leader=attributes.get("leader"),
     )
 
 

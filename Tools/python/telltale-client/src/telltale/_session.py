@@ -15,6 +15,15 @@ class ComesBack(Exception):
     """The connection is to be given up, and made again after a pause."""
 
 
+class GoesElsewhere(Exception):
+    """The server does not lead its cluster: another one is asked, at once if the address of the leader is known."""
+
+    def __init__(self, error: Refused) -> None:
+        super().__init__(str(error))
+        leader = (error.details or {}).get("leader")
+        self.leader: Optional[str] = leader if isinstance(leader, str) else None
+
+
 class Leaves(Exception):
     """The server refused this client for good."""
 
@@ -144,6 +153,9 @@ class Session:
         request = self.queue.unanswered[0]
         if line.attributes.get("id") != str(request.number):
             raise ProtocolViolation(f"the server answered id={line.attributes.get('id')} where id={request.number} was due")
+        if line.attributes.get("code") == "not_leader" and line.verb == "ERR" and request.repeat is not Repeat.ONCE:
+            # It stays unanswered, and is said again where the leader is.
+            raise GoesElsewhere(refusal(line.attributes, line.tail))
         self.queue.unanswered.popleft()
         if request.verb == "HELLO" and request.repeat is Repeat.OWN:
             return line

@@ -60,10 +60,12 @@ class _Loop:
 
 
 class Telltale(Requests):
-    """A client of one server. It connects at the first request, and again whenever the connection is lost.
+    """A client of a server, or of several of which one serves. It connects at the first request, and again whenever the
+    connection is lost.
 
-    `url` is `HOST:PORT`, `tls://HOST:PORT` or `unix:PATH`. `ca` is a PEM file of the authorities that are trusted for
-    `tls://`, by default the system's. `token` is a text, or a function that is called at each connection. `timeout`
+    `url` is `HOST:PORT`, `tls://HOST:PORT` or `unix:PATH`, or several with commas between, of which any may answer. `ca` is a
+    PEM file of the authorities that are trusted for `tls://`, by default the system's. `token` is a text, or a function that is
+    called at each connection. `timeout`
     limits a request, reconnects included, in seconds; `None` waits for ever.
 
     It may be used by several threads at once, and not behind a fork. It runs in a thread of its own, which ends with
@@ -110,7 +112,7 @@ class Telltale(Requests):
         return cls(options.pop("url", url), **{"ca": ca, "token": token, **options})
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({str(self._client._endpoint)!r})"
+        return f"{type(self).__name__}({','.join(map(str, self._client._endpoints))!r})"
 
     def __enter__(self) -> "Telltale":
         return self

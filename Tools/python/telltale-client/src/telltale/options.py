@@ -3,9 +3,10 @@
 import os
 import ssl
 from dataclasses import dataclass, field
-from typing import Callable, Mapping, Optional, Tuple, Union
+from typing import Callable, List, Mapping, Optional, Tuple, Union
 
 from . import _words
+from ._servers import MOST_SERVERS
 from .errors import InvalidRequest
 
 DEFAULT_URL = "127.0.0.1:7878"
@@ -14,7 +15,7 @@ Token = Union[str, Callable[[], str], None]
 
 @dataclass(frozen=True)
 class Backoff:
-    """The delay before the next attempt to connect, in seconds.
+    """The delay before the next attempt to connect, in seconds. `longest` bounds the pause before the next of several servers.
 
     It is a random point between half and all of `shortest` × 2^failures, at most `longest`, so that many clients do not
     come back at once.
@@ -65,6 +66,17 @@ class Endpoint:
             raise problem
         return cls(host=host, port=int(digits), uses_tls=uses_tls)
 
+    @classmethod
+    def parse_list(cls, text: str) -> "List[Endpoint]":
+        """`ADDRESS,ADDRESS,…`, which are all encrypted, or none of them. Raises `InvalidRequest`."""
+        parts = text.split(",") if isinstance(text, str) else [text]
+        if len(parts) > MOST_SERVERS:
+            raise InvalidRequest(f"there are {len(parts)} addresses; a client takes {MOST_SERVERS}")
+        endpoints = [cls.parse(part) for part in parts]
+        if len({endpoint.uses_tls for endpoint in endpoints}) > 1:
+            raise InvalidRequest("of several addresses all are to be tls://, or none")
+        return endpoints
+
     def __str__(self) -> str:
         if self.path is not None:
             return f"unix:{self.path}"
@@ -84,6 +96,7 @@ class Options:
       connection up. `None` leaves it to the server's own signs of life.
     - `window` limits requests without a reply; a server stops reading beyond 1,024.
     - `greeting_timeout` limits each step of connecting.
+    - `servers` are the addresses of which any may answer; empty where the owner of the socket knows one.
     """
 
     client: str = "telltale-python"
@@ -97,6 +110,7 @@ class Options:
     window: int = 1024
     greeting_timeout: float = 10.0
     keeps_rows: bool = True
+    servers: Tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _words.text("the client", self.client)

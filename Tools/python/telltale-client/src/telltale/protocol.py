@@ -11,7 +11,8 @@ from . import _words
 from ._lines import Line, LineDecoder
 from ._opening import USUAL_HEARTBEAT, USUAL_MAX_LINE, farewell_wait, greeting
 from ._requests import Repeat, Request
-from ._session import ComesBack, Leaves, Session
+from ._servers import PAUSE, NotLeader, ServerList, Step
+from ._session import ComesBack, GoesElsewhere, Leaves, Session
 from .errors import InvalidRequest, ProtocolViolation, TelltaleError, refusal
 from .options import Options
 from .values import Connected, Disconnected, Ended, Event, Greeting, Row
@@ -55,6 +56,8 @@ class ClientProtocol:
         self._failures = 0
         #: The range of the wait that the server's `BYE` asks for, in seconds.
         self._bye: Optional[Tuple[float, float]] = None
+        self._servers = ServerList(self.options.servers)
+        self._not_leader: Optional[NotLeader] = None
         self._ready_since: Optional[float] = None
         #: The silence after which the server gives a sign of life.
         self._mark_after = USUAL_HEARTBEAT
@@ -92,7 +95,7 @@ class ClientProtocol:
         self._decoder = LineDecoder()
         self.wants_close = False
         self.close_reason = None
-        self._bye = None
+        self._bye = self._not_leader = None
         self._paused = False
         self._heard = self._said = now
         self._phase, self._until = _Phase.GREETING, now + self.options.greeting_timeout
@@ -117,6 +120,9 @@ class ClientProtocol:
                 self.leave(ProtocolViolation(f"this is no Telltale server: {error}"))
             else:
                 self._give_up(str(error))
+        except GoesElsewhere as error:
+            self._not_leader = NotLeader(error.leader)
+            self._give_up(str(error))
         except ComesBack as error:
             self._give_up(str(error))
         except Leaves as error:
@@ -133,16 +139,27 @@ class ClientProtocol:
             return self._end()
         if self._ready_since is not None and now - self._ready_since >= STEADY:
             self._failures = 0
-        if self._bye is not None:
-            low, high = self._bye
-            wait = low + (high - low) * random
-        else:
-            wait = self.options.backoff.wait(self._failures, random)
-        self._bye = None
-        self._failures += 1
+        wait = self._next_wait(random)
         self._ready_since = None
-        self._phase, self._until = _Phase.WAITING, now + wait
+        self._phase, self._until = _Phase.WAITING if wait > 0 else _Phase.CONNECTING, now + wait
         self._session.events.append(Disconnected(reason, wait))
+
+    def _next_wait(self, random: float) -> float:
+        """Chooses the next server, and returns the delay before the attempt."""
+        (said, self._not_leader), (bye, self._bye) = (self._not_leader, None), (self._bye, None)
+        if said is None:
+            step = self._servers.failed()
+        elif said.is_farewell:
+            self._servers.resigned(said.leader)
+            step = Step.PAUSE
+        else:
+            step = self._servers.is_not_leader(said.leader)
+        backoff, failures = self.options.backoff, self._failures
+        self._failures += step is not Step.AT_ONCE
+        if bye is None and step is Step.BACK_OFF:
+            return backoff.wait(failures, random)
+        shortest, longest = bye or (min(PAUSE[0], backoff.longest), min(PAUSE[1], backoff.longest))
+        return 0.0 if step is Step.AT_ONCE else shortest + (longest - shortest) * random
 
     def pause(self) -> None:
         """The owner reads no more for now, so that silence means nothing."""
@@ -186,6 +203,11 @@ class ClientProtocol:
         if heartbeat is None:
             return None if self._paused else self._silence
         return self._said + heartbeat if self._paused else min(self._silence, self._said + heartbeat)
+
+    @property
+    def address(self) -> Optional[str]:
+        """The one of `Options.servers`, or the leader that one of those named; `None` without any."""
+        return self._servers.address
 
     @property
     def wants_connection(self) -> bool:
@@ -261,6 +283,10 @@ class ClientProtocol:
             return self.leave(ProtocolViolation(f"the server speaks version {version} of the protocol, this client {VERSION}"))
         self.greeting = greeting(line)
         self._session.epoch = self.greeting.epoch
+        elsewhere = self._servers.elsewhere(self.greeting)
+        if elsewhere is not None:
+            self._not_leader, reason = elsewhere
+            return self._give_up(reason)
         try:
             hello = self._hello(self.greeting)
         except (InvalidRequest, OSError) as error:
@@ -286,6 +312,7 @@ class ClientProtocol:
             return self._refuse(line)
         assert self.greeting is not None
         self._ready_since = now
+        self._servers.served()
         granted = line.number("hb")
         self._mark_after = granted / 1000 if granted else self.greeting.heartbeat
         self._phase = _Phase.READY
@@ -304,6 +331,8 @@ class ClientProtocol:
         """The server closes the connection after this line."""
         code = line.attributes.get("code", "")
         self._bye = farewell_wait(line.attributes.get("wait"))
+        if code == "not_leader":
+            self._not_leader = NotLeader(line.attributes.get("leader"), is_farewell=True)
         self._give_up(f"the server said BYE: {code}")
 
     @property

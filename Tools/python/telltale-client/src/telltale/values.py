@@ -17,6 +17,11 @@ class Greeting:
     max_line: int
     auth: str
     server: str
+    #: Of a server of a cluster: its name, `leader` or `standby`, the number of its leadership, and the address of the leader.
+    node: Optional[str] = None
+    role: Optional[str] = None
+    term: Optional[int] = None
+    leader: Optional[str] = None
 
 
 @dataclass(frozen=True)

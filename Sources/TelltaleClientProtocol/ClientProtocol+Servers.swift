@@ -1,0 +1,74 @@
+internal import TelltaleModel
+internal import TelltaleWire
+
+/// The choice of the next server.
+extension ClientProtocol {
+    /// A server's word that another one leads.
+    struct NotLeader {
+        /// The address of the leader, if it is known.
+        var leader: String?
+        /// It was said in a `BYE`, whose `wait=` holds.
+        var isFarewell = false
+    }
+
+    /// Leaves a server that does not lead.
+    ///
+    /// - Returns: Whether to stay.
+    mutating func isServed(by greeting: ServerGreeting) -> Bool {
+        let name = greeting.node ?? "this server"
+        guard configuration.goesToLeader else { return true }
+        guard greeting.isServing else {
+            let leader = greeting.leader.map { ", and names \($0)" } ?? ", and names no leader"
+            leaveForLeader(greeting.leader, "\(name) does not lead\(leader)")
+            return false
+        }
+        guard let term = greeting.term else { return true }
+        if let newest = newestTerm, newest.epoch == greeting.epoch, term < newest.term {
+            // It was cut off, and has not noticed yet that another one leads.
+            leaveForLeader(
+                nil, "\(name) leads no more: it has term \(term), and there is a leader of term \(newest.term)")
+            return false
+        }
+        newestTerm = (greeting.epoch, term)
+        return true
+    }
+
+    mutating func leaveForLeader(_ leader: String?, _ reason: String) {
+        notLeader = NotLeader(leader: leader)
+        giveUp(reason)
+    }
+
+    /// Chooses the next server.
+    ///
+    /// - Returns: The delay before the attempt; `nil` if there is none.
+    mutating func nextWait(random: UInt64) -> Milliseconds? {
+        let wasServed = readySince != nil
+        let range = reconnectWait.take()
+        let step: ServerList.Step
+        if let notLeader = notLeader.take() {
+            if notLeader.isFarewell {
+                servers.resigned(leader: notLeader.leader)
+                step = .behindPause
+            } else {
+                step = servers.isNotLeader(leader: notLeader.leader)
+            }
+        } else {
+            step = servers.failed()
+        }
+        guard configuration.reconnects else {
+            // It asks each server once, and keeps the one that has served.
+            return wasServed || (step != .atOnce && servers.isExhausted) ? nil : .zero
+        }
+        defer { failures += step == .atOnce ? 0 : 1 }
+        if let range { return Backoff.pick(from: range.lowerBound, to: range.upperBound, random: random) }
+        switch step {
+        case .atOnce: return .zero
+        case .behindPause:
+            let longest = configuration.backoff.longest
+            return Backoff.pick(
+                from: min(ServerList.pause.lowerBound, longest), to: min(ServerList.pause.upperBound, longest),
+                random: random)
+        case .behindBackoff: return configuration.backoff.wait(afterFailures: failures, random: random)
+        }
+    }
+}
