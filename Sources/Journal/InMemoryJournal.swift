@@ -12,6 +12,7 @@ public final class InMemoryJournal: Journal {
         public var snapshotSequence: Int64?
         public var snapshotChunks: [[UInt8]] = []
         public var pruning = Pruning()
+        public var mark: [UInt8]?
         public var isClosed = false
 
         public init(epoch: UInt64) {
@@ -23,6 +24,7 @@ public final class InMemoryJournal: Journal {
     public let opening: JournalOpening
     /// Records that were written and not committed.
     private var batch: [JournalRecord] = []
+    private var batchMark: (mark: [UInt8], epoch: UInt64)?
     private var draft: (sequence: Int64, chunks: [[UInt8]])?
     private var failure: JournalError?
 
@@ -80,12 +82,22 @@ public final class InMemoryJournal: Journal {
         batch += part
     }
 
+    public var mark: [UInt8]? { contents.mark }
+
+    public func write(mark: [UInt8], epoch: UInt64) throws(JournalError) {
+        precondition(epoch == self.epoch || lastSequence == 0, "a history has one epoch")
+        try checkWritable(dropping: [])
+        batchMark = (mark, epoch)
+    }
+
     public func commit() throws(JournalError) {
-        guard !batch.isEmpty else { return }
+        guard !batch.isEmpty || batchMark != nil else { return }
         try checkWritable(dropping: [])
         contents.records += batch
         contents.lastSequence += Int64(batch.count)
         batch = []
+        guard let batchMark = batchMark.take() else { return }
+        (contents.mark, contents.epoch) = (batchMark.mark, batchMark.epoch)
     }
 
     /// An error discards the batch that the part belongs to.
@@ -93,7 +105,7 @@ public final class InMemoryJournal: Journal {
         do throws(JournalError) {
             try checkWritable("could not write \(batch.count + part.count) records")
         } catch {
-            batch = []
+            (batch, batchMark) = ([], nil)
             throw error
         }
     }

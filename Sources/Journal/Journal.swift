@@ -47,6 +47,15 @@ public protocol Journal: AnyObject {
     /// Syncs the written batch: all of it or nothing. Does nothing without a batch.
     func commit() throws(JournalError)
 
+    /// How much of a replicated log is here, as its node keeps it: ``write(mark:epoch:)``; `nil` for a journal that is no copy
+    /// of a log, and by default.
+    var mark: [UInt8]? { get }
+
+    /// Writes ``mark`` as a part of the batch; a batch may hold nothing else. It becomes durable with the records of the batch.
+    ///
+    /// - Precondition: `epoch` is ``epoch``, unless the journal has no record: then the history gets it.
+    func write(mark: [UInt8], epoch: UInt64) throws(JournalError)
+
     /// Begins a snapshot of the state after the record `sequence`, and discards an unfinished one.
     ///
     /// The existing ``snapshot`` stays until ``finishSnapshot()``. Batches may be appended in between.
@@ -91,6 +100,12 @@ public protocol Journal: AnyObject {
 
 extension Journal {
     public var isImmediate: Bool { false }
+    public var mark: [UInt8]? { nil }
+    public func write(mark: [UInt8], epoch: UInt64) throws(JournalError) {
+        throw .unusable(
+            what: "could not write how far a log is here", cause: "this journal is no copy of one",
+            advice: "use another journal")
+    }
 
     /// Writes a batch and syncs it: all of it or nothing.
     ///

@@ -52,6 +52,20 @@ public final class JournalWriter: Sendable {
         }
     }
 
+    /// Writes records that a replicated log has, and how far the log is here: ``Journal/write(mark:epoch:)``.
+    ///
+    /// - Precondition: That of ``Journal/write(_:)``, counted over everything that was submitted, and that of the mark.
+    public func keep(
+        _ records: [JournalRecord], mark: [UInt8], epoch: UInt64, completion: @escaping Completion<JournalReceipt>
+    ) {
+        let start = ContinuousClock.now
+        queue.post {
+            if !records.isEmpty { $0.steps.append(.write(records)) }
+            $0.steps.append(.mark(mark, epoch: epoch))
+            $0.steps.append(.commit(start, completion))
+        }
+    }
+
     /// Writes a part of a batch. The rest follows soon with ``append(_:completion:)``, whose completion reports the
     /// result of the whole batch. Until then the thread does no other work.
     ///
@@ -71,6 +85,11 @@ public final class JournalWriter: Sendable {
                     Result { () throws(JournalError) in try journal.readChain(endingAt: sequence, limit: limit) })
             }
         }
+    }
+
+    /// Reads anything, behind the batches that were submitted before. It may take long: batches that are submitted meanwhile wait.
+    public func read(_ body: @escaping @Sendable (any Journal) -> Void) {
+        queue.post { $0.reads.append(body) }
     }
 
     /// Performs one step of a snapshot. The caller submits the next chunk after the completion of the one before, so
@@ -133,6 +152,7 @@ public enum SnapshotStep: Hashable, Sendable {
 
 private enum Step: Sendable {
     case write([JournalRecord])
+    case mark([UInt8], epoch: UInt64)
     /// The time of the submission, and the completion to call.
     case commit(ContinuousClock.Instant, JournalWriter.Completion<JournalReceipt>)
 
@@ -228,6 +248,7 @@ private struct WriterThread {
         for (index, step) in steps.enumerated() {
             switch step {
             case .write(let part): batch.write(part, to: journal)
+            case .mark(let mark, let epoch): batch.write(mark: mark, epoch: epoch, to: journal)
             case .commit(let start, let completion): batch.waiting.append((batch.newest, start, completion))
             }
             if index == end { batch.finish(in: journal) }
@@ -265,6 +286,11 @@ private struct OpenBatch {
         isOpen = true
         newest = part.last?.sequence ?? newest
         attempt { () throws(JournalError) in try journal.write(part) }
+    }
+
+    mutating func write(mark: [UInt8], epoch: UInt64, to journal: any Journal) {
+        isOpen = true
+        attempt { () throws(JournalError) in try journal.write(mark: mark, epoch: epoch) }
     }
 
     /// - Returns: The duration of the commit, or the error.

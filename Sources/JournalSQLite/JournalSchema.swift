@@ -5,7 +5,7 @@ enum JournalSchema {
     /// "TLTL", by which `file` and the journal recognise the format.
     static let applicationID: Int64 = 0x544C_544C
     /// Incremented with every change of the schema below.
-    static let version: Int64 = 2
+    static let version: Int64 = 3
     static let oldestVersion: Int64 = 1
 
     static let tables = [
@@ -35,11 +35,35 @@ enum JournalSchema {
     /// A chunk whose body is an integer is the block of that id, and its checksum covers that of the block.
     static let blockTable = "CREATE TABLE block(id INTEGER PRIMARY KEY, name TEXT, checksum INTEGER, body BLOB)"
 
+    /// Version 3 has this table as well. A journal gets it with the first mark that it stores: it is then a node's copy of a
+    /// replicated log, and the mark says of how much of it. One row, about the record of that sequence.
+    static let replicaTable =
+        "CREATE TABLE replica(id INTEGER PRIMARY KEY, mark BLOB, sequence INTEGER, checksum INTEGER)"
+
+    /// Whether these are all tables that a journal has, and no others.
+    static func isWhole(_ tables: [String]) -> Bool {
+        guard tables.starts(with: Self.tables) else { return false }
+        let rest = tables.dropFirst(Self.tables.count)
+        return Set(rest).count == rest.count && rest.allSatisfy { [blockTable, replicaTable].contains($0) }
+    }
+
     /// Makes ``blockTable`` where it is missing, within a transaction.
     static func addBlocks(to connection: SQLiteConnection, _ what: String) throws(JournalError) {
         guard try !hasBlocks(connection) else { return }
         try connection.execute(blockTable, what)
-        try connection.execute("PRAGMA user_version = 2", what)
+        let version = try connection.integer("PRAGMA user_version") ?? 0
+        try connection.execute("PRAGMA user_version = \(max(version, 2))", what)
+    }
+
+    /// Makes ``replicaTable`` where it is missing, within a transaction.
+    static func addReplica(to connection: SQLiteConnection, _ what: String) throws(JournalError) {
+        guard try !hasReplica(connection) else { return }
+        try connection.execute(replicaTable, what)
+        try connection.execute("PRAGMA user_version = 3", what)
+    }
+
+    static func hasReplica(_ connection: SQLiteConnection) throws(JournalError) -> Bool {
+        try connection.integer("SELECT 1 FROM sqlite_schema WHERE name = 'replica'") != nil
     }
 
     static func hasBlocks(_ connection: SQLiteConnection) throws(JournalError) -> Bool {

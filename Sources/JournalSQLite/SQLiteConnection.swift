@@ -207,7 +207,8 @@ internal import TelltaleModel
 
     /// Sets the durability of the next commits.
     func setSync(_ sync: SQLiteJournal.Sync) throws(JournalError) {
-        try execute("PRAGMA synchronous = \(sync.rawValue)", "could not open \(path)")
+        let mode = sync == .follower ? SQLiteJournal.Sync.normal : sync
+        try execute("PRAGMA synchronous = \(mode.rawValue)", "could not open \(path)")
     }
 
     /// As ``checkpoint(_:waiting:)`` for a journal's file. Notifies the sync marker before and after.

@@ -8,6 +8,7 @@ struct OpenedJournal {
     var syncMarker: SyncMarker
     var head: Head
     var snapshot: JournalSnapshot?
+    var mark: [UInt8]?
     var opening: JournalOpening
     /// Whether the log could not restart because another connection reads it.
     var needsFreshLog: Bool
@@ -27,6 +28,8 @@ extension SQLiteJournal {
         let reason = isNew ? nil : reasonForNewEpoch(found.head, folder, identity)
         // If the file was put in the place of another one, the log may belong to that one, and SQLite has merged the
         // two.
+        // The log of the cluster says whether it is the same history, whoever has put the file here.
+        let isMoved = !isNew && found.head.sync == .follower && reason == nil && found.head.origin != identity.origin
         let isSuspect = !isNew && log.validFrameCount > 0 && !isUnchanged(found.head, folder, identity)
         if isSuspect || fileByteCount(folder) <= options.checkedByteCount {
             try JournalCheck(connection, folder, found.head).run { _, _ in }
@@ -39,8 +42,8 @@ extension SQLiteJournal {
         let statements = try Statements(connection)
         let syncMarker = try SyncMarker(folder, isSynced: options.sync == .full && options.fileSystem == nil)
         var needsFreshLog = false
-        if isNew || reason != nil || JournalFolder.size(of: folder.log) ?? 0 > 0 {
-            if isNew || reason != nil {
+        if isNew || isMoved || reason != nil || JournalFolder.size(of: folder.log) ?? 0 > 0 {
+            if isNew || isMoved || reason != nil {
                 if reason != nil { head.epoch = options.makeEpoch() }
                 head.origin = identity.origin
                 // Nothing was acknowledged in the new epoch so far.
@@ -71,7 +74,7 @@ extension SQLiteJournal {
         try syncMarker.write(epoch: head.epoch, sequence: head.sequence)
         return OpenedJournal(
             connection: connection, statements: statements, syncMarker: syncMarker, head: head,
-            snapshot: found.snapshot,
+            snapshot: found.snapshot, mark: try readMark(of: connection, folder, found.head),
             opening: opening, needsFreshLog: needsFreshLog)
     }
 
@@ -93,8 +96,9 @@ extension SQLiteJournal {
         _ head: Head, _ folder: JournalFolder, _ identity: FileIdentity
     ) -> String? {
         switch head.origin {
-        case Head.isBackup: "restored from a backup"
         case Head.isRepaired: "repaired"
+        case _ where head.sync == .follower: nil
+        case Head.isBackup: "restored from a backup"
         case _ where isUnchanged(head, folder, identity):
             head.isClean || head.sync == .full
                 ? nil : "the daemon ran with --sync \(head.sync.rawValue) and was not stopped in order"
@@ -205,7 +209,7 @@ extension SQLiteJournal {
         let schema = try connection.prepare("SELECT sql FROM sqlite_schema ORDER BY rowid")
         var tables: [String] = []
         while try schema.step() { tables.append(schema.text(0)) }
-        guard tables == JournalSchema.tables || tables == JournalSchema.tables + [JournalSchema.blockTable] else {
+        guard JournalSchema.isWhole(tables) else {
             throw .corrupt(place: "\(folder.database): the tables are not ours", advice: folder.repairAdvice)
         }
         let head = try Head(reading: connection, folder: folder)

@@ -9,6 +9,9 @@ extension SQLiteJournal {
         case normal
         /// Survives a kill; a power failure may lose everything.
         case off
+        /// As ``normal``, of a copy of a log that has what is lost here. So the epoch stays after an unclean stop, and in a
+        /// copy of the folder.
+        case follower
     }
 
     public struct Options: Sendable {
@@ -62,6 +65,7 @@ extension SQLiteJournal.Sync {
         case .full: 2
         case .normal: 1
         case .off: 0
+        case .follower: 3
         }
     }
 

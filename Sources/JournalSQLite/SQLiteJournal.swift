@@ -21,7 +21,12 @@ public final class SQLiteJournal: Journal {
     /// The durable head.
     var head: Head
     /// The head after the batch being written, in an open transaction.
-    private var batch: Head?
+    var batch: Head?
+    public private(set) var mark: [UInt8]?
+    /// That of the batch being written.
+    var batchMark: [UInt8]?
+    var hasReplicaTable: Bool
+    var markStatement: SQLiteStatement?
     /// The snapshot being written.
     var draft: Draft?
     /// The blocks in the file by their names, as long as a snapshot is being written that has some.
@@ -104,6 +109,8 @@ public final class SQLiteJournal: Journal {
         head.sync = options.sync
         opening = opened.opening
         snapshot = opened.snapshot
+        mark = opened.mark
+        hasReplicaTable = opened.mark != nil
         files = OpenFiles(folder)
     }
 
@@ -126,7 +133,7 @@ public final class SQLiteJournal: Journal {
         batch = next
     }
 
-    private func beginBatch(_ what: String) throws(JournalError) {
+    func beginBatch(_ what: String) throws(JournalError) {
         // While the log is copied, all of it should be, and then it should restart.
         let isCopied = copyCount > 0 || isLogLong
         if isCopied { readHold.end() } else { readHold.endIfOld() }
@@ -154,6 +161,10 @@ public final class SQLiteJournal: Journal {
         }
         batch = nil
         head = next
+        if let batchMark = batchMark.take() {
+            mark = batchMark
+            hasReplicaTable = true
+        }
         do throws(JournalError) {
             try syncMarker.write(epoch: head.epoch, sequence: head.sequence)
         } catch {
@@ -193,7 +204,7 @@ public final class SQLiteJournal: Journal {
     }
 
     /// Runs a part of a transaction. If it fails, the whole transaction is rolled back.
-    private func attempt(_ body: () throws(JournalError) -> Void) throws(JournalError) {
+    func attempt(_ body: () throws(JournalError) -> Void) throws(JournalError) {
         if let failure { throw failure }
         do throws(JournalError) {
             // Not within a batch, because SQLite copies no log during a transaction. A permanent reader prevents the
@@ -211,7 +222,7 @@ public final class SQLiteJournal: Journal {
         } catch {
             connection.rollBack()
             readHold.end()
-            batch = nil
+            (batch, batchMark) = (nil, nil)
             if case .full = error {
                 connection.cutLog()
                 reservedLogByteCount = 0

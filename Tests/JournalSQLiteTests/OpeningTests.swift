@@ -104,11 +104,11 @@ struct OpeningTests {
             try SQLiteJournal(folder.path)
         }
         bytes[71] ^= 1
-        bytes[63] = 3
+        bytes[63] = 4
         folder.write("journal.sqlite", bytes)
         #expect(
             throws: JournalError.foreign(
-                file: folder.path + "/journal.sqlite", reason: "was made by a newer release (format 3)")
+                file: folder.path + "/journal.sqlite", reason: "was made by a newer release (format 4)")
         ) {
             try SQLiteJournal(folder.path)
         }

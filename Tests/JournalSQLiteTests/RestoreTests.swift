@@ -95,7 +95,7 @@ struct RestoreTests {
             #expect(failed.opening == JournalOpening(ending: .clean))
         }
         #expect(try life(folder, closes: false, options) == epoch)
-        #expect(try (life(folder, options) == epoch) == (sync == .full))
+        #expect(try (life(folder, options) == epoch) == (sync == .full || sync == .follower))
     }
 
     @Test(

@@ -1,0 +1,59 @@
+public import TelltaleModel
+
+// The part of a reader that a local copy keeps, so that a node that is started again goes on where it was.
+extension LogReader {
+    private static let version: UInt8 = 1
+
+    /// Everything but the parts of a batch that is not whole.
+    ///
+    /// - Precondition: Not ``isInBatch``.
+    public var mark: [UInt8] {
+        precondition(!isInBatch, "the rest of a batch would be read without its beginning")
+        var writer = BinaryWriter()
+        writer.write(Self.version)
+        writer.write(cluster)
+        writer.write(epoch) { $0.write($1) }
+        writer.write(position)
+        writer.write(digests) { $0.write($1) }
+        writer.write(chain.sequence)
+        writer.write(chain.link)
+        writer.write(chain.time)
+        writer.write(leader) { writer, leader in
+            writer.write(leader.term)
+            writer.write(leader.node)
+            writer.write(leader.instance)
+            writer.write(leader.address)
+        }
+        writer.write(hasResigned)
+        writer.write(isSealed)
+        return writer.take()
+    }
+
+    /// Reads a ``mark``.
+    ///
+    /// - Throws: For any other bytes. No input traps.
+    public init(mark: [UInt8]) throws(BinaryError) {
+        var reader = BinaryReader(mark)
+        guard try reader.readByte() == Self.version else { throw reader.failure("a mark of another release") }
+        let cluster = try reader.readString()
+        let epoch = try reader.readByte() == 0 ? nil : try reader.readUInt64()
+        let position = try reader.readInt64()
+        let count = try reader.readUInt64()
+        guard position >= 0, count <= UInt64(Self.digestCount) else { throw reader.failure("no place of a log") }
+        var digests: [UInt64] = []
+        for _ in 0..<count { digests.append(try reader.readUInt64()) }
+        let chain = RecordChain(
+            sequence: try reader.readInt64(), link: try reader.readUInt64(), time: try reader.readTimestamp())
+        var leader: Leader?
+        if try reader.readByte() != 0 {
+            leader = Leader(
+                term: try reader.readInt64(), node: try reader.readString(), instance: try reader.readUInt64(),
+                address: try reader.readString())
+        }
+        let (hasResigned, isSealed) = (try reader.readByte() != 0, try reader.readByte() != 0)
+        guard chain.sequence >= 0, reader.isAtEnd else { throw reader.failure("more than a mark") }
+        self.init(
+            cluster: cluster, epoch: epoch, position: position, digests: digests, chain: chain, leader: leader,
+            hasResigned: hasResigned, isSealed: isSealed)
+    }
+}
