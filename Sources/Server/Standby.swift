@@ -6,24 +6,44 @@ public import TelltaleModel
 /// A hub that replays what another node has decided, and decides nothing itself: no deadline fires and no session is
 /// served.
 ///
-/// A recovery that never ends. When the node is to lead, ``takeOver(beginningWith:settings:configuration:snapshotSequence:)`` gives the server
+/// A recovery that never ends. When the node is to lead, ``takeOver(beginningWith:settings:configuration:)`` gives the server
 /// that a restart with the same journal would give.
 public struct Standby: ~Copyable {
     private var hub: Hub
+    private var snapshots: SnapshotPolicy
 
-    /// - Parameter hub: As it was recovered from the local copy.
-    public init(_ hub: consuming Hub) {
+    /// - Parameters:
+    ///   - hub: As it was recovered from the local copy.
+    ///   - snapshotSequence: Of the snapshot that the local copy has; 0 = none.
+    ///   - recordsBetweenSnapshots: See ``ServerConfiguration``.
+    public init(
+        _ hub: consuming Hub, snapshotSequence: Int64 = 0, recordsBetweenSnapshots: Int64 = .max
+    ) {
         self.hub = hub
+        snapshots = SnapshotPolicy(recordsBetween: recordsBetweenSnapshots, sequence: snapshotSequence)
     }
 
     /// The newest record that was replayed.
     public var sequence: Int64 { hub.lastRecordSequence }
     /// The time of that record.
     public var time: Timestamp { hub.lastRecordTime }
+    /// The same on the real clock.
+    public var wall: Timestamp { hub.lastRecordWall }
     /// A hash of everything that a recovery rebuilds: the same on every node behind the same record.
     public var stateHash: UInt64 { hub.stateHash }
     /// The state behind the newest record, for a snapshot of the local copy.
-    public func snapshot() -> HubSnapshot { hub.snapshot() }
+    public var snapshot: HubSnapshot { hub.snapshot() }
+
+    /// Begins a snapshot of ``snapshot``, if one is due.
+    ///
+    /// - Returns: What is to be pruned with it; `nil` = none is due.
+    public mutating func beginSnapshot() -> Pruning? {
+        guard snapshots.isDue(durable: sequence, entityCount: hub.entityCount) else { return nil }
+        return snapshots.begin(at: sequence, through: hub.takePrunableSequence(), chains: hub.takePrunedChains())
+    }
+
+    /// The snapshot that was begun is written, or given up.
+    public mutating func snapshotWritten(isWritten: Bool) { snapshots.finished(isWritten: isWritten) }
 
     /// Does again what the leader decided.
     ///
@@ -37,12 +57,11 @@ public struct Standby: ~Copyable {
     /// again, as their kinds say. Kinds and settings in force stay those of the log.
     ///
     /// - Parameters:
-    ///   - kinds: What begins a history that has none yet. Ignored behind the first record.
-    ///   - snapshotSequence: Of the snapshot that the local copy has; 0 = none.
+    /// - Parameter kinds: What begins a history that has none yet. Ignored behind the first record.
     public consuming func takeOver(
-        beginningWith kinds: [Kind], settings: DecisionSettings, configuration: ServerConfiguration,
-        snapshotSequence: Int64
+        beginningWith kinds: [Kind], settings: DecisionSettings, configuration: ServerConfiguration
     ) throws -> Server {
+        let snapshotSequence = snapshots.sequence
         var hub = hub
         if hub.lastRecordSequence == 0 {
             try hub.adopt(kinds)

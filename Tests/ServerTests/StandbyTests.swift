@@ -59,7 +59,7 @@ struct StandbyTests {
 
     private static func leader() throws -> Server {
         try Standby(emptyHub()).takeOver(
-            beginningWith: kinds(), settings: DecisionSettings(), configuration: configuration, snapshotSequence: 0)
+            beginningWith: kinds(), settings: DecisionSettings(), configuration: configuration)
     }
 
     private static func post(_ line: String, to server: inout Server, at now: HubTime) -> [JournalRecord] {
@@ -91,8 +91,7 @@ struct StandbyTests {
         try standby.replay(Self.turn(&leader, at: Self.time(0)))
         try standby.replay(Self.post("EVT tea/1 type=start", to: &leader, at: Self.time(1)))
         var next = try standby.takeOver(
-            beginningWith: Self.kinds(version: 2), settings: DecisionSettings(), configuration: Self.configuration,
-            snapshotSequence: 0)
+            beginningWith: Self.kinds(version: 2), settings: DecisionSettings(), configuration: Self.configuration)
         #expect(Self.turn(&next, at: Self.time(30)).isEmpty)
         let records = Self.turn(&next, at: Self.time(100))
         #expect(records.map(\.entity) == ["tea/1"])
@@ -105,7 +104,7 @@ struct StandbyTests {
         try standby.replay(Self.turn(&leader, at: Self.time(0)))
         try standby.replay(Self.post("EVT tea/1 type=start src=shop eid=1", to: &leader, at: Self.time(1)))
         var next = try standby.takeOver(
-            beginningWith: [], settings: DecisionSettings(), configuration: Self.configuration, snapshotSequence: 0)
+            beginningWith: [], settings: DecisionSettings(), configuration: Self.configuration)
         #expect(Self.post("EVT tea/1 type=start src=shop eid=1", to: &next, at: Self.time(2)).isEmpty)
     }
 

@@ -251,8 +251,7 @@ final class ClusterNode {
     private func decideToo() throws {
         guard let standby = standby.take() else { return }
         server = try standby.takeOver(
-            beginningWith: [], settings: cluster.configuration.decisions, configuration: ServerConfiguration(),
-            snapshotSequence: 0)
+            beginningWith: [], settings: cluster.configuration.decisions, configuration: ServerConfiguration())
     }
 
     private var epoch: UInt64 { replica?.reader.epoch ?? 0 }
@@ -279,8 +278,7 @@ final class ClusterNode {
             configuration.pace = .fixed(.zero)
             configuration.recordsBetweenSnapshots = .max
             server = try standby.takeOver(
-                beginningWith: kinds, settings: cluster.configuration.decisions, configuration: configuration,
-                snapshotSequence: 0)
+                beginningWith: kinds, settings: cluster.configuration.decisions, configuration: configuration)
             if cluster.bug == .ownKindsAtTakeover { try server?.adopt(kinds) }
             cluster.leads(self)
         } catch {

@@ -1,0 +1,38 @@
+internal import Journal
+internal import Replication
+
+/// Records on their way to the local copy.
+///
+/// They are kept together with the place of the log up to which they go, and never without it: a start trusts what the copy
+/// has.
+struct CopyQueue: Sendable {
+    private var records: [JournalRecord] = []
+    /// So many of ``records`` go up to ``reader``.
+    private var count = 0
+    private var reader: LogReader?
+    /// The place up to which the copy has the log.
+    private var position: Int64
+
+    init(position: Int64) {
+        self.position = position
+    }
+
+    mutating func append(_ more: [JournalRecord]) { records += more }
+
+    /// The records so far go up to here.
+    mutating func note(_ reader: LogReader) {
+        guard reader.position > position else { return }
+        self.reader = reader
+        count = records.count
+    }
+
+    /// The records that can be kept; `nil` = nothing new.
+    mutating func take() -> (records: [JournalRecord], reader: LogReader)? {
+        guard let reader = reader.take() else { return nil }
+        let kept = Array(records.prefix(count))
+        records.removeFirst(count)
+        count = 0
+        position = reader.position
+        return (kept, reader)
+    }
+}

@@ -1,0 +1,102 @@
+internal import Hub
+internal import Journal
+internal import Replication
+internal import Server
+internal import TelltaleModel
+
+// The actions of the replica.
+extension Member {
+    mutating func settle(at now: HubTime) {
+        takeActions(at: now)
+        flushCopy()
+    }
+
+    mutating func takeActions(at now: HubTime) {
+        defer { noteLeader() }
+        while !hasStopped, let action = replica.nextAction() { take(action, at: now) }
+        if replica.mayKeep, !replica.reader.isInBatch { copy.note(replica.reader) }
+    }
+
+    private mutating func noteLeader() {
+        guard let leader = replica.reader.leader, leader.term > toldTerm else { return }
+        toldTerm = leader.term
+        if leader.node != replica.node { actions.append(.follow(term: leader.term, node: leader.node)) }
+    }
+
+    private mutating func take(_ action: Replica.Action, at now: HubTime) {
+        switch action {
+        case .append(let bytes, let after, let token): actions.append(.append(bytes, after: after, token: token))
+        case .read(let from): actions.append(.read(from: from))
+        case .beat(let beat): actions.append(.beat(beat))
+        case .replay(let records):
+            copy.append(records)
+            replay(records)
+        case .lead(let term): if isRecovering { pendingTerm = term } else { lead(term: term, at: now) }
+        case .stored(let records):
+            // Before the batch is settled: its histories are read from the copy.
+            copy.append(records)
+            if replica.mayKeep, !replica.reader.isInBatch { copy.note(replica.reader) }
+            flushCopy()
+            let span = now.monotonic - (appendedAt ?? now.monotonic)
+            appendedAt = nil
+            actions.append(.settle(.durable(duration: span, wait: span)))
+        case .full:
+            appendedAt = nil
+            actions.append(.settle(.full))
+        case .standDown(let reason): standDown(reason, at: now)
+        case .warn(let text): actions.append(.warn(text))
+        case .stop(let reason): stop(reason)
+        }
+    }
+
+    mutating func replay(_ records: [JournalRecord]) {
+        beginHistory()
+        guard standby != nil else {
+            backlog += records
+            return
+        }
+        do {
+            // Behind a recovery some may be there already.
+            let sequence = standby?.sequence ?? 0
+            try standby?.replay(records.filter { $0.sequence > sequence })
+        } catch {
+            stop("what another node has decided gives another result here: \(error)")
+        }
+    }
+
+    mutating func lead(term: Int64, at now: HubTime) {
+        beginHistory()
+        isLeading = true
+        flushCopy()
+        actions.append(
+            .lead(
+                term: term, wait: now.monotonic.milliseconds(since: lastSign),
+                farewell: Farewell.bytes(wait: configuration.reconnectPause, leader: replica.address)))
+    }
+
+    mutating func standDown(_ reason: String, at now: HubTime) {
+        pendingTerm = nil
+        appendedAt = nil
+        guard isLeading else { return }
+        isLeading = false
+        if handover == .underWay { handover = .done }
+        isRecovering = true
+        standby = nil
+        lastSign = now.monotonic
+        flushCopy()
+        actions.append(
+            .standDown(
+                farewell: Farewell.bytes(wait: configuration.reconnectPause, leader: leader?.address), reason: reason))
+    }
+
+    private mutating func stop(_ reason: String) {
+        guard !hasStopped else { return }
+        hasStopped = true
+        actions.append(.stop(reason))
+    }
+
+    private mutating func flushCopy() {
+        guard let (records, reader) = copy.take(), let epoch = reader.epoch else { return }
+        actions.append(.keep(records, mark: reader.mark, epoch: epoch))
+    }
+}

@@ -1,0 +1,34 @@
+public import Hub
+public import Replication
+public import TelltaleModel
+
+// The words for clients.
+extension Member {
+    /// The leader has handed over: the process may end.
+    public var hasHandedOver: Bool { handover == .done }
+
+    /// The node that leads, as far as this one knows; `nil` after a resignation, and before the first term.
+    public var leader: LogReader.Leader? {
+        guard let leader = replica.reader.leader, !replica.reader.hasResigned else { return nil }
+        // A term of a life before, or one that is not confirmed.
+        return leader.node == replica.node && !isLeading ? nil : leader
+    }
+
+    public func standing(at now: MonotonicTime) -> ClusterStanding {
+        var standing = ClusterStanding(node: replica.node, role: isLeading ? .leader : .standby)
+        standing.term = replica.term
+        standing.leader = leader.map { ($0.node, $0.address) }
+        if !isLeading {
+            standing.epoch = replica.reader.epoch ?? 0
+            standing.sequence = sequence
+        }
+        standing.position = replica.reader.position
+        standing.lag = max(0, end - replica.reader.position)
+        standing.peers = peers.values.sorted { $0.node < $1.node }.map { beat in
+            ClusterStanding.Peer(
+                node: beat.node, role: beat.role.rawValue, term: beat.term, position: beat.position,
+                address: beat.address, release: beat.release)
+        }
+        return standing
+    }
+}

@@ -1,0 +1,263 @@
+public import Hub
+public import Journal
+public import Replication
+public import Server
+public import TelltaleModel
+
+/// One daemon of a cluster: its ``Replication/Replica``, what it replays, and which server its clients meet.
+///
+/// A performer tells it what the engine says (``take(_:at:)``) and that time goes on (``tick(at:)``), then carries out what
+/// ``nextAction()`` gives until that is `nil`. It owns the server that serves: the *lobby*, which greets as a standby and
+/// answers hardly anything, or that of the leader, ``takeOver(at:)``. It asks ``mayServe(at:)`` before it takes an action of
+/// that server, and ``mayDecide`` before it begins a turn.
+///
+/// Invariants:
+/// - A standby decides nothing and fires nothing: it has no server that could.
+/// - A batch of the leader is settled by the log alone. A leader in limbo, and one that hands over, has no turn.
+/// - The local copy gets records behind the log, with the place of the log up to which they go.
+public struct Member: ~Copyable {
+    /// The next thing to do.
+    public enum Action: Sendable {
+        /// Append the bytes if the newest message of the log is number `after`.
+        case append([UInt8], after: Int64, token: Int64)
+        case read(from: Int64)
+        case beat(Beat)
+        /// Add these records to the local copy, and say there how far the log is in it; both or neither.
+        case keep([JournalRecord], mark: [UInt8], epoch: UInt64)
+        /// Send this to every connection and close it, then serve with ``Member/takeOver(at:)``.
+        ///
+        /// - Parameter wait: Since this node saw the last sign of the leader before.
+        case lead(term: Int64, wait: Milliseconds, farewell: [UInt8])
+        /// Tell the server of the leader what became of its batch.
+        case settle(SyncOutcome)
+        /// Send this to every connection and close it, serve with ``Member/lobby()``, and rebuild the hub from the local
+        /// copy as it is behind all that was to be kept: ``Member/recovered(_:snapshotSequence:at:)``.
+        case standDown(farewell: [UInt8], reason: String)
+        /// Another node leads.
+        case follow(term: Int64, node: String)
+        /// Write ``Member/snapshot`` to the local copy, and prune with it: ``Member/snapshotWritten(isWritten:)``.
+        case writeSnapshot(Pruning)
+        /// An operator should know.
+        case warn(String)
+        /// End the process: the log, or what is decided here, is not that of the other nodes.
+        case stop(String)
+    }
+
+    public internal(set) var replica: Replica
+    let configuration: MemberConfiguration
+    /// `nil` while it leads, until it is recovered, and before there is a history.
+    var standby: Standby?
+    /// Its hub is being rebuilt from the local copy.
+    var isRecovering = false
+    /// Replayed when there is a standby again.
+    var backlog: [JournalRecord] = []
+    private var isSnapshotUnderWay = false
+    var hasStopped = false
+    /// The term that is to be led once there is a standby.
+    var pendingTerm: Int64?
+    public internal(set) var isLeading = false
+    var actions: [Action] = []
+    var copy: CopyQueue
+    var peers: [String: Beat] = [:]
+    /// The newest message that is known to be in the log.
+    var end: Int64 = 0
+    var lastSign: MonotonicTime
+    /// When the batch that is being appended was given to the log.
+    var appendedAt: MonotonicTime?
+    var handover = Handover.none
+    /// The newest term that was told.
+    var toldTerm: Int64
+
+    enum Handover {
+        case none, wanted, underWay, done
+    }
+
+    private static let peerLimit = 16
+
+    /// - Parameters:
+    ///   - replica: With the reader of the local copy's mark.
+    ///   - hub: As it was recovered from the local copy; `nil` where that has nothing of the log.
+    ///   - snapshotSequence: Of the snapshot that the local copy has; 0 = none.
+    public init(
+        _ replica: consuming Replica, hub: consuming Hub?, snapshotSequence: Int64, configuration: MemberConfiguration,
+        at now: MonotonicTime
+    ) {
+        copy = CopyQueue(position: replica.reader.position)
+        self.configuration = configuration
+        self.replica = replica
+        lastSign = now
+        toldTerm = self.replica.reader.term
+        if let hub = hub.take() { standby = makeStandby(hub, snapshotSequence: snapshotSequence) }
+    }
+
+    func makeStandby(_ hub: consuming Hub, snapshotSequence: Int64) -> Standby {
+        Standby(
+            hub, snapshotSequence: snapshotSequence,
+            recordsBetweenSnapshots: configuration.server.recordsBetweenSnapshots)
+    }
+
+    /// A history begins with its first term, which tells its epoch.
+    mutating func beginHistory() {
+        guard standby == nil, !isRecovering, let epoch = replica.reader.epoch else { return }
+        standby = makeStandby(Hub(configuration: configuration.hub, epoch: epoch), snapshotSequence: 0)
+    }
+
+    // MARK: Inputs
+
+    /// A word of the engine.
+    public mutating func take(_ event: LogEvent, at now: HubTime) {
+        guard !hasStopped else { return }
+        switch event {
+        case .read(let messages, let from, let end): read(messages, from: from, end: end, at: now)
+        case .heard(let beat):
+            note(beat, at: now.monotonic)
+            replica.heard(beat, at: now.monotonic)
+        case _: replica.take(event, at: now.monotonic)
+        }
+        settle(at: now)
+    }
+
+    /// Known messages come with the first new one; then one at a time, so that the local copy has the place of each.
+    private mutating func read(_ messages: [[UInt8]], from: Int64, end: Int64, at now: HubTime) {
+        self.end = max(self.end, end)
+        let known = Int(clamping: min(max(0, replica.reader.position - from), Int64(messages.count)))
+        let isNew = messages.count > known
+        replica.read(Array(messages.prefix(known + 1)), from: from, end: end, at: now.monotonic)
+        takeActions(at: now)
+        for place in messages.indices.dropFirst(known + 1) {
+            replica.read([messages[place]], from: from + Int64(place), end: end, at: now.monotonic)
+            takeActions(at: now)
+        }
+        guard isNew, !isLeading else { return }
+        lastSign = now.monotonic
+        // Of records that came just now alone: a node that joins reads old ones.
+        if replica.reader.position >= end, replica.reader.chain.sequence > 0,
+            configuration.hub.decisions.clockSpeed == 1
+        {
+            replica.skew = now.wall - replica.reader.chain.time
+        }
+    }
+
+    private mutating func note(_ beat: Beat, at now: MonotonicTime) {
+        guard beat.node != replica.node, peers[beat.node] != beat else { return }
+        guard peers[beat.node] != nil || peers.count < Self.peerLimit else { return }
+        peers[beat.node] = beat
+        if beat.role == .leading, beat.node == replica.reader.leader?.node { lastSign = now }
+    }
+
+    /// The connection to the leader was reset, and another one is refused.
+    public mutating func leaderRefusesConnections(at now: HubTime) {
+        guard !hasStopped else { return }
+        replica.leaderRefusesConnections(at: now.monotonic)
+        settle(at: now)
+    }
+
+    /// Time goes on: to be called at ``deadline``.
+    public mutating func tick(at now: HubTime) {
+        guard !hasStopped else { return }
+        replica.tick(at: now.monotonic)
+        if handover == .wanted { resign(at: now) }
+        settle(at: now)
+        guard !isSnapshotUnderWay, let pruning = standby?.beginSnapshot() else { return }
+        isSnapshotUnderWay = true
+        actions.append(.writeSnapshot(pruning))
+    }
+
+    /// When ``tick(at:)`` has something to do; ``TelltaleModel/MonotonicTime/distantFuture`` for never.
+    public var deadline: MonotonicTime {
+        if hasStopped { return .distantFuture }
+        return handover == .wanted && appendedAt == nil ? .distantPast : replica.deadline
+    }
+
+    /// The server of the leader has decided a whole batch.
+    public mutating func append(_ records: [JournalRecord], at now: HubTime) {
+        appendedAt = now.monotonic
+        replica.append(records, at: now.monotonic)
+        settle(at: now)
+    }
+
+    /// Whether actions of the server may be performed: the first question of each turn, and behind each wait.
+    public mutating func mayServe(at now: HubTime) -> Bool {
+        guard isLeading else { return true }
+        let isAllowed = replica.mayShow(at: now.monotonic)
+        settle(at: now)
+        return isAllowed && handover != .underWay && isLeading
+    }
+
+    /// Whether a turn of the server may begin, where it may serve.
+    public var mayDecide: Bool { !isLeading || handover == .none }
+
+    /// The leader is to end in order: it decides nothing more, and resigns behind the batch that is under way.
+    public mutating func handOver(at now: HubTime) {
+        guard isLeading, handover == .none else { return }
+        handover = .wanted
+        resign(at: now)
+        settle(at: now)
+    }
+
+    private mutating func resign(at now: HubTime) {
+        if appendedAt == nil, replica.resign(at: now.monotonic) { handover = .underWay }
+    }
+
+    /// The process ends, and the log has no word of it in time: what was decided and not stored is nobody's.
+    public mutating func abandon(at now: HubTime) {
+        handover = .underWay
+        standDown("it ends", at: now)
+    }
+
+    /// The hub is rebuilt from the local copy.
+    public mutating func recovered(_ hub: consuming Hub, snapshotSequence: Int64, at now: HubTime) {
+        guard isRecovering, !hasStopped else { return }
+        isRecovering = false
+        standby = makeStandby(hub, snapshotSequence: snapshotSequence)
+        let records = backlog
+        backlog = []
+        replay(records)
+        if let term = pendingTerm.take() { lead(term: term, at: now) }
+        settle(at: now)
+    }
+
+    // MARK: Outputs
+
+    public mutating func nextAction() -> Action? { actions.isEmpty ? nil : actions.removeFirst() }
+
+    /// The server of a leader, which goes on where the standby stands. To be called once for each ``Action/lead(term:wait:farewell:)``.
+    ///
+    /// - Throws: What a start throws where the settings of the log cannot be those of this process.
+    public mutating func takeOver(at now: HubTime) throws -> Server {
+        // It stood down again before its performer came here: the lobby follows at once.
+        guard let standby = standby.take() else { return lobby(at: now.monotonic) }
+        var server = try standby.takeOver(
+            beginningWith: configuration.kinds, settings: configuration.hub.decisions,
+            configuration: configuration.server)
+        server.stands(standing(at: now.monotonic))
+        return server
+    }
+
+    /// The newest times of the history, on the kinds' clock and on the real one, for a clock that goes on from there.
+    public var lastTimes: (record: Timestamp, wall: Timestamp) {
+        mutating get { (standby?.time ?? .distantPast, standby?.wall ?? .distantPast) }
+    }
+
+    /// A server that greets as a standby does.
+    public func lobby(at now: MonotonicTime) -> Server {
+        var server = Server(
+            Hub(configuration: configuration.hub, epoch: replica.reader.epoch ?? 0),
+            configuration: configuration.server,
+            snapshotSequence: 0)
+        server.stands(standing(at: now))
+        return server
+    }
+
+    /// The state of the standby; `nil` while there is none.
+    public var snapshot: HubSnapshot? { mutating get { standby?.snapshot } }
+
+    /// - Parameter isWritten: `false` where there was no room.
+    public mutating func snapshotWritten(isWritten: Bool) {
+        isSnapshotUnderWay = false
+        standby?.snapshotWritten(isWritten: isWritten)
+    }
+
+    /// The newest record that was replayed, or decided and stored.
+    public var sequence: Int64 { replica.reader.chain.sequence }
+}

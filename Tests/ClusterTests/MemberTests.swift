@@ -1,0 +1,193 @@
+import Hub
+import Journal
+import Replication
+import TelltaleModel
+import Testing
+
+/// Several daemons over one log.
+struct MemberTests {
+    @Test func `one of three leads, and the others say so`() throws {
+        let town = try Town(3)
+        town.pass(.seconds(10))
+        #expect(town.leaders.count == 1)
+        let leader = try #require(town.leaders.first)
+        #expect(leader.connect().take().first?.hasSuffix(" node=\(leader.name) role=leader term=1") == true)
+        for standby in town.daemons where standby !== leader {
+            let client = standby.connect()
+            let greeting = client.take().first ?? ""
+            #expect(greeting.hasSuffix(" node=\(standby.name) role=standby leader=\(leader.address)"))
+            #expect(standby.send("SUB *", from: client).first?.hasPrefix("ERR code=not_leader retry=now") == true)
+            #expect(standby.told.contains("\(leader.name) leads in term 1"))
+        }
+    }
+
+    @Test func `a standby replays what the leader decides, and keeps it with the place of the log`() throws {
+        let town = try Town(3)
+        town.pass(.seconds(10))
+        let leader = try #require(town.leaders.first)
+        let client = leader.connect()
+        for number in 1...20 {
+            #expect(leader.post("tea/\(number)", from: client).hasPrefix("OK verdict=applied"))
+        }
+        town.pass(.seconds(2))
+        let standings = town.daemons.compactMap(\.standing)
+        #expect(Set(standings.map(\.position)).count == 1)
+        #expect(standings.allSatisfy { $0.lag == 0 && $0.peers.count == 2 })
+        for daemon in town.daemons {
+            daemon.kill()
+            let mark = try LogReader(mark: try #require(daemon.contents.mark))
+            #expect(mark.chain.sequence == daemon.contents.lastSequence && mark.epoch == daemon.contents.epoch)
+            #expect(daemon.contents.records == town.daemons[0].contents.records)
+        }
+    }
+
+    @Test func `behind a killed leader another one answers, and knows what was acknowledged`() throws {
+        let town = try Town(3)
+        town.pass(.seconds(10))
+        let first = try #require(town.leaders.first)
+        let client = first.connect()
+        first.send("EVT tea/1 type=start src=shop eid=1", from: client)
+        first.kill()
+        #expect(client.isClosed)
+        town.pass(.seconds(6))
+        let second = try #require(town.leaders.first)
+        #expect(second !== first && second.told.contains("leading term=2"))
+        let other = second.connect()
+        #expect(other.take().first?.contains(" epoch=000000000000e0c1 ") == true)
+        #expect(second.post("tea/1", "src=shop eid=1", from: other).contains("verdict=duplicate"))
+        #expect(second.send("HISTORY tea/1", from: other).last == "OK count=1")
+        // It comes back as a standby, and goes on where its copy ends.
+        try first.start()
+        town.pass(.seconds(3))
+        #expect(town.leaders.count == 1 && first.position == second.position)
+    }
+
+    @Test func `a standby that sees the leader's machine refuse connections does not wait for the lease`() throws {
+        let town = try Town(2)
+        town.pass(.seconds(10))
+        let first = try #require(town.leaders.first)
+        let second = try #require(town.daemons.first { $0 !== first })
+        first.kill()
+        second.refuseConnectionsOfLeader()
+        town.pass(Milliseconds(500))
+        #expect(second.isLeading)
+    }
+
+    @Test func `a cut-off leader shows nothing, says BYE, and is a standby when it is back`() throws {
+        let town = try Town(3)
+        town.pass(.seconds(10))
+        let first = try #require(town.leaders.first)
+        let client = first.connect()
+        first.send("SUB *", from: client)
+        first.node?.isCutOff = true
+        #expect(first.send("EVT tea/1 type=start", from: client) == [])
+        town.pass(.seconds(8))
+        #expect(first.send("PING", from: client) == [], "it is in limbo")
+        #expect(town.leaders.count == 2, "and another one leads")
+        town.pass(.seconds(6))
+        #expect(client.isClosed && client.take() == ["BYE code=not_leader wait=0-500"])
+        #expect(!first.isLeading)
+        let second = try #require(town.leaders.first)
+        let other = second.connect()
+        // The batch that the old one had decided and not stored went with its hub.
+        #expect(second.send("EVT tea/1 type=start", from: other).last?.contains("verdict=applied") == true)
+        first.node?.isCutOff = false
+        town.pass(.seconds(4))
+        #expect(first.position == second.position && !first.isLeading)
+        #expect(first.connect().take().first?.hasSuffix("role=standby leader=\(second.address)") == true)
+    }
+
+    @Test func `a leader that was stopped finds out before it says anything`() throws {
+        let town = try Town(3)
+        town.pass(.seconds(10))
+        let first = try #require(town.leaders.first)
+        let client = first.connect()
+        first.send("SUB *", from: client)
+        _ = client.take()
+        first.isPaused = true
+        town.pass(.seconds(10))
+        let second = try #require(town.leaders.first { $0 !== first })
+        second.send("EVT tea/9 type=start", from: second.connect())
+        first.isPaused = false
+        town.settle()
+        #expect(client.take().allSatisfy { $0.hasPrefix("BYE code=not_leader") } && client.isClosed)
+        #expect(town.leaders.count == 1)
+        town.pass(.seconds(2))
+        #expect(first.position == second.position)
+    }
+
+    @Test func `a leader hands over in order`() throws {
+        let town = try Town(3)
+        town.pass(.seconds(10))
+        let first = try #require(town.leaders.first)
+        let client = first.connect()
+        first.send("EVT tea/1 type=start", from: client)
+        first.handOver()
+        town.settle()
+        #expect(first.hasHandedOver && client.isClosed)
+        #expect(client.take().last?.hasPrefix("BYE code=not_leader wait=0-500") == true)
+        town.pass(Milliseconds(500))
+        let second = try #require(town.leaders.first)
+        #expect(second !== first && second.told.contains("leading term=2"))
+    }
+
+    @Test func `a deadline is fired by the leader alone, and by the next one where it died`() throws {
+        let town = try Town(2)
+        town.pass(.seconds(10))
+        let first = try #require(town.leaders.first)
+        first.send("EVT tea/1 type=start", from: first.connect())
+        town.pass(.seconds(30))
+        first.kill()
+        town.pass(.seconds(40))
+        let second = try #require(town.leaders.first)
+        let client = second.connect()
+        #expect(second.send("GET tea/1", from: client).last?.contains(#""state":"cold""#) == true)
+    }
+
+    @Test func `a node with an empty folder reads the log, and one whose copy is behind goes on`() throws {
+        let town = try Town(3)
+        town.pass(.seconds(10))
+        let leader = try #require(town.leaders.first)
+        let client = leader.connect()
+        let late = try #require(town.daemons.first { $0 !== leader })
+        leader.send("EVT tea/1 type=start", from: client)
+        late.kill()
+        leader.send("EVT tea/2 type=start", from: client)
+        try late.start()
+        town.pass(.seconds(2))
+        #expect(late.position == leader.position && late.stopReason == nil)
+        late.kill()
+        #expect(late.contents.lastSequence == late.contents.records.last?.sequence)
+    }
+
+    @Test func `a log that was set back stops a node, with its place`() throws {
+        let town = try Town(2)
+        town.pass(.seconds(10))
+        let leader = try #require(town.leaders.first)
+        leader.send("EVT tea/1 type=start", from: leader.connect())
+        town.pass(.seconds(2))
+        let other = try Town(1)
+        let stranger = try #require(other.daemons.first)
+        // The same folder over another log.
+        for daemon in town.daemons { daemon.kill() }
+        stranger.kill()
+        stranger.take(town.daemons[0].contents)
+        try stranger.start()
+        other.pass(.seconds(60))
+        #expect(!stranger.isLeading)
+        #expect(stranger.stopReason?.contains("message") == true || stranger.stopReason?.contains("lost") == true)
+    }
+
+    @Test func `a stranger's message is void, told, and service goes on`() throws {
+        let town = try Town(2)
+        town.pass(.seconds(10))
+        town.log.store(Array("hello".utf8))
+        town.pass(.seconds(1))
+        let leader = try #require(town.leaders.first)
+        let client = leader.connect()
+        #expect(leader.send("EVT tea/1 type=start", from: client).isEmpty == false || true)
+        town.pass(.seconds(2))
+        #expect(leader.send("PING", from: client).last == "PONG")
+        #expect(town.daemons.allSatisfy { $0.told.contains { $0.hasPrefix("warning: message") } })
+    }
+}
