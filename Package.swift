@@ -124,6 +124,7 @@ let package = Package(
 
         // The replicated log of a cluster: bytes and times in, appends and roles out.
         module("Replication", ["TelltaleModel", "Journal"]),
+        module("Cluster", ["TelltaleModel", "TelltaleWire", "Kinds", "Hub", "Server", "Journal", "Replication"]),
 
         // Edges: each wraps one thing outside, and decides nothing.
         // For apps: it and all that it depends on are Swift.
@@ -151,6 +152,7 @@ let package = Package(
             name: "telltaled",
             dependencies: [
                 "TelltaleModel", "Kinds", "Machines", "Surfaces", "TelltaleWire", "Hub", "Server", "Journal",
+                "Replication", "ReplicationNATS", "Cluster", "AtomicFile",
                 "JournalSQLite",
                 "TelltaleEventLoop", "Authenticator",
                 "CJemalloc", argumentParser, logging,
@@ -235,6 +237,7 @@ let package = Package(
         .target(name: "CFaultVFS", dependencies: ["CSQLite"], path: "Tests/CFaultVFS"),
         tests("JournalSQLite", ["TelltaleModel", "Journal", "JournalSQLite", "CFaultVFS"]),
         tests("Replication", ["TelltaleModel", "Journal", "Replication"]),
+        tests("Cluster", ["TelltaleModel", "Kinds", "Hub", "Server", "Journal", "Replication", "Cluster"]),
         tests(
             "ReplicationNATS",
             ["TelltaleModel", "Journal", "Replication", "TelltaleEventLoop", "ReplicationNATS"]),

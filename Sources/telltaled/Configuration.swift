@@ -30,6 +30,8 @@ struct Configuration: Sendable {
     /// The file of principals; `nil` = no connection needs a token.
     var auth: String?
     var sync = Sync.full
+    /// It was given.
+    var hasSync = false
     /// Milliseconds between two flushes while busy; 0 = flush at once.
     var pace = Pace.adaptive(upTo: .milliseconds(1))
     var clockSpeed = 1.0
@@ -54,6 +56,7 @@ struct Configuration: Sendable {
     /// Rows of one widget a day to a device whose screen is off; `nil` = any number.
     var widgetBudget: Int? = 48
     var widgetBurst = 8
+    var cluster = ClusterSettings()
     /// One warning for each variable that was ignored.
     var warnings: [String] = []
 
@@ -177,6 +180,8 @@ struct ConfigurationSources {
         if configuration.endpoints.isEmpty, configuration.tlsListeners.isEmpty {
             faults.append("--listen none: needs a --socket PATH to listen on")
         }
+        faults += configuration.cluster.faults(
+            hasSync: configuration.hasSync, isInMemory: environment["TELLTALE_JOURNAL"] != nil)
         guard faults.isEmpty else { throw ConfigurationFaults(faults: faults) }
         return configuration
     }

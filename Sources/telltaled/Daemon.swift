@@ -12,19 +12,23 @@ import TelltaleModel
 /// (ARCHITECTURE.md, *A turn*) the server says what is to be done.
 final class Daemon {
     let loop: EventLoop
-    private var server: Server
-    private let clock: Clock
-    private let configuration: Configuration
-    private var principals: Principals?
-    private var certificate: Certificate?
-    private let logger: Logger
-    private let manager: ServiceManager
-    private let journal: JournalWriter
-    private let mailbox: Mailbox<Message>
-    private var listeners: [Listener] = []
-    private var tlsListeners: [Listener] = []
-    private var connections = ConnectionTable()
-    private var blocked: Set<SessionID> = []
+    var server: Server
+    var clock: Clock
+    let configuration: Configuration
+    var principals: Principals?
+    /// The principals in force; `nil` = no connection needs a token.
+    var directory: PrincipalDirectory?
+    var certificate: Certificate?
+    let logger: Logger
+    let manager: ServiceManager
+    let journal: JournalWriter
+    let mailbox: Mailbox<Message>
+    var listeners: [Listener] = []
+    var tlsListeners: [Listener] = []
+    var connections = ConnectionTable()
+    var blocked: Set<SessionID> = []
+    /// `nil` = a daemon by itself.
+    var cluster: ClusterEdge?
     private var turnHandle: PrepareHandle?
     private var timer: TimerHandle?
     private var flushTimer: PreciseTimerHandle?
@@ -32,11 +36,11 @@ final class Daemon {
     private var watchdogTimer: TimerHandle?
     private var signals: [SignalHandle] = []
     /// Connections that there was no room for since the log told so, and when it tells again.
-    private var refusals = RefusalLog()
+    var refusals = RefusalLog()
     private var outgoing = Outgoing()
     private var complaints = DiskComplaints()
     /// The next flush shows a commit, for ``FailPoint``.
-    private var showsCommit = false
+    var showsCommit = false
     private let exit: (Int32) -> Void
 
     /// A message of another thread.
@@ -46,6 +50,8 @@ final class Daemon {
         case snapshotWritten(Result<Void, JournalError>)
         case failed(JournalError)
         case journalClosed(Result<Void, JournalError>)
+        case standbySnapshotWritten(Result<Void, JournalError>)
+        case recovered(RecoveredHub)
     }
 
     /// - Parameter exit: Is told the exit status, once, when everything is done.
@@ -67,7 +73,8 @@ final class Daemon {
         mailbox = try Mailbox(on: loop) { messages in for message in messages { box.daemon?.take(message) } }
         let sender = mailbox.sender
         self.journal = JournalWriter(journal) { error in _ = sender.post(.failed(error)) }
-        if let directory = self.principals?.takeFirst() { self.server.principalsLoaded(directory) }
+        directory = self.principals?.takeFirst()
+        if let directory { self.server.principalsLoaded(directory) }
         if let certificate { self.server.certificateLoaded(expiry: certificate.expiry) }
         box.daemon = self
     }
@@ -77,38 +84,6 @@ final class Daemon {
     }
 
     // MARK: Start
-
-    func listen() throws(UVError) {
-        var options = configuration.listenerOptions
-        options.farewell = { [unowned self] in refuseConnection() }
-        for endpoint in configuration.endpoints { listeners.append(try listen(at: endpoint, options)) }
-        guard let first = certificate?.context else { return }
-        options.tls = { [unowned self] in certificate?.context ?? first }
-        for endpoint in configuration.tlsListeners { tlsListeners.append(try listen(at: endpoint, options)) }
-    }
-
-    private func listen(at endpoint: Endpoint, _ options: Listener.Options) throws(UVError) -> Listener {
-        try Listener(at: endpoint, on: loop, options: options) { [unowned self] connection in accept(connection) }
-    }
-
-    /// There is no room for a connection.
-    private func refuseConnection() -> [UInt8] {
-        if let count = refusals.refused(at: clock.now.monotonic) {
-            logger.warning(
-                "no room for more connections: limit_conns; raise the limit of open files (ulimit -n)",
-                metadata: ["refused": "\(count)"])
-        }
-        return server.refusedConnection()
-    }
-
-    /// Where it really listens.
-    var endpoints: [Endpoint] { listeners.map(\.endpoint) }
-    var tlsEndpoints: [Endpoint] { tlsListeners.map(\.endpoint) }
-
-    private func stopListening() {
-        listeners = []
-        tlsListeners = []
-    }
 
     func start() throws(UVError) {
         // They wake the loop; the turn does the rest.
@@ -123,8 +98,9 @@ final class Daemon {
         turnHandle = try PrepareHandle(on: loop) { [unowned self] in
             let now = clock.now
             if !blocked.isEmpty, server.isSessionDeadlineDue(at: now) { tellProgress() }
+            if let cluster, !cluster.mayServe() || !cluster.mayDecide { return }
             server.turn(at: now)
-            perform()
+            performServer()
         }
         signals = [
             try SignalHandle(.terminate, on: loop) { [unowned self] in stop(because: "SIGTERM") },
@@ -143,7 +119,7 @@ final class Daemon {
 
     // MARK: What happened
 
-    private func accept(_ connection: Connection) {
+    func accept(_ connection: Connection) {
         let id = server.connected(at: clock.now)
         connections.insert(connection, of: id)
         connection.readsLittle = server.isRestricted(id)
@@ -186,7 +162,7 @@ final class Daemon {
         case .synced(let result): synced(result)
         case .failed(let error):
             logger.critical("\(error)")
-            server.journalFailed()
+            if cluster == nil { server.journalFailed() } else { stopAtOnce() }
         case .history(let request, let result): server.historyRead(result, for: request)
         case .snapshotWritten(let result):
             if case .failure(let error) = result {
@@ -197,6 +173,13 @@ final class Daemon {
         case .journalClosed(let result):
             if case .failure(let error) = result { logger.critical("\(error)") }
             server.journalClosed(isInOrder: (try? result.get()) != nil)
+        case .standbySnapshotWritten(let result):
+            if case .failure(let error) = result { logger.warning("the snapshot was given up: \(error)") }
+            let isWritten = (try? result.get()) != nil
+            cluster?.snapshotWritten(isWritten: isWritten)
+            if server.isStopping { server.snapshotWritten(isWritten: isWritten) }
+        case .recovered(let recovered):
+            if let hub = recovered.take() { cluster?.recovered(hub, snapshotSequence: recovered.snapshotSequence) }
         }
         perform()
     }
@@ -224,41 +207,30 @@ final class Daemon {
             logger.info("stopping", metadata: ["because": "\(reason)"])
             manager.stopping()
         }
-        server.stopRequested(at: clock.now)
-    }
-
-    private func reloadPrincipals(isAsked: Bool) {
-        if let directory = principals?.reread(isAsked: isAsked, logger) { server.principalsLoaded(directory) }
-    }
-
-    private func reload() {
-        reloadPrincipals(isAsked: true)
-        certificate?.reload(logger)
-        if let certificate { server.certificateLoaded(expiry: certificate.expiry) }
-        do {
-            let (kinds, diagnostics) = try KindFolder(path: configuration.kinds).load()
-            for diagnostic in diagnostics { logger.tell(diagnostic) }
-            guard let kinds else {
-                logger.error("the kinds were not reloaded; the old ones stay in force")
-                return
-            }
-            try server.adopt(kinds.kinds)
-            logger.info("kinds reloaded", metadata: ["count": "\(kinds.kinds.count)"])
-        } catch {
-            logger.error("the kinds were not reloaded; the old ones stay in force: \(error)")
-        }
+        if cluster?.handOver() != true { server.stopRequested(at: clock.now) }
     }
 
     // MARK: What is to be done
 
-    private func perform() {
+    /// Carries out what the server wants, where this node may write: a leader that is not known to lead is silent.
+    func perform() {
+        if cluster?.mayServe() != false { performServer() }
+    }
+
+    private func performServer() {
         while let action = server.nextAction(at: clock.now) { perform(action) }
     }
 
     private func perform(_ action: Action) {
         switch action {
-        case .append(let records, isLast: false): journal.write(records)
-        case .append(let records, isLast: true): append(records)
+        case .append(let records, let isLast):
+            if let cluster {
+                cluster.append(records, isLast: isLast)
+            } else if isLast {
+                append(records)
+            } else {
+                journal.write(records)
+            }
         case .flush: flush()
         case .resumeReading(let id): connections[id]?.resumeReading()
         case .pauseReading: for connection in connections.all { connection.pauseReading() }
@@ -319,6 +291,11 @@ final class Daemon {
     }
 
     private func writeSnapshot(_ pruning: Pruning) {
+        if let cluster, !cluster.isLeading {
+            // A standby that ends: its server has no history.
+            guard let snapshot = cluster.takeSnapshot() else { return server.snapshotWritten(isWritten: true) }
+            return writeSnapshot(snapshot, Pruning())
+        }
         let sender = mailbox.sender
         SnapshotWriter.write(server.snapshot(), to: journal, pruning: pruning) { result in
             _ = sender.post(.snapshotWritten(result))
@@ -340,9 +317,10 @@ final class Daemon {
         timer?.schedule(afterMilliseconds: max(0, Int64((span / .milliseconds(1)).rounded(.up))))
     }
 
-    private func leave(_ status: Int32) {
+    func leave(_ status: Int32) {
         turnHandle = nil
         signals = []
+        cluster?.close()
         stopListening()
         exit(status)
         loop.stop()

@@ -21,7 +21,9 @@ struct Setting: Sendable {
 }
 
 extension Setting {
-    static let all: [Setting] = [
+    static let all: [Setting] = own + cluster
+
+    private static let own: [Setting] = [
         Setting(name: "data") {
             $0.data = $1[0]; return nil
         },
@@ -50,6 +52,7 @@ extension Setting {
         Setting(name: "sync") { configuration, values in
             guard let mode = Configuration.Sync(rawValue: values[0]) else { return "takes full, normal or off" }
             configuration.sync = mode
+            configuration.hasSync = true
             return nil
         },
         Setting(name: "pace") { configuration, values in

@@ -79,6 +79,9 @@ struct Telltaled: ParsableCommand {
     @Option(help: ArgumentHelp("text or json. (default: text)", valueName: "F"))
     var logFormat: String?
 
+    @OptionGroup(title: "A node of a cluster")
+    var clusterOptions: ClusterOptions
+
     @OptionGroup(title: "Limits and switches")
     var fine: FineOptions
 
@@ -165,7 +168,10 @@ struct Telltaled: ParsableCommand {
     /// The properties are found by reflection, as ArgumentParser finds them, so that an option is declared once.
     private var flags: [String: [String]] {
         var flags = ["listen": listen]
-        for child in Array(Mirror(reflecting: self).children) + Array(Mirror(reflecting: fine).children) {
+        if !clusterOptions.engine.isEmpty { flags["engine"] = clusterOptions.engine }
+        if !clusterOptions.engineMonitor.isEmpty { flags["engine-monitor"] = clusterOptions.engineMonitor }
+        let groups: [Any] = [self, clusterOptions, fine]
+        for child in groups.flatMap({ Array(Mirror(reflecting: $0).children) }) {
             guard let option = child.value as? Option<String?>, let value = option.wrappedValue,
                 let setting = Setting.all.first(where: { $0.isRead(byProperty: child.label ?? "") })
             else { continue }
@@ -198,7 +204,7 @@ struct Telltaled: ParsableCommand {
         StandardStream.output.write(Array("the configuration is in order, with \(kinds.kinds.count) kinds\n".utf8).span)
     }
 
-    private static func loadKinds(of configuration: Configuration, logger: Logger) throws -> KindSet {
+    static func loadKinds(of configuration: Configuration, logger: Logger) throws -> KindSet {
         do {
             let (loaded, diagnostics) = try KindFolder(path: configuration.kinds).load()
             for diagnostic in diagnostics {
@@ -220,10 +226,14 @@ struct Telltaled: ParsableCommand {
         let kinds = try loadKinds(of: configuration, logger: logger)
         let principals = try loadPrincipals(configuration)
         let certificate = try loadCertificate(configuration)
+        guard !configuration.cluster.isOn else {
+            return try serveInCluster(configuration, kinds, principals, certificate, logger: logger)
+        }
         do {
             let manager = ServiceManager()
             let startedAt = ContinuousClock.now
             let journal = try openJournal(configuration, logger: logger)
+            try refuseCopy(journal, configuration)
             var hub = try Recovery.recover(
                 journal, configuration: configuration.hub, logger: logger, manager: manager)
             if let reason = journal.opening.epochReplaced {
@@ -298,27 +308,10 @@ struct Telltaled: ParsableCommand {
         }
     }
 
-    /// `TELLTALE_JOURNAL=memory` keeps nothing: for measurements of everything but the disk.
-    private static func openJournal(_ configuration: Configuration, logger: Logger) throws -> any Journal {
-        if ProcessInfo.processInfo.environment["TELLTALE_JOURNAL"] == "memory" {
-            logger.warning("the journal is in memory, and ends with this process")
-            return InMemoryJournal(epoch: .random(in: 1 ... .max))
-        }
-        var options = SQLiteJournal.Options()
-        options.copiesLogAside = true
-        if let byteCount = FailPoint.logByteCount { options.logByteCount = byteCount }
-        switch configuration.sync {
-        case .full: options.sync = .full
-        case .normal: options.sync = .normal
-        case .off: options.sync = .off
-        }
-        options.observer = { step in FailPoint.shared.reached(step.rawValue) }
-        return try SQLiteJournal(configuration.data, options)
-    }
-
     /// The one line on standard output: from now on it serves.
-    private static func announce(
-        _ endpoints: [Endpoint], _ tlsEndpoints: [Endpoint], epoch: UInt64, entities: Int, recovered: Duration
+    static func announce(
+        _ endpoints: [Endpoint], _ tlsEndpoints: [Endpoint], epoch: UInt64, entities: Int, recovered: Duration,
+        role: String? = nil
     ) {
         var line = "ready"
         let tcp = endpoints.compactMap { if case .tcp = $0 { $0.description } else { nil } }
@@ -329,6 +322,7 @@ struct Telltaled: ParsableCommand {
         line += " epoch=" + String(repeating: "0", count: 16 - digits.count) + digits
         let (seconds, attoseconds) = recovered.components
         line += " entities=\(entities) recovered_ms=\(seconds * 1_000 + attoseconds / 1_000_000_000_000_000)"
+        if let role { line += " role=\(role)" }
         StandardStream.output.write(line + "\n")
     }
 

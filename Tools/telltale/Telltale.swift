@@ -38,7 +38,8 @@ struct Telltale: ParsableCommand {
             CommandGroup(
                 name: "Look after",
                 subcommands: [
-                    KindsCommand.self, SurfacesCommand.self, JournalCommand.self, TokenCommand.self,
+                    KindsCommand.self, SurfacesCommand.self, JournalCommand.self, ClusterCommand.self,
+                    TokenCommand.self,
                     ContextCommand.self,
                     PingCommand.self,
                 ]),

@@ -1,0 +1,235 @@
+import Cluster
+import Hub
+import Journal
+import Logging
+import Replication
+import Server
+import TelltaleEventLoop
+import TelltaleModel
+
+/// Performs a ``Cluster/Member`` for the daemon: on the engine, the local copy and the loop. It decides nothing.
+final class ClusterEdge {
+    private unowned let daemon: Daemon
+    private var member: Member
+    private let log: any ReplicatedLog
+    private let logger: Logger
+    private let snapshotSequence: @Sendable (any Journal) -> Int64 = { $0.snapshot?.sequence ?? 0 }
+    private var timer: TimerHandle?
+    private var standingTimer: TimerHandle?
+    private var handoverTimer: TimerHandle?
+    private var watch: LeaderWatch?
+    /// Of the batch that is being decided.
+    private var records: [JournalRecord] = []
+    private var isPerforming = false
+    /// The process ends when the leader has stood down.
+    private var isEnding = false
+
+    private static let handoverMilliseconds: Int64 = 3_000
+
+    init(_ member: consuming Member, over log: any ReplicatedLog, of daemon: Daemon, _ logger: Logger) throws(UVError) {
+        self.daemon = daemon
+        self.member = member
+        self.log = log
+        self.logger = logger
+        timer = try TimerHandle(on: daemon.loop) { [unowned self] _ in tick() }
+        standingTimer = try TimerHandle(on: daemon.loop) { [unowned self] _ in tellStanding() }
+        standingTimer?.scheduleRepeating(everyMilliseconds: 1_000)
+        handoverTimer = try TimerHandle(on: daemon.loop) { [unowned self] _ in abandon() }
+        watch = try LeaderWatch(on: daemon.loop) { [unowned self] in
+            self.member.leaderRefusesConnections(at: daemon.clock.now)
+            perform()
+        }
+    }
+
+    /// Begins to follow the log.
+    func start() {
+        log.onEvent = { [unowned self] event in
+            switch event {
+            case .connection(let isUp, let text): tell(isUp: isUp, text)
+            case .unusable(let faults): return refuse(faults)
+            case _: break
+            }
+            member.take(event, at: daemon.clock.now)
+            perform()
+        }
+        perform()
+    }
+
+    var isLeading: Bool { member.isLeading }
+    var standing: ClusterStanding { withEngine(member.standing(at: daemon.clock.now.monotonic)) }
+
+    // MARK: The server's turn
+
+    /// The first question of each turn: a leader that is not known to lead writes nothing.
+    func mayServe() -> Bool {
+        guard member.isLeading else { return true }
+        let isAllowed = member.mayServe(at: daemon.clock.now)
+        perform()
+        return isAllowed && member.isLeading
+    }
+
+    var mayDecide: Bool { member.mayDecide }
+
+    /// A part of a batch was decided.
+    func append(_ part: [JournalRecord], isLast: Bool) {
+        records += part
+        guard isLast else { return }
+        let batch = records
+        records = []
+        member.append(batch, at: daemon.clock.now)
+        perform()
+    }
+
+    /// Asks for the end of this leadership, behind which the process ends.
+    ///
+    /// - Returns: `false` where there is none.
+    func handOver() -> Bool {
+        guard member.isLeading else { return false }
+        guard !isEnding else { return true }
+        isEnding = true
+        handoverTimer?.schedule(afterMilliseconds: Self.handoverMilliseconds)
+        member.handOver(at: daemon.clock.now)
+        perform()
+        return true
+    }
+
+    private func abandon() {
+        guard member.isLeading else { return }
+        logger.warning("the log has not taken the word that this node leads no more; it ends without")
+        member.abandon(at: daemon.clock.now)
+        perform()
+    }
+
+    /// - Returns: What a standby writes when it ends; `nil` = nothing was replayed.
+    func takeSnapshot() -> HubSnapshot? { member.snapshot }
+
+    func snapshotWritten(isWritten: Bool) { member.snapshotWritten(isWritten: isWritten) }
+
+    func recovered(_ hub: consuming Hub, snapshotSequence: Int64) {
+        member.recovered(hub, snapshotSequence: snapshotSequence, at: daemon.clock.now)
+        perform()
+    }
+
+    func close() {
+        (timer, standingTimer, handoverTimer, watch) = (nil, nil, nil, nil)
+        log.close()
+    }
+
+    // MARK: Actions
+
+    private func tick() {
+        member.tick(at: daemon.clock.now)
+        perform()
+    }
+
+    private func perform() {
+        guard !isPerforming else { return }
+        isPerforming = true
+        while let action = member.nextAction() { perform(action) }
+        isPerforming = false
+        let deadline = member.deadline
+        guard deadline < .distantFuture else { return timer?.cancel() ?? () }
+        timer?.schedule(afterMilliseconds: max(0, deadline.milliseconds(since: daemon.clock.now.monotonic).count) + 1)
+    }
+
+    private func perform(_ action: Member.Action) {
+        switch action {
+        case .append(let bytes, let after, let token): log.append(bytes, after: after, token: token)
+        case .read(let from): log.read(from: from)
+        case .beat(let beat): log.beat(beat)
+        case .keep(let records, let mark, let epoch): daemon.keep(records, mark: mark, epoch: epoch)
+        case .lead(let term, let wait, let farewell): lead(term, after: wait, farewell)
+        case .settle(let outcome): daemon.settle(outcome)
+        case .standDown(let farewell, let reason): standDown(farewell, reason)
+        case .follow(let term, let node):
+            StandardStream.output.write("standby term=\(term)\n")
+            logger.notice("another node leads", metadata: ["node": "\(node)", "term": "\(term)"])
+            tellStanding()
+        case .writeSnapshot(let pruning):
+            guard let snapshot = member.snapshot else { return member.snapshotWritten(isWritten: false) }
+            daemon.writeSnapshot(snapshot, pruning)
+        case .warn(let text): logger.warning("the log has something that means nothing: \(text)")
+        case .stop(let reason):
+            logger.critical("this node stops, because the log is not the one that it knows: \(reason)")
+            daemon.stopAtOnce()
+        }
+    }
+
+    private func lead(_ term: Int64, after wait: Milliseconds, _ farewell: [UInt8]) {
+        do {
+            daemon.beginClock(after: member.lastTimes)
+            let server = try member.takeOver(at: daemon.clock.now)
+            daemon.serve(with: server, farewell)
+            StandardStream.output.write("leading term=\(term) after_ms=\(wait.count)\n")
+            logger.notice("this node leads", metadata: ["term": "\(term)", "after_ms": "\(wait.count)"])
+            tellStanding()
+        } catch {
+            logger.critical("this node cannot lead: \(error)")
+            daemon.stopAtOnce()
+        }
+    }
+
+    private func standDown(_ farewell: [UInt8], _ reason: String) {
+        records = []
+        logger.notice("this node leads no more", metadata: ["because": "\(reason)"])
+        daemon.serve(with: member.lobby(at: daemon.clock.now.monotonic), farewell)
+        tellStanding()
+        if isEnding {
+            handoverTimer?.cancel()
+            daemon.endServing()
+        } else {
+            daemon.recoverAgain(snapshotSequence)
+        }
+    }
+
+    // MARK: What is told
+
+    private func tellStanding() {
+        let standing = standing
+        daemon.tellStanding(standing)
+        watch?.watch(member.isLeading ? nil : standing.leader?.address)
+    }
+
+    private func withEngine(_ standing: ClusterStanding) -> ClusterStanding {
+        let status = log.status
+        var engine = JSONObject()
+        engine["name"] = .string(status.name)
+        engine["version"] = .string(status.version)
+        engine["connected"] = .bool(status.isConnected)
+        engine["sync"] = .string(status.isSyncProven ? "proven" : "trusted")
+        engine["rttMicroseconds"] = .integer(Int64(status.roundTrip / .microseconds(1)))
+        engine["stalls"] = .integer(Int64(status.stalls))
+        engine["longestStallMilliseconds"] = .integer(Int64(status.longestStall / .milliseconds(1)))
+        var standing = standing
+        standing.engine = engine
+        return standing
+    }
+
+    /// The engine cannot be what it is to be: a configuration is wrong, here or there.
+    private func refuse(_ faults: [String]) {
+        for fault in faults { Telltaled.complain("--engine: \(fault)") }
+        daemon.stopAtOnce(78)
+    }
+
+    private func tell(isUp: Bool, _ text: String) {
+        if isUp {
+            logger.info("the engine: \(text)")
+        } else {
+            logger.warning("the engine cannot be reached: \(text)")
+        }
+    }
+}
+
+/// A hub on its way from the journal's thread.
+final class RecoveredHub: @unchecked Sendable {
+    private var hub: Hub?
+    let snapshotSequence: Int64
+
+    init(_ hub: consuming Hub, snapshotSequence: Int64) {
+        self.hub = consume hub
+        self.snapshotSequence = snapshotSequence
+    }
+
+    /// Gives it away, once.
+    func take() -> Hub? { hub.take() }
+}

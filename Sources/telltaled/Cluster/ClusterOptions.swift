@@ -1,0 +1,38 @@
+import ArgumentParser
+
+/// The flags of a daemon of a cluster.
+struct ClusterOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The name of the cluster; without it the daemon is by itself.", valueName: "NAME"))
+    var cluster: String?
+    @Option(help: ArgumentHelp("The name of this node, which no other has.", valueName: "NAME"))
+    var node: String?
+    @Option(help: ArgumentHelp("Where clients reach this node.", valueName: "HOST:PORT"))
+    var advertise: String?
+    @Option(
+        help: ArgumentHelp(
+            "The servers of the replicated log: nats://HOST:PORT or tls://HOST:PORT, with commas between; file:PATH for tests on one machine.",
+            valueName: "URL,…"))
+    var engine: [String] = []
+    @Option(help: ArgumentHelp("The engine's credentials.", valueName: "FILE"))
+    var engineCreds: String?
+    @Option(
+        help: ArgumentHelp(
+            "The monitors of the engine's servers, which tell whether each syncs before it acknowledges.",
+            valueName: "URL,…"))
+    var engineMonitor: [String] = []
+    @Option(
+        help: ArgumentHelp(
+            "proven: no node leads before each server has said that it syncs; trusted: you say so. (default: proven)",
+            valueName: "proven|trusted"))
+    var engineSync: String?
+    @Option(
+        help: ArgumentHelp(
+            "A leader that proves nothing for so long is silent, and a standby that hears nothing of it tries to lead. (default: 3s)",
+            valueName: "SPAN"))
+    var lease: String?
+    @Option(
+        help: ArgumentHelp(
+            "A leader that proves nothing for so long stands down; twice the lease at least. (default: 12s)",
+            valueName: "SPAN"))
+    var giveUp: String?
+}

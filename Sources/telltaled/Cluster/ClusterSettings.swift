@@ -1,0 +1,127 @@
+import Replication
+import TelltaleEventLoop
+import TelltaleModel
+
+/// The settings of a daemon of a cluster.
+struct ClusterSettings: Sendable {
+    /// Empty = a daemon by itself.
+    var name = ""
+    var node = ""
+    /// Where clients reach this node, `HOST:PORT`.
+    var advertise = ""
+    var engine: [String] = []
+    var credentials: String?
+    var monitors: [String] = []
+    var isSyncTrusted = false
+    /// Milliseconds.
+    var lease = 3_000
+    var giveUp = 12_000
+    /// The names of the settings that were given.
+    var given: [String] = []
+
+    var isOn: Bool { !name.isEmpty }
+
+    /// Their faults, as a whole.
+    ///
+    /// - Parameters:
+    ///   - hasSync: Whether `--sync` was given.
+    ///   - isInMemory: Whether the journal keeps nothing.
+    func faults(hasSync: Bool, isInMemory: Bool) -> [String] {
+        guard isOn else { return given.map { "--\($0): belongs to --cluster NAME" } }
+        var faults: [String] = []
+        if node.isEmpty { faults.append("--cluster: needs --node NAME, which no other node of the cluster has") }
+        if advertise.isEmpty { faults.append("--cluster: needs --advertise HOST:PORT, where clients reach this node") }
+        if engine.isEmpty { faults.append("--cluster: needs --engine URL[,URL…], the servers of the replicated log") }
+        if giveUp < 2 * lease {
+            faults.append("--give-up: is to be at least twice --lease, which is \(lease) ms, not \(giveUp) ms")
+        }
+        if hasSync {
+            faults.append("--sync: belongs to a daemon by itself; in a cluster the engine's disks are what counts")
+        }
+        if isInMemory {
+            faults.append("environment: TELLTALE_JOURNAL: a node of a cluster keeps a copy of the log on disk")
+        }
+        return faults
+    }
+
+    var replica: ReplicaSettings {
+        var settings = ReplicaSettings()
+        settings.lease = Milliseconds(Int64(lease))
+        settings.giveUp = Milliseconds(Int64(giveUp))
+        return settings
+    }
+}
+
+extension Setting {
+    static let cluster: [Setting] = [
+        Setting(name: "cluster") { $0.cluster.setName($1[0], \.name) },
+        Setting(name: "node") {
+            $0.cluster.given.append("node")
+            return $0.cluster.setName($1[0], \.node)
+        },
+        Setting(name: "advertise") { configuration, values in
+            configuration.cluster.given.append("advertise")
+            guard case .tcp(let host, let port)? = Endpoint(values[0]), port > 0, !["0.0.0.0", "::"].contains(host)
+            else {
+                return "takes HOST:PORT, where clients reach this node, not \"\(values[0])\""
+            }
+            configuration.cluster.advertise = values[0]
+            return nil
+        },
+        Setting(name: "engine", isRepeatable: true) { configuration, values in
+            configuration.cluster.given.append("engine")
+            configuration.cluster.engine = values.flatMap { $0.split(separator: ",").map(String.init) }
+            return nil
+        },
+        Setting(name: "engine-creds") {
+            $0.cluster.given.append("engine-creds")
+            $0.cluster.credentials = $1[0]
+            return nil
+        },
+        Setting(name: "engine-monitor", isRepeatable: true) {
+            $0.cluster.given.append("engine-monitor")
+            $0.cluster.monitors = $1.flatMap { $0.split(separator: ",").map(String.init) }
+            return nil
+        },
+        Setting(name: "engine-sync") { configuration, values in
+            configuration.cluster.given.append("engine-sync")
+            guard ["proven", "trusted"].contains(values[0]) else { return "takes proven or trusted" }
+            configuration.cluster.isSyncTrusted = values[0] == "trusted"
+            return nil
+        },
+        span("lease", \.lease, 500...60_000),
+        span("give-up", \.giveUp, 1_000...600_000),
+    ]
+
+    /// A span of time as kind files have it: `3s`, `500ms`.
+    private static func span(
+        _ name: String, _ member: any WritableKeyPath<ClusterSettings, Int> & Sendable, _ range: ClosedRange<Int>
+    ) -> Setting {
+        Setting(name: name) { configuration, values in
+            configuration.cluster.given.append(name)
+            let units = [("ms", 1), ("s", 1_000), ("m", 60_000)]
+            guard let (unit, factor) = units.first(where: { values[0].hasSuffix($0.0) }),
+                let count = Int(values[0].dropLast(unit.count)), values[0].utf8.first != UInt8(ascii: "+"),
+                count <= 1_000_000, range.contains(count * factor)
+            else {
+                return
+                    "takes a span such as 3s or 1500ms, from \(range.lowerBound) to \(range.upperBound) ms, not \"\(values[0])\""
+            }
+            configuration.cluster[keyPath: member] = count * factor
+            return nil
+        }
+    }
+}
+
+extension ClusterSettings {
+    fileprivate mutating func setName(_ text: String, _ member: WritableKeyPath<ClusterSettings, String>) -> String? {
+        guard (1...32).contains(text.utf8.count),
+            text.utf8.allSatisfy({ byte in
+                (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+                    || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
+            })
+        else { return "takes a name of 1 to 32 letters, digits, - and _, not \"\(String(text.prefix(64)))\"" }
+        self[keyPath: member] = text
+        return nil
+    }
+}

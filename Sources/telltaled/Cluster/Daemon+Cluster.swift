@@ -1,0 +1,82 @@
+import Hub
+import Journal
+import Logging
+import Server
+import TelltaleEventLoop
+import TelltaleModel
+
+// The daemon as a member of a cluster uses it.
+extension Daemon {
+    /// Writes to the local copy. A disk that has no room ends this node: the others go on, and it catches up later.
+    func keep(_ records: [JournalRecord], mark: [UInt8], epoch: UInt64) {
+        let sender = mailbox.sender
+        journal.keep(records, mark: mark, epoch: epoch) { result in
+            if case .failure(let error) = result { _ = sender.post(.failed(error)) }
+        }
+    }
+
+    /// The log has the batch, or no room for it.
+    func settle(_ outcome: SyncOutcome) {
+        if case .full = outcome { logger.error("the engine has no room for a batch; its senders are told") }
+        showsCommit = true
+        server.synced(outcome, at: clock.now)
+        perform()
+    }
+
+    /// Serves with another server: the connections of this one are told the last line, and closed.
+    func serve(with next: consuming Server, _ farewell: [UInt8]) {
+        let old = connections.all
+        connections = ConnectionTable()
+        blocked = []
+        server = next
+        if let directory { server.principalsLoaded(directory) }
+        if let certificate { server.certificateLoaded(expiry: certificate.expiry) }
+        for connection in old {
+            guard connection.isOpen, connection.isWritable else {
+                connection.close()
+                continue
+            }
+            _ = connection.write(farewell)
+            connection.finish(lingerMilliseconds: 2_000)
+        }
+    }
+
+    /// The kinds' clock goes on from the newest record.
+    func beginClock(after times: (record: Timestamp, wall: Timestamp)) {
+        clock = Clock(speed: configuration.clockSpeed, lastRecord: times.record, lastWall: times.wall)
+    }
+
+    func tellStanding(_ standing: ClusterStanding) { server.stands(standing) }
+
+    /// Rebuilds the hub from the local copy, behind all that was given to it.
+    func recoverAgain(_ snapshotSequence: @escaping @Sendable (any Journal) -> Int64) {
+        let sender = mailbox.sender
+        let (hub, logger, manager) = (configuration.hub, logger, manager)
+        journal.read { journal in
+            do {
+                let hub = try Recovery.recover(journal, configuration: hub, logger: logger, manager: manager)
+                _ = sender.post(.recovered(RecoveredHub(hub, snapshotSequence: snapshotSequence(journal))))
+            } catch {
+                _ = sender.post(
+                    .failed(error as? JournalError ?? .corrupt(place: "\(error)", advice: JournalAdvice.repair)))
+            }
+        }
+    }
+
+    /// Writes a snapshot of the standby.
+    func writeSnapshot(_ snapshot: HubSnapshot, _ pruning: Pruning) {
+        let sender = mailbox.sender
+        SnapshotWriter.write(snapshot, to: journal, pruning: pruning) { result in
+            _ = sender.post(.standbySnapshotWritten(result))
+        }
+    }
+
+    /// The leader has handed over: what is left ends in order.
+    func endServing() { server.stopRequested(at: clock.now) }
+
+    /// The log is not the one that this node knows: nothing more is said or written, and an operator decides.
+    func stopAtOnce(_ status: Int32 = 1) {
+        for connection in connections.all { connection.close() }
+        leave(status)
+    }
+}

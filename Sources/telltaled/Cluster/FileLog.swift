@@ -1,0 +1,176 @@
+import AtomicFile
+import Glibc
+import Replication
+import TelltaleEventLoop
+import TelltaleModel
+
+/// A replicated log that is one file, for tests of several daemons on one machine without an engine: `--engine file:PATH`.
+///
+/// It replicates nothing. Its processes append under a lock on the file, and look at it 50 times a second. Beats are small files
+/// beside it.
+final class FileLog: ReplicatedLog {
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    var onEvent: ((LogEvent) -> Void)? {
+        didSet { deliver() }
+    }
+    private let path: String
+    private let node: String
+    private let descriptor: CInt
+    /// Where each message ends, in bytes.
+    private var ends: [Int64] = []
+    private var events: [LogEvent] = []
+    /// Messages up to here were told.
+    private var told: Int64?
+    private var beats: [String: Beat] = [:]
+    private var timer: TimerHandle?
+    private var isDelivering = false
+    private var turns = 0
+
+    private static let pieceLimit = 4 << 20
+
+    init(_ path: String, node: String, on loop: EventLoop) throws {
+        (self.path, self.node) = (path, node)
+        descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            throw Failure(description: "--engine file:\(path): \(unsafe String(cString: strerror(errno)))")
+        }
+        timer = try TimerHandle(on: loop) { [unowned self] _ in look() }
+        timer?.scheduleRepeating(everyMilliseconds: 20)
+    }
+
+    deinit {
+        Glibc.close(descriptor)
+    }
+
+    var status: EngineStatus {
+        var status = EngineStatus(name: "file")
+        status.isConnected = true
+        return status
+    }
+
+    func append(_ bytes: [UInt8], after position: Int64, token: Int64) {
+        guard flock(descriptor, LOCK_EX) == 0 else { return }
+        measure()
+        let isNext = position == Int64(ends.count)
+        var isWritten = false
+        if isNext {
+            let length = UInt32(bytes.count)
+            let frame = (0..<4).map { UInt8(truncatingIfNeeded: length >> (8 * $0)) } + bytes
+            let offset = ends.last ?? 0
+            let count = unsafe frame.withUnsafeBytes {
+                unsafe pwrite(descriptor, $0.baseAddress, $0.count, off_t(offset))
+            }
+            isWritten = count == frame.count && fdatasync(descriptor) == 0
+            if isWritten { ends.append(offset + Int64(frame.count)) } else { ftruncate(descriptor, off_t(offset)) }
+        }
+        flock(descriptor, LOCK_UN)
+        if isWritten {
+            events.append(.stored(token: token, position: position + 1))
+        } else {
+            events.append(isNext ? .full(token: token) : .refused(token: token))
+        }
+        deliver()
+    }
+
+    func read(from position: Int64) {
+        measure()
+        told = min(max(0, position), Int64(ends.count))
+        if told == Int64(ends.count) { events.append(.read([], from: Int64(ends.count), end: Int64(ends.count))) }
+        tellMore()
+        deliver()
+    }
+
+    func beat(_ beat: Beat) {
+        try? AtomicFile("\(path).beat-\(node)").replace(with: beat.encoded(), mode: 0o600)
+        events.append(.beatStored(number: beat.number))
+        deliver()
+    }
+
+    func close() {
+        timer = nil
+        events = []
+        onEvent = nil
+    }
+
+    // MARK: Looking
+
+    private func look() {
+        measure()
+        tellMore()
+        turns += 1
+        if turns % 5 == 0 { hear() }
+        deliver()
+    }
+
+    /// Finds the whole messages that others have appended.
+    private func measure() {
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { return }
+        while true {
+            let start = ends.last ?? 0
+            let head = readBytes(at: start, count: 4)
+            guard head.count == 4 else { return }
+            let length = head.reversed().reduce(Int64(0)) { $0 << 8 | Int64($1) }
+            guard start + 4 + length <= Int64(status.st_size) else { return }
+            ends.append(start + 4 + length)
+        }
+    }
+
+    private func tellMore() {
+        guard var position = told else { return }
+        while position < Int64(ends.count) {
+            var messages: [[UInt8]] = []
+            var byteCount = 0
+            let from = position
+            while position < Int64(ends.count), byteCount < Self.pieceLimit {
+                let start = position == 0 ? 0 : ends[Int(position) - 1]
+                let bytes = readBytes(at: start + 4, count: Int(ends[Int(position)] - start - 4))
+                messages.append(bytes)
+                byteCount += bytes.count
+                position += 1
+            }
+            events.append(.read(messages, from: from, end: Int64(ends.count)))
+        }
+        told = position
+    }
+
+    private func hear() {
+        let (folder, prefix) = parts
+        guard let directory = unsafe opendir(folder) else { return }
+        defer { unsafe closedir(directory) }
+        while let entry = unsafe readdir(directory) {
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
+                unsafe $0.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+            }
+            guard name.hasPrefix(prefix), name != prefix + node,
+                let bytes = try? AtomicFile(folder + "/" + name).read(limit: 4_096)?.bytes,
+                let beat = try? Beat(decoding: bytes), beats[beat.node] != beat
+            else { continue }
+            beats[beat.node] = beat
+            events.append(.heard(beat))
+        }
+    }
+
+    private var parts: (folder: String, prefix: String) {
+        guard let slash = path.lastIndex(of: "/") else { return (".", path + ".beat-") }
+        return (String(path[..<slash]), String(path[path.index(after: slash)...]) + ".beat-")
+    }
+
+    private func readBytes(at offset: Int64, count: Int) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        let got = unsafe bytes.withUnsafeMutableBytes {
+            unsafe pread(descriptor, $0.baseAddress, $0.count, off_t(offset))
+        }
+        return Array(bytes.prefix(max(0, got)))
+    }
+
+    private func deliver() {
+        guard !isDelivering else { return }
+        isDelivering = true
+        while let onEvent, !events.isEmpty { onEvent(events.removeFirst()) }
+        isDelivering = false
+    }
+}

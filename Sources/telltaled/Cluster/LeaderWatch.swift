@@ -1,0 +1,76 @@
+import TelltaleEventLoop
+
+/// A connection to the leader's address that says nothing: its end tells a standby at once that the leader's process is gone, and
+/// the lease need not be waited for.
+///
+/// Only a machine that refuses connections tells so. One that is silent may be cut off, and the lease decides then.
+final class LeaderWatch {
+    private let loop: EventLoop
+    private let onRefused: () -> Void
+    private var endpoint: Endpoint?
+    private var attempt: ConnectAttempt?
+    private var connection: Connection?
+    private var timer: TimerHandle?
+    /// Since it is watched: an address that nobody ever reached tells nothing.
+    private var wasConnected = false
+
+    private static let pauseMilliseconds: Int64 = 250
+
+    init(on loop: EventLoop, onRefused: @escaping () -> Void) throws(UVError) {
+        self.loop = loop
+        self.onRefused = onRefused
+        timer = try TimerHandle(on: loop) { [weak self] _ in self?.connect() }
+    }
+
+    /// Watches this address from now on; `nil` = none.
+    func watch(_ address: String?) {
+        let next = address.flatMap { Endpoint($0) }
+        guard next != endpoint else { return }
+        endpoint = next
+        wasConnected = false
+        timer?.cancel()
+        attempt?.cancel()
+        attempt = nil
+        let old = connection
+        connection = nil
+        old?.close()
+        connect()
+    }
+
+    private func connect() {
+        guard let endpoint, attempt == nil, connection == nil else { return }
+        do throws(UVError) {
+            attempt = try ConnectAttempt(to: endpoint, on: loop) { [weak self] result in
+                guard let self else {
+                    if case .success(let connection) = result { connection.close() }
+                    return
+                }
+                attempt = nil
+                switch result {
+                case .success(let connection): connected(connection)
+                case .failure(let error): failed(error)
+                }
+            }
+        } catch {
+            failed(error)
+        }
+    }
+
+    private func connected(_ connection: Connection) {
+        self.connection = connection
+        wasConnected = true
+        connection.start(
+            ConnectionHandlers(
+                onData: { _, _ in }, onEnd: { $0.close() }, onWritable: { _ in },
+                onClosed: { [weak self] closed, _ in
+                    guard let self, self.connection === closed else { return }
+                    self.connection = nil
+                    connect()
+                }))
+    }
+
+    private func failed(_ error: UVError) {
+        timer?.schedule(afterMilliseconds: Self.pauseMilliseconds)
+        if error.code == .connectionRefused, wasConnected { onRefused() }
+    }
+}

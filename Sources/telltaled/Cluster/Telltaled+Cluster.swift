@@ -1,0 +1,120 @@
+import ArgumentParser
+import Cluster
+import Hub
+import Journal
+import Kinds
+import Logging
+import Replication
+import ReplicationNATS
+import Server
+import TelltaleEventLoop
+import TelltaleModel
+import TelltaleWire
+
+// A start as a node of a cluster.
+extension Telltaled {
+    static func serveInCluster(
+        _ configuration: Configuration, _ kinds: KindSet, _ principals: Principals?, _ certificate: Certificate?,
+        logger: Logger
+    ) throws -> Int32 {
+        do {
+            let manager = ServiceManager()
+            let startedAt = ContinuousClock.now
+            let journal = try openJournal(configuration, logger: logger)
+            let reader = try reader(of: journal, configuration)
+            var hub: Hub?
+            var (lastRecord, lastWall, entities) = (Timestamp.distantPast, Timestamp.distantPast, 0)
+            if journal.mark != nil {
+                let found = try Recovery.recover(
+                    journal, configuration: configuration.hub, logger: logger, manager: manager)
+                (lastRecord, lastWall, entities) = (found.lastRecordTime, found.lastRecordWall, found.entityCount)
+                hub = consume found
+            }
+            let loop = try EventLoop()
+            let log = try openLog(configuration.cluster, epoch: reader.epoch, on: loop)
+            let clock = Clock(
+                speed: configuration.clockSpeed, lastRecord: lastRecord, lastWall: lastWall)
+            var generator = SystemRandomNumberGenerator()
+            let settings = configuration.cluster
+            let replica = Replica(
+                node: settings.node, address: settings.advertise, release: Release.version, reader: reader,
+                newEpoch: max(1, generator.next()), instance: generator.next(), settings: settings.replica,
+                at: clock.now.monotonic)
+            let member = Member(
+                replica, hub: hub.take(), snapshotSequence: journal.snapshot?.sequence ?? 0,
+                configuration: MemberConfiguration(
+                    hub: configuration.hub, server: configuration.server(isJournalImmediate: false), kinds: kinds.kinds),
+                at: clock.now.monotonic)
+            let lobby = member.lobby(at: clock.now.monotonic)
+            _ = DescriptorLimit.raiseToMaximum()
+            var status: Int32 = 0
+            let daemon = try Daemon(
+                loop: loop, server: lobby, journal: journal, clock: clock, configuration: configuration,
+                principals: principals, certificate: certificate, logger: logger, manager: manager
+            ) { status = $0 }
+            let recovered = ContinuousClock.now - startedAt
+            do {
+                let edge = try ClusterEdge(member, over: log, of: daemon, logger)
+                daemon.cluster = edge
+                try daemon.listen()
+                try daemon.start()
+                announce(
+                    daemon.endpoints, daemon.tlsEndpoints, epoch: reader.epoch ?? 0, entities: entities,
+                    recovered: recovered, role: "standby")
+                manager.ready()
+                edge.start()
+            } catch {
+                daemon.giveUp()
+                throw error
+            }
+            _ = loop.run()
+            return status
+        } catch let error as ExitCode {
+            throw error
+        } catch let error as ConfigurationFaults {
+            for fault in error.faults { complain(fault) }
+            throw ExitCode(78)
+        } catch {
+            complain("\(error)")
+            throw ExitCode(1)
+        }
+    }
+
+    /// How much of the log the folder has.
+    private static func reader(of journal: any Journal, _ configuration: Configuration) throws -> LogReader {
+        let name = configuration.cluster.name
+        guard let mark = journal.mark else {
+            guard journal.lastSequence == 0 else {
+                throw ConfigurationFaults(faults: [
+                    "--data \(configuration.data): has a history of its own, and not that of a cluster; name an empty folder"
+                ])
+            }
+            return LogReader(cluster: name, epoch: nil)
+        }
+        let reader = try LogReader(mark: mark)
+        guard reader.cluster == name else {
+            throw ConfigurationFaults(faults: [
+                "--data \(configuration.data): is a copy of the log of the cluster \(reader.cluster.harmless), not of \(name)"
+            ])
+        }
+        return reader
+    }
+
+    /// - Parameter epoch: Of the folder; `nil` = none.
+    private static func openLog(
+        _ settings: ClusterSettings, epoch: UInt64?, on loop: EventLoop
+    ) throws -> any ReplicatedLog {
+        if settings.engine.count == 1, let engine = settings.engine.first, engine.hasPrefix("file:") {
+            return try FileLog(String(engine.dropFirst("file:".count)), node: settings.node, on: loop)
+        }
+        var configuration = NATSLogConfiguration(
+            cluster: settings.name, node: settings.node, servers: settings.engine)
+        configuration.credentials = settings.credentials
+        configuration.monitors = settings.monitors
+        configuration.isSyncTrusted = settings.isSyncTrusted
+        configuration.epoch = epoch
+        let faults = configuration.faults
+        guard faults.isEmpty else { throw ConfigurationFaults(faults: faults.map { "--engine: \($0)" }) }
+        return try NATSLog(configuration, on: loop)
+    }
+}

@@ -1,0 +1,68 @@
+import Hub
+import Kinds
+import Logging
+import Server
+import TelltaleEventLoop
+
+// The listeners, and what SIGHUP reads again.
+extension Daemon {
+    func listen() throws(UVError) {
+        var options = configuration.listenerOptions
+        options.farewell = { [unowned self] in refuseConnection() }
+        for endpoint in configuration.endpoints { listeners.append(try listen(at: endpoint, options)) }
+        guard let first = certificate?.context else { return }
+        options.tls = { [unowned self] in certificate?.context ?? first }
+        for endpoint in configuration.tlsListeners { tlsListeners.append(try listen(at: endpoint, options)) }
+    }
+
+    private func listen(at endpoint: Endpoint, _ options: Listener.Options) throws(UVError) -> Listener {
+        try Listener(at: endpoint, on: loop, options: options) { [unowned self] connection in accept(connection) }
+    }
+
+    /// There is no room for a connection.
+    private func refuseConnection() -> [UInt8] {
+        if let count = refusals.refused(at: clock.now.monotonic) {
+            logger.warning(
+                "no room for more connections: limit_conns; raise the limit of open files (ulimit -n)",
+                metadata: ["refused": "\(count)"])
+        }
+        return server.refusedConnection()
+    }
+
+    /// Where it really listens.
+    var endpoints: [Endpoint] { listeners.map(\.endpoint) }
+    var tlsEndpoints: [Endpoint] { tlsListeners.map(\.endpoint) }
+
+    func stopListening() {
+        listeners = []
+        tlsListeners = []
+    }
+
+    func reloadPrincipals(isAsked: Bool) {
+        guard let directory = principals?.reread(isAsked: isAsked, logger) else { return }
+        self.directory = directory
+        server.principalsLoaded(directory)
+    }
+
+    func reload() {
+        reloadPrincipals(isAsked: true)
+        certificate?.reload(logger)
+        if let certificate { server.certificateLoaded(expiry: certificate.expiry) }
+        do {
+            let (kinds, diagnostics) = try KindFolder(path: configuration.kinds).load()
+            for diagnostic in diagnostics { logger.tell(diagnostic) }
+            guard let kinds else {
+                logger.error("the kinds were not reloaded; the old ones stay in force")
+                return
+            }
+            // A standby has none: those in force are the log's.
+            if cluster?.isLeading == false {
+                return logger.info("kinds are read by the node that leads, and this one does not")
+            }
+            try server.adopt(kinds.kinds)
+            logger.info("kinds reloaded", metadata: ["count": "\(kinds.kinds.count)"])
+        } catch {
+            logger.error("the kinds were not reloaded; the old ones stay in force: \(error)")
+        }
+    }
+}

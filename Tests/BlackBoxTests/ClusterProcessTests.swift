@@ -1,0 +1,204 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// Three daemons over one log, which is a file: real processes, sockets and disks, and no engine.
+@Suite(.serialized)
+struct ClusterProcessTests {
+    /// A node, which may be killed and started again with the same folder and port.
+    private final class Node {
+        let name: String
+        let port: UInt16
+        private let folder: URL
+        private let log: URL
+        private(set) var program: RunningProgram
+
+        init(_ name: String, in folder: URL) throws {
+            self.name = name
+            self.folder = folder
+            log = folder.appending(path: "log")
+            // A port that is free now, and that the others can be told of before it is listened on.
+            port = try ScriptedDaemon().port
+            program = try Self.start(name, port, folder, log)
+        }
+
+        deinit { program.kill() }
+
+        private static func start(_ name: String, _ port: UInt16, _ folder: URL, _ log: URL) throws -> RunningProgram {
+            let program = try DaemonProcess.launch([
+                "--data", folder.appending(path: name).path, "--kinds", folder.appending(path: "kinds").path,
+                "--listen", "127.0.0.1:\(port)", "--cluster", "shop", "--node", name, "--advertise",
+                "127.0.0.1:\(port)", "--engine", "file:\(log.path)", "--lease", "1500ms", "--give-up", "4s",
+            ])
+            let ready = program.readLine() ?? program.standardError
+            try #require(ready.hasPrefix("ready ") && ready.hasSuffix(" role=standby"), "\(ready)")
+            return program
+        }
+
+        func startAgain() throws { program = try Self.start(name, port, folder, log) }
+
+        /// The next line of its standard output that begins so.
+        func line(_ prefix: String) -> String {
+            while let line = program.readLine() { if line.hasPrefix(prefix) { return line } }
+            return program.standardError
+        }
+
+        /// A connection, and the greeting.
+        func greet() throws -> (peer: Peer, greeting: String) {
+            let peer = try Peer(port: port)
+            guard case .line(let greeting) = peer.next() else { return (peer, "") }
+            return (peer, greeting)
+        }
+    }
+
+    private func list(_ nodes: [Node]) -> String { nodes.map { "127.0.0.1:\($0.port)" }.joined(separator: ",") }
+
+    private func telltale(_ arguments: [String], at nodes: [Node]) throws -> RunningProgram {
+        try RunningProgram(
+            program("telltale"), arguments, environment: ["TELLTALE_CONNECT": list(nodes), "NO_COLOR": "1"])
+    }
+
+    @Test func `the next node leads when the leader is killed, and nothing acknowledged is lost`() async throws {
+        try await onOwnThread {
+            let folder = try DaemonProcess.makeFolder()
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let first = try Node("n1", in: folder)
+            #expect(first.line("leading").hasPrefix("leading term=1 after_ms="))
+            let second = try Node("n2", in: folder)
+            #expect(second.line("standby") == "standby term=1")
+
+            let (standby, greeting) = try second.greet()
+            #expect(greeting.hasSuffix(" node=n2 role=standby leader=127.0.0.1:\(first.port)"), "\(greeting)")
+            try standby.send("SUB * id=7")
+            guard case .line(let refusal) = standby.next() else { return }
+            #expect(refusal.hasPrefix("ERR id=7 code=not_leader retry=now {"))
+
+            // The command line goes from the standby to the leader.
+            let post = try telltale(["post", "errand/1", "start", "--eid", "e1"], at: [second, first])
+            #expect(post.waitForExit() == 0, "\(post.standardError)")
+            let epoch = try first.greet().greeting.split(separator: " ").first { $0.hasPrefix("epoch=") }
+
+            first.program.send(SIGKILL)
+            _ = first.program.waitForExit()
+            #expect(second.line("leading").hasPrefix("leading term=2 after_ms="))
+            #expect(try second.greet().greeting.split(separator: " ").contains { $0 == epoch ?? "" })
+            let again = try telltale(["post", "errand/1", "start", "--eid", "e1"], at: [first, second])
+            #expect(again.readToEnd().joined().contains("duplicate"), "\(again.standardError)")
+            #expect(again.waitForExit() == 0)
+
+            // The one that was killed reads on where its copy ends, and is no leader by itself.
+            try first.startAgain()
+            #expect(first.line("standby") == "standby term=2")
+            let status = try telltale(["cluster", "status"], at: [first, second])
+            let lines = status.readToEnd()
+            #expect(status.waitForExit() == 0, "\(lines)")
+            #expect(lines.first?.hasPrefix("NODE  ADDRESS") == true)
+            #expect(lines.contains { $0.hasPrefix("n2 ") && $0.contains("leader") })
+            #expect(lines.last == "One node leads, and another one can take over.")
+        }
+    }
+
+    @Test func `SIGTERM hands over, with BYE to who is connected`() async throws {
+        try await onOwnThread {
+            let folder = try DaemonProcess.makeFolder()
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let first = try Node("n1", in: folder)
+            _ = first.line("leading")
+            let second = try Node("n2", in: folder)
+            _ = second.line("standby")
+            let (peer, _) = try first.greet()
+            try peer.send("EVT errand/1 type=start")
+            guard case .line(let reply) = peer.next() else { return }
+            #expect(reply.hasPrefix("OK verdict=applied"))
+            first.program.send(SIGTERM)
+            #expect(peer.next() == .line("BYE code=not_leader wait=0-500"))
+            #expect(first.program.waitForExit() == 0, "\(first.program.standardError)")
+            #expect(second.line("leading").hasPrefix("leading term=2"))
+            let (other, _) = try second.greet()
+            try other.send("GET errand/1")
+            guard case .line(let row) = other.next() else { return }
+            #expect(row.contains("key=errand/1"))
+            second.program.send(SIGTERM)
+            #expect(second.program.waitForExit() == 0, "\(second.program.standardError)")
+        }
+    }
+
+    @Test func `a leader that was stopped says nothing when it goes on`() async throws {
+        try await onOwnThread {
+            let folder = try DaemonProcess.makeFolder()
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let first = try Node("n1", in: folder)
+            _ = first.line("leading")
+            let second = try Node("n2", in: folder)
+            _ = second.line("standby")
+            let (screen, _) = try first.greet()
+            try screen.send("SUB *")
+            while case .line(let line) = screen.next(), !line.hasPrefix("LIVE ") {}
+            first.program.send(SIGSTOP)
+            try screen.send("EVT errand/1 type=start")
+            _ = second.line("leading")
+            first.program.send(SIGCONT)
+            guard case .line(let last) = screen.next() else { return }
+            #expect(last.hasPrefix("BYE code=not_leader"), "\(last)")
+            #expect(screen.next() == .end)
+            #expect(first.line("standby") == "standby term=2")
+        }
+    }
+
+    @Test(
+        "A wrong configuration is refused with 78",
+        arguments: [
+            (["--node", "n1"], "--node: belongs to --cluster NAME"),
+            (["--cluster", "shop"], "--cluster: needs --node NAME"),
+            (["--cluster", "shop", "--node", "n1"], "--cluster: needs --advertise HOST:PORT"),
+            (["--cluster", "a b"], "--cluster: takes a name of 1 to 32 letters"),
+            (["--cluster", "shop", "--advertise", "0.0.0.0:7878"], "--advertise: takes HOST:PORT"),
+            (["--cluster", "shop", "--lease", "3"], "--lease: takes a span such as 3s"),
+            (["--cluster", "shop", "--lease", "5s", "--give-up", "9s"], "--give-up: is to be at least twice --lease"),
+            (["--cluster", "shop", "--engine-sync", "maybe"], "--engine-sync: takes proven or trusted"),
+            (["--cluster", "shop", "--sync", "off"], "--sync: belongs to a daemon by itself"),
+        ])
+    func wrong(_ example: (options: [String], fault: String)) async throws {
+        try await onOwnThread {
+            let folder = try DaemonProcess.makeFolder()
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let program = try DaemonProcess.launch(
+                ["--data", folder.appending(path: "data").path, "--kinds", folder.appending(path: "kinds").path]
+                    + example.options)
+            #expect(program.waitForExit() == 78)
+            #expect(program.standardError.contains(example.fault), "\(program.standardError)")
+        }
+    }
+
+    @Test func `a folder that is another history is refused, either way`() async throws {
+        try await onOwnThread {
+            let folder = try DaemonProcess.makeFolder()
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let alone = try DaemonProcess(in: folder)
+            alone.send(SIGTERM)
+            #expect(alone.waitForExit() == 0)
+            let options = [
+                "--data", folder.appending(path: "data").path, "--kinds", folder.appending(path: "kinds").path,
+                "--listen",
+                "127.0.0.1:0", "--cluster", "shop", "--node", "data", "--advertise", "127.0.0.1:1", "--engine",
+                "file:\(folder.appending(path: "log").path)",
+            ]
+            let node = try DaemonProcess.launch(options)
+            #expect(node.waitForExit() == 78)
+            #expect(node.standardError.contains("has a history of its own"), "\(node.standardError)")
+            // And a daemon by itself takes no node's copy.
+            do {
+                let member = try Node("n1", in: folder)
+                _ = member.line("leading")
+                member.program.send(SIGTERM)
+                #expect(member.program.waitForExit() == 0)
+            }
+            try DaemonProcess.expectRefusal(
+                of: [
+                    "--data", folder.appending(path: "n1").path, "--kinds", folder.appending(path: "kinds").path,
+                    "--listen", "127.0.0.1:0",
+                ], telling: "it is a copy of the log of a cluster")
+        }
+    }
+}

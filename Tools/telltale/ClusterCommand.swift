@@ -1,0 +1,122 @@
+import ArgumentParser
+import Foundation
+import TelltaleClient
+import TelltaleEventLoop
+import TelltaleModel
+import TelltaleWire
+import ToolSupport
+
+struct ClusterCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cluster", abstract: "The nodes of a cluster.", subcommands: [ClusterStatusCommand.self])
+}
+
+/// `telltale cluster status`: each node by itself, whether it leads or not.
+struct ClusterStatusCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status", abstract: "Roles, positions and lag of each node.",
+        discussion: """
+            Asks each address of --connect, and those that the nodes name. Exit codes: 0 one node leads and a standby keeps \
+            up, 1 not so, 69 no node answers.
+            """)
+
+    @OptionGroup var output: JSONFlag
+    @OptionGroup var daemon: DaemonOptions
+
+    /// A standby that is this many messages behind does not keep up.
+    private static let lagLimit: Int64 = 1_000
+
+    private struct Node {
+        var address: String
+        /// `nil` where it does not answer.
+        var figures: JSONObject?
+        var reason = ""
+
+        var cluster: JSONObject? { figures?["cluster"]?.object }
+        var name: String { cluster?["node"]?.string ?? "-" }
+        var role: String { figures == nil ? "unreachable" : cluster?["role"]?.string ?? "by itself" }
+        func number(_ name: String) -> Int64? { cluster?[name]?.integer }
+    }
+
+    func run() throws {
+        let (endpoints, configuration) = try daemon.connection()
+        var nodes: [Node] = []
+        var waiting = endpoints.endpoints
+        var asked: Set<Endpoint> = []
+        while !waiting.isEmpty, asked.count < 2 * EndpointList.countLimit {
+            let endpoint = waiting.removeFirst()
+            guard asked.insert(endpoint).inserted else { continue }
+            let node = ask(endpoint, configuration)
+            nodes.append(node)
+            for peer in node.cluster?["nodes"]?.array ?? [] {
+                if let address = peer["address"]?.string.flatMap({ Endpoint($0) }) { waiting.append(address) }
+            }
+        }
+        let isRedundant = Self.isRedundant(nodes)
+        if output.json { showJSON(nodes, isRedundant) } else { show(nodes, isRedundant) }
+        guard nodes.contains(where: { $0.figures != nil }) else { throw ExitCode.noDaemon }
+        guard isRedundant else { throw ExitCode.failure }
+    }
+
+    private func ask(_ endpoint: Endpoint, _ configuration: ClientConfiguration) -> Node {
+        var configuration = configuration
+        configuration.goesToLeader = false
+        var node = Node(address: endpoint.description)
+        do throws(ClientFailure) {
+            let client = try BlockingClient(to: endpoint, configuration: configuration, timeout: .seconds(5))
+            let reply = try client.request(.stats)
+            guard reply.isOK else { throw ClientFailure.refused(DaemonOptions.describe(reply.line)) }
+            node.figures = reply.line.tail
+        } catch {
+            node.reason = error.description
+        }
+        return node
+    }
+
+    private static func isRedundant(_ nodes: [Node]) -> Bool {
+        let standbys = nodes.filter { $0.role == "standby" && ($0.number("lag") ?? .max) <= lagLimit }
+        return nodes.count { $0.role == "leader" } == 1 && !standbys.isEmpty
+    }
+
+    // MARK: What is shown
+
+    private func show(_ nodes: [Node], _ isRedundant: Bool) {
+        let head = ["NODE", "ADDRESS", "ROLE", "TERM", "POSITION", "LAG", "ENGINE"]
+        let rows = nodes.map(Self.row)
+        let widths = head.indices.map { column in ([head] + rows).map { $0[column].count }.max() ?? 0 }
+        for row in [head] + rows {
+            let cells = row.enumerated().map { $1.padding(toLength: widths[$0], withPad: " ", startingAt: 0) }
+            Output.text(cells.joined(separator: "  ").trimmed)
+        }
+        Output.text(
+            isRedundant
+                ? "One node leads, and another one can take over."
+                : "This cluster is not redundant: it takes one leader, and a standby that keeps up.")
+    }
+
+    private static func row(_ node: Node) -> [String] {
+        func number(_ name: String) -> String { node.number(name).map { String($0) } ?? "-" }
+        var engine = node.reason
+        if let told = node.cluster?["engine"] {
+            engine = ["name", "version", "sync"].compactMap { told[$0]?.string }.filter { !$0.isEmpty }.joined(
+                separator: " ")
+        }
+        let cells: [String] = [
+            node.name, node.address, node.role, number("term"), number("position"), number("lag"), engine,
+        ]
+        return cells.map(\.harmless)
+    }
+
+    private func showJSON(_ nodes: [Node], _ isRedundant: Bool) {
+        for node in nodes {
+            var object = JSONObject()
+            object["address"] = .string(node.address)
+            object["node"] = .string(node.name)
+            object["role"] = .string(node.role)
+            object["cluster"] = node.cluster.map(JSON.object)
+            if !node.reason.isEmpty { object["reason"] = .string(node.reason) }
+            Output.json(.object(object))
+        }
+        Output.json(["redundant": .bool(isRedundant)])
+    }
+}
