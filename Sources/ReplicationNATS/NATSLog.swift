@@ -4,8 +4,8 @@ internal import TelltaleModel
 
 /// The log of a cluster on NATS JetStream.
 ///
-/// It begins at once, and says ``LogEvent/connection(isUp:text:)`` when it can be used, or ``LogEvent/unusable(_:)``. Until then,
-/// what is asked of it is lost. The library's threads never call: their words wait in a mailbox of the loop.
+/// It begins at once, and says ``LogEvent/connection(isUp:text:)`` when it can be used, or ``LogEvent/unusable(_:)``. Until then, only
+/// the newest read that is asked of it is kept. The library's threads never call: their words wait in a mailbox of the loop.
 @safe public final class NATSLog: ReplicatedLog {
     public var onEvent: ((LogEvent) -> Void)? {
         didSet { settle() }
@@ -14,6 +14,8 @@ internal import TelltaleModel
     private var events: [LogEvent] = []
     private var isDelivering = false
     private var isReady = false
+    /// Asked for before it was ready: a node that begins would else wait for its next beat.
+    private var firstRead: Int64?
     private var isClosed = false
     private let worker: Worker
     private var mailbox: Mailbox<Worker.Word>?
@@ -46,7 +48,10 @@ internal import TelltaleModel
     }
 
     public func read(from position: Int64) {
-        guard isReady else { return }
+        guard isReady else {
+            firstRead = position
+            return
+        }
         dialogue.read(from: position, at: Self.now)
         settle()
     }
@@ -81,6 +86,8 @@ internal import TelltaleModel
             dialogue.prepared(version: version, isSyncProven: isSyncProven)
             for warning in warnings { events.append(.connection(isUp: true, text: warning)) }
             dialogue.changed(isUp: true, text: text, at: Self.now)
+            if let firstRead { dialogue.read(from: firstRead, at: Self.now) }
+            firstRead = nil
         }
         settle()
     }
