@@ -25,6 +25,9 @@ public final class Telltale: TelltaleRequests, @unchecked Sendable {
         public var surface: Surface?
         public var account: String?
         public var device: String?
+        /// Whether to show widgets beside activities and controls to a follower of everything (`*`). A follower of their
+        /// kind is shown them in any case.
+        public var showsWidgets = false
         /// The traits of this device, such as `["locked": "yes"]`, which are said on each connection.
         public var traits: [String: String] = [:]
         /// The silence after which the client sends a sign of life; after twice that time the server closes the connection.
@@ -116,11 +119,11 @@ public final class Telltale: TelltaleRequests, @unchecked Sendable {
     ///   - account: What this person's devices see; `nil` = that of the client.
     ///   - placement: Where controls are drawn: `lockScreen`, `controlCenterSmall`, …
     ///   - rate: The most rows a second for each key; `nil` = no limit.
+    ///   - widgets: How widgets are drawn.
     ///   - cursor: The ``Changes/cursor`` of an earlier follower, also of another process: the changes since then come.
     public func follow<Activity>(
         _ pattern: String, view: Projection<Activity>, account: String? = nil, placement: String? = nil,
-        rate: Int? = nil,
-        cursor: String? = nil
+        rate: Int? = nil, widgets: WidgetChoice = WidgetChoice(), cursor: String? = nil
     ) -> Changes<Activity> {
         let command: Result<SubscribeCommand, TelltaleError> = Result { () throws(TelltaleError) in
             var command = SubscribeCommand(pattern: try Words.pattern(pattern))
@@ -128,6 +131,7 @@ public final class Telltale: TelltaleRequests, @unchecked Sendable {
             command.account = try Words.optional("the account", account)
             command.placement = try Words.optional("the placement", placement)
             if let rate { command.rate = Int(try Words.number("the rate", Int64(rate), 1...1_000_000)) }
+            command.widgets = try widgets.look()
             if let cursor { command.from = try Words.cursor(cursor) }
             return command
         }
@@ -171,6 +175,7 @@ extension Telltale.Options {
         var configuration = ClientConfiguration(name: try Words.value("the client", client), eventIDPrefix: "k\(run)")
         configuration.surface = surface
         configuration.account = try Words.optional("the account", account)
+        if showsWidgets { configuration.capabilities = ["widgets"] }
         configuration.device = try Words.optional("the device", device)
         for (name, value) in traits.sorted(by: { $0.key < $1.key }) {
             configuration.traits.append(try Words.trait(name, value))

@@ -110,11 +110,16 @@ public class TelltaleRequests: @unchecked Sendable {
     // MARK: Looking once
 
     /// One key.
-    public final func get<Activity>(_ key: String, view: Projection<Activity>) async throws(TelltaleError) -> RowUpdate<
-        Activity
-    > {
+    ///
+    /// - Parameters:
+    ///   - placement: Where a widget is drawn, as `lockScreen`.
+    ///   - widgets: How it is drawn.
+    public final func get<Activity>(
+        _ key: String, view: Projection<Activity>, placement: String? = nil, widgets: WidgetChoice = WidgetChoice()
+    ) async throws(TelltaleError) -> RowUpdate<Activity> {
         let key = try Words.key(key)
-        let line = try await ask(.get(key, view: view.name)).line
+        let look = try widgets.look(placement: try Words.optional("the placement", placement))
+        let line = try await ask(.get(key, view: view.name, widgets: look)).line
         return RowUpdate(
             key: key, rev: line.integer("rev") ?? 0, body: line.tail ?? JSONObject(), isSnapshot: true, skipped: 0,
             why: nil)

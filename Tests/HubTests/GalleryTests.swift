@@ -159,6 +159,10 @@ struct GalleryTests {
         }
         #expect(try options(alice) == ["Hers", "Open"])
         #expect(try options(shop) == ["Hers", "Open", "Theirs"])
+        // A turn does not look at any number of them.
+        for id in 4...1_026 { AggregateTests.begin(house, "\(id)", shop: "Open", shop) }
+        #expect(try options(alice) == [])
+        #expect(try options(shop) == ["Hers", "Open", "Theirs"])
     }
 
     @Test func `64 values are told, however they come and go, and how many more there are`() throws {

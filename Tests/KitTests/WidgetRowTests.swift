@@ -66,6 +66,28 @@ struct WidgetRowTests {
         #expect(rows.widgets.map(\.key.text) == ["kitchen/main"] && rows.activities.isEmpty)
     }
 
+    @Test func `a follower says how it draws widgets, and a faulty choice is told before anything is sent`()
+        async throws
+    {
+        let server = ScriptedServer { stage in
+            try await stage.show(cursor: "\(FollowTests.cursor):1:b0e4")
+            #expect(stage.heard.first?.contains(" caps=widgets") == true, "\(stage.heard)")
+            let line = stage.heard.last ?? ""
+            #expect(line.contains(" family=systemMedium") && line.contains(" ahead=0"), "\(line)")
+            await stage.waitForEnd()
+        }
+        var options = Telltale.Options()
+        options.showsWidgets = true
+        let telltale = try Telltale(over: server, options: options)
+        var iterator = telltale.follow(
+            "kitchen/*", view: .watch, widgets: WidgetChoice(family: "systemMedium", ahead: 0)
+        ).makeAsyncIterator()
+        while let change = try await iterator.next(), change != .live {}
+        await #expect(throws: TelltaleError.self) {
+            for try await _ in telltale.follow("kitchen/*", view: .watch, widgets: WidgetChoice(ahead: 65)) {}
+        }
+    }
+
     @Test func `an entry of the gallery`() throws {
         let body = try object(
             #"""

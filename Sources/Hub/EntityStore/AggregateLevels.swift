@@ -72,18 +72,6 @@ struct KindLevels: Sendable {
         freeNumbers.append(number)
     }
 
-    /// Finds the first values of each parameter again, where too many of them have gone.
-    mutating func findFirstValues() {
-        for index in values.indices where values[index].isIncomplete {
-            let parameter = values[index].parameter
-            values[index].forgetFirst()
-            for number in numbers.values {
-                let value = groups[Int(number)].configuration[parameter]?.string
-                if let value { values[index].findFirst(value) }
-            }
-        }
-    }
-
     mutating func note(_ widget: EntityIndex?, of number: Int32) { groups[Int(number)].widget = widget }
     mutating func setTold(_ told: Int32, of number: Int32) { groups[Int(number)].told = told }
     mutating func countMember(of number: Int32, by difference: Int) { groups[Int(number)].memberCount += difference }

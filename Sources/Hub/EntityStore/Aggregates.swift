@@ -241,13 +241,11 @@ struct Aggregates: Sendable {
     }
 
     /// The first values of a parameter among the groups with activities, by their bytes, and how many more there are.
-    ///
-    /// - Complexity: That of what is told; that of all groups where 64 of the first ones have gone since.
-    mutating func firstValues(of parameter: String, in version: Int, limit: Int) -> (values: [String], more: Int) {
-        guard let number = numbers[version] else { return ([], 0) }
-        kinds[number].findFirstValues()
-        guard let values = kinds[number].values.first(where: { $0.parameter == parameter }) else { return ([], 0) }
-        let first = Array(values.first.prefix(limit))
+    func firstValues(of parameter: String, in version: Int, limit: Int) -> (values: [String], more: Int) {
+        guard let number = numbers[version],
+            let values = kinds[number].values.first(where: { $0.parameter == parameter })
+        else { return ([], 0) }
+        let first = values.first(limit)
         return (first, values.total - first.count)
     }
 

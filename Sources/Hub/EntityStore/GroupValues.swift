@@ -1,26 +1,32 @@
 internal import TelltaleModel
 
-/// The values that one parameter has in the groups of activities. The gallery offers the first ones.
+/// The values that one parameter has in the groups of activities, by their bytes. The gallery offers the first ones.
 ///
-/// These are kept up by each group that comes and goes, because there may be 65,536 groups. Where so many of the first
-/// ones go that too few are known, the next question finds them again.
+/// There may be 65,536 groups, so the values stand in chunks: one that comes or goes moves a chunk at most, and the first
+/// ones are known at any time.
 struct GroupValues: Sendable {
-    /// As many as a gallery tells, and as many again, so that those that go are made up for.
-    static let keptCount = 128
-
     let parameter: String
     /// Of the parameters of its kind it is the only one: each group has a value of its own.
     private let isAlone: Bool
     /// How many groups have each value; of the only parameter it is one each, and they are not counted.
     private var counts: [String: Int32] = [:]
     private(set) var total = 0
-    /// The first values, by their bytes.
-    private(set) var first: [String] = []
+    /// Sorted, each and together; none is empty.
+    private var chunks: [[String]] = []
+
+    private static let chunkLimit = 256
 
     init(of parameter: String, isAlone: Bool) { (self.parameter, self.isAlone) = (parameter, isAlone) }
 
-    /// Too few of the first values are known.
-    var isIncomplete: Bool { first.count < min(total, Self.keptCount / 2) }
+    /// The first `limit` values.
+    func first(_ limit: Int) -> [String] {
+        var first: [String] = []
+        for chunk in chunks {
+            guard first.count < limit else { break }
+            first += chunk.prefix(limit - first.count)
+        }
+        return first
+    }
 
     /// Counts a group with this configuration once more or once less.
     mutating func count(_ configuration: JSON, by difference: Int32) {
@@ -31,28 +37,41 @@ struct GroupValues: Sendable {
             counts[value] = count == 0 ? nil : count
             guard (former == 0) != (count == 0) else { return }
         }
-        let place = Self.place(of: value, in: first)
-        if difference > 0 {
-            // Behind the last known one there may be others before it.
-            let isNext = place < first.count || first.count == total
-            total += 1
-            guard isNext, place < Self.keptCount else { return }
-            first.insert(value, at: place)
-            if first.count > Self.keptCount { first.removeLast() }
-        } else {
-            total -= 1
-            if place < first.count, first[place] == value { first.remove(at: place) }
-        }
+        if difference > 0 { insert(value) } else { remove(value) }
     }
 
-    mutating func forgetFirst() { first = [] }
+    private mutating func insert(_ value: String) {
+        total += 1
+        guard !chunks.isEmpty else {
+            chunks = [[value]]
+            return
+        }
+        let index = chunk(of: value)
+        chunks[index].insert(value, at: Self.place(of: value, in: chunks[index]))
+        guard chunks[index].count > Self.chunkLimit else { return }
+        let half = chunks[index].count / 2
+        chunks.insert(Array(chunks[index][half...]), at: index + 1)
+        chunks[index].removeLast(chunks[index].count - half)
+    }
 
-    /// Finds the first values anew: is told those of all groups, after ``forgetFirst()``.
-    mutating func findFirst(_ value: String) {
-        let place = Self.place(of: value, in: first)
-        guard place < Self.keptCount, place == first.count || first[place] != value else { return }
-        first.insert(value, at: place)
-        if first.count > Self.keptCount { first.removeLast() }
+    private mutating func remove(_ value: String) {
+        guard !chunks.isEmpty else { return }
+        let index = chunk(of: value)
+        let place = Self.place(of: value, in: chunks[index])
+        guard place < chunks[index].count, chunks[index][place] == value else { return }
+        total -= 1
+        chunks[index].remove(at: place)
+        if chunks[index].isEmpty { chunks.remove(at: index) }
+    }
+
+    /// The last chunk that begins at `value` or before it, else the first one.
+    private func chunk(of value: String) -> Int {
+        var (low, high) = (0, chunks.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if value.utf8.lexicographicallyPrecedes(chunks[middle][0].utf8) { high = middle } else { low = middle + 1 }
+        }
+        return max(0, low - 1)
     }
 
     /// Where a value stands, or would stand, among sorted ones.

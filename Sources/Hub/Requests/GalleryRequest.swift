@@ -20,7 +20,7 @@ struct GalleryCursor: Sendable {
 
 // GALLERY: the kinds of widgets that a person can place.
 extension Hub {
-    /// How many activities are looked at for the values that an account may be shown.
+    /// Of how many activities the values are looked for that an account may be shown.
     private static let visibleLimit = 1_024
 
     mutating func beginGallery(
@@ -77,7 +77,7 @@ extension Hub {
     }
 
     /// The values that activities have of the parameters of a kind, by the parameters' names (W81).
-    private mutating func options(
+    private func options(
         of kind: WidgetKind, _ index: Int, for account: String?
     ) -> [String: WidgetGallery.Options] {
         guard let aggregate = kind.aggregate else { return [:] }
@@ -95,7 +95,7 @@ extension Hub {
             return options
         }
         for (parameter, _) in aggregate.groups {
-            let first = store.changeAggregates { $0.firstValues(of: parameter, in: index, limit: limit) }
+            let first = store.aggregates.firstValues(of: parameter, in: index, limit: limit)
             options[parameter] = WidgetGallery.Options(values: first.values, moreCount: first.more)
         }
         return options
@@ -123,12 +123,14 @@ extension Hub {
 extension EntityStore {
     /// The configurations of the groups in which activities are that an account may see.
     ///
-    /// - Parameter limit: At most so many activities are looked at.
+    /// - Parameter limit: Where it may see more activities, none is told: a turn does not look at all of them.
     fileprivate func configurations(
         ofAggregate index: Int, _ aggregate: WidgetAggregate, for account: String, _ limit: Int
     ) -> [JSON] {
-        guard let number = entities.kindNumbers.known(aggregate.kind) else { return [] }
-        let visible = accounts.visible(to: account, kind: number).prefix(limit).filter { isVisible($0, to: account) }
+        guard let number = entities.kindNumbers.known(aggregate.kind),
+            accounts.visibleCount(to: account, kind: number) <= limit
+        else { return [] }
+        let visible = accounts.visible(to: account, kind: number).filter { isVisible($0, to: account) }
         return aggregates.configurations(of: visible, in: index)
     }
 }

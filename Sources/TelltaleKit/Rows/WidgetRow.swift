@@ -1,4 +1,28 @@
 public import TelltaleModel
+internal import TelltaleWire
+
+/// How widgets are drawn for a follower. What is `nil` is as the place has it.
+public struct WidgetChoice: Hashable, Sendable {
+    /// The size and shape, as `systemMedium`.
+    public var family: String?
+    /// `fullColor`, `accented` or `vibrant`.
+    public var mode: String?
+    /// How many later entries come with a row, 0 to 64; 4 by default.
+    public var ahead: Int?
+
+    public init(family: String? = nil, mode: String? = nil, ahead: Int? = nil) {
+        (self.family, self.mode, self.ahead) = (family, mode, ahead)
+    }
+
+    func look(placement: String? = nil) throws(TelltaleError) -> WidgetLook {
+        var look = WidgetLook()
+        look.placement = placement
+        look.family = try Words.optional("the family", family)
+        look.mode = try Words.optional("the mode", mode)
+        if let ahead { look.ahead = Int(try Words.number("ahead", Int64(ahead), 0...WidgetLook.aheadLimit)) }
+        return look
+    }
+}
 
 /// The row of a widget: a timeline that an app draws by itself, without a message and without a connection
 /// (Protocols/Widgets/README.md).

@@ -4,6 +4,9 @@ public import TelltaleModel
 extension Card {
     var isWidget: Bool { body["control"] == nil && (body["entries"]?.array != nil || body["source"]?.string != nil) }
 
+    /// The entries of a list that are drawn.
+    private static let listLimit = 4
+
     private var entries: [JSON] { row["entries"]?.array ?? [] }
 
     private func date(_ entry: JSON) -> Timestamp? { entry["date"]?.integer.map(Timestamp.init(milliseconds:)) }
@@ -32,10 +35,14 @@ extension Card {
         let entry = shown(at: now)
         let view = entry?["view"]
         var lines = ViewParts(view).stacked(width: inner, at: now)
-        for item in (view?["list"]?.array ?? []).prefix(4) {
+        let list = view?["list"]?.array ?? []
+        for item in list.prefix(Self.listLimit) {
             let texts = item.object?.compactMap(\.value.string) ?? [item.string ?? item.description]
             lines.append(Line("· " + texts.joined(separator: " ")))
         }
+        // W93: those that have no room here, and those that the row leaves out.
+        let moreCount = max(0, list.count - Self.listLimit) + Int(clamping: max(0, view?["more"]?.integer ?? 0))
+        if moreCount > 0 { lines.append(Line("and \(moreCount) more", .dim)) }
         if row["phase"] != nil { lines += content(of: entry) }
         if lines.isEmpty { lines = [Line("nothing to show", .dim)] }
         let padded = lines.map { line -> Line in
