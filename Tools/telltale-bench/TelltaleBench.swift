@@ -11,6 +11,6 @@ struct TelltaleBench: ParsableCommand {
             HubCommand.self, IdleCommand.self,
             IngestCommand.self, JournalBench.self, PeersCommand.self, ProjectionCommand.self, RecoveryCommand.self,
             RelayCommand.self, ResumeCommand.self, StatechartCommand.self, StatechartTracesCommand.self,
-            StormCommand.self,
+            StormCommand.self, WidgetsCommand.self,
         ])
 }
