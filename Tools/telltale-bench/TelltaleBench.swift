@@ -12,6 +12,6 @@ struct TelltaleBench: ParsableCommand {
             IngestCommand.self, JournalBench.self, LogCommand.self, PeersCommand.self, ProjectionCommand.self,
             RecoveryCommand.self,
             RelayCommand.self, ResumeCommand.self, StatechartCommand.self, StatechartTracesCommand.self,
-            StormCommand.self,
+            StormCommand.self, WidgetsCommand.self,
         ])
 }
