@@ -105,7 +105,11 @@ public enum ChannelRequest: Hashable, Sendable {
         case .broadcast: methods = ["POST"]
         }
         guard methods.contains(request.method) else { throw PushRefusal(.methodNotAllowed) }
-        let team = try rules.team(of: request, on: &connection, now: now, cryptography)
+        let sender = try rules.token(of: request, on: &connection, now: now, cryptography)
+        guard rules.covers(bundle, by: sender) else {
+            throw PushRefusal(.topicMismatch, "the key is not for the app \(bundle)")
+        }
+        let team = sender?.team
         if let name = request.duplicate { throw PushRefusal(.duplicateHeaders, "\(name) stands twice") }
         let id = request.header("apns-request-id")
         if let id, !Encodings.isUUID(id.lowercased()) {

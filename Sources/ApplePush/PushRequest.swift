@@ -55,23 +55,34 @@ public struct PushRules: Sendable {
     public var policy: ProviderToken.Policy
     /// The team of each known key.
     public var teams: [String: String]
+    /// The apps of each known key that is not for all of its team's.
+    public var apps: [String: Set<String>]
 
-    public init(policy: ProviderToken.Policy = .shape, teams: [String: String] = [:]) {
+    public init(
+        policy: ProviderToken.Policy = .shape, teams: [String: String] = [:], apps: [String: Set<String>] = [:]
+    ) {
         self.policy = policy
         self.teams = teams
+        self.apps = apps
+    }
+
+    /// Whether the key of a token speaks for an app.
+    func covers(_ bundle: String, by token: ProviderToken?) -> Bool {
+        guard policy == .verify, let token, let own = apps[token.keyID] else { return true }
+        return own.contains(bundle)
     }
 
     /// Looks at the provider token, first by itself and then beside those before it.
     ///
-    /// - Returns: The team; `nil` where no token is needed.
-    func team(
+    /// - Returns: `nil` where no token is needed.
+    func token(
         of request: PushRequest, on connection: inout ProviderConnection, now: Int64, _ cryptography: PushCryptography
-    ) throws(PushRefusal) -> String? {
+    ) throws(PushRefusal) -> ProviderToken? {
         guard policy != .off else { return nil }
         let token = try ProviderToken(
             request.header("authorization"), policy, teams: teams, now: now, cryptography)
         if policy == .verify { try connection.take(token) }
-        return token.team
+        return token
     }
 }
 
@@ -103,7 +114,8 @@ public struct DevicePush: Sendable {
         let tokenText = request.path.dropFirst(Self.pathPrefix.count)
         guard !tokenText.contains("/") else { throw PushRefusal(.badPath) }
         guard !tokenText.isEmpty else { throw PushRefusal(.missingDeviceToken) }
-        team = try rules.team(of: request, on: &connection, now: now, cryptography)
+        let sender = try rules.token(of: request, on: &connection, now: now, cryptography)
+        team = sender?.team
         let head = try PushHead(request)
         id = head.id
         type = head.type
@@ -111,6 +123,9 @@ public struct DevicePush: Sendable {
         bundle = head.bundle
         guard let app = directory.apps[bundle] else {
             throw PushRefusal(.topicDisallowed, "no kind is of the app \(bundle)")
+        }
+        guard rules.covers(bundle, by: sender) else {
+            throw PushRefusal(.topicDisallowed, "the key is not for the app \(bundle)")
         }
         guard let token = DeviceToken(tokenText, cryptography) else {
             throw PushRefusal(.badDeviceToken, "this installation made no such token")

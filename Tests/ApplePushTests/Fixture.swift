@@ -29,7 +29,9 @@ struct Fixture {
     }
 
     static let rules = PushRules(
-        policy: .verify, teams: ["KEY1234567": "TEAM123456", "KEY7654321": "OTHERTEAM1"])
+        policy: .verify,
+        teams: ["KEY1234567": "TEAM123456", "KEY7654321": "OTHERTEAM1", "KEYOFSTORE": "TEAM123456"],
+        apps: ["KEYOFSTORE": ["com.example.store"]])
 
     static let coffee = PushDirectory.App(
         activities: [

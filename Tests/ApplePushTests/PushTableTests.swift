@@ -51,7 +51,7 @@ struct PushTableTests {
         let named = Set(
             try Self.rows(["device", "channel", "broadcast"]).map { String($0[1].split(separator: " ").last ?? "") })
         let elsewhere: Set<PushReason> = [
-            .topicMismatch, .unregistered, .tooManyRequests, .internalServerError, .serviceUnavailable, .shutdown,
+            .unregistered, .tooManyRequests, .internalServerError, .serviceUnavailable, .shutdown,
         ]
         #expect(named == Set(PushReason.allCases.filter { !elsewhere.contains($0) }.map(\.rawValue)))
     }

@@ -9,6 +9,8 @@ public struct PushFile: Hashable, Sendable {
         public var id: String
         /// A PEM file.
         public var key: SecretReference
+        /// The bundle ids that it is for; `nil` = all.
+        public var apps: Set<String>?
     }
 
     public var policy = ProviderToken.Policy.shape
@@ -70,7 +72,7 @@ public struct PushFile: Hashable, Sendable {
 
         private mutating func read(key: JSON, _ path: String) {
             guard let object = key.object else { return faults.append("\(path): takes an object") }
-            check(object, path + ".", ["team", "kid", "key"])
+            check(object, path + ".", ["team", "kid", "key", "apps"])
             guard let team = object["team"]?.string, team.utf8.count == 10 else {
                 return faults.append("\(path).team: takes the team's 10 characters")
             }
@@ -83,7 +85,14 @@ public struct PushFile: Hashable, Sendable {
             guard !file.keys.contains(where: { $0.id == id }) else {
                 return faults.append("\(path).kid: another key has it too")
             }
-            file.keys.append(ProviderKey(team: team, id: id, key: reference))
+            var key = ProviderKey(team: team, id: id, key: reference)
+            if let value = object["apps"] {
+                guard let names = value.array?.compactMap(\.string), names.count == value.array?.count else {
+                    return faults.append("\(path).apps: takes an array of bundle ids")
+                }
+                key.apps = Set(names)
+            }
+            file.keys.append(key)
         }
 
         private mutating func read(app: JSON, _ bundle: String) {

@@ -21,7 +21,10 @@ final class PushEndpoint: Sendable {
         var rules: PushRules {
             PushRules(
                 policy: file.policy,
-                teams: Dictionary(file.keys.map { ($0.id, $0.team) }, uniquingKeysWith: { first, _ in first }))
+                teams: Dictionary(file.keys.map { ($0.id, $0.team) }, uniquingKeysWith: { first, _ in first }),
+                apps: Dictionary(
+                    file.keys.compactMap { key in key.apps.map { (key.id, $0) } },
+                    uniquingKeysWith: { first, _ in first }))
         }
     }
 

@@ -53,16 +53,20 @@ public struct PushService: Sendable {
             // One token for both: Apple counts how often a new one comes.
             let signer = try ProviderSigner(team: settings.team, keyID: settings.keyID, pem: settings.key)
             func connection(_ place: PushSettings.Place) throws -> AppleConnection {
-                try AppleConnection(to: place, trustRoots: settings.trustRoots, signer, log: log, on: loop)
+                try Self.trusting(settings.trustRoots) {
+                    try AppleConnection(to: place, trustRoots: settings.trustRoots, signer, log: log, on: loop)
+                }
             }
             return (try connection(place), try settings.channelPlace.map(connection))
         }
         (self.connection, self.channels) = (connection, channels)
         let web: WebPushSender? = try Self.attempt("web-push") {
             guard let web = settings.web else { return nil }
-            return try WebPushSender(
-                WebPushCipher(pem: web.key, subject: web.subject), hosts: web.hosts, trustRoots: web.trustRoots,
-                on: MultiThreadedEventLoopGroup.singleton)
+            let cipher = try WebPushCipher(pem: web.key, subject: web.subject)
+            return try Self.trusting(web.trustRoots) {
+                try WebPushSender(
+                    cipher, hosts: web.hosts, trustRoots: web.trustRoots, on: MultiThreadedEventLoopGroup.singleton)
+            }
         }
         desk = try Self.attempt("state") {
             if !isTrial {
@@ -84,6 +88,16 @@ public struct PushService: Sendable {
             throw StartFault(lines: fault.lines.map { "--\(place): \($0)" })
         } catch {
             throw StartFault(lines: ["--\(place): \(error)"])
+        }
+    }
+
+    /// A machine without certificates of authorities is told so; TLS itself names no reason.
+    private static func trusting<Value>(_ file: String?, _ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch {
+            let remedy = "the certificates of the system cannot be read; install ca-certificates, or name a file"
+            throw StartFault(lines: [file.map { "\($0) holds no certificates in PEM" } ?? remedy])
         }
     }
 

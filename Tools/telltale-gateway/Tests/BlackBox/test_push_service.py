@@ -108,7 +108,7 @@ def test_a_configuration_that_is_wrong_says_what_and_where(world):
         ({"key": key.public}, "no private key"), ({"apns-url": "http://localhost"}, "https://"),
         ({"colour": "red"}, "colour: no such setting"), ({"apps": {}}, "apps: names no app"),
         ({"apps": {BUNDLE: {"A": {"kind": "coffee-order", "contents": []}}}}, "contents: no such member"),
-        ({"apns-ca": "none.pem"}, "apns-ca"), ({"listen": "tcp:7"}, "listen: takes unix:PATH"),
+        ({"apns-ca": "none.pem"}, "none.pem holds no certificates"), ({"listen": "tcp:7"}, "listen: takes unix:PATH"),
         ({"token-file": "none"}, "cannot be read"),
     ]:
         done = run(good | change)
