@@ -69,9 +69,8 @@ extension ClusterStanding {
         if case .other(let request) = request {
             switch request.command {
             case .hello, .ping, .help, .stats, .bye, .refused: return nil
-            case .event, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .history, .traits, .dismiss, .seen,
-                .open,
-                .set, .press, .serve, .done, .fail, .report:
+            case .event, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery, .history, .traits, .dismiss,
+                .seen, .open, .set, .press, .serve, .done, .supply, .fail, .report, .reload:
                 break
             }
         }
