@@ -271,6 +271,8 @@ public struct ClientProtocol {
 
     private mutating func greeted(_ line: ServerLine, at now: Timestamp) {
         if line.verb == "#" { return }
+        // The server stood down before it came to greet.
+        if line.verb == "BYE" { return handle(line, at: now) }
         guard let greeting = ServerGreeting(line) else {
             // An error before the greeting: the server has no room for this connection.
             if line.verb == "ERR" {

@@ -114,6 +114,15 @@ struct ServerListTests {
         #expect(script.introduce().count == 1, "the event is sent again")
     }
 
+    @Test func `a farewell in the place of a greeting is one`() {
+        var script = script()
+        script.client.connected(at: script.now)
+        script.server("BYE code=not_leader wait=5-5 leader=c:1")
+        script.drop()
+        #expect(script.told == ["farewell BYE not_leader", "disconnected, again after 5"])
+        #expect(script.client.address == "c:1")
+    }
+
     @Test func `a request that a deposed leader refuses is asked of the next`() throws {
         var script = script()
         script.client.post(try event("a/1", "start"))

@@ -102,6 +102,14 @@ def test_a_leader_that_stands_down_says_where_to_and_when() -> None:
 
 
 @behaviour("leader")
+def test_a_farewell_in_the_place_of_a_greeting_is_one() -> None:
+    machine = ClientProtocol(LIST)
+    machine.start()
+    assert met(machine, "BYE code=not_leader wait=5-5 leader=c:1") == 0.005
+    assert machine.address == "c:1" and not machine.is_over
+
+
+@behaviour("leader")
 def test_a_request_that_a_deposed_leader_refuses_is_asked_of_the_next() -> None:
     from telltale._requests import Request
 

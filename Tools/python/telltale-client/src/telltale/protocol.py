@@ -107,7 +107,7 @@ class ClientProtocol:
             for line in self._decoder.feed(data):
                 if self.wants_close or self._phase is _Phase.OVER:
                     return
-                if self._phase is _Phase.GREETING:
+                if self._phase is _Phase.GREETING and line.verb != "BYE":
                     self._greeted(line, now)
                 elif line.verb == "BYE":
                     self._farewell(line)
