@@ -34,6 +34,9 @@ extension Server {
         hub.historyRead(records, for: request)
     }
 
+    /// Whether a batch waits for its fate: there is no ``snapshot()`` then.
+    public var isCommitting: Bool { hub.isCommitting }
+
     /// The state as it is durable now.
     public func snapshot() -> HubSnapshot { hub.snapshot() }
 

@@ -23,6 +23,8 @@ final class ClusterEdge {
     private var isPerforming = false
     /// The process ends when the leader has stood down.
     private var isEnding = false
+    /// Of the leader that handed over.
+    private var lastSnapshot: HubSnapshot?
 
     private static let handoverMilliseconds: Int64 = 3_000
 
@@ -100,8 +102,8 @@ final class ClusterEdge {
         perform()
     }
 
-    /// - Returns: What a standby writes when it ends; `nil` = nothing was replayed.
-    func takeSnapshot() -> HubSnapshot? { member.snapshot }
+    /// - Returns: The state that a node writes when it ends; `nil` = there is none.
+    func takeSnapshot() -> HubSnapshot? { lastSnapshot.take() ?? member.snapshot }
 
     func snapshotWritten(isWritten: Bool) { member.snapshotWritten(isWritten: isWritten) }
 
@@ -172,6 +174,8 @@ final class ClusterEdge {
     private func standDown(_ farewell: [UInt8], _ reason: String) {
         records = []
         logger.notice("this node leads no more", metadata: ["because": "\(reason)"])
+        // From a snapshot an upgraded daemon starts, whatever its code makes of old records.
+        if isEnding, !daemon.server.isCommitting { lastSnapshot = daemon.server.snapshot() }
         daemon.serve(with: member.lobby(at: daemon.clock.now.monotonic), farewell)
         tellStanding()
         if isEnding {

@@ -48,6 +48,8 @@ struct ClusterSettings: Sendable {
         var settings = ReplicaSettings()
         settings.lease = Milliseconds(Int64(lease))
         settings.giveUp = Milliseconds(Int64(giveUp))
+        // A leader that lives is heard three times within a lease.
+        settings.beat = Milliseconds(Int64(min(1_000, lease / 3)))
         return settings
     }
 }

@@ -32,7 +32,8 @@ extension Daemon {
         if let directory { server.principalsLoaded(directory) }
         if let certificate { server.certificateLoaded(expiry: certificate.expiry) }
         for connection in old {
-            guard connection.isOpen, connection.isWritable else {
+            // One that was not greeted yet would take the farewell for another kind of server.
+            guard connection.isOpen, connection.isWritable, connection.sentByteCount > 0 else {
                 connection.close()
                 continue
             }
