@@ -52,6 +52,8 @@ public struct Election: Hashable, Sendable {
     /// For how long the leader's beat has not changed, while the engine answered.
     public private(set) var age = Milliseconds.zero
     private var lastAnswer: MonotonicTime?
+    /// When the leader gave its last sign of life.
+    private var lastSign = MonotonicTime.distantPast
     private var beats: [String: Heard] = [:]
     /// The leader resigned, or its machine refuses connections.
     private var isLeaderGone = false
@@ -76,7 +78,9 @@ public struct Election: Hashable, Sendable {
     public mutating func answered(at now: MonotonicTime) {
         if let last = lastAnswer {
             let span = now.milliseconds(since: last)
-            if span <= settings.beat.multiplied(by: 2) { age = age + max(.zero, span) }
+            if span <= settings.beat.multiplied(by: 2) {
+                age = age + max(.zero, min(span, now.milliseconds(since: lastSign)))
+            }
         }
         lastAnswer = now
         noteDue(at: now)
@@ -92,12 +96,12 @@ public struct Election: Hashable, Sendable {
             beats[oldest] = nil
         }
         // A node that has led and is a standby now gives no sign of life of a leader.
-        if beat.node == leader, beat.role == .leading { age = .zero }
+        if beat.node == leader, beat.role == .leading { (age, lastSign) = (.zero, now) }
     }
 
     /// A term was read.
-    public mutating func leaderBegan() {
-        age = .zero
+    public mutating func leaderBegan(at now: MonotonicTime) {
+        (age, lastSign) = (.zero, now)
         isLeaderGone = false
         dueSince = nil
     }

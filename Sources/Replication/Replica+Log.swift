@@ -33,7 +33,7 @@ extension Replica {
     }
 
     private mutating func followed(_ leader: LogReader.Leader, at now: MonotonicTime) {
-        election.leaderBegan()
+        election.leaderBegan(at: now)
         unconfirmedTerm = nil
         // A term that this node asked for before it was restarted.
         if leader.node == node { election.leaderGone(at: now) }
@@ -75,7 +75,7 @@ extension Replica {
     private mutating func stored(_ reading: LogReader.Reading, at now: MonotonicTime) {
         switch reading {
         case .term:
-            election.leaderBegan()
+            election.leaderBegan(at: now)
             if reader.position == 1 { lead(at: now) } else { confirm(behind: reader.position, at: now) }
         case .renewal:
             isRenewing = false
@@ -87,7 +87,7 @@ extension Replica {
         case .resigned:
             standDown("it has resigned", at: now)
             // Another node leads, if there is one: this one is about to end.
-            election.leaderBegan()
+            election.leaderBegan(at: now)
         case .part, .sealed, .void, .broken: break
         }
     }
@@ -180,7 +180,7 @@ extension Replica {
     mutating func standDown(_ reason: String, at now: MonotonicTime) {
         leave()
         role = .standby
-        election.leaderBegan()
+        election.leaderBegan(at: now)
         actions.append(.standDown(reason))
     }
 

@@ -1,0 +1,32 @@
+import Replication
+import TelltaleModel
+import Testing
+
+struct ElectionTests {
+    private static func time(_ milliseconds: Int64) -> MonotonicTime { MonotonicTime(milliseconds: milliseconds) }
+
+    private static func beat(_ number: Int64) -> Beat {
+        Beat(node: "n1", role: .leading, term: 1, position: 1, address: "a:1", release: "1", number: number)
+    }
+
+    /// When a standby may try, with its own beats acknowledged each second.
+    private static func due(_ election: inout Election, from begin: Int64) -> Int64? {
+        for now in stride(from: begin, through: begin + 20_000, by: 1_000) {
+            election.answered(at: time(now))
+            if election.moment(position: 1, skew: .zero) != nil { return now }
+        }
+        return nil
+    }
+
+    @Test func `a lease ages from the last sign of life, and not from the answer before it`() {
+        var election = Election(node: "n2", settings: ReplicaSettings())
+        election.answered(at: Self.time(0))
+        election.heard(Self.beat(1), leader: "n1", at: Self.time(990))
+        #expect(Self.due(&election, from: 1_000) == 4_000)
+        // A new leader has a whole lease too.
+        election = Election(node: "n2", settings: ReplicaSettings())
+        election.answered(at: Self.time(0))
+        election.leaderBegan(at: Self.time(990))
+        #expect(Self.due(&election, from: 1_000) == 4_000)
+    }
+}
