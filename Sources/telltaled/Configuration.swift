@@ -111,6 +111,8 @@ struct Configuration: Sendable {
         hub.limits.subscriptionsPerConnection = subscriptions
         hub.limits.heartbeat = Milliseconds(Int64(heartbeat))
         hub.limits.stuckReader = Milliseconds(Int64(stuckReader))
+        // A batch of a leader is one message of the log.
+        if cluster.isOn { hub.limits.batchBytes = Limits.batchBytesInMessage }
         hub.surfaces = surfaces
         hub.widgetRowsPerDay = widgetBudget
         hub.widgetBurst = widgetBurst
