@@ -24,8 +24,8 @@ struct ConnectionTests {
     @Test func `a half-close is an end and no disconnect`() async throws {
         let answer = try await onLoop { loop in
             let listener = try Listener(at: .tcp(host: "127.0.0.1", port: 0), on: loop) { connection in
-                // Ten thousand may be idle.
-                #expect(allocatedByteCount(of: connection) < 128 + 16)
+                // Ten thousand may be idle. The allocator may give 16 bytes more than it was asked for and rounds up to.
+                #expect(allocatedByteCount(of: connection) < 128 + 32)
                 connection.start(
                     ConnectionHandlers(
                         onData: { _, _ in },
