@@ -25,6 +25,8 @@ public enum DaemonFigures {
             stats, "conflated", "telltale_rows_folded_total", "why",
             "Rows that came late and stand for several commits.",
             &families)
+        widgets(stats, &families)
+        if let cluster = stats["cluster"] { append(cluster, &families) }
         if let sync = stats["sync"] { families.append(syncs(sync)) }
         if let expiry = stats["certificateExpires"]?.double {
             families.append(
@@ -62,6 +64,37 @@ public enum DaemonFigures {
         ("machineErrors", "telltale_machine_errors_total", "Steps that a machine refused."),
         ("authFailures", "telltale_auth_failures_total", "Tokens that were not good."),
     ]
+
+    /// Of a daemon with kinds of widgets.
+    private static func widgets(_ stats: JSON, _ families: inout [MetricFamily]) {
+        append(
+            stats, "refusedGroups", "telltale_widget_groups_refused_total", .counter,
+            "Changes that would have opened a group beyond the limits.", &families)
+        labelled(
+            stats, "foreseen", "telltale_foreseen_deadlines_total", "result",
+            "Deadlines that came as widgets had told (kept), or that an event overtook (missed).", &families)
+        guard let budget = stats["budget"] else { return }
+        append(
+            budget, "units", "telltale_widget_budget_units", .gauge, "Devices that have a budget of rows.", &families)
+        append(
+            budget, "paid", "telltale_widget_budget_rows_paid_total", .counter, "Rows that a budget paid.", &families)
+        append(
+            budget, "held", "telltale_widget_budget_rows_held_total", .counter, "Rows that waited for a budget.",
+            &families)
+    }
+
+    /// Of a node of a cluster.
+    private static func append(_ cluster: JSON, _ families: inout [MetricFamily]) {
+        let isLeading = cluster["role"]?.string == "leader"
+        families.append(
+            MetricFamily(
+                "telltale_cluster_leading", .gauge, "Whether this node leads.",
+                [MetricFamily.Sample(labels: [("node", cluster["node"]?.string ?? "")], value: isLeading ? 1 : 0)]))
+        append(cluster, "term", "telltale_cluster_term", .gauge, "The newest term that it knows.", &families)
+        append(
+            cluster, "lag", "telltale_cluster_lag_messages", .gauge, "Messages of the log that it has not read.",
+            &families)
+    }
 
     private static func append(
         _ stats: JSON, _ path: String, _ name: String, _ kind: MetricFamily.Kind, _ help: String,

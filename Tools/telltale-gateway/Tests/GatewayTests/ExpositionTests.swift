@@ -44,7 +44,9 @@ struct ExpositionTests {
         let stats = try JSONParser.parse(
             """
             {"connections":3,"requests":7,"seq":9,"verdicts":{"applied":2,"noop":1},"conflated":{"slow":4},
-             "sync":{"count":10,"meanMicroseconds":200,"maxMicroseconds":900,"buckets":[[100,4],[1000,9],[500,"x"],[10000,10]]},"newer":{"x":[]}}
+             "sync":{"count":10,"meanMicroseconds":200,"maxMicroseconds":900,"buckets":[[100,4],[1000,9],[500,"x"],[10000,10]]},"newer":{"x":[]},
+             "refusedGroups":2,"foreseen":{"kept":5,"missed":1},"budget":{"units":3,"paid":8,"held":6},
+             "cluster":{"node":"n1","role":"leader","term":7,"position":12,"lag":1}}
             """)
         let text = MetricFamily.render(DaemonFigures.families(stats, version: "x1"), .text)
         for line in [
@@ -55,6 +57,9 @@ struct ExpositionTests {
             "telltale_journal_sync_seconds_bucket{le=\"0.001\"} 9",
             "telltale_journal_sync_seconds_bucket{le=\"0.01\"} 10",
             "telltale_journal_sync_seconds_bucket{le=\"+Inf\"} 10", "telltale_journal_sync_seconds_sum 0.002",
+            "telltale_widget_groups_refused_total 2", "telltale_foreseen_deadlines_total{result=\"kept\"} 5",
+            "telltale_widget_budget_units 3", "telltale_widget_budget_rows_held_total 6",
+            "telltale_cluster_leading{node=\"n1\"} 1", "telltale_cluster_term 7", "telltale_cluster_lag_messages 1",
         ] {
             #expect(text.contains(line + "\n"), "\(line)")
         }
