@@ -116,6 +116,9 @@ public final class Client {
 
     public var isReady: Bool { core.isReady }
 
+    /// Whether each server was asked in vain since one last served: before that, a lost connection is no reason to give up.
+    public var hasAskedAll: Bool { core.hasAskedAll }
+
     /// Whether the client has ended, so that no event follows.
     public var isOver: Bool { core.isOver }
 

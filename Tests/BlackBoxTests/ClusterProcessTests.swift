@@ -77,6 +77,11 @@ struct ClusterProcessTests {
             // The command line goes from the standby to the leader.
             let post = try telltale(["post", "errand/1", "start", "--eid", "e1"], at: [second, first])
             #expect(post.waitForExit() == 0, "\(post.standardError)")
+            let watch = try telltale(["watch", "errand/*", "--once", "--json"], at: [second, first])
+            #expect(watch.readToEnd().joined().contains("errand/1"), "\(watch.standardError)")
+            #expect(watch.waitForExit() == 0)
+            let bar = try telltale(["bar", "waybar", "errand/*", "--once"], at: [second, first])
+            #expect(!bar.readToEnd().joined().contains("not connected"))
             let epoch = try first.greet().greeting.split(separator: " ").first { $0.hasPrefix("epoch=") }
 
             first.program.send(SIGKILL)

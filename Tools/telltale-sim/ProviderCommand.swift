@@ -116,6 +116,7 @@ private final class SimulatedProviderClient {
             complain("telltale-sim: serving \(controls.map(\.text).joined(separator: ", "))")
         case .reply(_, let reply) where !reply.isOK: complain("telltale-sim: \(reply.line.message ?? "refused")")
         case .refused(let reason, _): fail(reason, client)
+        case .disconnected where !hasServed && !client.hasAskedAll: break
         case .disconnected(let reason, _):
             timers = [:]
             if hasServed { return complain("telltale-sim: \(reason); trying again") }

@@ -146,6 +146,7 @@ private final class Recorder {
             complain("telltale-sim: \(reason)")
             exit = .failure
             loop.stop()
+        case .disconnected where !hasBegun && client?.hasAskedAll == false: break
         case .disconnected(let reason, _):
             guard outcome == nil else { return }
             guard !hasBegun else { return complain("\(reason); trying again") }

@@ -196,6 +196,7 @@ final class Replayer {
         case .refused(let reason, _):
             connectionFailure = reason
             finish()
+        case .disconnected where !producer.wasReady && producer.client?.hasAskedAll == false: break
         case .disconnected(let reason, let retryAfter):
             if producer.isCut { return comeBack(producer) }
             connectionFailure = reason

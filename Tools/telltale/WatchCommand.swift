@@ -228,6 +228,7 @@ final class Watch {
             display.end()
             complain("telltale: \(reason.harmless)")
             finish(.failure, loop)
+        case .disconnected where clock == nil && client?.hasAskedAll == false: break
         case .disconnected(let reason, let wait):
             guard clock != nil || isPatient else {
                 return finish(DaemonOptions.exit(afterNoReady: reason, farewell), loop)

@@ -118,6 +118,7 @@ final class Provider {
         case .refused(let reason, _): refused(reason)
         case .serviceRefused(_, let line): refused(DaemonOptions.describe(line))
         case .farewell(let line): if line.verb == "ERR" { farewell = line }
+        case .disconnected where !hasServed && !client.hasAskedAll: break
         case .disconnected(let reason, _):
             guard hasServed else { return finish(DaemonOptions.exit(afterNoReady: reason, farewell)) }
             farewell = nil
