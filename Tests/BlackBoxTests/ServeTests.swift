@@ -37,6 +37,34 @@ struct ServeTests {
         }
     }
 
+    @Test func `a widget shows the timeline that a command gives, is in the gallery, and is asked for anew`()
+        async throws
+    {
+        try await onOwnThread {
+            let folder = try DaemonProcess.makeFolder()
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let weather = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+                .deletingLastPathComponent().appending(path: "Protocols/Kinds/widgets/weather.json")
+            try FileManager.default.copyItem(at: weather, to: folder.appending(path: "kinds/weather.json"))
+            let daemon = try DaemonProcess(in: folder)
+            let shell = Shell(daemon)
+            #expect(try shell.run("gallery", "--view", "phone").lines.contains { $0.hasPrefix("weather ") })
+            #expect(try shell.run("reload", "weather/main").text.hasPrefix("deferred "))
+            let peer = try Peer(port: daemon.port)
+            _ = try peer.receive()
+            #expect(try peer.ask("SUB weather/main view=phone ahead=0").verb == "OK")
+            let provider = try shell.start(
+                "serve", "weather", "--exec",
+                #"echo '{"entries":[{"date":1,"content-state":{"degrees":"18"}}],"policy":"never"}'"#)
+            defer { provider.kill() }
+            var row = ""
+            while case .line(let line) = peer.next(), !row.contains("18°") { row = line }
+            #expect(row.hasPrefix("UPD sub=1 key=weather/main"))
+            #expect(try shell.run("reload", "weather/main").text.hasPrefix("deferred "))
+            #expect(try shell.run("reload", "coffee-order/1").error.contains("unknown_key"))
+        }
+    }
+
     @Test func `a provider reports again when its kind comes back`() async throws {
         try await onOwnThread {
             let daemon = try DaemonProcess()

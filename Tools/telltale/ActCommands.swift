@@ -69,6 +69,20 @@ struct PressCommand: ParsableCommand {
     }
 }
 
+struct ReloadCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "reload", abstract: "Lets a widget ask its provider for a new timeline.",
+        discussion: "deferred: the widget asked within the last minutes, and asks again when they are over.")
+
+    @Argument(help: "kind/id") var key: Key
+    @OptionGroup var output: JSONFlag
+    @OptionGroup var daemon: DaemonOptions
+
+    func run() throws {
+        show(try daemon.ask(.reload(key)), key: key, json: output.json)
+    }
+}
+
 struct OpenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "open", abstract: "What a desktop shows when its menu-bar item is selected, and the deep link.")

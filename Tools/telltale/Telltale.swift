@@ -32,7 +32,8 @@ struct Telltale: ParsableCommand {
             CommandGroup(
                 name: "Act",
                 subcommands: [
-                    PostCommand.self, SetCommand.self, PressCommand.self, OpenCommand.self, DismissCommand.self,
+                    PostCommand.self, SetCommand.self, PressCommand.self, ReloadCommand.self, OpenCommand.self,
+                    DismissCommand.self,
                     ServeCommand.self,
                 ]),
             CommandGroup(
