@@ -317,9 +317,9 @@ extension Command {
     /// Whether it changes something, so that it is not known what became of it when no answer comes.
     var acts: Bool {
         switch self {
-        case .event, .set, .press, .dismiss, .seen, .serve, .done, .fail, .report: true
-        case .hello, .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .history, .stats,
-            .traits, .open, .refused:
+        case .event, .set, .press, .dismiss, .seen, .serve, .done, .supply, .fail, .report, .reload: true
+        case .hello, .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery, .history,
+            .stats, .traits, .open, .refused:
             false
         }
     }

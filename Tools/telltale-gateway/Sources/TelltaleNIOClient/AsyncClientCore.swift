@@ -86,9 +86,8 @@ final class AsyncClientCore: @unchecked Sendable {
         case .event(let event): event.eid
         case .set(let set): set.eid
         case .press(_, let eid): eid
-        case .hello, .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .history, .stats,
-            .traits,
-            .dismiss, .seen, .open, .serve, .done, .fail, .report, .refused:
+        case .hello, .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery, .history,
+            .stats, .traits, .dismiss, .seen, .open, .serve, .done, .supply, .fail, .report, .reload, .refused:
             nil
         }
     }
