@@ -23,6 +23,8 @@ struct BudgetCheck {
     }
 
     private struct Connection {
+        /// Held, so that no other link is taken for it: the place of one that is gone is given to the next.
+        let link: Link
         var isOff = false
         var onSince: Int64 = 0
     }
@@ -36,12 +38,12 @@ struct BudgetCheck {
     /// - Parameter isSlow: What is owed may wait for other reasons than a budget.
     mutating func fault(in bytes: [UInt8], unit: String, on link: Link, isSlow: Bool, at time: Int64) -> String? {
         let id = ObjectIdentifier(link)
-        var connection = connections[id] ?? Connection()
+        var connection = connections[id] ?? Connection(link: link)
         defer { connections[id] = connection }
         for line in bytes.split(separator: UInt8(ascii: "\n")) {
             let head = String(decoding: line.prefix(200), as: UTF8.self).split(separator: " ").prefix(8)
             if head.contains("id=off") { connection.isOff = true }
-            if head.contains("id=on") { connection = Connection(isOff: false, onSince: time) }
+            if head.contains("id=on") { connection = Connection(link: link, isOff: false, onSince: time) }
             guard head.first == "UPD", let key = head.first(where: { $0.hasPrefix("key=") }),
                 SimulatedWidgets.isWidget(String(key.dropFirst(4)))
             else { continue }
