@@ -48,7 +48,7 @@ def test_figures(world):
     answer = gateway.get("/metrics", port=gateway.ops)
     assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
     figures = gateway.metrics()
-    assert figures["telltale_up"] == "1" and figures["telltale_entities"] == "9"
+    assert figures["telltale_up"] == "1" and figures["telltale_entities"] == "10"
     assert figures['telltale_verdicts_total{verdict="applied"}'] != "0"
     assert figures['telltale_gateway_http_requests_total{route="/{kind}/{id}/{type}",method="POST",code="200"}'] == "1"
     assert figures['telltale_gateway_http_requests_total{route="/v1/entities/{kind}/{id}",method="GET",code="404"}'] == "1"
