@@ -44,6 +44,15 @@ struct WidgetTrialTests {
 
     private static let examples = repository.appending(path: "Protocols/Kinds/examples").path
 
+    @Test func `a widget that comes with a situation is drawn in it`() async throws {
+        try await onOwnThread {
+            let input = #"coffee-order/1 CONFIRMED {"attributes":{"item":"Latte"}}"#
+            let hint = try run("pickup-hint", ["--with", Self.examples, "--view", "watch"], input: input)
+            #expect(hint.lines.contains { $0.contains(#""title":"Latte""#) }, "\(hint)")
+            #expect(hint.status == 0)
+        }
+    }
+
     @Test func `widgets of many activities follow the events of these, and tell how they turn by themselves`()
         async throws
     {

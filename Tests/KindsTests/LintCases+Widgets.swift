@@ -26,6 +26,12 @@ let goodAggregate: JSON = goodWidget.merging([
     "preview": ["content": .null, "values": ["sold": 7]],
 ])
 
+/// A kind of widget of each activity, without a fault or a doubt.
+let goodMember: JSON = goodWidget.merging([
+    "parameters": .null, "source": ["each": "order"],
+    "views": ["systemSmall": ["title": "{{content.sold}} sold", "subtitle": "{{state.title}}"]],
+])
+
 private let controls = #"["a/1","a/2","a/3"]"#
 private let glyphs =
     #"[{"link":"tel:1","symbol":"a"},{"link":"tel:2","symbol":"b"},{"link":"tel:3","symbol":"c"},{"link":"tel:4","symbol":"d"}]"#
@@ -36,6 +42,27 @@ let widgetCases: [LintCase] = [
         name: "family without a view", base: goodWidget,
         patch: #"{"families":["systemSmall","systemLarge"],"views":{"accessoryRectangular":null}}"#,
         path: "families[1]", says: "no systemLarge view"),
+    LintCase(
+        name: "provider that is none", base: goodWidget, patch: #"{"source":{"provider":false}}"#,
+        path: "source.provider", says: "says nothing"),
+    LintCase(
+        name: "relevance of posted content", base: goodWidget, patch: #"{"relevance":[{"place":"work"}]}"#,
+        path: "relevance", says: "single activities"),
+    LintCase(
+        name: "unknown situation", base: goodMember, patch: #"{"relevance":[{"place":"moon"}]}"#,
+        path: "relevance[0].place", says: "no situation"),
+    LintCase(
+        name: "two situations in one context", base: goodMember,
+        patch: #"{"relevance":[{"place":"work","sleep":"bedtime"}]}"#, path: "relevance[0]", says: "2 contexts"),
+    LintCase(
+        name: "no contexts", base: goodMember, patch: #"{"relevance":[]}"#, path: "relevance", says: "0 contexts"),
+    LintCase(
+        name: "date without an end", base: goodMember, patch: #"{"relevance":[{"date":{"from":"{{content.a}}"}}]}"#,
+        path: "relevance[0].date.to", says: "missing"),
+    LintCase(
+        name: "dates and situations", base: goodMember,
+        patch: #"{"relevance":[{"date":{"from":"{{content.a}}","to":"{{content.b}}"}},{"place":"work"}]}"#,
+        path: "relevance", says: "one kind"),
     LintCase(name: "no families", base: goodWidget, patch: #"{"families":null}"#, path: "families", says: "missing"),
     LintCase(
         name: "unknown widget family", base: goodWidget,
@@ -256,6 +283,9 @@ let widgetWarningCases: [LintCase] = [
         name: "parameter that is not there", base: goodWidget,
         patch: #"{"views":{"systemSmall":{"subtitle":"{{config.shp}}"}}}"#, severity: .warning,
         path: "views.systemSmall.subtitle", says: "no parameter"),
+    LintCase(
+        name: "timeout without a provider", base: goodWidget, patch: #"{"timeout":"10s"}"#, severity: .warning,
+        path: "timeout", says: "no provider"),
     LintCase(
         name: "path that no widget has", base: goodWidget,
         patch: #"{"views":{"systemSmall":{"subtitle":"{{state.title}}"}}}"#, severity: .warning,

@@ -3,7 +3,9 @@ import TelltaleModel
 import Testing
 
 struct LintTests {
-    @Test("A good kind gives no diagnostics", arguments: [goodKind, goodToggle, goodButton, goodWidget, goodAggregate])
+    @Test(
+        "A good kind gives no diagnostics",
+        arguments: [goodKind, goodToggle, goodButton, goodWidget, goodMember, goodAggregate])
     func good(kind: JSON) {
         let (result, diagnostics) = Kind.read(kind, file: "a.json")
         #expect(diagnostics == [])

@@ -14,7 +14,7 @@ struct SchemaTests {
     func takes() throws {
         let shipped = try Shipped.files().map { try JSONParser().parse($0.bytes.span) }
         let kinds =
-            try [goodKind, goodToggle, goodButton, goodWidget, goodAggregate] + shipped
+            try [goodKind, goodToggle, goodButton, goodWidget, goodMember, goodAggregate] + shipped
             + (warningCases + widgetWarningCases).map { try $0.kind }
         let verdicts = try Self.validator.verdicts(on: kinds)
         for (kind, isValid) in zip(kinds, verdicts) { #expect(isValid, "\(kind)") }
@@ -32,6 +32,8 @@ struct SchemaTests {
             "each with parameters", "by without its parameter", "parameter without its by",
             "tally with an own audience",
             "where that does not parse", "where that reads an event", "one of no parameter",
+            "relevance of posted content",
+            "dates and situations",
         ]
         let all = schemaCases + machineSchemaCases + controlCases + widgetCases
         let cases = all.filter { !beyond.contains($0.name) }

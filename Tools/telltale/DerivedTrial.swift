@@ -61,6 +61,10 @@ final class DerivedTrial {
         var count = 0
         for kind in kinds where shown.contains(kind.name) {
             guard case .widget(let definition) = kind.body else { continue }
+            // One that comes with a situation is seen in its first one.
+            if let situation = definition.relevance?.situations.first {
+                say("TRAIT \(situation.trait)=\(situation.value)", from: screen)
+            }
             for family in definition.families {
                 guard let scene = WidgetPicture.scene(of: definition, family, on: surface) else { continue }
                 say(

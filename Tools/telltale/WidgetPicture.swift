@@ -30,8 +30,12 @@ enum WidgetPicture {
 
     /// The first place of a surface that shows a family of a kind; `nil` where none does.
     static func scene(of definition: WidgetKind, _ family: WidgetFamily, on surface: Surface) -> WidgetScene? {
-        WidgetPlace.allCases.lazy.compactMap { place in
-            WidgetScene(definition, surface: surface, place: place, family: family)
+        var traits = Traits()
+        if let situation = definition.relevance?.situations.first {
+            try? traits.set(situation.trait, to: situation.value)
+        }
+        return WidgetPlace.allCases.lazy.compactMap { place in
+            WidgetScene(definition, surface: surface, place: place, family: family, traits: traits)
         }.first { !$0.isPreview }
     }
 }

@@ -242,6 +242,8 @@ extension EntityStore {
     func mayBeUsedUp(_ entity: EntityIndex, ahead: Int) -> Bool {
         guard let widget = self.widget(at: entity), let kind = widgetKind(at: entity) else { return false }
         if let keptCount = widget.keptCount {
+            // Dates of relevance come and go uncounted.
+            if kind.relevance?.hasDates == true { return true }
             // The deadlines that came as foreseen were in that row too.
             let future = future(of: widget, at: entity, kind, time)
             return future.continuesAt != nil || Int(keptCount) + future.moments.count > ahead + 1

@@ -242,8 +242,13 @@ extension RowRenderer {
         }
         var candidates: [EntityIndex] = []
         var visible: [VisibleActivity] = []
+        // A situation may also bring widgets that the subscriber does not hold.
+        var widgets = Set(subscription.backlog?.widgets.keys.map { $0 } ?? [])
         for entity in store.visible(to: subscription.terms.account, followedBy: subscription.selector) {
-            guard let activity = store.activity(at: entity) else { continue }
+            guard let activity = store.activity(at: entity) else {
+                if subscription.isLive, store.isWidget(entity) { widgets.insert(entity.rawValue) }
+                continue
+            }
             candidates.append(entity)
             visible.append(store.visibleActivity(activity, at: entity))
         }
@@ -268,7 +273,7 @@ extension RowRenderer {
             guard case .activity = store[EntityIndex(raw)].state else { continue }
             subscriptions.oweSurroundings(of: EntityIndex(raw), to: index, since: commit, &store)
         }
-        for raw in subscription.backlog?.widgets.keys.sorted() ?? [] {
+        for raw in widgets.sorted() {
             let entity = EntityIndex(raw)
             let scene = widgetForm(form(of: entity, for: subscription, of: session, store))?.scene
             guard subscriptions.looksDifferent(scene, entity, to: subscription) else { continue }

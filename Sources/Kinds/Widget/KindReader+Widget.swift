@@ -4,7 +4,8 @@ internal import TelltaleStatechart
 // The members of a kind of widget.
 extension KindReader {
     static let widgetNames = [
-        "description", "families", "parameters", "recommended", "source", "audience", "places", "backgroundRemovable",
+        "description", "families", "parameters", "recommended", "relevance", "source", "audience", "places",
+        "backgroundRemovable",
         "margins",
         "mounting", "texture", "carApp", "privacySensitive", "protection", "stale", "preview", "editTint", "views",
         "timeout", "url",
@@ -24,6 +25,7 @@ extension KindReader {
         let source = widgetSource(object, parameters: parameters)
         let places = widgetPlaces(object)
         var options = widgetOptions(object)
+        options.relevance = widgetRelevance(object, source: source)
         options.viewByteCount = object["views"]?.object?.map(\.value.textByteCount).max() ?? 0
         let views = widgetViews(object, families: families, neverPlaces: places.never)
         lintWidget(

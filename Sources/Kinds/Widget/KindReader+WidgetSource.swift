@@ -11,6 +11,9 @@ extension KindReader {
 
     /// `nil` for a source with a fault.
     mutating func widgetSource(_ object: JSONObject, parameters: [WidgetParameter]) -> WidgetKind.Source? {
+        if object["source"]?["provider"] == nil, object["timeout"] != nil {
+            warn("timeout", "no provider is asked", advice: "take it out, or write \"source\": {\"provider\": true}")
+        }
         guard let json = object["source"] else { return .pushed }
         guard json.object != nil else {
             wrongType(json, at: "source", expected: "an object")
@@ -30,9 +33,6 @@ extension KindReader {
             return nil
         }
         guard let source = self.object(json, at: "source", knows: names) else { return nil }
-        if name != "provider", object["timeout"] != nil {
-            warn("timeout", "no provider is asked", advice: "take it out, or write \"source\": {\"provider\": true}")
-        }
         if name != "schedule", name != "provider", object["stale"] != nil {
             let what = name == "over" ? "its values are kept up to date" : "it is stale when its activity is"
             warn("stale", what, advice: "take it out")

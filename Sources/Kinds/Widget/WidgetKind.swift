@@ -59,6 +59,8 @@ public final class WidgetKind: Sendable {
     /// Whether CarPlay opens its app (W63).
     public let hasCarApp: Bool
     public let texture: String
+    /// When its widgets are there; `nil` for always.
+    public let relevance: WidgetRelevance?
     public let url: Template?
     public let about: String
     /// The colour of the gallery's edit screen.
@@ -92,6 +94,7 @@ public final class WidgetKind: Sendable {
         timeout = options.timeout
         hasCarApp = options.hasCarApp
         texture = options.texture
+        relevance = options.relevance
         url = options.url
         about = options.about
         editTint = options.editTint
@@ -109,6 +112,7 @@ public final class WidgetKind: Sendable {
         var timeout = Milliseconds.seconds(30)
         var hasCarApp = false
         var texture = "glass"
+        var relevance: WidgetRelevance?
         var url: Template?
         var about = ""
         var editTint: String?

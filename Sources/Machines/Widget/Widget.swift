@@ -216,7 +216,10 @@ extension Widget {
     ) -> WidgetFuture {
         switch kind.source {
         case .each, .one:
-            if let activity { return activity.future(at: now, settings: settings, where: kind.condition) }
+            if let activity {
+                let future = activity.future(at: now, settings: settings, where: kind.condition)
+                return kind.relevance.map { future.kept(while: $0, of: activity.key, at: now) } ?? future
+            }
             // Placeholders stand before the first content only (W14).
             let date = min(asOf ?? createdAt, now)
             return WidgetFuture(

@@ -59,6 +59,7 @@ public struct WidgetScene: Hashable, Sendable {
         let family = family ?? Self.standardFamily(at: place, on: surface)
         guard Self.isOffered(kind, family, at: place, on: surface) else { return nil }
         let own = traits.widgets
+        guard isSample || Self.isRelevant(kind, at: place, own) else { return nil }
         self.family = family
         self.place = place
         self.hasAccount = hasAccount
@@ -137,6 +138,14 @@ public struct WidgetScene: Hashable, Sendable {
         case (.gallery, _): return !places.isEmpty
         case _: return places.contains(place.rawValue)
         }
+    }
+
+    /// W43, W44: a widget that comes and goes by itself does so in the watch's Smart Stack, and while the device's situation
+    /// is one of its contexts. Dates are entries of its row.
+    static func isRelevant(_ kind: WidgetKind, at place: WidgetPlace, _ traits: WidgetTraits) -> Bool {
+        guard let relevance = kind.relevance else { return true }
+        guard place == .smartStack else { return false }
+        return relevance.situations.isEmpty || relevance.situations.contains(where: traits.meets)
     }
 
     // MARK: The table of places

@@ -1,3 +1,5 @@
+internal import Kinds
+
 /// The situation of a device as far as only widgets depend on it (Protocols/Line/line-protocol.md §8). The first value
 /// of each is the default.
 public struct WidgetTraits: Hashable, Sendable {
@@ -52,6 +54,16 @@ public struct WidgetTraits: Hashable, Sendable {
         case "headphones": hasHeadphones = try Traits.choose(name, value, "off", "on")
         case "motion": isMotionReduced = try Traits.choose(name, value, "full", "reduced")
         default: throw .unknownName(name)
+        }
+    }
+
+    /// Whether a device is in the situation of a context.
+    func meets(_ situation: WidgetRelevance.Situation) -> Bool {
+        switch situation.trait {
+        case "place": place.rawValue == situation.value
+        case "fitness": fitness.rawValue == situation.value
+        case "sleep": sleep.rawValue == situation.value
+        default: hasHeadphones
         }
     }
 

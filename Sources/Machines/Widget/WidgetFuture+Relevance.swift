@@ -1,0 +1,31 @@
+internal import Kinds
+internal import TelltaleModel
+
+extension WidgetFuture {
+    /// With nothing drawn outside the dates that make the widget relevant: a screen without a connection turns at them too.
+    ///
+    /// - Parameter key: Of the activity.
+    func kept(while relevance: WidgetRelevance, of key: Key, at now: Timestamp) -> WidgetFuture {
+        guard relevance.hasDates else { return self }
+        var kept: [WidgetMoment] = []
+        for (index, moment) in moments.enumerated() {
+            guard case .activity(let sight) = moment.content else {
+                kept.append(moment)
+                continue
+            }
+            let end = index + 1 < moments.count ? moments[index + 1].date : .distantFuture
+            let dates = relevance.dates(in: sight.context(key: key, configuration: .null))
+            let turns = Set(dates.flatMap { [$0.lowerBound, $0.upperBound] }).filter { moment.date < $0 && $0 < end }
+            for date in [moment.date] + turns.sorted() {
+                var next = moment
+                next.date = date
+                if !dates.contains(where: { $0.contains(date) }) { next.content = .nothing }
+                // Two spans of nothing are one.
+                if case .nothing = next.content, case .nothing? = kept.last?.content { continue }
+                kept.append(next)
+            }
+        }
+        let known = Array(kept.cut(at: now).prefix(WidgetTimeline.entryLimit))
+        return WidgetFuture(moments: known, continuesAt: continuesAt)
+    }
+}

@@ -1,0 +1,114 @@
+import TelltaleModel
+import Testing
+
+@testable import Hub
+
+/// Widgets that come and go by themselves: W43, W44.
+struct RelevanceTests {
+    private static func kind(_ name: String, _ context: String) -> String {
+        """
+        {"kind":"\(name)","type":"widget","version":1,"app":"com.example.coffee","title":"Hint",
+         "families":["accessoryRectangular","systemSmall"],"source":{"each":"coffee-order"},"relevance":[\(context)],
+         "views":{"accessoryRectangular":{"title":"{{id}} {{state.title}}"},"systemSmall":{"title":"{{id}}"}}}
+        """
+    }
+
+    private func house(_ context: String) throws -> HubHarness {
+        try HubHarness(kinds: [HubHarness.coffee, Self.kind("hint", context)])
+    }
+
+    private static let dates = #"{"date":{"from":"{{content.from}}","to":"{{content.to}}"}}"#
+
+    private func start(_ id: String, _ from: Int64, _ to: Int64, of house: HubHarness) {
+        let second = house.time.milliseconds / 1_000
+        house.send(
+            #"EVT coffee-order/\#(id) type=start {"content-state":{"from":\#(second + from),"to":\#(second + to)}}"#,
+            from: house.connect())
+    }
+
+    /// How many of these rows draw something at a moment: what a watch without a connection does.
+    private func drawnCount(_ rows: [String], at time: Timestamp) throws -> Int {
+        try rows.filter { row in
+            let entries = try HubHarness.tail(row)["entries"]?.array ?? []
+            let shown = entries.last { ($0["date"]?.integer ?? 0) <= time.milliseconds }
+            return shown?["view"].map { $0 != .null } ?? false
+        }.count
+    }
+
+    @Test("W-V62: at each date a watch draws the instances that are relevant then, without a message")
+    func dates() throws {
+        let house = try house(Self.dates)
+        let (watch, beginning) = (house.connect(), house.time)
+        house.send("SUB hint/* view=watch", from: watch)
+        start("a", 0, 600, of: house)
+        start("b", 300, 900, of: house)
+        let rows = house.lines(of: watch).filter { $0.hasPrefix("UPD") }
+        #expect(rows.count == 2)
+        for (second, count) in [(0, 1), (299, 1), (300, 2), (599, 2), (600, 1), (899, 1), (900, 0)] as [(Int64, Int)] {
+            #expect(try drawnCount(rows, at: beginning + .seconds(second)) == count, "\(second)")
+        }
+        house.advance(by: .seconds(900))
+        #expect(!house.lines(of: watch).contains { $0.contains("why=hidden") })
+        let row = house.send("GET hint/a view=watch", from: watch).filter { !$0.hasPrefix("MARK") }
+        #expect(row.first?.contains(#""view":null"#) == true)
+    }
+
+    @Test("W-V63: a situation brings the row, and its end takes it away")
+    func situations() throws {
+        let house = try house(#"{"place":"work"},{"headphones":"on"}"#)
+        let watch = house.connect()
+        house.send("EVT coffee-order/a type=start {}", from: house.connect())
+        let begun = house.send("SUB hint/* view=watch", from: watch)
+        #expect(!begun.contains { $0.hasPrefix("UPD") || $0.hasPrefix("SNAP") })
+        #expect(house.send("TRAIT place=work", from: watch).contains { $0.hasPrefix("UPD sub=1 key=hint/a") })
+        // One context that is true is enough.
+        #expect(!house.send("TRAIT headphones=on", from: watch).contains { $0.contains("why=hidden") })
+        #expect(!house.send("TRAIT place=none", from: watch).contains { $0.contains("why=hidden") })
+        #expect(
+            house.send("TRAIT headphones=off", from: watch).contains {
+                $0.hasPrefix("DEL sub=1 key=hint/a") && $0.contains("why=hidden")
+            })
+        #expect(house.send("GET hint/a view=watch", from: watch).contains { $0.contains("not_offered") })
+    }
+
+    @Test("W-V65: other places do not show it by itself, and it is not in the gallery")
+    func otherPlaces() throws {
+        let house = try house(Self.dates)
+        start("a", 0, 600, of: house)
+        let phone = house.connect()
+        #expect(
+            !house.send("SUB hint/* view=phone", from: phone).contains { $0.hasPrefix("SNAP") || $0.hasPrefix("UPD") })
+        #expect(house.send("GET hint/a view=phone", from: phone).contains { $0.contains("not_offered") })
+        #expect(
+            house.send("GET hint/a view=watch placement=complications", from: phone).contains {
+                $0.contains("not_offered")
+            })
+        #expect(house.send("GALLERY view=watch", from: phone).contains("OK count=0"))
+    }
+
+    @Test func `a change of the dates is a row, and a resume is sent what its entries may have used up`() throws {
+        let house = try house(Self.dates)
+        start("a", 300, 600, of: house)
+        let watch = house.connect()
+        let cursor = try house.cursor(of: "SUB hint/* view=watch", from: watch)
+        let second = house.time.milliseconds / 1_000
+        house.send(
+            #"EVT coffee-order/a type=update {"content-state":{"from":\#(second),"to":\#(second + 60)}}"#,
+            from: house.connect())
+        let row = house.lines(of: watch).last { $0.hasPrefix("UPD") }
+        #expect(try drawnCount([try #require(row)], at: house.time) == 1)
+        house.advance(by: .seconds(700))
+        let back = house.send("SUB hint/* view=watch from=\(cursor)", from: house.connect())
+        #expect(back.contains { $0.hasPrefix("UPD") && $0.contains("why=resume") })
+        _ = try house.recovered()
+    }
+
+    @Test func `what is no pair of rising dates is never relevant`() throws {
+        let house = try house(Self.dates)
+        for content in [#"{}"#, #"{"from":"x","to":5}"#, #"{"from":9e99,"to":1}"#, #"{"from":20,"to":10}"#] {
+            house.send(#"EVT coffee-order/n type=start {"content-state":\#(content)}"#, from: house.connect())
+            let row = house.send("GET hint/n view=watch", from: house.connect()).first ?? ""
+            #expect(try drawnCount([row], at: house.time) == 0, "\(content)")
+        }
+    }
+}
