@@ -20,58 +20,37 @@ struct SwarmCommand: ParsableCommand {
               telltale-sim swarm --bugs --seeds 30     in how many seeds each bug is found
             """)
 
-    @Option(help: ArgumentHelp("How many seeds.", valueName: "N"))
-    var seeds = 100
-    @Option(help: ArgumentHelp("The first seed.", valueName: "SEED"))
-    var from: UInt64 = 1
-    @Option(help: ArgumentHelp("One seed: the same as --from SEED --seeds 1.", valueName: "SEED"))
-    var seed: UInt64?
-    @Option(help: ArgumentHelp("Worlds at a time. (default: one a core)", valueName: "N"))
-    var jobs: Int?
+    @OptionGroup var options: SeedOptions
     @Option(help: ArgumentHelp("Posts and taps of each world.", valueName: "N"))
     var inputs = 2_000
-    @Flag(help: "Run every seed twice: both must give the same bytes.")
-    var twice = false
-    @Flag(help: "Put each seeded bug into the daemon's surroundings, and count in how many of the seeds it is found.")
-    var bugs = false
-    @Flag(help: "With --bugs: look at no more seeds for a bug that is found.")
+    @Flag(help: "With --bugs: look at no more seeds for a bug that is found, instead of counting those that find it.")
     var once = false
-    @Option(help: ArgumentHelp("One seeded bug in every world; --bugs lists them.", valueName: "NAME"))
-    var bug: String?
     @Flag(help: "Turn down what the first seed's failure does not need, and print the rest as a scenario file.")
     var shrink = false
-    @Flag(help: "Print what every client sends and reads, of the first seed.")
-    var trace = false
     @Flag(help: "Print JSON. It holds nothing that depends on real time.")
     var json = false
 
-    private var first: UInt64 { seed ?? from }
-    private var cores: Int { jobs ?? ProcessInfo.processInfo.activeProcessorCount }
-
-    mutating func validate() throws {
-        if seed != nil, !bugs { seeds = 1 }
-        guard seeds > 0, inputs > 0, jobs ?? 1 > 0 else {
-            throw ValidationError("--seeds, --inputs and --jobs take a number from 1")
-        }
-        if let bug, SeededBug(rawValue: bug) == nil {
-            throw ValidationError("--bug takes one of \(SeededBug.allCases.map(\.rawValue).joined(separator: ", "))")
-        }
+    func validate() throws {
+        guard inputs > 0 else { throw ValidationError("--inputs takes a number from 1") }
+        _ = try options.planted(SeededBug.self)
     }
 
     func run() throws {
-        if bugs { return try hunt() }
-        if trace { return traceFirst() }
+        if options.bugs { return try hunt() }
+        if options.trace { return traceFirst() }
         if shrink { return try shrinkFirst() }
-        let results = runAll(bug: bug.flatMap(SeededBug.init(rawValue:)))
+        let results = runAll(bug: planted)
         let failures = results.filter { $0.violation != nil }
         if json { Output.line(SwarmReport.json(results)) } else { Output.text(SwarmReport.text(results, again: again)) }
         if !failures.isEmpty { throw ExitCode(1) }
     }
 
+    private var planted: SeededBug? { options.bug.flatMap(SeededBug.init(rawValue:)) }
+
     /// The arguments that repeat a seed.
     private func again(_ seed: UInt64) -> String {
         "telltale-sim swarm --seed \(seed)" + (inputs == 2_000 ? "" : " --inputs \(inputs)")
-            + (bug.map { " --bug \($0)" } ?? "") + (twice ? " --twice" : "")
+            + (options.bug.map { " --bug \($0)" } ?? "") + (options.twice ? " --twice" : "")
     }
 
     private func climate(_ seed: UInt64) -> FaultProfile {
@@ -81,30 +60,30 @@ struct SwarmCommand: ParsableCommand {
     }
 
     private func traceFirst() {
-        let result = Swarm.run(climate(first), bug: bug.flatMap(SeededBug.init(rawValue:))) { time, client, text in
+        let result = Swarm.run(climate(options.first), bug: planted) { time, client, text in
             for line in text.split(separator: "\n") { Output.text("\(time) \(client) \(line)") }
         }
         Output.text(result.violation.map { "\($0)" } ?? "every promise was kept")
     }
 
     private func shrinkFirst() throws {
-        let found = Swarm.shrink(climate(first), bug: bug.flatMap(SeededBug.init(rawValue:))) { climate, violation in
+        let found = Swarm.shrink(climate(options.first), bug: planted) { climate, violation in
             complain("still with \(climate.inputs) inputs, \(climate.screens) screens: \(violation.promise)")
         }
-        guard let (climate, violation) = found else { return Output.text("seed \(first) keeps every promise") }
-        Output.write(climate.scenarioText(title: "Seed \(first), made smaller") + "\n")
+        guard let (climate, violation) = found else { return Output.text("seed \(options.first) keeps every promise") }
+        Output.write(climate.scenarioText(title: "Seed \(options.first), made smaller") + "\n")
         complain("\(violation)")
         throw ExitCode(1)
     }
 
     private func runAll(bug: SeededBug?) -> [SwarmResult] {
-        let progress = SwarmProgress(total: seeds, of: "seeds", isQuiet: json)
+        let progress = SeedProgress(total: options.count, of: "seeds", command: "swarm", isQuiet: json)
         SeedsAtWork.watch()
-        let results = concurrently(seeds, workers: cores) { [self] index, worker in
-            let climate = climate(first &+ UInt64(index))
+        let results = concurrently(options.count, workers: options.workers) { [self] index, worker in
+            let climate = climate(options.first &+ UInt64(index))
             SeedsAtWork.note(climate.seed, worker: worker)
             var result = Swarm.run(climate, bug: bug)
-            if twice, Swarm.run(climate, bug: bug).hash != result.hash {
+            if options.twice, Swarm.run(climate, bug: bug).hash != result.hash {
                 result.violation = result.violation ?? Violation(promise: "P10", what: "two runs differ", time: 0)
             }
             progress.count(failed: result.violation != nil)
@@ -118,14 +97,14 @@ struct SwarmCommand: ParsableCommand {
 
     /// Every bug in every seed: in how many it is found, and how.
     private func hunt() throws {
-        let bugs = bug.flatMap(SeededBug.init(rawValue:)).map { [$0] } ?? SeededBug.allCases
-        let progress = SwarmProgress(total: bugs.count, of: "bugs", isQuiet: json)
+        let bugs = planted.map { [$0] } ?? SeededBug.allCases
+        let progress = SeedProgress(total: bugs.count, of: "bugs", command: "swarm", isQuiet: json)
         SeedsAtWork.watch()
-        let outcomes = concurrently(bugs.count, workers: cores) { [self] place, worker in
+        let outcomes = concurrently(bugs.count, workers: options.workers) { [self] place, worker in
             var violations: [Violation?] = []
-            for number in 0..<seeds where !once || !violations.contains(where: { $0 != nil }) {
-                SeedsAtWork.note(first &+ UInt64(number), worker: worker)
-                violations.append(Swarm.run(climate(first &+ UInt64(number)), bug: bugs[place]).violation)
+            for number in 0..<options.seeds where !once || !violations.contains(where: { $0 != nil }) {
+                SeedsAtWork.note(options.first &+ UInt64(number), worker: worker)
+                violations.append(Swarm.run(climate(options.first &+ UInt64(number)), bug: bugs[place]).violation)
             }
             progress.count(failed: !violations.contains { $0 != nil })
             return violations
@@ -134,40 +113,9 @@ struct SwarmCommand: ParsableCommand {
         if json {
             Output.line(SwarmReport.json(bugs, outcomes))
         } else {
-            Output.text(SwarmReport.text(bugs, outcomes, from: first))
+            Output.text(SwarmReport.text(bugs, outcomes, from: options.first))
         }
         if outcomes.contains(where: { $0.allSatisfy { $0 == nil } }) { throw ExitCode(1) }
-    }
-}
-
-/// A progress bar on a terminal; elsewhere a line for every tenth.
-private final class SwarmProgress: Sendable {
-    private let done = Atomic<Int>(0)
-    private let failures = Atomic<Int>(0)
-    private let total: Int
-    private let things: String
-    private let isShown: Bool
-
-    init(total: Int, of things: String, isQuiet: Bool) {
-        self.total = total
-        self.things = things
-        isShown = !isQuiet
-    }
-
-    func count(failed: Bool) {
-        let done = done.wrappingAdd(1, ordering: .relaxed).newValue
-        if failed { failures.wrappingAdd(1, ordering: .relaxed) }
-        guard isShown else { return }
-        let count = "\(done)/\(total) \(things), \(failures.load(ordering: .relaxed)) failed"
-        if ProgressLine.isShown {
-            ProgressLine.show(count, fraction: Double(done) / Double(max(1, total)))
-        } else if total >= 40, 10 * done / total > 10 * (done - 1) / total {
-            complain("swarm: \(count)")
-        }
-    }
-
-    func end() {
-        if isShown { ProgressLine.clear() }
     }
 }
 

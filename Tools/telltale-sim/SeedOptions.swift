@@ -1,0 +1,38 @@
+import ArgumentParser
+import Foundation
+
+/// The seeds of a simulation, as the command line names them.
+struct SeedOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("How many seeds.", valueName: "N"))
+    var seeds = 100
+    @Option(help: ArgumentHelp("The first seed.", valueName: "SEED"))
+    var from: UInt64 = 1
+    @Option(help: ArgumentHelp("One seed: the same as --from SEED --seeds 1.", valueName: "SEED"))
+    var seed: UInt64?
+    @Option(help: ArgumentHelp("Seeds at a time. (default: one a core)", valueName: "N"))
+    var jobs: Int?
+    @Flag(help: "Run every seed twice: both must give the same bytes.")
+    var twice = false
+    @Flag(help: "Plant each bug, and look for it in the seeds.")
+    var bugs = false
+    @Option(help: ArgumentHelp("One planted bug in every seed; --bugs lists them.", valueName: "NAME"))
+    var bug: String?
+    @Flag(help: "Print what is sent and read, of the first seed.")
+    var trace = false
+
+    var first: UInt64 { seed ?? from }
+    /// With `--bugs`, `--seed` is where the search begins.
+    var count: Int { seed != nil && !bugs ? 1 : seeds }
+    var workers: Int { jobs ?? ProcessInfo.processInfo.activeProcessorCount }
+
+    func validate() throws {
+        guard seeds > 0, jobs ?? 1 > 0 else { throw ValidationError("--seeds and --jobs take a number from 1") }
+    }
+
+    /// The bug that `--bug` names; `nil` without it.
+    func planted<Bug: RawRepresentable<String> & CaseIterable>(_ type: Bug.Type) throws -> Bug? {
+        guard let bug else { return nil }
+        if let planted = Bug(rawValue: bug) { return planted }
+        throw ValidationError("--bug takes one of \(Bug.allCases.map(\.rawValue).joined(separator: ", "))")
+    }
+}

@@ -1,0 +1,104 @@
+import ArgumentParser
+import Simulation
+import ToolSupport
+
+/// A bug that is planted to see whether a simulation finds it.
+protocol PlantedBug: RawRepresentable<String>, CaseIterable, Sendable {
+    var summary: String { get }
+}
+
+/// What became of one seed.
+protocol SeedResult: Sendable {
+    var seed: UInt64 { get }
+    var violation: Violation? { get set }
+    /// Of every byte: the same for the same seed.
+    var hash: UInt64 { get }
+}
+
+/// A simulation in which everything hangs on the seed.
+protocol SeededSimulation: SendableMetatype {
+    associatedtype Bug: PlantedBug
+    associatedtype Result: SeedResult
+
+    static func run(
+        seed: UInt64, bug: Bug?, trace: ((_ time: Int64, _ party: Int, _ text: String) -> Void)?
+    ) -> Result
+}
+
+extension ClusterBug: PlantedBug {}
+extension ClusterResult: SeedResult {}
+extension ClusterSwarm: SeededSimulation {}
+extension PushBug: PlantedBug {}
+extension PushSwarmResult: SeedResult {}
+extension PushSwarm: SeededSimulation {}
+
+/// The runs of a simulation that a command line asks for.
+struct SeedRuns<Worlds: SeededSimulation> {
+    let options: SeedOptions
+    /// The subcommand of telltale-sim.
+    let command: String
+
+    /// Runs the seeds, looks for the planted bugs, or tells one seed, and prints what came of it.
+    ///
+    /// - Parameter summary: The last line, from all results and how many failed.
+    func run(_ summary: ([Worlds.Result], Int) -> String) throws {
+        let planted = try options.planted(Worlds.Bug.self)
+        if options.trace { return trace(planted) }
+        if options.bugs { return try hunt(planted.map { [$0] } ?? Array(Worlds.Bug.allCases)) }
+        let (first, twice) = (options.first, options.twice)
+        let progress = SeedProgress(total: options.count, of: "seeds", command: command)
+        let results = concurrently(options.count, workers: options.workers) { index, _ in
+            var result = Worlds.run(seed: first &+ UInt64(index), bug: planted, trace: nil)
+            if twice, Worlds.run(seed: result.seed, bug: planted, trace: nil).hash != result.hash {
+                result.violation = result.violation ?? Violation(promise: "P10", what: "two runs differ", time: 0)
+            }
+            progress.count(failed: result.violation != nil)
+            return result
+        }
+        progress.end()
+        for result in results {
+            guard let violation = result.violation else { continue }
+            Output.line("seed \(result.seed): \(violation)")
+            let bug = options.bug.map { " --bug \($0)" } ?? ""
+            Output.line("  again: telltale-sim \(command) --seed \(result.seed)" + bug)
+        }
+        let failed = results.count { $0.violation != nil }
+        Output.line(summary(results, failed))
+        if failed > 0 { throw ExitCode(1) }
+    }
+
+    private func trace(_ planted: Worlds.Bug?) {
+        let result = Worlds.run(seed: options.first, bug: planted) { time, party, text in
+            for line in text.split(separator: "\n") { Output.line("\(time) \(party) \(line)") }
+        }
+        Output.line(result.violation.map { "\($0)" } ?? "every promise was kept")
+    }
+
+    /// Looks for each bug until a seed finds it.
+    private func hunt(_ bugs: [Worlds.Bug]) throws {
+        let (first, seeds) = (options.first, options.seeds)
+        let progress = SeedProgress(total: bugs.count, of: "bugs", command: command)
+        let found = concurrently(bugs.count, workers: options.workers) { place, _ in
+            let result = (0..<UInt64(seeds)).lazy.compactMap { number -> Worlds.Result? in
+                let result = Worlds.run(seed: first &+ number, bug: bugs[place], trace: nil)
+                // A seed that fails by itself finds no bug.
+                let isFound =
+                    result.violation != nil
+                    && Worlds.run(seed: result.seed, bug: nil, trace: nil).violation == nil
+                return isFound ? result : nil
+            }.first
+            progress.count(failed: result == nil)
+            return result
+        }
+        progress.end()
+        for (bug, result) in zip(bugs, found) {
+            let told = result.map { "seed \($0.seed): \($0.violation.map { "\($0)" } ?? "")".prefix(120) }
+            Output.line(
+                "\(result == nil ? "MISSED" : "found ") \(bug.rawValue): \(bug.summary)"
+                    + (told.map { " — \($0)" } ?? ""))
+        }
+        let count = found.count { $0 != nil }
+        Output.line("\(count) of \(bugs.count) bugs found")
+        if count < bugs.count { throw ExitCode(1) }
+    }
+}
