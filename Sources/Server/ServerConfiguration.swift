@@ -29,3 +29,15 @@ public struct ShutdownLimits: Hashable, Sendable {
 
     public init() {}
 }
+
+extension ServerConfiguration {
+    /// Of a server whose records go nowhere, or into memory: each flush is at once, no batch is divided, and no snapshot
+    /// is due.
+    public static var withoutDisk: ServerConfiguration {
+        var configuration = ServerConfiguration()
+        configuration.pace = .fixed(.zero)
+        configuration.isJournalImmediate = true
+        configuration.recordsBetweenSnapshots = .max
+        return configuration
+    }
+}

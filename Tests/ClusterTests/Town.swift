@@ -98,10 +98,7 @@ final class TownDaemon {
             node: name, address: address, release: "1", reader: reader, newEpoch: 0xE0C1,
             instance: town.makeInstance(), at: town.now)
         let kind = try #require(Kind.read(try JSONParser.parse(Town.kind), file: "tea.json").0)
-        var server = ServerConfiguration()
-        server.pace = .fixed(.zero)
-        server.isJournalImmediate = true
-        let configuration = MemberConfiguration(hub: HubConfiguration(), server: server, kinds: [kind])
+        let configuration = MemberConfiguration(hub: HubConfiguration(), server: .withoutDisk, kinds: [kind])
         let member = Member(
             replica, hub: try recoveredHub(), snapshotSequence: 0, configuration: configuration, at: town.now)
         self.server = member.lobby(at: town.now)

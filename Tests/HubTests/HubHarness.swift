@@ -37,7 +37,7 @@ final class HubHarness {
 
     init(kinds: [String] = [HubHarness.coffee], configuration: HubConfiguration = HubConfiguration()) throws {
         server = Server(
-            Hub(configuration: configuration, epoch: 0x6f3a_91c2_d0e4_b577), configuration: Self.unpaced,
+            Hub(configuration: configuration, epoch: 0x6f3a_91c2_d0e4_b577), configuration: .withoutDisk,
             snapshotSequence: 0)
         try hub.adopt(try kinds.map { try Self.kind($0) })
         try hub.adopt(configuration.decisions)
@@ -48,20 +48,11 @@ final class HubHarness {
     ///
     /// - Parameter records: All records that `hub` has replayed.
     init(recovered: consuming Hub, records: [JournalRecord], at time: Timestamp) {
-        server = Server(recovered, configuration: Self.unpaced, snapshotSequence: 0)
+        server = Server(recovered, configuration: .withoutDisk, snapshotSequence: 0)
         self.records = records
         self.time = time
         hub.restart()
         turn()
-    }
-
-    /// A flush may be at any time, and a batch is not divided.
-    private static var unpaced: ServerConfiguration {
-        var configuration = ServerConfiguration()
-        configuration.pace = .fixed(.zero)
-        configuration.isJournalImmediate = true
-        configuration.recordsBetweenSnapshots = .max
-        return configuration
     }
 
     static func kind(_ text: String) throws -> Kind {

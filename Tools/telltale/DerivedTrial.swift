@@ -48,12 +48,8 @@ final class DerivedTrial {
     /// - Throws: ``Fault`` where the surface shows none of them.
     init(_ kinds: [Kind], showing shown: Set<String>, surface: Surface, json: Bool, at now: Timestamp) throws {
         (self.surface, self.json, start, self.now) = (surface, json, now, now)
-        var configuration = ServerConfiguration()
-        configuration.pace = .fixed(.zero)
-        configuration.isJournalImmediate = true
-        configuration.recordsBetweenSnapshots = .max
         server = Server(
-            Hub(configuration: HubConfiguration(), epoch: 1), configuration: configuration, snapshotSequence: 0)
+            Hub(configuration: HubConfiguration(), epoch: 1), configuration: .withoutDisk, snapshotSequence: 0)
         try server.adopt(kinds)
         let begin = HubTime(time: now, wall: now, monotonic: MonotonicTime(milliseconds: 0))
         (poster, screen) = (server.connected(at: begin), server.connected(at: begin))

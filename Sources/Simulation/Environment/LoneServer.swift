@@ -6,10 +6,7 @@ enum LoneServer {
     /// - Parameter lines: What the session says, without line ends.
     /// - Returns: All that the session is sent.
     static func answers(of hub: consuming Hub, to lines: [String], at now: HubTime) -> [UInt8] {
-        var configuration = ServerConfiguration()
-        configuration.isJournalImmediate = true
-        configuration.pace = .fixed(.zero)
-        var server = Server(hub, configuration: configuration, snapshotSequence: 0)
+        var server = Server(hub, configuration: .withoutDisk, snapshotSequence: 0)
         let id = server.connected(at: now)
         _ = server.received(Array(lines.map { $0 + "\n" }.joined().utf8).span, from: id, at: now)
         var bytes: [UInt8] = []

@@ -31,7 +31,8 @@ struct HubLoad: ~Copyable {
     ///   - hasEventIDs: Whether events are those of `telltale-bench ingest`: 300 bytes, with a source and an id.
     ///   - aggregates: Kinds of widgets that count the keys, and add them up.
     init(sessions: Int, keys: Int, each: Int, hasEventIDs: Bool, aggregates: Int = 0) throws {
-        server = try Self.server(aggregates: aggregates)
+        server = try Self.server(
+            of: [TelltaleScreens.kind] + (0..<aggregates).map(BenchAggregate.kind))
         publisher = server.connected(at: Self.clocks(time))
         self.keys = keys
         event = hasEventIDs ? IngestEvent(byteCount: 300, keyCount: keys) : nil
@@ -52,18 +53,15 @@ struct HubLoad: ~Copyable {
         byteCount = 0
     }
 
-    private static func server(aggregates: Int) throws -> Server {
-        let kinds = try ([TelltaleScreens.kind] + (0..<aggregates).map(BenchAggregate.kind)).map { text in
+    /// A server of these kind files, whose records go nowhere.
+    static func server(of kinds: [String]) throws -> Server {
+        let kinds = try kinds.map { text in
             let (kind, diagnostics) = KindSet.read(Array(text.utf8), file: "bench.json")
             guard let kind else { throw Failure(description: "\(diagnostics)") }
             return kind
         }
-        var configuration = ServerConfiguration()
-        configuration.pace = .fixed(.zero)
-        configuration.isJournalImmediate = true
-        configuration.recordsBetweenSnapshots = .max
         var server = Server(
-            Hub(configuration: HubConfiguration(), epoch: 1), configuration: configuration, snapshotSequence: 0)
+            Hub(configuration: HubConfiguration(), epoch: 1), configuration: .withoutDisk, snapshotSequence: 0)
         try server.adopt(kinds)
         return server
     }

@@ -27,7 +27,7 @@ struct WidgetDay: ~Copyable {
     private static let lookLength: Int64 = 10_000
 
     init(orders: Int, looks: Int) throws {
-        server = try Self.server()
+        server = try HubLoad.server(of: Self.kinds)
         let now = Self.clocks(Self.start)
         shop = server.connected(at: now)
         everyChange = Watch(session: server.connected(at: now))
@@ -41,22 +41,6 @@ struct WidgetDay: ~Copyable {
         say("SUB *", watch.session)
         watch.isDark = true
         turn()
-    }
-
-    private static func server() throws -> Server {
-        let kinds = try Self.kinds.map { text in
-            let (kind, diagnostics) = KindSet.read(Array(text.utf8), file: "bench.json")
-            guard let kind else { throw HubLoad.Failure(description: "\(diagnostics)") }
-            return kind
-        }
-        var configuration = ServerConfiguration()
-        configuration.pace = .fixed(.zero)
-        configuration.isJournalImmediate = true
-        configuration.recordsBetweenSnapshots = .max
-        var server = Server(
-            Hub(configuration: HubConfiguration(), epoch: 1), configuration: configuration, snapshotSequence: 0)
-        try server.adopt(kinds)
-        return server
     }
 
     /// The same day each time: orders at even distances from seven to seven, whose steps take what steps take.
