@@ -67,6 +67,7 @@ final class AppleConnection: @unchecked Sendable {
         to place: PushSettings.Place, trustRoots: String?, _ signer: ProviderSigner, log: Logger,
         on eventLoop: any EventLoop
     ) throws {
+    /// For TCP, TLS and HTTP/2 together.
         self.place = place
         self.signer = signer
         self.log = log
@@ -119,6 +120,7 @@ final class AppleConnection: @unchecked Sendable {
     }
 
     private func connect() {
+        let deadline = NIODeadline.now() + Self.connectPatience
         isConnecting = true
         let (context, place) = (context, place)
         let isAddress = (try? SocketAddress(ipAddress: place.host, port: 0)) != nil
@@ -146,7 +148,7 @@ final class AppleConnection: @unchecked Sendable {
                 switch result {
                 case .success(let channel):
                     candidate = channel
-                    eventLoop.assumeIsolated().scheduleTask(in: Self.connectPatience) { [self] in
+                    eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in
                         if candidate === channel { channel.close(promise: nil) }
                     }
                     channel.closeFuture.assumeIsolated().whenComplete { [self] _ in ended(channel) }
