@@ -205,6 +205,16 @@ public struct Member: ~Copyable {
         standDown("it ends", at: now)
     }
 
+    /// The process of a node that does not lead ends: it follows the log no more, asks for no snapshot, and never leads. Its
+    /// ``snapshot`` can still be taken.
+    ///
+    /// - Precondition: It does not lead: a leader hands over before.
+    public mutating func leave() {
+        precondition(!isLeading, "a leader hands over before it leaves")
+        pendingTerm = nil
+        hasStopped = true
+    }
+
     /// The hub is rebuilt from the local copy.
     public mutating func recovered(_ hub: consuming Hub, snapshotSequence: Int64, at now: HubTime) {
         guard isRecovering, !hasStopped else { return }

@@ -119,7 +119,7 @@ public struct Hub: ~Copyable {
         let undo = store.commitBatch(hasRecords: batch.recordCount > 0)
         sessions.beginReading()
         subscriptions.publish(batch.changes, &store, &renderer, to: &sessions)
-        if budgets.hasTaps { noteChangesOfTapped(batch.changes) }
+        if budgets.hasTaps || !batch.taps.isEmpty { noteTaps(batch.taps, changes: batch.changes) }
         subscriptions.hold(store.forgotten, &store)
         store.releaseForgotten()
         for id in batch.sessions { if let session = sessions[id] { answer(session, at: now) } }
@@ -155,7 +155,6 @@ public struct Hub: ~Copyable {
         providers.unalignAll()
         for id in batch.sessions {
             guard let session = sessions[id] else { continue }
-            session.unit?.forgetTaps()
             session.staged.refuseCommitted(error)
             answer(session, at: now)
             if error.isFatal { session.isClosing = true }

@@ -102,6 +102,13 @@ public final class JournalWriter: Sendable {
                     Result { () throws(JournalError) in
                         switch step {
                         case .begin(let sequence, let pruning):
+                            // The snapshot of a copy of a log is asked for before it is known whether its records were kept.
+                            guard sequence <= journal.lastSequence else {
+                                throw .unusable(
+                                    what: "could not begin a snapshot",
+                                    cause: "record \(sequence) is not durable; the newest is \(journal.lastSequence)",
+                                    advice: "start again")
+                            }
                             if pruning != Pruning() { try journal.prune(pruning) }
                             try journal.beginSnapshot(at: sequence)
                         case .chunk(let bytes): try journal.appendToSnapshot(bytes)
@@ -143,6 +150,8 @@ public enum SnapshotStep: Hashable, Sendable {
     /// First records the pruning that the snapshot makes possible. The journal prunes step by step after the snapshot
     /// is finished, while it has no other work. If the pruning cannot be recorded, there is no snapshot either, because
     /// the pruning would not be requested again.
+    ///
+    /// Throws ``JournalError/unusable(what:cause:advice:)`` where the record is not durable, because it could not be kept.
     case begin(at: Int64, pruning: Pruning = Pruning())
     case chunk([UInt8])
     case blocks([SnapshotBlock])

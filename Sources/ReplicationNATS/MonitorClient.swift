@@ -3,12 +3,13 @@ internal import TelltaleModel
 
 /// Asks a server's monitor, and waits: one request of HTTP/1.0 on a connection of its own.
 enum MonitorClient {
-    private static let timeout = 2
     private static let byteLimit = 1 << 20
 
-    /// The answer to `/varz`; `nil` where there is none within some seconds, or another one than 200.
-    static func varz(_ address: MonitorAddress) -> [UInt8]? {
-        guard let descriptor = connect(to: address) else { return nil }
+    /// The answer to `/varz`; `nil` where it has not ended within the limit, or is another one than 200.
+    ///
+    /// - Parameter limit: For all addresses of the host, the request and the whole answer. Finding the addresses is not in it.
+    static func varz(_ address: MonitorAddress, within limit: Duration = .seconds(2)) -> [UInt8]? {
+        guard let (descriptor, deadline) = connect(to: address, within: limit) else { return nil }
         defer { close(descriptor) }
         let request = Array("GET /varz HTTP/1.0\r\nHost: \(address.host)\r\nConnection: close\r\n\r\n".utf8)
         guard unsafe send(descriptor, request, request.count, CInt(MSG_NOSIGNAL)) == request.count else {
@@ -17,6 +18,8 @@ enum MonitorClient {
         var answer: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 16_384)
         while true {
+            // A limit for each receive alone would never end an answer of one byte a second.
+            guard limitWaiting(of: descriptor, SO_RCVTIMEO, until: deadline) else { return nil }
             let count = unsafe recv(descriptor, &buffer, buffer.count, 0)
             guard count >= 0 else { return nil }
             if count == 0 { break }
@@ -40,24 +43,38 @@ enum MonitorClient {
         return nil
     }
 
-    private static func connect(to address: MonitorAddress) -> CInt? {
+    /// - Returns: `false` behind the deadline.
+    private static func limitWaiting(
+        of descriptor: CInt, _ option: CInt, until deadline: ContinuousClock.Instant
+    ) -> Bool {
+        let rest = Int64((deadline - ContinuousClock.now) / .microseconds(1))
+        // 0 would mean no limit.
+        guard rest > 0 else { return false }
+        var limit = timeval(tv_sec: Int(rest / 1_000_000), tv_usec: Int(rest % 1_000_000))
+        return unsafe setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size)) == 0
+    }
+
+    private static func connect(
+        to address: MonitorAddress, within limit: Duration
+    ) -> (descriptor: CInt, deadline: ContinuousClock.Instant)? {
         var hints = unsafe addrinfo()
         unsafe hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
         var list: UnsafeMutablePointer<addrinfo>?
         guard unsafe getaddrinfo(address.host, String(address.port), &hints, &list) == 0 else { return nil }
         defer { unsafe freeaddrinfo(list) }
+        let deadline = ContinuousClock.now + limit
         var next = unsafe list
         while let entry = unsafe next {
             let entry = unsafe entry.pointee
             unsafe next = entry.ai_next
             let descriptor = unsafe socket(entry.ai_family, entry.ai_socktype | CInt(SOCK_CLOEXEC.rawValue), 0)
             guard descriptor >= 0 else { continue }
-            var limit = timeval(tv_sec: timeout, tv_usec: 0)
-            let size = socklen_t(MemoryLayout<timeval>.size)
             // On Linux the limit for sending holds for connecting, too.
-            unsafe setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, size)
-            unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, size)
-            if unsafe Glibc.connect(descriptor, entry.ai_addr, entry.ai_addrlen) == 0 { return descriptor }
+            if limitWaiting(of: descriptor, SO_SNDTIMEO, until: deadline),
+                unsafe Glibc.connect(descriptor, entry.ai_addr, entry.ai_addrlen) == 0
+            {
+                return (descriptor, deadline)
+            }
             close(descriptor)
         }
         return nil

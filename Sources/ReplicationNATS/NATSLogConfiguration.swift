@@ -42,8 +42,9 @@ public struct NATSLogConfiguration: Sendable {
             // Not quoted: a password may be in it.
             faults.append("address \(place + 1) of the engine does not begin with nats:// or tls://")
         }
-        for monitor in monitors where MonitorAddress(monitor) == nil {
-            faults.append("\"\(String(monitor.prefix(80)).harmless)\" is no address of a monitor (http://host:port)")
+        for (place, monitor) in monitors.enumerated() where MonitorAddress(monitor) == nil {
+            // Nor this.
+            faults.append("monitor \(place + 1) is no address of a monitor (http://host:port)")
         }
         if monitors.isEmpty, !isSyncTrusted {
             faults.append(

@@ -1,11 +1,12 @@
 internal import TelltaleModel
 
 /// The subjects and streams of a cluster.
-struct Names: Hashable, Sendable {
+public struct Names: Hashable, Sendable {
     let cluster: String
 
-    /// Up to 32 letters, digits, hyphens and underscores: both engines' subjects and names of streams take them.
-    static func isValid(_ name: String) -> Bool {
+    /// Whether it can name a cluster or a node: 1 to 32 letters, digits, hyphens and underscores, which subjects and names of
+    /// streams take.
+    public static func isValid(_ name: String) -> Bool {
         (1...32).contains(name.utf8.count)
             && name.utf8.allSatisfy { byte in
                 switch byte {
@@ -18,12 +19,10 @@ struct Names: Hashable, Sendable {
     }
 
     var log: String { "TT_\(cluster)_LOG" }
-    var base: String { "TT_\(cluster)_BASE" }
     var beat: String { "TT_\(cluster)_BEAT" }
 
     /// Every message of the log has this subject.
     var logSubject: String { "tt.\(cluster).log" }
-    var baseSubjects: String { "tt.\(cluster).base.>" }
     var beatSubjects: String { "tt.\(cluster).beat.*" }
     func beatSubject(of node: String) -> String { "tt.\(cluster).beat.\(node)" }
     /// A leader tells the newest position here, and nothing keeps it: so a standby reads at once.

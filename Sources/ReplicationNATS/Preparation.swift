@@ -1,7 +1,7 @@
 internal import Replication
 internal import TelltaleModel
 
-/// Makes and checks the streams of a cluster, and asks each of their servers whether it syncs.
+/// Makes and checks the streams of a cluster, and asks each server of the log that can be reached whether it syncs.
 ///
 /// Every fault is named, and not only the first one. What is not there yet is no fault: an engine that begins together with the
 /// daemon has no leader for some seconds.

@@ -4,15 +4,12 @@ internal import TelltaleModel
 enum Purpose: CaseIterable {
     /// The log.
     case log
-    /// Snapshots for nodes that join late.
-    case base
     /// The newest beat of each node; in memory.
     case beat
 
     func stream(_ names: Names) -> String {
         switch self {
         case .log: names.log
-        case .base: names.base
         case .beat: names.beat
         }
     }
@@ -20,7 +17,6 @@ enum Purpose: CaseIterable {
     private func subjects(_ names: Names) -> String {
         switch self {
         case .log: names.logSubject
-        case .base: names.baseSubjects
         case .beat: names.beatSubjects
         }
     }

@@ -116,7 +116,7 @@ final class Worker: Sendable {
         }
         let preparation = Preparation(
             configuration: configuration, names: names,
-            ask: { connection.request($0, $1, milliseconds: Self.patience) }, monitor: MonitorClient.varz)
+            ask: { connection.request($0, $1, milliseconds: Self.patience) }, monitor: { MonitorClient.varz($0) })
         switch preparation.run() {
         case .ready(let version, let isSyncProven, let warnings):
             // Requests of before are lost, by the contract.

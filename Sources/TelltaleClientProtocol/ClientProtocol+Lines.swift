@@ -39,7 +39,7 @@ extension ClientProtocol {
             unanswered.prepend(request)
             return violate("a reply out of order: id=\(line["id"] ?? "") where id=\(request.number) was due")
         }
-        if line.verb == "ERR", line.errorCode == .notLeader, configuration.reconnects {
+        if line.verb == "ERR", line.errorCode == .notLeader, configuration.reconnects, configuration.goesToLeader {
             // Another server is asked what may be repeated.
             if request.kind == .once {
                 events.append(.reply(RequestID(number: request.number), Reply(line)))

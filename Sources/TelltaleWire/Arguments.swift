@@ -36,7 +36,8 @@ struct Arguments {
         case .press: .press(try key(line), eid: text(.eid, line))
         case .serve: .serve(kind: try kind(line))
         case .done:
-            if let tail {
+            // Any other tail means nothing, as it always has.
+            if let tail, tail["entries"] != nil, words[.value] == nil {
                 .supply(op: try required(.op, text(.op, line)), timeline: tail)
             } else {
                 .done(op: try required(.op, text(.op, line)), value: try onOff(line))

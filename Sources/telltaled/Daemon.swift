@@ -13,6 +13,9 @@ import TelltaleModel
 final class Daemon {
     let loop: EventLoop
     var server: Server
+    /// Counts the servers that it had in turn.
+    var serverNumber = 0
+    var snapshots = SnapshotTurns<HubSnapshot>()
     var clock: Clock
     let configuration: Configuration
     var principals: Principals?
@@ -50,7 +53,6 @@ final class Daemon {
         case snapshotWritten(Result<Void, JournalError>)
         case failed(JournalError)
         case journalClosed(Result<Void, JournalError>)
-        case standbySnapshotWritten(Result<Void, JournalError>)
         case recovered(RecoveredHub)
     }
 
@@ -164,20 +166,10 @@ final class Daemon {
             logger.critical("\(error)")
             if cluster == nil { server.journalFailed() } else { stopAtOnce() }
         case .history(let request, let result): server.historyRead(result, for: request)
-        case .snapshotWritten(let result):
-            if case .failure(let error) = result {
-                let failure = server.isStopping ? error.ending("start again") : error
-                logger.warning("the snapshot was given up: \(failure)")
-            }
-            server.snapshotWritten(isWritten: (try? result.get()) != nil)
+        case .snapshotWritten(let result): snapshotEnded(result)
         case .journalClosed(let result):
             if case .failure(let error) = result { logger.critical("\(error)") }
             server.journalClosed(isInOrder: (try? result.get()) != nil)
-        case .standbySnapshotWritten(let result):
-            if case .failure(let error) = result { logger.warning("the snapshot was given up: \(error)") }
-            let isWritten = (try? result.get()) != nil
-            cluster?.snapshotWritten(isWritten: isWritten)
-            if server.isStopping { server.snapshotWritten(isWritten: isWritten) }
         case .recovered(let recovered):
             if let hub = recovered.take() { cluster?.recovered(hub, snapshotSequence: recovered.snapshotSequence) }
         }
@@ -287,18 +279,6 @@ final class Daemon {
         let sender = mailbox.sender
         journal.readChain(endingAt: request.lastSequence, limit: request.limit) { result in
             _ = sender.post(.history(request, result))
-        }
-    }
-
-    private func writeSnapshot(_ pruning: Pruning) {
-        if let cluster, !cluster.isLeading {
-            // A standby that ends: its server has no history.
-            guard let snapshot = cluster.takeSnapshot() else { return server.snapshotWritten(isWritten: true) }
-            return writeSnapshot(snapshot, Pruning())
-        }
-        let sender = mailbox.sender
-        SnapshotWriter.write(server.snapshot(), to: journal, pruning: pruning) { result in
-            _ = sender.post(.snapshotWritten(result))
         }
     }
 

@@ -1,5 +1,51 @@
 import Hub
 import Journal
+import Logging
+import Server
+import TelltaleEventLoop
+
+// One snapshot at a time, whichever server or standby asks for it.
+extension Daemon {
+    func writeSnapshot(_ snapshot: HubSnapshot, _ pruning: Pruning, for asker: SnapshotTurns<HubSnapshot>.Asker) {
+        let (begins, refused) = snapshots.ask(.init(snapshot, for: asker, pruning: pruning))
+        if let begins { begin(begins) }
+        if let refused { tell(refused, isWritten: false) }
+    }
+
+    /// A server's own snapshot.
+    func writeSnapshot(_ pruning: Pruning) {
+        guard let cluster, !cluster.isLeading else {
+            return writeSnapshot(server.snapshot(), pruning, for: .server(serverNumber))
+        }
+        // A standby that ends: its server has no history.
+        guard let snapshot = cluster.takeSnapshot() else { return server.snapshotWritten(isWritten: true) }
+        writeSnapshot(snapshot, Pruning(), for: .server(serverNumber))
+    }
+
+    func snapshotEnded(_ result: Result<Void, JournalError>) {
+        if case .failure(let error) = result {
+            logger.warning("the snapshot was given up: \(server.isStopping ? error.ending("start again") : error)")
+        }
+        let (asker, next) = snapshots.ended()
+        if let next { begin(next) }
+        if let asker { tell(asker, isWritten: (try? result.get()) != nil) }
+    }
+
+    private func begin(_ request: SnapshotTurns<HubSnapshot>.Request) {
+        let sender = mailbox.sender
+        SnapshotWriter.write(request.content, to: journal, pruning: request.pruning) { result in
+            _ = sender.post(.snapshotWritten(result))
+        }
+    }
+
+    private func tell(_ asker: SnapshotTurns<HubSnapshot>.Asker, isWritten: Bool) {
+        switch asker {
+        // The snapshot of a server that serves no more means nothing to the next one.
+        case .server(let number): if number == serverNumber { server.snapshotWritten(isWritten: isWritten) }
+        case .standby: cluster?.snapshotWritten(isWritten: isWritten)
+        }
+    }
+}
 
 /// Writes one snapshot from a thread of its own, a chunk at a time, so that the loop goes on and commits go first.
 enum SnapshotWriter {

@@ -12,31 +12,36 @@ struct ClusterProcessTests {
         let port: UInt16
         private let folder: URL
         private let log: URL
+        private let advertised: UInt16?
         private(set) var program: RunningProgram
 
-        init(_ name: String, in folder: URL) throws {
+        /// - Parameter advertised: The port that it tells as its own; `nil` = the one that it has.
+        init(_ name: String, in folder: URL, advertising advertised: UInt16? = nil) throws {
             self.name = name
+            self.advertised = advertised
             self.folder = folder
             log = folder.appending(path: "log")
             // A port that is free now, and that the others can be told of before it is listened on.
             port = try ScriptedDaemon().port
-            program = try Self.start(name, port, folder, log)
+            program = try Self.start(name, port, advertised ?? port, folder, log)
         }
 
         deinit { program.kill() }
 
-        private static func start(_ name: String, _ port: UInt16, _ folder: URL, _ log: URL) throws -> RunningProgram {
+        private static func start(
+            _ name: String, _ port: UInt16, _ advertised: UInt16, _ folder: URL, _ log: URL
+        ) throws -> RunningProgram {
             let program = try DaemonProcess.launch([
                 "--data", folder.appending(path: name).path, "--kinds", folder.appending(path: "kinds").path,
                 "--listen", "127.0.0.1:\(port)", "--cluster", "shop", "--node", name, "--advertise",
-                "127.0.0.1:\(port)", "--engine", "file:\(log.path)", "--lease", "1500ms", "--give-up", "4s",
+                "127.0.0.1:\(advertised)", "--engine", "file:\(log.path)", "--lease", "1500ms", "--give-up", "4s",
             ])
             let ready = program.readLine() ?? program.standardError
             try #require(ready.hasPrefix("ready ") && ready.hasSuffix(" role=standby"), "\(ready)")
             return program
         }
 
-        func startAgain() throws { program = try Self.start(name, port, folder, log) }
+        func startAgain() throws { program = try Self.start(name, port, advertised ?? port, folder, log) }
 
         /// The next line of its standard output that begins so.
         func line(_ prefix: String) -> String {
@@ -101,6 +106,33 @@ struct ClusterProcessTests {
             #expect(lines.first?.hasPrefix("NODE  ADDRESS") == true)
             #expect(lines.contains { $0.hasPrefix("n2 ") && $0.contains("leader") })
             #expect(lines.last == "One node leads, and another one can take over.")
+
+            // A name of the machine, where the node advertises its address.
+            let named = try RunningProgram(
+                program("telltale"), ["cluster", "status"],
+                environment: ["TELLTALE_CONNECT": "localhost:\(second.port)", "NO_COLOR": "1"])
+            let rows = named.readToEnd()
+            #expect(named.waitForExit() == 0, "\(rows)")
+            #expect(rows.count { $0.hasPrefix("n2 ") } == 1 && rows.count { $0.hasPrefix("n1 ") } == 1, "\(rows)")
+        }
+    }
+
+    @Test func `a leader that closes connections at once is not asked again at once`() async throws {
+        try await onOwnThread {
+            let folder = try DaemonProcess.makeFolder()
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let door = try ScriptedDaemon()
+            let first = try Node("n1", in: folder, advertising: door.port)
+            _ = first.line("leading")
+            let second = try Node("n2", in: folder)
+            _ = second.line("standby")
+            var start = ContinuousClock.now
+            for number in 0..<5 {
+                // The node that begins may have come first.
+                if number == 1 { start = .now }
+                try door.accept().close()
+            }
+            #expect(ContinuousClock.now - start >= .milliseconds(3 * 240))
         }
     }
 
@@ -160,6 +192,12 @@ struct ClusterProcessTests {
             (["--cluster", "a b"], "--cluster: takes a name of 1 to 32 letters"),
             (["--cluster", "shop", "--advertise", "0.0.0.0:7878"], "--advertise: takes HOST:PORT"),
             (["--cluster", "shop", "--lease", "3"], "--lease: takes a span such as 3s"),
+            (["--cluster", "shop", "--lease=-9223372036854775808s"], "--lease: takes a span such as 3s"),
+            (["--cluster", "shop", "--give-up", "9223372036854775807s"], "--give-up: takes a span such as 3s"),
+            (
+                ["--cluster", "shop", "--lease", "1m", "--give-up", "1m30s"],
+                "--give-up: is to be at least twice --lease, which is 60000 ms, not 90000 ms"
+            ),
             (["--cluster", "shop", "--lease", "5s", "--give-up", "9s"], "--give-up: is to be at least twice --lease"),
             (["--cluster", "shop", "--engine-sync", "maybe"], "--engine-sync: takes proven or trusted"),
             (["--cluster", "shop", "--sync", "off"], "--sync: belongs to a daemon by itself"),

@@ -114,6 +114,16 @@ struct ServerListTests {
         #expect(script.introduce().count == 1, "the event is sent again")
     }
 
+    @Test func `a tool that looks at each node stays at one that refuses what a leader answers`() throws {
+        var script = script { $0.goesToLeader = false }
+        script.introduce(greeting: Self.standby + " role=standby leader=c:1")
+        script.client.post(try event("a/1", "start"))
+        let request = try #require(script.sent().first)
+        script.server("ERR id=\(id(of: request)) code=not_leader retry=now {\"msg\":\"n1 leads\",\"leader\":\"c:1\"}")
+        #expect(!script.client.wantsClose)
+        #expect(script.told.last?.contains("not_leader") == true, "\(script.told)")
+    }
+
     @Test func `a farewell in the place of a greeting is one`() {
         var script = script()
         script.client.connected(at: script.now)

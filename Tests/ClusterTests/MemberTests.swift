@@ -131,6 +131,22 @@ struct MemberTests {
         #expect(second !== first && second.told.contains("leading term=2"))
     }
 
+    @Test func `a standby that ends does not lead when the leader hands over, and can write its snapshot`() throws {
+        let town = try Town(3)
+        town.pass(.seconds(10))
+        let leader = try #require(town.leaders.first)
+        leader.send("EVT tea/1 type=start", from: leader.connect())
+        town.pass(.seconds(2))
+        // The next leader, where it does not end: of those that have read as much, it has the first name.
+        let standbys = town.daemons.filter { $0 !== leader }
+        let ending = standbys[0]
+        ending.leave()
+        leader.handOver()
+        town.pass(.seconds(6))
+        #expect(town.leaders.map(\.name) == [standbys[1].name])
+        #expect(!ending.told.contains { $0.hasPrefix("leading") } && ending.hasSnapshot)
+    }
+
     @Test func `a deadline is fired by the leader alone, and by the next one where it died`() throws {
         let town = try Town(2)
         town.pass(.seconds(10))

@@ -136,6 +136,15 @@ final class TownDaemon {
         performMember()
     }
 
+    /// The process of a node that does not lead ends.
+    func leave() {
+        member?.leave()
+        performMember()
+    }
+
+    /// Whether a snapshot could be written.
+    var hasSnapshot: Bool { member?.snapshot != nil }
+
     func refuseConnectionsOfLeader() {
         member?.leaderRefusesConnections(at: town.time)
         performMember()

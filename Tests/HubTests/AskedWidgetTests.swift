@@ -155,6 +155,45 @@ struct AskedWidgetTests {
         #expect(asked(house, provider)?.reason == "first")
     }
 
+    @Test("W16: a key that ended before its kind got a provider, or lost it, begins anew as the kind says")
+    func revived() throws {
+        let house = try house()
+        let (provider, shop) = (house.connect(), house.connect())
+        _ = serve(house, from: provider)
+        func adopt(_ version: Int, _ source: String) throws {
+            try house.hub.adopt([try HubHarness.kind(Self.weather(version: version, source: source))])
+            house.turn()
+        }
+        for asked in [false, true] {
+            house.send(WidgetTests.timeline("weather/Brno", [0], from: house.time), from: shop)
+            house.send("EVT weather/Brno type=end", from: shop)
+            try adopt(asked ? 4 : 2, asked ? #""source":{"provider":true},"# : "")
+            house.advance(by: .seconds(1))
+            _ = house.lines(of: provider)
+            house.send(WidgetTests.timeline("weather/Brno", [0], from: house.time), from: shop)
+            let reply = WidgetTests.reply(house, "RELOAD weather/Brno", shop).first ?? ""
+            #expect(reply.contains(asked ? "verdict=applied" : "verdict=noop"), "\(reply)")
+            let asks = house.lines(of: provider).filter { $0.contains("key=weather/Brno") }
+            #expect(asks.isEmpty != asked)
+        }
+    }
+
+    @Test("A tail of DONE has no meaning for a control, as ever")
+    func tailOfControl() throws {
+        let house = try HubHarness(kinds: [HubHarness.logCoffee()])
+        let provider = house.connect()
+        house.send("SERVE log-coffee", from: provider)
+        house.send("REPORT log-coffee/1", from: provider)
+        for tail in [#"{"a":1}"#, #"{"entries":[]}"#] {
+            house.send("PRESS log-coffee/1", from: house.connect())
+            let operation = try #require(house.operation(askedOf: provider))
+            let reply = house.send("DONE op=\(operation) \(tail)", from: provider)
+            #expect(
+                reply.first?.hasPrefix("OK") == true && reply.first?.contains("ignored") == false
+                    || reply.first?.contains("verdict=applied") == true, "\(reply)")
+        }
+    }
+
     @Test("W-V22: RELOAD of what is posted or computed is a noop; of what is no widget an error")
     func others() throws {
         let house = try WidgetTests.house()

@@ -57,6 +57,16 @@ struct BudgetTests {
             }
         }
 
+        /// The same, with a button that is served.
+        mutating func spendAllBesideAButton() throws -> HubHarness.Client {
+            let provider = house.connect()
+            house.send("SERVE log-coffee", from: provider)
+            house.send("REPORT log-coffee/1", from: provider)
+            house.advance(by: .seconds(1))
+            try spendAll()
+            return provider
+        }
+
         func credit(_ key: String = "counter/1") throws -> Int64? {
             let unit = try #require(house.hub.sessions[device.id]?.unit)
             return unit.credit(try #require(Key(key)), at: house.now.monotonic).count
@@ -179,11 +189,7 @@ struct BudgetTests {
     @Test("W-V48: without credit the row of a button that the device itself pressed comes when that ends, free")
     func ownTap() throws {
         var setup = try Setup()
-        let provider = setup.house.connect()
-        setup.house.send("SERVE log-coffee", from: provider)
-        setup.house.send("REPORT log-coffee/1", from: provider)
-        setup.house.advance(by: .seconds(1))
-        try setup.spendAll()
+        let provider = try setup.spendAllBesideAButton()
         #expect(try setup.change() == [])
         let credit = try setup.credit()
         let pressed = WidgetTests.reply(setup.house, "PRESS log-coffee/1", setup.device)
@@ -200,11 +206,7 @@ struct BudgetTests {
     @Test("A tap that the full disk did not take makes no row free")
     func refusedTap() throws {
         var setup = try Setup()
-        let provider = setup.house.connect()
-        setup.house.send("SERVE log-coffee", from: provider)
-        setup.house.send("REPORT log-coffee/1", from: provider)
-        setup.house.advance(by: .seconds(1))
-        try setup.spendAll()
+        _ = try setup.spendAllBesideAButton()
         setup.house.isFull = true
         setup.house.send("PRESS log-coffee/1", from: setup.device)
         setup.house.isFull = false
@@ -212,6 +214,45 @@ struct BudgetTests {
         #expect(setup.house.hub.sessions[setup.device.id]?.unit?.hasTaps == false)
         _ = try setup.rows()
         #expect(try setup.change() == [])
+    }
+
+    @Test("What the full disk did not take costs a tap of before nothing")
+    func tapBeforeRefusal() throws {
+        var setup = try Setup()
+        let provider = try setup.spendAllBesideAButton()
+        setup.house.send("PRESS log-coffee/1", from: setup.device)
+        _ = try setup.rows()
+        setup.house.isFull = true
+        setup.house.send("PRESS log-coffee/1 eid=again", from: setup.device)
+        setup.house.isFull = false
+        setup.house.advance(by: .seconds(2))
+        _ = try setup.rows()
+        setup.house.send("DONE op=\(try #require(setup.house.operation(askedOf: provider)))", from: provider)
+        #expect(try setup.rows() == ["11:8"])
+    }
+
+    @Test(
+        "W30: a tap is the device's: its other connection has the row too, and so has it when the one that tapped is gone"
+    )
+    func siblingTap() throws {
+        var setup = try Setup()
+        let provider = try setup.spendAllBesideAButton()
+        let sibling = setup.house.connect()
+        setup.house.send("HELLO unit=watch-1", from: sibling)
+        setup.house.send("TRAIT screen=off", from: sibling)
+        setup.house.send("SUB counter/1 view=phone", from: sibling)
+        #expect(try setup.change() == [])
+        #expect(setup.house.lines(of: sibling).isEmpty)
+        let tapper = setup.house.connect()
+        setup.house.send("HELLO unit=watch-1", from: tapper)
+        setup.house.send("PRESS log-coffee/1", from: tapper)
+        #expect(try setup.rows() == ["9:9 why=budget"])
+        #expect(setup.house.lines(of: sibling).count { $0.hasPrefix("UPD") } == 1)
+        setup.house.disconnect(tapper)
+        setup.house.send("DONE op=\(try #require(setup.house.operation(askedOf: provider)))", from: provider)
+        #expect(try setup.rows() == ["9:9"])
+        #expect(setup.house.lines(of: sibling).count { $0.hasPrefix("UPD") } == 1)
+        #expect(!setup.house.hub.budgets.hasTaps)
     }
 
     @Test("W-V49: without credit an alert of an activity and a control's change are sent")

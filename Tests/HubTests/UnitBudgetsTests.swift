@@ -6,8 +6,10 @@ import Testing
 
 /// The memory of budgets.
 struct UnitBudgetsTests {
+    private static let session = SessionID(slot: 0, number: 1)
+
     private func join(_ name: UnitName, _ budgets: inout UnitBudgets, at now: MonotonicTime) throws -> BudgetUnit {
-        let unit = budgets.join(name, at: now)
+        let unit = budgets.join(name, Self.session, at: now)
         return try #require(unit)
     }
 
@@ -19,8 +21,10 @@ struct UnitBudgetsTests {
     func nothing() {
         var budgets = UnitBudgets(RowBudget())
         for number in 0..<1_000 {
-            guard let unit = budgets.join(name("u\(number)"), at: MonotonicTime(milliseconds: 0)) else { continue }
-            budgets.leave(unit, at: MonotonicTime(milliseconds: 1))
+            guard let unit = budgets.join(name("u\(number)"), Self.session, at: MonotonicTime(milliseconds: 0)) else {
+                continue
+            }
+            budgets.leave(unit, Self.session, at: MonotonicTime(milliseconds: 1))
         }
         #expect(budgets.unitCount == 0)
     }
@@ -31,12 +35,12 @@ struct UnitBudgetsTests {
         let key = try #require(Key("counter/1"))
         let mine = try join(name("mine", of: "alice"), &budgets, at: MonotonicTime(milliseconds: 0))
         #expect(mine.pay(key, at: MonotonicTime(milliseconds: 0), after: nil) == .paid(MonotonicTime(milliseconds: 0)))
-        budgets.leave(mine, at: MonotonicTime(milliseconds: 0))
+        budgets.leave(mine, Self.session, at: MonotonicTime(milliseconds: 0))
         for number in 0..<40_000 {
             let now = MonotonicTime(milliseconds: Int64(number))
             let unit = try join(name("u\(number)", of: "mallory"), &budgets, at: now)
             #expect(unit.pay(key, at: now, after: nil) == .paid(now))
-            budgets.leave(unit, at: now)
+            budgets.leave(unit, Self.session, at: now)
         }
         // Two ledgers each: its own, and the one that its further widgets would share.
         #expect(budgets.departedLedgerCount == UnitBudgets.departedLimit + 2)
@@ -54,13 +58,13 @@ struct UnitBudgetsTests {
             let now = MonotonicTime(milliseconds: second * 1_000)
             let unit = try join(name("u"), &budgets, at: now)
             _ = unit.pay(key, at: now, after: nil)
-            budgets.leave(unit, at: now)
+            budgets.leave(unit, Self.session, at: now)
         }
         #expect(budgets.unitCount == 1 && budgets.departedLedgerCount == 2)
         let late = MonotonicTime(milliseconds: 10_000_000 + 86_400_000)
         let unit = try join(name("u"), &budgets, at: late)
         #expect(unit.credit(key, at: late) == unit.budget.capacity)
-        budgets.leave(unit, at: late)
+        budgets.leave(unit, Self.session, at: late)
         #expect(budgets.unitCount == 0 && budgets.departedLedgerCount == 0)
     }
 

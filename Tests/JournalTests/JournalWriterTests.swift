@@ -51,6 +51,16 @@ struct JournalWriterTests {
         #expect(receipt.duration > .zero)
     }
 
+    @Test func `a snapshot of records that could not be kept is refused`() async throws {
+        let writer = JournalWriter(InMemoryJournal(epoch: 1)) { Issue.record("\($0)") }
+        _ = try await result { writer.append(records(1..<4), completion: $0) }
+        await #expect(throws: JournalError.self) {
+            let _: Void = try await result { writer.writeSnapshot(.begin(at: 4), completion: $0) }
+        }
+        try await result { writer.writeSnapshot(.begin(at: 3), completion: $0) }
+        try await result { writer.close(completion: $0) }
+    }
+
     @Test func `a part that cannot be written refuses its batch, and not the next one`() async throws {
         let isFull = Mutex(true)
         let journal = ObservedJournal { (_) throws(JournalError) in

@@ -79,7 +79,10 @@ private struct AskingScript {
             case "answer":
                 let (operation, connection) = operation(&words)
                 apply(.answered(operation, try timeline(words), by: connection))
-            case "timeline": post(.timeline(try timeline(words)))
+            case "timeline":
+                let at = words.first { $0.hasPrefix("at=") }.flatMap { Int64($0.dropFirst(3)) }
+                words.removeAll { $0.hasPrefix("at=") }
+                post(.timeline(try timeline(words)), at: at.map { Self.start + .seconds($0) })
             case "end": post(.ended)
             default: throw BadInput(text: String(input))
             }
@@ -107,8 +110,8 @@ private struct AskingScript {
         if let ended = result.ended { outcome += " end \(ended)" }
     }
 
-    private mutating func post(_ event: Widget.Event) {
-        let result = widget.apply(event, kind: kind, at: now)
+    private mutating func post(_ event: Widget.Event, at happenedAt: Timestamp? = nil) {
+        let result = widget.apply(event, happenedAt: happenedAt, kind: kind, at: now)
         outcome = result.verdict.rawValue + (result.isChanged ? " row" : "")
         if let ended = result.ended { outcome += " end \(ended)" }
     }

@@ -50,14 +50,14 @@ struct PreparationTests {
     }
 
     @Test(arguments: [
-        (#""num_replicas":3"#, #""num_replicas":1"#, "has 1 replica, and needs 3", 3),
+        (#""num_replicas":3"#, #""num_replicas":1"#, "has 1 replica, and needs 3", 2),
         (#""tt.shop.log""#, #""orders""#, "does not take the subject tt.shop.log alone: it is another cluster's", 1),
-        (#""allow_direct":true"#, #""allow_direct":false"#, "allows no direct reads", 3),
+        (#""allow_direct":true"#, #""allow_direct":false"#, "allows no direct reads", 2),
         (#""storage":"file""#, #""storage":"memory""#, "is not on disk", 1),
         (#""discard":"new""#, #""discard":"old""#, "forgets messages by itself", 1),
         (#""max_age":0"#, #""max_age":1000"#, "forgets messages by itself", 1),
-        (#""allow_direct":true"#, #""allow_direct":true,"sealed":true"#, "is sealed", 3),
-        (#""allow_direct":true"#, #""allow_direct":true,"mirror":{"name":"x"}"#, "copies another stream", 3),
+        (#""allow_direct":true"#, #""allow_direct":true,"sealed":true"#, "is sealed", 2),
+        (#""allow_direct":true"#, #""allow_direct":true,"mirror":{"name":"x"}"#, "copies another stream", 2),
     ])
     func `a stream that is another one is refused`(old: String, new: String, text: String, count: Int) {
         let faults = Self.faults(Self.run(replacing: old, by: new))
@@ -69,7 +69,7 @@ struct PreparationTests {
             Self.run(replacing: #""num_replicas":3"#, by: #""num_replicas":1"#) { port in
                 Self.varz(port, version: port == 2 ? "2.11.9" : "2.15.1", sync: port == 3 ? "false" : "true")
             })
-        #expect(faults.count == 5)
+        #expect(faults.count == 4)
         #expect(faults.contains { $0.contains("server s2 is nats-server 2.11.9, and 2.12.3 is the oldest") })
         #expect(faults.contains { $0.contains("server s3 does not sync before it acknowledges") })
     }
@@ -132,9 +132,10 @@ struct PreparationTests {
     @Test func `a configuration names its faults, and no password`() {
         var configuration = NATSLogConfiguration(
             cluster: "a.b", node: "", servers: ["nats://me:secret@h:1", "h:secret@:4222"])
-        configuration.monitors = ["https://h:1", "http://h", "http://h:8222/"]
+        configuration.monitors = ["https://h:1", "http://h", "http://h:8222/", "http://me:secret@h:8222"]
         let faults = configuration.faults
-        #expect(faults.count == 5, "\(faults)")
+        #expect(faults.count == 6, "\(faults)")
+        #expect(faults.last == "monitor 4 is no address of a monitor (http://host:port)")
         #expect(!faults.joined().contains("secret"))
         configuration = NATSLogConfiguration(cluster: "shop", node: "n1", servers: [])
         #expect(configuration.faults.count == 2)
@@ -146,6 +147,15 @@ struct PreparationTests {
     ])
     func `versions`(text: String, isRecent: Bool) {
         #expect(Preparation.isRecent(text) == isRecent)
+    }
+
+    @Test func `a monitor that answers a byte at a time is waited for no longer than one that is silent`() throws {
+        let monitor = try SlowMonitor(answer: "HTTP/1.0 200 OK\r\n\r\n{}", pause: 100_000)
+        let address = try #require(MonitorAddress("http://127.0.0.1:\(monitor.port)"))
+        #expect(MonitorClient.varz(address, within: .milliseconds(500)) == nil)
+        let quick = try SlowMonitor(answer: "HTTP/1.0 200 OK\r\n\r\n{}", pause: 0)
+        let other = try #require(MonitorAddress("http://127.0.0.1:\(quick.port)"))
+        #expect(MonitorClient.varz(other) == Array("{}".utf8))
     }
 
     @Test func `the answer of a monitor is what stands behind its head`() {

@@ -7,7 +7,7 @@ protocol PlantedBug: RawRepresentable<String>, CaseIterable, Sendable {
     var summary: String { get }
 }
 
-/// What became of one seed.
+/// The result of one seed.
 protocol SeedResult: Sendable {
     var seed: UInt64 { get }
     var violation: Violation? { get set }

@@ -47,6 +47,8 @@ struct ClusterStatusCommand: ParsableCommand {
             let endpoint = waiting.removeFirst()
             guard asked.insert(endpoint).inserted else { continue }
             let node = ask(endpoint, configuration)
+            // --connect may name a node otherwise than it names itself.
+            if node.cluster != nil, nodes.contains(where: { $0.cluster != nil && $0.name == node.name }) { continue }
             nodes.append(node)
             for peer in node.cluster?["nodes"]?.array ?? [] {
                 if let address = peer["address"]?.string.flatMap({ Endpoint($0) }) { waiting.append(address) }

@@ -16,9 +16,12 @@ struct UnitName: Hashable, Sendable {
 final class BudgetUnit {
     let name: UnitName
     let budget: RowBudget
-    var connectionCount = 0
-    /// Since when it has no connection.
-    var departedAt = MonotonicTime.distantFuture
+    /// Of its connections.
+    private(set) var sessions: Set<SessionID> = []
+    /// When its last connection went.
+    private(set) var departedAt = MonotonicTime.distantPast
+    /// How many times its last connection went.
+    private(set) var departureCount = 0
     private var ledgers: [Key: RowLedger] = [:]
     /// Of all widgets beyond ``keyLimit``.
     private var common = RowLedger()
@@ -49,11 +52,20 @@ final class BudgetUnit {
     /// Ledgers that may not be whole, the common one among them.
     var ledgerCount: Int { ledgers.count + 1 }
 
-    /// Whether it is as good as a new one. Called when its last connection is gone.
-    func isWhole(at now: MonotonicTime) -> Bool {
-        taps = []
-        dropWhole(at: now)
-        return ledgers.isEmpty && common.isWhole(at: now)
+    /// Whether it is other than a new one.
+    func hasSpent(at now: MonotonicTime) -> Bool {
+        !common.isWhole(at: now) || ledgers.contains { !$0.value.isWhole(at: now) }
+    }
+
+    // MARK: Connections
+
+    func join(_ session: SessionID) { sessions.insert(session) }
+
+    func leave(_ session: SessionID, at now: MonotonicTime) {
+        sessions.remove(session)
+        guard sessions.isEmpty else { return }
+        departedAt = now
+        departureCount += 1
     }
 
     // MARK: Rows
@@ -82,7 +94,8 @@ final class BudgetUnit {
         nextSweep = now + Milliseconds.seconds(1)
     }
 
-    private func dropWhole(at now: MonotonicTime) {
+    /// Drops the ledgers that say nothing.
+    func dropWhole(at now: MonotonicTime) {
         ledgers = ledgers.filter { !$0.value.isWhole(at: now) }
         sweepCount = min(Self.keyLimit, max(Self.leastSweep, 2 * ledgers.count))
     }
@@ -113,6 +126,9 @@ final class BudgetUnit {
         taps.contains { tap in firstCommit <= tap.commit && controls.contains(tap.control.text) }
     }
 
-    /// Its taps were taken back.
-    func forgetTaps() { taps = [] }
+    /// Forgets its taps, and gives their controls.
+    func takeTaps() -> [Key] {
+        defer { taps = [] }
+        return taps.map(\.control)
+    }
 }

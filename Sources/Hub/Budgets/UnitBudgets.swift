@@ -11,8 +11,8 @@ struct UnitBudgets {
     let budget: RowBudget?
     private var units: [UnitName: BudgetUnit] = [:]
     private var departed: [String: Departed] = [:]
-    /// Of each control whose operation a device with a budget has begun: the sessions that tapped it.
-    private var tappers: [Key: Set<SessionID>] = [:]
+    /// Of each control whose operation devices with a budget have begun: these devices, in the order of their taps.
+    private var tappers: [Key: [BudgetUnit]] = [:]
 
     /// Ledgers of one principal's devices that have no connection.
     static let departedLimit = 65_536
@@ -22,10 +22,20 @@ struct UnitBudgets {
     /// The devices of one principal that have no connection, those that left first in front. One that came back stays in
     /// its place until that comes up.
     private struct Departed {
-        var places: [(unit: BudgetUnit, since: MonotonicTime)] = []
+        var places: [Place] = []
         var first = 0
         var unitCount = 0
         var ledgerCount = 0
+    }
+
+    private struct Place {
+        let unit: BudgetUnit
+        let since: MonotonicTime
+        /// Which of its departures it is.
+        let departure: Int
+
+        /// It has not come back since.
+        var isAway: Bool { unit.sessions.isEmpty && unit.departureCount == departure }
     }
 
     init(_ budget: RowBudget?) { self.budget = budget }
@@ -38,53 +48,56 @@ struct UnitBudgets {
 
     /// A connection is a device's from now on.
     ///
+    /// - Parameter session: Of the connection.
     /// - Returns: `nil` where there is no budget.
-    mutating func join(_ name: UnitName, at now: MonotonicTime) -> BudgetUnit? {
+    mutating func join(_ name: UnitName, _ session: SessionID, at now: MonotonicTime) -> BudgetUnit? {
         guard let budget else { return nil }
         if let known = units[name] {
-            if known.connectionCount == 0 { returned(known) }
-            if known.connectionCount > 0 || now < known.departedAt + Self.memory {
-                known.connectionCount += 1
-                known.departedAt = .distantFuture
+            if known.sessions.isEmpty { returned(known) }
+            if !known.sessions.isEmpty || now < known.departedAt + Self.memory {
+                known.join(session)
                 return known
             }
         }
         let unit = BudgetUnit(name, budget)
-        unit.connectionCount = 1
+        unit.join(session)
         units[name] = unit
         return unit
     }
 
     /// A connection is not the device's any more.
-    mutating func leave(_ unit: BudgetUnit, at now: MonotonicTime) {
-        unit.connectionCount -= 1
-        guard unit.connectionCount == 0 else { return }
-        unit.departedAt = now
-        guard !unit.isWhole(at: now) else {
+    mutating func leave(_ unit: BudgetUnit, _ session: SessionID, at now: MonotonicTime) {
+        unit.leave(session, at: now)
+        guard unit.sessions.isEmpty else { return }
+        for control in unit.takeTaps() {
+            tappers[control]?.removeAll { $0 === unit }
+            if tappers[control]?.isEmpty == true { tappers[control] = nil }
+        }
+        unit.dropWhole(at: now)
+        guard unit.hasSpent(at: now) else {
             units[unit.name] = nil
             return
         }
         let principal = unit.name.principal ?? ""
-        var places = departed[principal] ?? Departed()
-        places.places.append((unit, now))
+        // Taken out, so that it is changed in its place.
+        var places = departed.removeValue(forKey: principal) ?? Departed()
+        places.places.append(Place(unit: unit, since: now, departure: unit.departureCount))
         places.unitCount += 1
         places.ledgerCount += unit.ledgerCount
         while places.first < places.places.count, places.ledgerCount > Self.departedLimit || isOver(places, at: now) {
-            let (first, since) = places.places[places.first]
+            let first = places.places[places.first]
             places.first += 1
-            guard first.connectionCount == 0, first.departedAt == since, units[first.name] === first else { continue }
+            guard first.isAway, units[first.unit.name] === first.unit else { continue }
             places.unitCount -= 1
-            places.ledgerCount -= first.ledgerCount
-            units[first.name] = nil
+            places.ledgerCount -= first.unit.ledgerCount
+            units[first.unit.name] = nil
         }
         // Places of devices that came back, or are forgotten, are dropped when they are more than the others.
         if places.places.count > 2 * places.unitCount + 16 {
-            places.places = places.places[places.first...].filter { unit, since in
-                unit.connectionCount == 0 && unit.departedAt == since && units[unit.name] === unit
-            }
+            places.places = places.places[places.first...].filter { $0.isAway && units[$0.unit.name] === $0.unit }
             places.first = 0
         }
-        departed[principal] = places.places.count == places.first ? nil : places
+        if places.places.count > places.first { departed[principal] = places }
     }
 
     private func isOver(_ places: Departed, at now: MonotonicTime) -> Bool {
@@ -93,16 +106,21 @@ struct UnitBudgets {
 
     // MARK: Taps
 
-    /// A session of a device has tapped a control.
-    mutating func noteTap(of control: Key, by session: SessionID) { tappers[control, default: []].insert(session) }
+    /// A device has tapped a control, and that is durable.
+    ///
+    /// - Parameter commit: The record of the tap.
+    mutating func noteTap(of control: Key, by unit: BudgetUnit, in commit: Int64) {
+        unit.noteTap(of: control, in: commit)
+        if tappers[control]?.contains(where: { $0 === unit }) != true { tappers[control, default: []].append(unit) }
+    }
 
-    /// The sessions that began an operation of a control that changed now.
+    /// The devices that began an operation of a control that changed now.
     ///
     /// - Parameter endsOperation: It is over, and they are not told again.
-    mutating func takeTappers(of control: Key, endsOperation: Bool) -> [SessionID] {
-        guard let sessions = tappers[control] else { return [] }
+    mutating func takeTappers(of control: Key, endsOperation: Bool) -> [BudgetUnit] {
+        guard let units = tappers[control] else { return [] }
         if endsOperation { tappers[control] = nil }
-        return sessions.sorted { $0.number < $1.number }
+        return units
     }
 
     private mutating func returned(_ unit: BudgetUnit) {

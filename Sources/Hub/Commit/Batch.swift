@@ -28,6 +28,8 @@ struct Batch: ~Copyable, Sendable {
     private(set) var changes: [Change] = []
     /// The actions that providers are asked for.
     private(set) var calls: [(key: Key, ProviderCall)] = []
+    /// Taps of devices that have a budget.
+    private(set) var taps: [DecidedTap] = []
     /// The senders of requests that wait for its end.
     var held: [SessionID] = []
     /// Sessions that have replies in it, in the order of their first.
@@ -93,6 +95,7 @@ struct Batch: ~Copyable, Sendable {
     }
 
     mutating func append(_ call: (key: Key, ProviderCall)) { calls.append(call) }
+    mutating func append(_ tap: DecidedTap) { taps.append(tap) }
 
     /// The records so far are the hub's own.
     mutating func noteOwnRecords() { (ownRecordCount, ownByteCount) = (recordCount, byteCount) }
@@ -104,6 +107,13 @@ struct Batch: ~Copyable, Sendable {
         if !isLast { records.reserveCapacity(taken.count) }
         return taken
     }
+}
+
+/// A tap of a device that has a budget of rows.
+struct DecidedTap: Sendable {
+    let control: Key
+    let session: SessionID
+    let commit: Int64
 }
 
 /// How to take back what a request did to its session, when its batch is not written.

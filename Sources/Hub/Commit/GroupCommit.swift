@@ -102,6 +102,7 @@ struct GroupCommit: ~Copyable {
     mutating func countRequest() { batch.requestCount += 1 }
     mutating func hold(_ session: SessionID) { batch.held.append(session) }
     mutating func appendSession(_ session: SessionID) { batch.sessions.append(session) }
+    mutating func append(_ tap: DecidedTap) { batch.append(tap) }
     mutating func recordUndo(_ undo: SessionUndo) { batch.sessionUndo.append(undo) }
 
     /// Makes what was applied the next record.

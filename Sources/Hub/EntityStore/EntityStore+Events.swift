@@ -18,6 +18,8 @@ struct DecisionResult: Sendable {
     var isOldEnd = false
     /// Of an event of a widget: the names of its tail that have no meaning; `nil` for everything else.
     var unknownToWidget: [String]?
+    /// A widget began that asks its provider, and is to be told which connection acts.
+    var beginsAsking = false
     var operation: OperationID?
     var calls: [(key: Key, ProviderCall)] = []
     /// Events that a button sends to activities; they are decided next.

@@ -48,6 +48,8 @@ extension EntityStore {
                 ? Widget(asking: command.key, configuration: configuration, accounts: command.accounts, at: time)
                 : Widget(configuration: configuration, accounts: command.accounts, at: time)
         }
+        let begins = former.map { $0.isGone } ?? true
+        widget.reviveAsking(with: kind, key: command.key, at: time)
         let outcome = widget.apply(
             event, happenedAt: command.happenedAt, version: command.version, kind: kind,
             aheadLimit: settings.activities.aheadLimit, floor: settings.widgetFloor, at: time)
@@ -59,6 +61,7 @@ extension EntityStore {
         recordUndo(of: entity)
         var result = replaceWidget(at: entity, by: widget, kind: kindIndex, outcome, sequence: sequence)
         result.unknownToWidget = unknown
+        result.beginsAsking = begins && kind.isAsked
         if let operation = outcome.ended { ended(operation) }
         return result
     }

@@ -235,7 +235,9 @@ extension RowRenderer {
         _ index: SubscriptionIndex, of session: Session, _ subscriptions: inout SubscriptionRegistry,
         _ store: inout EntityStore
     ) {
-        let redrawsControls = subscriptions.change(index) { $0.takeProjection() } == true
+        guard let (redrawsControls, mayGainWidgets) = subscriptions.change(index, { $0.takeProjection() }) else {
+            return
+        }
         if subscriptions.projectsByScan(index, redrawsControls: redrawsControls, store) { return }
         guard let subscription = subscriptions[index], case .surface(let surface) = subscription.terms.view else {
             return
@@ -246,7 +248,7 @@ extension RowRenderer {
         var widgets = Set(subscription.backlog?.widgets.keys.map { $0 } ?? [])
         for entity in store.visible(to: subscription.terms.account, followedBy: subscription.selector) {
             guard let activity = store.activity(at: entity) else {
-                if subscription.isLive, store.isWidget(entity) { widgets.insert(entity.rawValue) }
+                if mayGainWidgets, subscription.isLive, store.isWidget(entity) { widgets.insert(entity.rawValue) }
                 continue
             }
             candidates.append(entity)

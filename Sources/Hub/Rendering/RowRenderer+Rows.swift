@@ -203,6 +203,7 @@ extension RowRenderer {
                 if !holdBack(entity, entry, of: index, in: backlog, &writing, subscriptions),
                     !holdForBudget(entity, entry, of: index, of: session, in: backlog, &writing, subscriptions, store)
                 {
+                    noteRate(entity, of: index, in: backlog, writing, subscriptions)
                     write(entity, entry, of: index, of: session, &writing, &subscriptions, store, to: &writer)
                     if holds { store.release(entity) }
                 }
@@ -242,8 +243,16 @@ extension RowRenderer {
             writing.nextRelease = min(writing.nextRelease ?? .distantFuture, last + interval)
             return true
         }
-        backlog.lastSent[entity.rawValue] = writing.now
         return false
+    }
+
+    /// A row leaves: where a rate holds, the next of its key waits for that.
+    func noteRate(
+        _ entity: EntityIndex, of index: SubscriptionIndex, in backlog: Backlog, _ writing: borrowing RowWriting,
+        _ subscriptions: borrowing SubscriptionRegistry
+    ) {
+        guard subscriptions[index]?.terms.rateInterval != nil else { return }
+        backlog.lastSent[entity.rawValue] = writing.now
     }
 
     /// Writes one key's announcements and its row, deletion, or nothing where the subscriber never had it.

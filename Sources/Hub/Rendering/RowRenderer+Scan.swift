@@ -29,6 +29,7 @@ extension RowRenderer {
                 // A key that changed ahead is held already.
                 if ahead == nil { store.retain(entity) }
             } else {
+                noteRate(entity, of: index, in: backlog, writing, subscriptions)
                 write(entity, entry, of: index, of: session, &writing, &subscriptions, store, to: &writer)
                 if ahead != nil { store.release(entity) }
             }

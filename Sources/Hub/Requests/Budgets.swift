@@ -13,8 +13,8 @@ extension Hub {
         guard session.unit?.name != name else { return }
         // First the new one: a name that is taken again is not forgotten in between.
         let former = session.unit
-        session.unit = budgets.join(name, at: now.monotonic)
-        if let former { budgets.leave(former, at: now.monotonic) }
+        session.unit = budgets.join(name, session.id, at: now.monotonic)
+        if let former { budgets.leave(former, session.id, at: now.monotonic) }
         reconsiderHeld(of: session)
     }
 
@@ -24,23 +24,22 @@ extension Hub {
         sessions.makeReady(session)
     }
 
-    /// A connection tapped a control: what changes by that costs its device nothing (W30).
-    mutating func noteTap(of control: Key, by session: Session) {
-        guard let unit = session.unit else { return }
-        unit.noteTap(of: control, in: store.sequence)
-        budgets.noteTap(of: control, by: session.id)
-    }
-
-    /// Controls changed of which a device with a budget has begun operations: rows that stand for that may leave.
-    mutating func noteChangesOfTapped(_ changes: [Change]) {
+    /// The taps of a batch are durable: what changes by them costs their devices nothing (W30). So may rows leave that stand
+    /// for changes of controls whose operations they began.
+    mutating func noteTaps(_ taps: [DecidedTap], changes: [Change]) {
+        for tap in taps {
+            guard let unit = sessions[tap.session]?.unit else { continue }
+            budgets.noteTap(of: tap.control, by: unit, in: tap.commit)
+        }
+        guard budgets.hasTaps else { return }
         for change in changes {
             guard store.isControl(change.entity), let key = store[change.entity].key else { continue }
             let isOver = !store.isUnderWay(change.entity)
-            for id in budgets.takeTappers(of: key, endsOperation: isOver) {
-                guard let session = sessions[id], let unit = session.unit,
-                    unit.noteChange(of: key, in: store.sequence, endsOperation: isOver)
-                else { continue }
-                reconsiderHeld(of: session)
+            for unit in budgets.takeTappers(of: key, endsOperation: isOver)
+            where unit.noteChange(of: key, in: store.sequence, endsOperation: isOver) {
+                for id in unit.sessions.sorted(by: { $0.number < $1.number }) {
+                    if let session = sessions[id] { reconsiderHeld(of: session) }
+                }
             }
         }
     }

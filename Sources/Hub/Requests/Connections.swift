@@ -59,7 +59,7 @@ extension Hub {
         guard let session = sessions[id] else { return }
         detach(session)
         // When it is gone is not told; it was there at its last sign of life.
-        if let unit = session.unit { budgets.leave(unit, at: max(session.lastSent, session.lastReceived)) }
+        if let unit = session.unit { budgets.leave(unit, session.id, at: max(session.lastSent, session.lastReceived)) }
         session.unit = nil
         sessions.closed(session)
         access.closed(id)

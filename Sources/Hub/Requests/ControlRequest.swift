@@ -84,7 +84,9 @@ extension Hub {
             session.hasTapped = true
             commit.recordUndo(.tapped(session.id))
         }
-        if result.verdict == .applied || result.verdict == .deferred { noteTap(of: key, by: session) }
+        if session.unit != nil, result.verdict == .applied || result.verdict == .deferred {
+            commit.append(DecidedTap(control: key, session: session.id, commit: store.sequence))
+        }
         answerTap(result.operation, result.verdict, of: entity, request, to: &writer)
     }
 
@@ -179,14 +181,15 @@ extension Hub {
         guard session.served.contains(String(key.kind)) else {
             throw WireError(.forbidden, "this connection does not serve \(key.kind)")
         }
-        let answer = entry(key, operation)
-        let isWidget = store.isWidgetKind(key.kind)
+        var answer = entry(key, operation)
+        let isWidget = store.index(of: key).flatMap { store.widget(at: $0) } != nil
         switch answer {
         case .done where isWidget:
             throw WireError(
                 .badJSON, "\(key) is a widget; answer with DONE op=\(operation) {\"entries\":[...]}, or FAIL")
-        case .supplied where !isWidget:
-            throw WireError(.badJSON, "\(key) is a control; DONE takes a tail for a widget's timeline alone")
+        case .supplied(_, _, _, let connection) where !isWidget:
+            // The tail has no meaning for a control.
+            answer = .done(key, operation, value: nil, by: connection)
         default: break
         }
         let result = try record(answer)

@@ -168,8 +168,7 @@ extension Hub {
         var result = try store.apply(posted, from: source)
         append(&result, about: posted.command.key.text) { $0.write(posted, from: source) }
         if result.controls != .none { follow(result, posted.command.key) }
-        // It may be a new widget, which asks its provider.
-        if result.unknownToWidget != nil { align(posted.command.key) }
+        if result.beginsAsking { align(posted.command.key) }
         return result
     }
 

@@ -66,6 +66,7 @@ struct Subscription {
         static let situated = Self(rawValue: 1 << 1)
         static let unprojected = Self(rawValue: 1 << 2)
         static let undrawn = Self(rawValue: 1 << 3)
+        static let relocated = Self(rawValue: 1 << 4)
     }
 
     let terms: SubscriptionTerms
@@ -117,13 +118,18 @@ struct Subscription {
         set { flags.set(.undrawn, newValue) }
     }
 
+    /// The situation of the device changed: widgets that it does not hold may come. Due with the projection.
+    var mayGainWidgets: Bool {
+        get { flags.contains(.relocated) }
+        set { flags.set(.relocated, newValue) }
+    }
+
     /// The projection is done now.
     ///
-    /// - Returns: Whether controls are to be drawn anew.
-    mutating func takeProjection() -> Bool {
-        needsProjection = false
-        defer { needsControlsRedrawn = false }
-        return needsControlsRedrawn
+    /// - Returns: Whether controls are to be drawn anew, and whether widgets may come.
+    mutating func takeProjection() -> (redrawsControls: Bool, mayGainWidgets: Bool) {
+        defer { (needsProjection, needsControlsRedrawn, mayGainWidgets) = (false, false, false) }
+        return (needsControlsRedrawn, mayGainWidgets)
     }
 
     /// The one key that it follows; `nil` where it follows many.

@@ -156,7 +156,7 @@ extension SubscriptionRegistry {
                 guard case .surface = subscription.terms.view else { return }
                 // A row that looks different now leaves without a budget.
                 subscription.backlog?.reconsidersHeld = true
-                subscription.needsProjection = true
+                (subscription.needsProjection, subscription.mayGainWidgets) = (true, true)
                 if locked { subscription.needsControlsRedrawn = true }
                 guard !subscription.terms.competes, !subscription.isSituated else { return }
                 // The first row that looks different brings a cursor that says so.

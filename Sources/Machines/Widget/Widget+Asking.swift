@@ -43,9 +43,16 @@ extension Widget {
         case .answered(let operation, let timeline, let connection):
             guard asking?.answered(operation, by: connection) == true else { return AskingOutcome(verdict: .ignored) }
             outcome.ended = operation
-            let taken = take(timeline, kind: kind, at: now)
-            (outcome.verdict, outcome.isChanged) = (taken.verdict, taken.isChanged)
-            asking?.took(timeline, floor: floor)
+            // It is of now. A posted timeline that is of later stays, and so does its policy.
+            if isOlder(now, nil) {
+                outcome.verdict = .stale
+                asking?.took(WidgetTimeline(entries: entries, policy: policy), floor: floor)
+            } else {
+                remember(now, nil)
+                let taken = take(timeline, kind: kind, at: now)
+                (outcome.verdict, outcome.isChanged) = (taken.verdict, taken.isChanged)
+                asking?.took(timeline, floor: floor)
+            }
             asking?.settle()
         case .failed(let operation, let connection):
             guard asking?.flight?.operation == operation, asking?.flight?.provider == connection else {
@@ -60,6 +67,12 @@ extension Widget {
             (outcome.ask, outcome.ended) = (result?.ask, result?.ended)
         }
         return outcome
+    }
+
+    /// It begins anew, by the version of its kind in force: a widget that ended may have been of another source.
+    public mutating func reviveAsking(with kind: WidgetKind, key: Key, at now: Timestamp) {
+        guard isGone, isAsked != kind.isAsked else { return }
+        asking = kind.isAsked ? Asking(key: key, at: now) : nil
     }
 
     /// It lives by another version of its kind.

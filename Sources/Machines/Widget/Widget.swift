@@ -136,12 +136,12 @@ public struct Widget: Sendable {
         return Outcome(.applied, isChanged: true)
     }
 
-    private func isOlder(_ happenedAt: Timestamp, _ version: Int64?) -> Bool {
+    func isOlder(_ happenedAt: Timestamp, _ version: Int64?) -> Bool {
         if let version, let newestVersion, version < newestVersion { return true }
         return happenedAt < newestAt
     }
 
-    private mutating func remember(_ happenedAt: Timestamp, _ version: Int64?) {
+    mutating func remember(_ happenedAt: Timestamp, _ version: Int64?) {
         newestAt = max(newestAt, happenedAt)
         if let version { newestVersion = newestVersion.map { max($0, version) } ?? version }
     }

@@ -25,7 +25,7 @@ extension WidgetFuture {
                 kept.append(next)
             }
         }
-        let known = Array(kept.cut(at: now).prefix(WidgetTimeline.entryLimit))
-        return WidgetFuture(moments: known, continuesAt: continuesAt)
+        // At most 17 moments with 16 turns each.
+        return WidgetFuture(moments: kept.cut(at: now), continuesAt: continuesAt)
     }
 }

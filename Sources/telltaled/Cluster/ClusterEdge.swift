@@ -82,11 +82,14 @@ final class ClusterEdge {
         perform()
     }
 
-    /// Asks for the end of this leadership, behind which the process ends.
+    /// Asks for the end of this leadership, behind which the process ends. A node that does not lead is no member any more.
     ///
-    /// - Returns: `false` where there is none.
+    /// - Returns: `false` where there is no leadership to wait for.
     func handOver() -> Bool {
-        guard member.isLeading else { return false }
+        guard member.isLeading else {
+            member.leave()
+            return false
+        }
         guard !isEnding else { return true }
         isEnding = true
         handoverTimer?.schedule(afterMilliseconds: Self.handoverMilliseconds)
@@ -149,7 +152,7 @@ final class ClusterEdge {
             tellStanding()
         case .writeSnapshot(let pruning):
             guard let snapshot = member.snapshot else { return member.snapshotWritten(isWritten: false) }
-            daemon.writeSnapshot(snapshot, pruning)
+            daemon.writeSnapshot(snapshot, pruning, for: .standby)
         case .warn(let text): logger.warning("the log has something that means nothing: \(text)")
         case .stop(let reason):
             logger.critical("this node stops, because the log is not the one that it knows: \(reason)")
@@ -180,6 +183,7 @@ final class ClusterEdge {
         tellStanding()
         if isEnding {
             handoverTimer?.cancel()
+            member.leave()
             daemon.endServing()
         } else {
             daemon.recoverAgain(snapshotSequence)

@@ -1,4 +1,6 @@
+import Kinds
 import Replication
+import ReplicationNATS
 import TelltaleEventLoop
 import TelltaleModel
 
@@ -95,21 +97,19 @@ extension Setting {
         span("give-up", \.giveUp, 1_000...600_000),
     ]
 
-    /// A span of time as kind files have it: `3s`, `500ms`.
+    /// A span of time as kind files have it: `3s`, `500ms`, `1m30s`.
     private static func span(
         _ name: String, _ member: any WritableKeyPath<ClusterSettings, Int> & Sendable, _ range: ClosedRange<Int>
     ) -> Setting {
         Setting(name: name) { configuration, values in
             configuration.cluster.given.append(name)
-            let units = [("ms", 1), ("s", 1_000), ("m", 60_000)]
-            guard let (unit, factor) = units.first(where: { values[0].hasSuffix($0.0) }),
-                let count = Int(values[0].dropLast(unit.count)), values[0].utf8.first != UInt8(ascii: "+"),
-                count <= 1_000_000, range.contains(count * factor)
+            guard let span = Milliseconds(duration: values[0]), let count = Int(exactly: span.count),
+                range.contains(count)
             else {
                 return
                     "takes a span such as 3s or 1500ms, from \(range.lowerBound) to \(range.upperBound) ms, not \"\(values[0])\""
             }
-            configuration.cluster[keyPath: member] = count * factor
+            configuration.cluster[keyPath: member] = count
             return nil
         }
     }
@@ -117,12 +117,9 @@ extension Setting {
 
 extension ClusterSettings {
     fileprivate mutating func setName(_ text: String, _ member: WritableKeyPath<ClusterSettings, String>) -> String? {
-        guard (1...32).contains(text.utf8.count),
-            text.utf8.allSatisfy({ byte in
-                (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
-                    || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
-            })
-        else { return "takes a name of 1 to 32 letters, digits, - and _, not \"\(String(text.prefix(64)))\"" }
+        guard Names.isValid(text) else {
+            return "takes a name of 1 to 32 letters, digits, - and _, not \"\(String(text.prefix(64)))\""
+        }
         self[keyPath: member] = text
         return nil
     }

@@ -29,6 +29,7 @@ extension Daemon {
         connections = ConnectionTable()
         blocked = []
         server = next
+        serverNumber += 1
         if let directory { server.principalsLoaded(directory) }
         if let certificate { server.certificateLoaded(expiry: certificate.expiry) }
         for connection in old {
@@ -61,14 +62,6 @@ extension Daemon {
                 _ = sender.post(
                     .failed(error as? JournalError ?? .corrupt(place: "\(error)", advice: JournalAdvice.repair)))
             }
-        }
-    }
-
-    /// Writes a snapshot of the standby.
-    func writeSnapshot(_ snapshot: HubSnapshot, _ pruning: Pruning) {
-        let sender = mailbox.sender
-        SnapshotWriter.write(snapshot, to: journal, pruning: pruning) { result in
-            _ = sender.post(.standbySnapshotWritten(result))
         }
     }
 

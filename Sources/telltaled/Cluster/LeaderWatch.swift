@@ -3,6 +3,8 @@ import TelltaleEventLoop
 /// A connection to the leader's address that says nothing: its end tells a standby at once that the leader's process is gone, and
 /// the lease need not be waited for.
 ///
+/// A server may also close connections at once, for lack of room: attempts are ``pauseMilliseconds`` apart at least.
+///
 /// Only a machine that refuses connections tells so. One that is silent may be cut off, and the lease decides then.
 final class LeaderWatch {
     private let loop: EventLoop
@@ -11,6 +13,8 @@ final class LeaderWatch {
     private var attempt: ConnectAttempt?
     private var connection: Connection?
     private var timer: TimerHandle?
+    /// The connection is younger than the pause, and the timer is under way.
+    private var isYoung = false
     /// Since it is watched: an address that nobody ever reached tells nothing.
     private var wasConnected = false
 
@@ -19,7 +23,10 @@ final class LeaderWatch {
     init(on loop: EventLoop, onRefused: @escaping () -> Void) throws(UVError) {
         self.loop = loop
         self.onRefused = onRefused
-        timer = try TimerHandle(on: loop) { [weak self] _ in self?.connect() }
+        timer = try TimerHandle(on: loop) { [weak self] _ in
+            self?.isYoung = false
+            self?.connect()
+        }
     }
 
     /// Watches this address from now on; `nil` = none.
@@ -59,13 +66,15 @@ final class LeaderWatch {
     private func connected(_ connection: Connection) {
         self.connection = connection
         wasConnected = true
+        isYoung = true
+        timer?.schedule(afterMilliseconds: Self.pauseMilliseconds)
         connection.start(
             ConnectionHandlers(
                 onData: { _, _ in }, onEnd: { $0.close() }, onWritable: { _ in },
                 onClosed: { [weak self] closed, _ in
                     guard let self, self.connection === closed else { return }
                     self.connection = nil
-                    connect()
+                    if !isYoung { connect() }
                 }))
     }
 

@@ -1,0 +1,53 @@
+public import Journal
+
+/// The snapshots of a process, one at a time: a journal has one draft, and a node of a cluster has several servers in turn.
+///
+/// At most one waits for the one that is being written. That of a server comes before that of a standby, because a process that
+/// ends writes its last snapshot for its server. A newer one takes the place of an older one that waits.
+public struct SnapshotTurns<Content: Sendable>: Sendable {
+    /// The part of the process that asks for a snapshot and is told of its end.
+    public enum Asker: Hashable, Sendable {
+        /// One of the servers that the process has in turn, by its number.
+        case server(Int)
+        case standby
+    }
+
+    public struct Request: Sendable {
+        public var asker: Asker
+        public var content: Content
+        public var pruning: Pruning
+
+        public init(_ content: Content, for asker: Asker, pruning: Pruning) {
+            (self.content, self.asker, self.pruning) = (content, asker, pruning)
+        }
+    }
+
+    /// The asker of the one that is being written.
+    private var current: Asker?
+    private var waiting: Request?
+
+    public init() {}
+
+    /// Asks for a snapshot.
+    ///
+    /// - Returns: The one to write now; `nil` where it waits or is given up. And the asker of one that is given up, which is to
+    ///   be told that it is not written.
+    public mutating func ask(_ request: Request) -> (begins: Request?, refused: Asker?) {
+        guard current != nil else {
+            current = request.asker
+            return (request, nil)
+        }
+        if request.asker == .standby, waiting != nil { return (nil, .standby) }
+        defer { waiting = request }
+        return (nil, waiting?.asker)
+    }
+
+    /// The one that was being written is finished or abandoned.
+    ///
+    /// - Returns: Its asker, and the one to write now; `nil` = none waits.
+    public mutating func ended() -> (asker: Asker?, next: Request?) {
+        let (asker, next) = (current, waiting.take())
+        current = next?.asker
+        return (asker, next)
+    }
+}
