@@ -157,7 +157,7 @@ def test_the_page_tells_what_became_of_each_push(place):
     one = place.gateway.get("/sent?key=coffee-order%2F3")
     assert "InvalidProviderToken" in one.text and "phone-1" not in one.text
     assert place.gateway.get("/sent?key=a&key=b").code == "bad_attr"
-    # What the page says of registrations is so.
+    # The page is right about registrations.
     kept = {target["id"] for target in place.gateway.get("/v1/push/targets").json["targets"]}
     assert kept == {f"phone-{number}" for number, row in enumerate(rows) if REMOVED not in row[2]}
 
