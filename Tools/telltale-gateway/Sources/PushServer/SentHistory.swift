@@ -20,7 +20,7 @@ final class SentHistory: Sendable {
         /// 0 = no answer.
         var status = 0
         var reason: String?
-        /// What the sender made of the answer.
+        /// The class that the sender gave the answer.
         var answer = PushAnswerClass.unknown
         /// Whether the registration went with the answer.
         var isRetired = false
