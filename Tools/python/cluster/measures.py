@@ -7,7 +7,7 @@ import statistics
 import tempfile
 import time
 
-from cluster import network, oracle
+from cluster import load, network, oracle
 from cluster.clients import Producer
 from cluster.crowd import takeover
 from cluster.nodes import Cluster
@@ -218,8 +218,18 @@ MEASURES = {
 }
 
 
+LOADS = ("K-9", "K-10")  # See load.
+
+
 def main(arguments):
     name = arguments.measure
+    if name in LOADS:
+        arguments.boxes = False
+        try:
+            return load.main(arguments, lambda: Bench(arguments), name)
+        except Failure as failure:
+            print(f"torture: {name} FAILED: {failure}", flush=True)
+            return 1
     fault, what, median, worst, needs_boxes, patience = MEASURES[name]
     if needs_boxes and not arguments.boxes:
         print(f"torture: {name} is skipped: {arguments.why_no_boxes}")
