@@ -42,7 +42,7 @@ def produce(address, token, number, run, window, seconds, results):
         count = piece.count(b"\n")
         refused += count - piece.count(b"verdict=applied") if window == 1 else 0
         if now >= begin:
-            # Those of the last window come behind the end.
+            # The answers to the last window come behind the end.
             counted += count if time.monotonic() < end else 0
             if window == 1:
                 times.append(time.monotonic() - now)
