@@ -70,7 +70,7 @@ def main(root):
     arguments.boxes, arguments.why_no_boxes = False, "--network none"
     if arguments.engine == "file":
         arguments.why_no_boxes = "a file is one machine's"
-    elif arguments.network == "auto":
+    elif arguments.network == "auto" and arguments.measure not in (*measures.LOADS, measures.ALONE):
         try:
             sys.argv.insert(1, "--cluster")
             network.enter()

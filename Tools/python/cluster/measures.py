@@ -252,7 +252,6 @@ def alone(arguments):
 def main(arguments):
     name = arguments.measure
     if name in (ALONE, *LOADS):
-        arguments.boxes = False
         try:
             return alone(arguments) if name == ALONE else load.main(arguments, lambda: Bench(arguments), name)
         except Failure as failure:
