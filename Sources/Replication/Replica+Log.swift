@@ -35,8 +35,6 @@ extension Replica {
     private mutating func followed(_ leader: LogReader.Leader, at now: MonotonicTime) {
         election.leaderBegan(at: now)
         unconfirmedTerm = nil
-        // A term that this node asked for before it was restarted.
-        if leader.node == node { election.leaderGone(at: now) }
         if role == .leading { standDown("\(leader.node) leads in term \(leader.term)", at: now) }
         role = .standby
     }
@@ -189,6 +187,14 @@ extension Replica {
         leave()
         role = .stopped
         actions.append(.stop(reason))
+    }
+
+    /// Ends for the sake of the process at this address, which has the same name.
+    mutating func refuse(_ address: String) {
+        if role == .leading { actions.append(.standDown("another process has its name")) }
+        leave()
+        role = .stopped
+        actions.append(.refuse(namesake: address))
     }
 
     private mutating func leave() {

@@ -25,6 +25,8 @@ final class FileLog: ReplicatedLog {
     /// Messages up to here were told.
     private var told: Int64?
     private var beats: [String: Beat] = [:]
+    /// The newest one of this process.
+    private var ownBeat: Beat?
     private var timer: TimerHandle?
     private var isDelivering = false
     private var turns = 0
@@ -84,6 +86,9 @@ final class FileLog: ReplicatedLog {
     }
 
     func beat(_ beat: Beat) {
+        ownBeat = beat
+        // Another process with the name of this one writes to the same file.
+        hear(node)
         try? AtomicFile("\(path).beat-\(node)").replace(with: beat.encoded(), mode: 0o600)
         events.append(.beatStored(number: beat.number))
         deliver()
@@ -145,13 +150,17 @@ final class FileLog: ReplicatedLog {
             let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
                 unsafe $0.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
             }
-            guard name.hasPrefix(prefix), name != prefix + node,
-                let bytes = try? AtomicFile(folder + "/" + name).read(limit: 4_096)?.bytes,
-                let beat = try? Beat(decoding: bytes), beats[beat.node] != beat
-            else { continue }
-            beats[beat.node] = beat
-            events.append(.heard(beat))
+            if name.hasPrefix(prefix) { hear(String(name.dropFirst(prefix.count))) }
         }
+    }
+
+    private func hear(_ other: String) {
+        guard let bytes = try? AtomicFile("\(path).beat-\(other)").read(limit: 4_096)?.bytes,
+            let beat = try? Beat(decoding: bytes), beat.node == other, beats[other] != beat,
+            beat.instance != ownBeat?.instance
+        else { return }
+        beats[other] = beat
+        events.append(.heard(beat))
     }
 
     private var parts: (folder: String, prefix: String) {
