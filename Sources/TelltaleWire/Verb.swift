@@ -110,7 +110,7 @@ extension VerbDescription.Positional {
 /// Every attribute of some request, except the names of `TRAIT`.
 enum AttributeName: String, CaseIterable, Sendable {
     case id, type, src, eid, at, ver, view, from, rate, placement, sub, rev, value, op, code, client, surface, account,
-        device, caps, hb, token, family, mode, ahead, part, unit
+        device, caps, hb, token, family, mode, ahead, part, unit, deliver
     case accounts = "for"
     case seenRev = "if"
 
@@ -148,6 +148,7 @@ enum AttributeName: String, CaseIterable, Sendable {
         case .ahead: 26
         case .part: 27
         case .unit: 28
+        case .deliver: 29
         }
     }
 }
