@@ -125,7 +125,7 @@ final class DemoScreen {
             let text = Notice(title: body["title"]?.string ?? "", body: body["body"]?.string ?? "")
             notice = (key.text, text, now + 1500)
         case .refused(let line): onTrouble(line.message ?? "a subscription was refused")
-        case .milestone, .live, .reset: break
+        case .milestone, .changed, .live, .reset: break
         }
     }
 
