@@ -26,7 +26,7 @@ final class DemoTakeover {
     /// The leader was killed.
     var isOver: Bool { killed != nil }
 
-    // MARK: What clients see
+    // MARK: Clients
 
     func connected(_ client: String, to greeting: ServerGreeting) {
         guard let node = greeting.node, greeting.isServing else { return }
@@ -87,9 +87,9 @@ final class DemoTakeover {
 
     private func since(_ time: Int64) -> Milliseconds { Milliseconds(EventLoop.monotonicMilliseconds() - time) }
 
-    // MARK: What is told
+    // MARK: Words
 
-    /// What happened since it was asked last, one line each.
+    /// Events since it was asked last, one line each.
     func takeNews() -> [String] {
         defer { news = [] }
         return news
