@@ -86,7 +86,8 @@ extension Replica {
             standDown("it has resigned", at: now)
             // Another node leads, if there is one: this one is about to end.
             election.leaderBegan(at: now)
-        case .part, .sealed, .void, .broken: break
+        case .sealed: stop(Self.sealed)
+        case .part, .void, .broken: break
         }
     }
 
@@ -144,6 +145,16 @@ extension Replica {
     public mutating func resign(at now: MonotonicTime) -> Bool {
         guard role == .leading, batch.isEmpty, appender.phase == .idle else { return false }
         send(message(.resign, term: term).encoded(), at: now)
+        return true
+    }
+
+    /// The leader ends the log: the history goes on elsewhere. It is stopped when the log has the message that says so.
+    ///
+    /// - Returns: `false` as ``resign(at:)``.
+    @discardableResult
+    public mutating func seal(at now: MonotonicTime) -> Bool {
+        guard role == .leading, batch.isEmpty, appender.phase == .idle else { return false }
+        send(message(.seal, term: term).encoded(), at: now)
         return true
     }
 
