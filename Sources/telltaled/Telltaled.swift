@@ -90,7 +90,9 @@ struct Telltaled: ParsableCommand {
         var maxLine: String?
         @Option(help: ArgumentHelp("Subscriptions of one connection. (default: 256)", valueName: "N"))
         var maxSubscriptions: String?
-        @Option(help: ArgumentHelp("Silence after which the server says MARK. (default: 20000)", valueName: "MS"))
+        @Option(
+            help: ArgumentHelp(
+                "Silence after which the server says MARK. (default: 20000, in a cluster 5000)", valueName: "MS"))
         var heartbeat: String?
         @Option(
             help: ArgumentHelp(
@@ -139,6 +141,9 @@ struct Telltaled: ParsableCommand {
         var hideStaleStart: String?
         @Option(help: ArgumentHelp("An always-on display hides private parts. (default: hide)", valueName: "hide|show"))
         var alwaysOnPrivate: String?
+        @Option(
+            help: ArgumentHelp("Where else than on the watch relevance shows widgets.", valueName: "PLACE,…|none"))
+        var relevanceOn: String?
         @Option(help: ArgumentHelp("A widget's rows a day to a dark screen. (default: 48)", valueName: "N|off"))
         var widgetBudget: String?
         @Option(help: ArgumentHelp("How many of them may come at once. (default: 8)", valueName: "N"))
