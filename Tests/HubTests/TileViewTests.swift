@@ -2,7 +2,7 @@ import Hub
 import TelltaleModel
 import Testing
 
-/// What each place makes of the tiles of a board. Vectors W-V are those of Protocols/Widgets/rules.md.
+/// The tiles of a board in each place. Vectors W-V are those of Protocols/Widgets/rules.md.
 struct TileViewTests {
     private static func kind(_ name: String, _ families: [String], _ more: String = "") -> String {
         let views = families.map {
@@ -85,7 +85,7 @@ struct TileViewTests {
             let body = try TileTests.body(row)
             #expect(body["order"] == .integer(Int64(order)) && body["scale"] == 2 && body["background"] == "removed")
         }
-        // What StandBy does not show leaves its room to the next.
+        // A tile that StandBy does not show leaves its room to the next.
         _ = say("TILE @b/t0 do=add widget=lit pos=1")
         #expect(try body("GET @b/t1 view=standby")["order"] == 1)
         #expect(say("GET @b/t3 view=standby").contains("code=not_offered"))
