@@ -22,7 +22,12 @@ struct EntityStore: ~Copyable {
     let epoch: UInt64
     /// The newest record that was decided on.
     private(set) var sequence: Int64 = 0
-    private(set) var clocks = StoreClocks()
+    /// The kinds' clock: never before that of the newest record.
+    private(set) var time: Timestamp = .distantPast
+    /// Wall time, never before that of the newest record: controls, retention and event ids go by it.
+    private(set) var wall: Timestamp = .distantPast
+    /// ``time`` and ``wall`` of the newest record that is kept. A batch without records moves the clocks on here, and on no other node.
+    private(set) var recordClocks = (time: Timestamp.distantPast, wall: Timestamp.distantPast)
     private(set) var kinds = KindTable()
     private(set) var settings = DecisionSettings()
     /// Whether a record has said which settings are in force.
@@ -70,7 +75,7 @@ struct EntityStore: ~Copyable {
         isDeciding = false
         // Not before: what makes room necessary may be taken back.
         if hasRecords { forgetIDs() }
-        if hasRecords { clocks.keepRecord() }
+        if hasRecords { recordClocks = (time, wall) }
         ageMarks.note(sequence, at: wall)
         defer { undo = [] }
         return undo
@@ -159,7 +164,8 @@ struct EntityStore: ~Copyable {
 
     /// Takes the clocks of a record or a snapshot.
     mutating func setClocks(time: Timestamp, wall: Timestamp) {
-        clocks.advance(time: time, wall: wall)
+        self.time = max(self.time, time)
+        self.wall = max(self.wall, wall)
     }
 
     subscript(entity: EntityIndex) -> Entity {
@@ -321,15 +327,15 @@ struct EntityStore: ~Copyable {
     /// A record was replayed: what it made is durable.
     mutating func finishReplay() {
         undo.removeAll(keepingCapacity: true)
-        clocks.keepRecord()
+        recordClocks = (time, wall)
         forgetIDs()
         ageMarks.note(sequence, at: wall)
     }
 
     mutating func restore(_ header: HubSnapshot.Header) {
         sequence = header.sequence
-        clocks = StoreClocks(time: header.time, wall: header.wall)
-        resumeFloor = header.resumeFloor
+        (time, wall, resumeFloor) = (header.time, header.wall, header.resumeFloor)
+        recordClocks = (time, wall)
         if let settings = header.settings { (self.settings, hasSettings) = (settings, true) }
         kinds = header.kinds
         ageMarks = AgeMarks(header.marks)
