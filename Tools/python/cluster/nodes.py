@@ -191,7 +191,8 @@ class Cluster:
             for account in told.get("account_details", []):
                 for stream in account.get("stream_detail", []):
                     told = stream.get("cluster", {})
-                    # Other servers know no replicas.
-                    if stream["name"].endswith("_LOG") and told.get("leader") and told.get("replicas"):
+                    # Others have the leader among its replicas, and do not know which is current.
+                    is_own = told.get("leader") not in (None, "", *(each["name"] for each in told.get("replicas", [])))
+                    if stream["name"].endswith("_LOG") and is_own:
                         return told
         return None
