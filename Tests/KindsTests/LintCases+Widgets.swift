@@ -46,8 +46,19 @@ let widgetCases: [LintCase] = [
         name: "provider that is none", base: goodWidget, patch: #"{"source":{"provider":false}}"#,
         path: "source.provider", says: "says nothing"),
     LintCase(
-        name: "relevance of posted content", base: goodWidget, patch: #"{"relevance":[{"place":"work"}]}"#,
-        path: "relevance", says: "single activities"),
+        name: "score of a member", base: goodMember, patch: #"{"relevance":[{"score":"content.n"}]}"#,
+        path: "relevance[0].score", says: "not by a score"),
+    LintCase(
+        name: "urgency of a situation", base: goodWidget, patch: #"{"relevance":[{"place":"work","is":"usual"}]}"#,
+        path: "relevance[0].is", says: "dates alone"),
+    LintCase(
+        name: "unknown urgency", base: goodWidget,
+        patch: #"{"relevance":[{"date":{"from":"1","to":"2"},"is":"soon"}]}"#,
+        path: "relevance[0].is", says: "not an urgency"),
+    LintCase(
+        name: "duration of a date", base: goodWidget,
+        patch: #"{"relevance":[{"date":{"from":"1","to":"2"},"for":"5m"}]}"#,
+        path: "relevance[0].for", says: "a score alone"),
     LintCase(
         name: "unknown situation", base: goodMember, patch: #"{"relevance":[{"place":"moon"}]}"#,
         path: "relevance[0].place", says: "no situation"),

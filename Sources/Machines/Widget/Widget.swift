@@ -218,7 +218,8 @@ extension Widget {
         case .each, .one:
             if let activity {
                 let future = activity.future(at: now, settings: settings, where: kind.condition)
-                return kind.relevance.map { future.kept(while: $0, of: activity.key, at: now) } ?? future
+                guard kind.isEach, let relevance = kind.relevance else { return future }
+                return future.kept(while: relevance, of: activity.key, at: now)
             }
             // Placeholders stand before the first content only (W14).
             let date = min(asOf ?? createdAt, now)

@@ -143,7 +143,7 @@ public struct WidgetScene: Hashable, Sendable {
     /// W43, W44: a widget that comes and goes by itself does so in the watch's Smart Stack, and while the device's situation
     /// is one of its contexts. Dates are entries of its row.
     static func isRelevant(_ kind: WidgetKind, at place: WidgetPlace, _ traits: WidgetTraits) -> Bool {
-        guard let relevance = kind.relevance else { return true }
+        guard kind.isEach, let relevance = kind.relevance else { return true }
         guard place == .smartStack else { return false }
         return relevance.situations.isEmpty || relevance.situations.contains(where: traits.meets)
     }

@@ -1,0 +1,101 @@
+public import TelltaleModel
+
+/// The watch's Smart Stack: which widgets it shows, and in which order (Protocols/Widgets/rules.md, W37, W43, W45).
+///
+/// Live activities stand before all widgets. The order is a function of the widgets and a moment, so a watch without a
+/// connection knows the next ones. `Protocols/Machines/smart-stack.table` tests it.
+public struct SmartStack: Sendable {
+    /// W37.
+    public static let widgetLimit = 10
+
+    public struct Member: Hashable, Sendable {
+        public var key: Key
+        public var relevance: Relevance
+        /// The place that it keeps, from 1.
+        public var pin: Int?
+        /// Whether a person placed it. Any other one is there only while it matters.
+        public var isPlaced: Bool
+
+        public init(_ key: Key, _ relevance: Relevance, pin: Int? = nil, isPlaced: Bool = true) {
+            (self.key, self.relevance, self.pin, self.isPlaced) = (key, relevance, pin, isPlaced)
+        }
+    }
+
+    /// First the placed ones, in the order of their positions; then those that come by themselves.
+    public var members: [Member]
+
+    public init(_ members: [Member]) { self.members = members }
+
+    /// The widgets that are shown at a moment, from the top: at most 10.
+    ///
+    /// Pins stand at their places. The others fill the places between them by relevance: what matters more first, then
+    /// what is scheduled, then what is usual, then by the earlier start, then by position. What does not matter comes
+    /// behind, by position. A pin beyond the end stands at the end. Of two pins with one place the second is none.
+    public func keys(at now: Timestamp) -> [Key] {
+        var pinned: [Int: Key] = [:]
+        var others: [(key: Key, standing: Relevance.Standing?)] = []
+        for member in members {
+            let standing = member.relevance.standing(at: now)
+            guard member.isPlaced || standing != nil else { continue }
+            if let pin = member.pin, (1...Self.widgetLimit).contains(pin), pinned[pin] == nil {
+                pinned[pin] = member.key
+            } else {
+                others.append((member.key, standing))
+            }
+        }
+        let ranked = others.enumerated().sorted { left, right in
+            switch (left.element.standing, right.element.standing) {
+            case (let one?, let other?):
+                if one.precedes(other) { return true }
+                return other.precedes(one) ? false : left.offset < right.offset
+            case (_?, nil): return true
+            case (nil, _?): return false
+            case (nil, nil): return left.offset < right.offset
+            }
+        }
+        var next = ranked.map(\.element.key)[...]
+        var keys: [Key] = []
+        for place in 1...Self.widgetLimit {
+            if let key = pinned[place] ?? next.popFirst() { keys.append(key) }
+        }
+        return keys
+    }
+
+    /// The order from a date on.
+    public struct Turn: Hashable, Sendable {
+        public var date: Timestamp
+        public var keys: [Key]
+    }
+
+    /// The order at a moment, and later if nothing happens.
+    public struct Future: Hashable, Sendable {
+        public var keys: [Key]
+        /// With rising dates after that moment, each different from the one before it; at most 16, and of 24 hours.
+        public var turns: [Turn]
+        /// From when on more is known; `nil` where these are all turns there will be.
+        public var continuesAt: Timestamp?
+    }
+
+    /// - Complexity: O(d · n log n), d the dates of its members.
+    public func future(at now: Timestamp) -> Future {
+        var future = Future(keys: keys(at: now), turns: [], continuesAt: nil)
+        var last = future.keys
+        var dates: Set<Timestamp> = []
+        for member in members { dates.formUnion(member.relevance.steps.map(\.date)) }
+        for date in dates.filter({ now < $0 }).sorted() {
+            let keys = self.keys(at: date)
+            guard keys != last else { continue }
+            guard date - now <= Stack.foresight else {
+                future.continuesAt = date + Milliseconds(0 - Stack.foresight.count)
+                break
+            }
+            guard future.turns.count < Stack.turnLimit else {
+                future.continuesAt = future.turns.last?.date
+                break
+            }
+            future.turns.append(Turn(date: date, keys: keys))
+            last = keys
+        }
+        return future
+    }
+}

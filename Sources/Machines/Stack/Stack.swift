@@ -1,0 +1,126 @@
+public import TelltaleModel
+
+/// A stack of tiles at one place of a board, and which of them is on top (Protocols/Widgets/rules.md, W36-W42).
+///
+/// The top is a function of the stack and a moment, without memory of former turns. So the turns that come if nothing
+/// happens are known ahead, and a screen without a connection turns by itself. `Protocols/Machines/stack.table` tests it.
+public struct Stack: Sendable {
+    /// W36: how many tiles it has at most, a suggested one included.
+    public static let tileLimit = 10
+    /// How many turns are told ahead, and how far.
+    public static let turnLimit = 16
+    public static let foresight = Milliseconds.hours(24)
+
+    public struct Tile: Hashable, Sendable {
+        public var key: Key
+        public var relevance: Relevance
+
+        public init(_ key: Key, _ relevance: Relevance) {
+            (self.key, self.relevance) = (key, relevance)
+        }
+    }
+
+    /// The tile that a person chose.
+    public struct Choice: Hashable, Sendable {
+        public var key: Key
+        /// In a smart stack: before this date.
+        public var until: Timestamp
+
+        public init(_ key: Key, until: Timestamp) {
+            (self.key, self.until) = (key, until)
+        }
+    }
+
+    /// The placed ones, in the order of their positions.
+    public var tiles: [Tile]
+    /// Tiles that may be suggested, in the order of their keys.
+    public var candidates: [Tile] = []
+    /// Whether it turns by relevance.
+    public var isSmart: Bool
+    public var choice: Choice?
+
+    public init(_ tiles: [Tile], isSmart: Bool, choice: Choice? = nil) {
+        (self.tiles, self.isSmart, self.choice) = (tiles, isSmart, choice)
+    }
+
+    /// The look of the stack at a moment.
+    public struct Sight: Hashable, Sendable {
+        /// `nil`: it is empty.
+        public var top: Key?
+        /// The tile that is there although nobody placed it.
+        public var suggestion: Key?
+
+        public init(top: Key?, suggestion: Key?) {
+            (self.top, self.suggestion) = (top, suggestion)
+        }
+    }
+
+    /// - Complexity: O(n log m) in the tiles and the steps of their relevance.
+    public func sight(at now: Timestamp) -> Sight {
+        var suggestion: (key: Key, weight: Double)?
+        if tiles.count < Self.tileLimit {
+            for tile in candidates {
+                let weight = tile.relevance.weight(at: now)
+                if weight > suggestion?.weight ?? 0 { suggestion = (tile.key, weight) }
+            }
+        }
+        let isHeld = !isSmart || now < choice?.until ?? .distantPast
+        if isHeld, let choice, choice.key == suggestion?.key || tiles.contains(where: { $0.key == choice.key }) {
+            return Sight(top: choice.key, suggestion: suggestion?.key)
+        }
+        guard isSmart else { return Sight(top: tiles.first?.key ?? suggestion?.key, suggestion: suggestion?.key) }
+        var best: (key: Key?, weight: Double) = (nil, 0)
+        for tile in tiles {
+            let weight = tile.relevance.weight(at: now)
+            if weight > best.weight { best = (tile.key, weight) }
+        }
+        // The suggestion stands behind all that people placed.
+        if let suggestion, suggestion.weight > best.weight { best = (suggestion.key, suggestion.weight) }
+        return Sight(top: best.key ?? tiles.first?.key ?? suggestion?.key, suggestion: suggestion?.key)
+    }
+
+    /// The look from a date on.
+    public struct Turn: Hashable, Sendable {
+        public var date: Timestamp
+        public var sight: Sight
+    }
+
+    /// The look at a moment, and later if nothing happens.
+    public struct Future: Hashable, Sendable {
+        public var sight: Sight
+        /// With rising dates after that moment, each different from the one before it; at most 16, and of 24 hours.
+        public var turns: [Turn]
+        /// From when on more is known; `nil` where these are all turns there will be.
+        public var continuesAt: Timestamp?
+    }
+
+    /// - Complexity: O(d · n log m), d the dates of its tiles within 24 hours.
+    public func future(at now: Timestamp) -> Future {
+        var future = Future(sight: sight(at: now), turns: [], continuesAt: nil)
+        var last = future.sight
+        for date in dates(after: now) {
+            let sight = self.sight(at: date)
+            guard sight != last else { continue }
+            guard date - now <= Self.foresight else {
+                future.continuesAt = date + Milliseconds(0 - Self.foresight.count)
+                break
+            }
+            guard future.turns.count < Self.turnLimit else {
+                future.continuesAt = future.turns.last?.date
+                break
+            }
+            future.turns.append(Turn(date: date, sight: sight))
+            last = sight
+        }
+        return future
+    }
+
+    /// The dates at which it may turn, in their order.
+    private func dates(after now: Timestamp) -> [Timestamp] {
+        var dates: Set<Timestamp> = []
+        if isSmart, let choice { dates.insert(choice.until) }
+        let counted = isSmart ? tiles + candidates : candidates
+        for tile in counted { dates.formUnion(tile.relevance.steps.map(\.date)) }
+        return dates.filter { now < $0 && $0 < .distantFuture }.sorted()
+    }
+}

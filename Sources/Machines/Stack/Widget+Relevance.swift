@@ -1,0 +1,53 @@
+public import Kinds
+public import TelltaleModel
+
+extension Widget {
+    /// How much it matters from now on, if nothing happens: the scores of its timeline, and the contexts of its kind.
+    ///
+    /// - Parameters:
+    ///   - future: Its moments.
+    ///   - isInSituation: Whether the device is in a situation that the kind names.
+    public func relevance(
+        key: Key, kind: WidgetKind, future: WidgetFuture, isInSituation: Bool = false
+    ) -> Relevance {
+        guard !isGone else { return Relevance() }
+        var spans = Relevance.spans(of: entries)
+        guard let relevance = kind.relevance else { return Relevance(spans) }
+        if isInSituation {
+            let standing = Relevance.Standing(weight: 1, since: .distantPast)
+            spans.append(Relevance.Span(dates: .distantPast ..< .distantFuture, standing: standing))
+        }
+        var scored: [WidgetEntry] = []
+        let moments = future.moments
+        for (index, moment) in moments.enumerated() {
+            guard let context = moment.content.context(key: key, kind: kind, configuration: configuration) else {
+                continue
+            }
+            if let score = relevance.score(in: context) {
+                scored.append(WidgetEntry(date: moment.date, content: [:], relevance: score))
+            }
+            // The first moment is shown now, whatever its date.
+            let begin = index == 0 ? Timestamp.distantPast : moment.date
+            let end = index + 1 < moments.count ? moments[index + 1].date : .distantFuture
+            for dates in relevance.contexts(in: context) {
+                let (from, to) = (max(begin, dates.range.lowerBound), min(end, dates.range.upperBound))
+                guard from < to else { continue }
+                let standing = Relevance.Standing(weight: 1, urgency: dates.urgency, since: dates.range.lowerBound)
+                spans.append(Relevance.Span(dates: from..<to, standing: standing))
+            }
+        }
+        return Relevance(spans + Relevance.spans(of: scored))
+    }
+}
+
+extension WidgetMoment.Content {
+    /// The values that templates read; `nil` where nothing is drawn.
+    func context(key: Key, kind: WidgetKind, configuration: JSON) -> TemplateContext? {
+        switch self {
+        case .activity(let sight): sight.context(key: key, configuration: configuration)
+        case .content(let json): kind.context(key: key, content: json, configuration: configuration)
+        case .values(let values): kind.context(key: key, values: values, configuration: configuration)
+        case .placeholder, .nothing: nil
+        }
+    }
+}
