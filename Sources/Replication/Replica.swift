@@ -135,7 +135,9 @@ public struct Replica: Sendable {
     public var deadline: MonotonicTime {
         guard role != .stopped else { return .distantFuture }
         var time = min(nextBeat, appender.deadline ?? .distantFuture)
-        if role == .standby, hasReadToEnd, !isSyncRefuted, let moment = election.moment(position: reader.position, skew: skew) {
+        if role == .standby, hasReadToEnd, !isSyncRefuted,
+            let moment = election.moment(position: reader.position, skew: skew)
+        {
             time = min(time, moment)
         }
         if unconfirmedTerm != nil { time = min(time, nextConfirmation) }

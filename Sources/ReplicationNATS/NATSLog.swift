@@ -1,6 +1,6 @@
+internal import Journal
 public import Replication
 public import TelltaleEventLoop
-internal import Journal
 internal import TelltaleModel
 
 /// The log of a cluster on NATS JetStream.

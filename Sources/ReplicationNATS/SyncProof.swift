@@ -95,7 +95,9 @@ struct ProofWatch {
     mutating func isDue(isLeading: Bool, at now: MonotonicTime) -> Bool {
         if isLeading, !wasLeading { next = nil }
         wasLeading = isLeading
-        guard !areMonitorsAsked, listDue.map({ now >= $0 }) ?? true, next.map({ now >= $0 }) ?? true else { return false }
+        guard !areMonitorsAsked, listDue.map({ now >= $0 }) ?? true, next.map({ now >= $0 }) ?? true else {
+            return false
+        }
         listDue = now + Self.patience
         next = now + interval
         return true

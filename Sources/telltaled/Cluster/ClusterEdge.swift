@@ -245,7 +245,8 @@ final class ClusterEdge {
             }
         case .unknown: logger.warning("whether the engine syncs before it acknowledges is not known", metadata: because)
         case .refuted:
-            logger.error("the engine does not sync before it acknowledges, so this node does not lead", metadata: because)
+            logger.error(
+                "the engine does not sync before it acknowledges, so this node does not lead", metadata: because)
         }
         toldSync = sync
         tellStanding()
