@@ -1,3 +1,4 @@
+public import Kinds
 public import TelltaleModel
 
 /// Settings for the behaviour that Apple's documentation leaves open, with the recommended choice as the default
@@ -45,6 +46,8 @@ public struct SurfaceSettings: Hashable, Sendable {
     public var hidesStaleFromStart = true
     /// Whether an always-on display hides the private parts of widgets although the device is unlocked (W76).
     public var hidesPrivateAlwaysOn = true
+    /// Where widgets that come and go by themselves are shown, beside the watch's Smart Stack (W44).
+    public var relevancePlaces: Set<WidgetPlace> = []
 
     public init() {}
 
@@ -58,5 +61,8 @@ public struct SurfaceSettings: Hashable, Sendable {
         }
         // Alone when it is not the default: cursors of releases without widgets stay good.
         if !hidesPrivateAlwaysOn { hash.combine("alwaysOnPrivate") }
+        for place in WidgetPlace.allCases where relevancePlaces.contains(place) {
+            hash.combine("relevanceOn \(place.rawValue)")
+        }
     }
 }

@@ -17,13 +17,15 @@ extension ErrorCode {
         case .unknownKey: "there is no such activity or control, or this account does not see it"
         case .unknownSubscription: "this connection has no subscription of that number"
         case .tooLarge: "attributes and content together would be larger than the limit"
-        case .duplicateMismatch: "this source has used that `eid` for another event, or this person for another tap"
+        case .duplicateMismatch:
+            "this source has used that `eid` for another event or tile, or this person for another tap"
         case .machineError: "the machine ran in circles or broke a limit; nothing changed"
         case .limitActivities: "a person has as many live activities as may be, of this app or in all"
         case .limitSubscriptions: "this connection has as many subscriptions as may be"
         case .limitSources: "the server remembers event ids of as many sources as may be"
         case .limitAccounts: "there are activities for as many accounts as may be"
         case .limitKeys: "as many keys exist or are followed as may be"
+        case .limitTiles: "the stack, the board, or the account has as many tiles or boards as may be"
         case .limitConnections: "the server, or this principal, has as many connections as may be"
         case .limitRate: "this principal has sent more requests than its rate allows; `wait` tells the pause in ms"
         case .authenticationRequired:
@@ -31,11 +33,12 @@ extension ErrorCode {
         case .authenticationFailed: "the token is unknown, wrong, expired or revoked"
         case .forbidden:
             "this connection may not do that: it has no account, does not serve the kind, or has no scope for it (`need`)"
-        case .staleRev: "the control has changed since the `if=` that was seen"
+        case .staleRev: "the control, or the tile, has changed since the `if=` that was seen"
         case .unavailable: "nobody serves this control now"
         case .cooling: "the button was pressed a moment ago"
         case .badAction: "the key is another kind of thing than the verb is for"
-        case .notOffered: "the place, or the surface, does not show that family of the widget"
+        case .notOffered:
+            "the place, or the surface, does not show that family of the widget, or the tile cannot stand there"
         case .storageFull: "the disk is full; reading goes on, and writing when there is room again"
         case .storageFailed: "the disk failed; the server ends"
         case .shuttingDown: "the server goes down; reconnect, and ask again"

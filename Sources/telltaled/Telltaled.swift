@@ -141,6 +141,9 @@ struct Telltaled: ParsableCommand {
         var hideStaleStart: String?
         @Option(help: ArgumentHelp("An always-on display hides private parts. (default: hide)", valueName: "hide|show"))
         var alwaysOnPrivate: String?
+        @Option(
+            help: ArgumentHelp("Where else than on the watch relevance shows widgets.", valueName: "PLACE,…|none"))
+        var relevanceOn: String?
         @Option(help: ArgumentHelp("A widget's rows a day to a dark screen. (default: 48)", valueName: "N|off"))
         var widgetBudget: String?
         @Option(help: ArgumentHelp("How many of them may come at once. (default: 8)", valueName: "N"))

@@ -136,7 +136,7 @@ final class DemoScreen {
             notice = (key.text, text, now + 1500)
         case .refused(let line): onTrouble(line.message ?? "a subscription was refused")
         case .reset: takeover?.wasReset(name)
-        case .milestone, .live: break
+        case .milestone, .changed, .live: break
         }
     }
 
