@@ -99,6 +99,7 @@ public struct Hub: ~Copyable {
         case .traits(let attributes): decideTraits(attributes, request, of: session)
         case .dismiss(let key): decideDismissal(of: key, request, from: session)
         case .seen(let key, let rev): decideSeen(key, rev: rev, request, from: session)
+        case .tile(let command): decideTile(command, request, from: session)
         case .set, .press, .serve, .done, .supply, .fail, .report, .reload: decideControl(request, from: session)
         case .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery, .history, .stats,
             .open, .refused:

@@ -54,6 +54,11 @@ public struct Limits: Hashable, Sendable {
     public var sources = 100_000
     /// Accounts that activities are for.
     public var accounts = 1_000_000
+    /// Tiles and stacks of one board.
+    public var tilesPerBoard = 64
+    /// Boards of one account, and boards that are everybody's.
+    public var boardsPerAccount = 32
+    public var sharedBoards = 1_024
     /// Keys that exist or that a subscription follows; with so many, no subscription names another.
     public var keys = 4_000_000
 

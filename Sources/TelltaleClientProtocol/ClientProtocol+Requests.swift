@@ -26,6 +26,10 @@ extension ClientProtocol {
         case .press(let key, let eid):
             command = .press(key, eid: eid ?? makeEventID())
             kind = .repeatable
+        case .tile(var tile):
+            if tile.eid == nil { tile.eid = makeEventID() }
+            command = .tile(tile)
+            kind = .repeatable
         case .serve(let served): kind = .service(served)
         case .traits(let changed): kind = .situation(changed)
         case .done, .supply, .fail, .report: kind = .once

@@ -34,6 +34,7 @@ struct Arguments {
         case .dismiss: .dismiss(try key(line))
         case .set: .set(try set(line))
         case .press: .press(try key(line), eid: text(.eid, line))
+        case .tile: .tile(try tile(line))
         case .serve: .serve(kind: try kind(line))
         case .done:
             // Any other tail means nothing, as it always has.
@@ -168,22 +169,22 @@ extension Arguments {
     /// The largest number of lines a second for each key. A higher limit would have no effect.
     private static let rateLimit: Int64 = 1_000_000
 
-    private func required<Value>(_ name: AttributeName, _ value: Value?) throws(WireError) -> Value {
+    func required<Value>(_ name: AttributeName, _ value: Value?) throws(WireError) -> Value {
         guard let value else {
             throw .attribute(verb, "\(name.rawValue)= is missing; write \(verb.usage)")
         }
         return value
     }
 
-    private func value(
+    func value(
         _ name: AttributeName, _ range: Range<Int>, _ line: Span<UInt8>, _ expected: String
     ) -> WireError {
         .value(verb, name.rawValue, line.quoted(range), expected)
     }
 
-    private func text(_ name: AttributeName, _ line: Span<UInt8>) -> String? { words[name].map { line.text($0) } }
+    func text(_ name: AttributeName, _ line: Span<UInt8>) -> String? { words[name].map { line.text($0) } }
 
-    private func integer(_ name: AttributeName, _ line: Span<UInt8>) throws(WireError) -> Int64? {
+    func integer(_ name: AttributeName, _ line: Span<UInt8>) throws(WireError) -> Int64? {
         guard let range = words[name] else { return nil }
         // Rows, errors and histories write the number in JSON.
         guard let integer = line.decimal(range), integer <= JSON.integerLimit else {
@@ -248,7 +249,7 @@ extension Arguments {
         return accounts.first
     }
 
-    private func key(_ line: Span<UInt8>) throws(WireError) -> Key {
+    func key(_ line: Span<UInt8>) throws(WireError) -> Key {
         guard let word = words.positional else {
             throw WireError(.badKey, "\(verb.verb.rawValue): a key is missing; write \(verb.usage)")
         }

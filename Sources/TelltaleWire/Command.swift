@@ -40,6 +40,8 @@ public enum Command: Sendable {
     case open(Key, part: String? = nil)
     case set(SetCommand)
     case press(Key, eid: String?)
+    /// A person arranges what a device shows.
+    case tile(TileCommand)
     case serve(kind: String)
     case done(op: String, value: Bool?)
     case fail(op: String, code: String?, message: String?)
@@ -150,6 +152,45 @@ public struct SetCommand: Hashable, Sendable {
     public init(key: Key, value: Bool) {
         self.key = key
         self.value = value
+    }
+}
+
+/// `TILE @BOARD/ID do=…` in the words of the request.
+public struct TileCommand: Hashable, Sendable {
+    public enum Action: String, CaseIterable, Hashable, Sendable {
+        case add, configure, stack, move, pin, unpin, show, keep, remove
+    }
+
+    public var key: Key
+    public var action: Action
+    /// A kind of widgets, or the key of one.
+    public var widget: String?
+    public var family: String?
+    /// The id of a stack, or `none`.
+    public var stack: String?
+    public var placement: String?
+    public var mounting: String?
+    /// In percent.
+    public var scale: Int?
+    /// A colour, or `none`.
+    public var theme: String?
+    /// From 1.
+    public var position: Int?
+    public var isSmart: Bool?
+    public var suggests: Bool?
+    /// `if=`: the `rev` of the row that the person saw.
+    public var seenRev: Int64?
+    public var eid: String?
+    /// The values of the kind's parameters.
+    public var configuration: JSONObject?
+
+    /// The largest position.
+    public static let positionLimit: Int64 = 64
+    /// How large a tile of visionOS may be drawn, in percent.
+    public static let scales: ClosedRange<Int64> = 75...125
+
+    public init(key: Key, action: Action) {
+        (self.key, self.action) = (key, action)
     }
 }
 

@@ -51,6 +51,7 @@ extension LineWriter {
         case .press(let key, let eid):
             begin(.press, key)
             optional("eid", eid)
+        case .tile(let tile): return write(tile, id)
         case .serve(let kind):
             begin(.serve)
             word(kind)
@@ -95,6 +96,26 @@ extension LineWriter {
                 tail(object)
             }
         }
+        end()
+    }
+
+    private mutating func write(_ tile: TileCommand, _ id: String?) {
+        begin(.tile, tile.key)
+        attribute("do", tile.action.rawValue)
+        optional("id", id)
+        optional("widget", tile.widget)
+        optional("family", tile.family)
+        optional("stack", tile.stack)
+        optional("placement", tile.placement)
+        optional("mounting", tile.mounting)
+        if let scale = tile.scale { attribute("scale", scale) }
+        optional("theme", tile.theme)
+        if let position = tile.position { attribute("pos", position) }
+        optional("smart", tile.isSmart.map { $0 ? "yes" : "no" })
+        optional("suggest", tile.suggests.map { $0 ? "yes" : "no" })
+        if let rev = tile.seenRev { attribute("if", rev) }
+        optional("eid", tile.eid)
+        if let configuration = tile.configuration { tail(["configuration": .object(configuration)]) }
         end()
     }
 

@@ -137,6 +137,7 @@ extension VerbDescription {
             .press, "presses a button", positional: .key,
             attributes: [.optional(.eid, "ID", "the same acts once for an account")],
             example: "PRESS log-coffee/desk eid=p1"),
+        tile,
         VerbDescription(
             .serve, "this connection acts for the controls, or gives the timelines, of a kind", positional: .kind,
             details: [
@@ -173,6 +174,30 @@ extension VerbDescription {
             details: ["At once for whoever serves the kind, else once the floor between two asks has passed."],
             example: "RELOAD weather/main"),
     ]
+
+    private static let tile = VerbDescription(
+        .tile, "arranges a board: the widgets that a device shows", positional: .key,
+        attributes: [
+            .required(.action, "WHAT", "add configure stack move pin unpin show keep remove"),
+            .optional(.widget, "KIND", "of add: the kind of widget, or the key of one"),
+            .optional(.family, "FAMILY", "of add and stack; default: systemSmall"),
+            .optional(.stack, "ID|none", "of add and move: the stack that it stands in"),
+            .optional(.placement, "PLACE", "the one place that shows it; default: each that can"),
+            .optional(.mounting, "WAY", "of visionOS: elevated (default) or recessed"),
+            .optional(.scale, "N", "of visionOS, in percent: 75 to 125"),
+            .optional(.theme, "COLOUR|none", "of visionOS: the colour of the tile"),
+            .optional(.pos, "N", "its place, from 1; default: the last"),
+            .optional(.smart, "yes|no", "of stack: it turns to what is relevant"),
+            .optional(.suggest, "yes|no", "of stack: it takes suggestions"),
+            .optional(.seenRev, "REV", "the rev of the row that the person saw"),
+            .optional(.eid, "ID", "the sender's own id: the same takes effect once"),
+        ],
+        tail: #"[{"configuration":{...}}]"#,
+        details: [
+            "The key is @BOARD/ID. The board is its first tile's account's; follow it with SUB @BOARD/*.",
+            "Answer: OK verdict=applied|noop|duplicate rev=N state=placed|pinned|stack|gone.",
+        ],
+        example: #"TILE @alice-car/t1 do=add widget=kitchen {"configuration":{"shop":"Hoegi"}}"#)
 
     private static let people: [VerbDescription] = [
         VerbDescription(

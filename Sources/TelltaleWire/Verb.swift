@@ -17,6 +17,7 @@ public enum Verb: String, CaseIterable, Hashable, Sendable {
     case dismiss = "DISMISS"
     case set = "SET"
     case press = "PRESS"
+    case tile = "TILE"
     case serve = "SERVE"
     case done = "DONE"
     case fail = "FAIL"
@@ -110,7 +111,8 @@ extension VerbDescription.Positional {
 /// Every attribute of some request, except the names of `TRAIT`.
 enum AttributeName: String, CaseIterable, Sendable {
     case id, type, src, eid, at, ver, view, from, rate, placement, sub, rev, value, op, code, client, surface, account,
-        device, caps, hb, token, family, mode, ahead, part, unit
+        device, caps, hb, token, family, mode, ahead, part, unit, widget, stack, mounting, scale, theme, pos, smart, suggest
+    case action = "do"
     case accounts = "for"
     case seenRev = "if"
 
@@ -148,6 +150,15 @@ enum AttributeName: String, CaseIterable, Sendable {
         case .ahead: 26
         case .part: 27
         case .unit: 28
+        case .action: 29
+        case .widget: 30
+        case .stack: 31
+        case .mounting: 32
+        case .scale: 33
+        case .theme: 34
+        case .pos: 35
+        case .smart: 36
+        case .suggest: 37
         }
     }
 }

@@ -23,6 +23,7 @@ public enum ErrorCode: String, CaseIterable, Hashable, Sendable {
     case limitSources = "limit_sources"
     case limitAccounts = "limit_accounts"
     case limitKeys = "limit_keys"
+    case limitTiles = "limit_tiles"
     case limitRate = "limit_rate"
     case authenticationRequired = "auth_required"
     case authenticationFailed = "auth_failed"
@@ -45,8 +46,8 @@ public enum ErrorCode: String, CaseIterable, Hashable, Sendable {
         case .badLine, .lineTooLong, .badUTF8, .storageFailed, .versionUnsupported: true
         case .badJSON, .badAttribute, .badKey, .badPattern, .badCursor, .unknownVerb, .unknownKind, .unknownKey,
             .unknownSubscription, .tooLarge, .duplicateMismatch, .machineError, .limitActivities,
-            .limitSubscriptions, .limitConnections, .limitSources, .limitAccounts, .limitKeys, .limitRate,
-            .authenticationRequired,
+            .limitSubscriptions, .limitConnections, .limitSources, .limitAccounts, .limitKeys, .limitTiles,
+            .limitRate, .authenticationRequired,
             .authenticationFailed, .forbidden,
             .staleRev, .unavailable, .cooling, .badAction, .notOffered, .storageFull, .shuttingDown, .notLeader,
             .internal:
@@ -61,8 +62,8 @@ public enum ErrorCode: String, CaseIterable, Hashable, Sendable {
             .unknownVerb, .unknownKind, .unknownKey, .unknownSubscription, .tooLarge, .duplicateMismatch,
             .machineError, .forbidden, .badAction, .notOffered, .versionUnsupported, .limitSubscriptions:
             .no
-        case .limitActivities, .limitConnections, .limitSources, .limitAccounts, .limitKeys, .limitRate,
-            .unavailable, .cooling,
+        case .limitActivities, .limitConnections, .limitSources, .limitAccounts, .limitKeys, .limitTiles,
+            .limitRate, .unavailable, .cooling,
             .storageFull, .storageFailed,
             .shuttingDown, .internal:
             .later

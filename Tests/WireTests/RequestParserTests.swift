@@ -319,6 +319,8 @@ private func describe(_ command: Command) -> String {
     case .set(let set):
         return "set \(set.key)" + onOff(set.value) + optional("if", set.seenRev) + optional("eid", set.eid)
     case .press(let key, let eid): return "press \(key)" + optional("eid", eid)
+    case .tile(let tile):
+        return "tile \(tile.key) \(tile.action.rawValue)" + optional("if", tile.seenRev) + optional("eid", tile.eid)
     case .serve(let kind): return "serve \(kind)"
     case .done(let operation, let value): return "done \(operation)" + onOff(value)
     case .supply(let operation, let timeline): return "supply \(operation) \(JSON.object(timeline))"

@@ -37,6 +37,7 @@ enum AccessNeed: Equatable {
         case .stats: self = .scope(.stats)
         case .set(let command): self = .scope(.act(KeyRange(command.key)))
         case .press(let key, _), .dismiss(let key), .seen(let key, _): self = .scope(.act(KeyRange(key)))
+        case .tile(let command): self = .scope(.act(KeyRange(command.key)))
         case .serve(let kind): self = .scope(.serve(kind))
         case .report(let key, _, _): self = .scope(.serve(String(key.kind)))
         case .done, .supply, .fail: self = .operation

@@ -12,6 +12,8 @@ enum EntityState: Sendable {
     indirect case toggle(Toggle)
     indirect case button(Button)
     indirect case widget(Widget)
+    /// A tile of a board, or a stack.
+    indirect case tile(BoardItem)
 }
 
 /// An activity behind a reference: it is looked at, and remembered, far more often than it changes, and a copy of it

@@ -35,7 +35,7 @@ extension EntityStore {
             }
             if isChanged { throw .changedWithoutVersion(kind: kind.name, version: kind.version) }
         }
-        for entity in entities.existing where !areLeft {
+        for entity in entities.existing where !areLeft && boardItem(at: entity) == nil {
             let kind = self.kinds.versions[entities[entity].kind]
             guard let type = types[kind.name], type != kind.typeName else { continue }
             throw .changedType(kind: kind.name, from: kind.typeName, to: type)

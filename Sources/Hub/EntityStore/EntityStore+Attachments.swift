@@ -22,6 +22,7 @@ extension EntityStore {
         switch entities[entity].state {
         case .activity(let activity): activity.accounts
         case .widget(let widget): widget.accounts
+        case .tile(let item): item.accounts
         case .none, .toggle, .button: attachments[entity]?.accounts ?? []
         }
     }
@@ -32,7 +33,8 @@ extension EntityStore {
     /// Whether a control has gone with its activity, or a widget has ended. What became of it can be asked for until it is
     /// pruned.
     func isGone(_ entity: EntityIndex) -> Bool {
-        entities[entity].dismissedAt != nil && (isControl(entity) || widget(at: entity) != nil)
+        entities[entity].dismissedAt != nil
+            && (isControl(entity) || widget(at: entity) != nil || boardItem(at: entity) != nil)
     }
 
     /// The controls that begin with an activity: those whose keys are its own, of kinds of control that are in force.

@@ -124,7 +124,7 @@ extension EntityStore {
         case .button(let button):
             button.encode(to: &writer)
             description = button.phase.rawValue
-        case .none, .activity, .widget: description = ""
+        case .none, .activity, .widget, .tile: description = ""
         }
         return (StateName(description), StableHash.of(writer.bytes.span))
     }
@@ -136,7 +136,7 @@ extension EntityStore {
         case .toggle(let toggle): if let flight = toggle.flight { began(flight.operation.id, on: key) }
         case .button(let button): if let flight = button.flight { began(flight.operation, on: key) }
         case .widget(let widget): if let flight = widget.asking?.flight { began(flight.operation, on: key) }
-        case .none, .activity: break
+        case .none, .activity, .tile: break
         }
     }
 
@@ -183,7 +183,7 @@ extension EntityStore {
                 missing.append(key)
             }
         }
-        return missing + missingDerived
+        return missing + missingDerived + missingTileWidgets
     }
 
     /// The controls that a connection of before a restart served, or performed an operation of.
@@ -194,7 +194,7 @@ extension EntityStore {
                 case .toggle(let toggle): toggle.provider != nil || toggle.flight != nil
                 case .button(let button): button.provider != nil || button.flight != nil
                 case .widget(let widget): widget.asking?.provider != nil || widget.asking?.flight != nil
-                case .none, .activity: false
+                case .none, .activity, .tile: false
                 }
             return isServed ? entities[entity].key : nil
         }
@@ -207,7 +207,7 @@ extension EntityStore {
         case .toggle(let toggle): toggle.provider != acting
         case .button(let button): button.provider != acting
         case .widget(let widget): widget.asking.map { $0.provider != acting } ?? false
-        case .none, .activity: false
+        case .none, .activity, .tile: false
         }
     }
 }
@@ -246,7 +246,7 @@ extension ToggleEvent {
         case .kindChanged: self = .kindChanged
         case .deadline: self = .deadlineReached
         case .created, .tapped, .reported, .raiseRefused, .settings, .kinds, .event, .dismissed, .seen, .pruned,
-            .attached, .detached, .supplied, .reloaded, .asked:
+            .attached, .detached, .supplied, .reloaded, .asked, .tile:
             return nil
         }
     }
@@ -267,7 +267,7 @@ extension ButtonEvent {
         case .kindChanged: self = .kindChanged
         case .deadline: self = .deadlineReached
         case .created, .tapped, .settings, .kinds, .event, .dismissed, .seen, .pruned, .attached, .detached, .supplied,
-            .reloaded, .asked:
+            .reloaded, .asked, .tile:
             return nil
         }
     }

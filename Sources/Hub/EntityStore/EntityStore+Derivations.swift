@@ -178,8 +178,12 @@ extension EntityStore {
     func configuration(of key: Key, in kind: WidgetKind) -> JSON? {
         let id = String(key.id)
         if let known = kind.configuration(ofID: id) { return known }
-        guard kind.aggregate != nil, let index = kinds.current[String(key.kind)] else { return nil }
-        return aggregates.configuration(of: id, in: index)
+        if kind.aggregate != nil, let index = kinds.current[String(key.kind)],
+            let known = aggregates.configuration(of: id, in: index)
+        {
+            return known
+        }
+        return configuration(byTileOn: key, in: kind)
     }
 
     /// The groups of activities that no widget tells yet, as far as there is room for them.

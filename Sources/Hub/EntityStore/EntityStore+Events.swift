@@ -71,8 +71,12 @@ extension EntityStore {
             result.derived = foreseeAnew(since: former, sequence: sequence)
             return result
         case .kinds(let sources):
-            adoptKinds(try kinds(of: sources))
-            return DecisionResult(verdict: .applied)
+            let (kinds, former) = (try kinds(of: sources), self.kinds.current)
+            adoptKinds(kinds)
+            var result = DecisionResult(verdict: .applied)
+            result.derived = adoptTiles(since: former, sequence: sequence)
+            return result
+        case .tile(let entry): return try apply(entry, sequence: sequence)
         case .event(let posted, let source):
             return try apply(posted, from: source, as: sequence)
         case .dismissed(let key, let account):
@@ -120,7 +124,9 @@ extension EntityStore {
         } else {
             result = try applyWhereNoneLives(posted, at: known, sequence: sequence)
         }
-        if let eid = posted.command.eid { insertEventID(posted, eid: eid, rev: result.rev, source: source) }
+        if let eid = posted.command.eid { 
+            insertEventID(posted.digest, hash: posted.eidHash, eid: eid, rev: result.rev, source: source)
+        }
         return result
     }
 
@@ -142,6 +148,9 @@ extension EntityStore {
     /// The index of the version in force.
     private func kindOfEvents(named name: String) throws(WireError) -> Int {
         guard let index = kinds.current[name] else {
+            if name.utf8.first == UInt8(ascii: "@") {
+                throw WireError(.badAction, "\(name) is a board; TILE arranges it, and events go to what its tiles show")
+            }
             throw WireError(
                 .unknownKind, "there is no kind \(name); KINDS lists those there are, a file in --kinds makes one")
         }

@@ -27,7 +27,7 @@ extension EntityStore {
         switch entities[entity].state {
         case .none: false
         case .activity(let activity): activity.value.lifecycle != .dismissed
-        case .toggle, .button, .widget: entities[entity].dismissedAt == nil
+        case .toggle, .button, .widget, .tile: entities[entity].dismissedAt == nil
         }
     }
 
@@ -38,6 +38,7 @@ extension EntityStore {
         case .none: return true
         case .activity(let activity): return activity.value.isAddressed(to: account)
         case .widget(let widget): return widget.isVisible(to: account)
+        case .tile(let item): return item.isVisible(to: account)
         case .toggle, .button: return attachments[entity]?.isAddressed(to: account) ?? true
         }
     }
@@ -51,6 +52,7 @@ extension EntityStore {
         case .widget(let widget):
             guard widget.isVisible(to: account) else { return false }
             return !widget.isDerived || !isShownActivityDismissed(entity, by: account)
+        case .tile(let item): return item.isVisible(to: account)
         case .toggle, .button:
             guard let attachment = attachments[entity] else { return true }
             return attachment.activity.flatMap { activity(at: $0) }?.value.isVisible(to: account) ?? false
@@ -87,7 +89,8 @@ extension EntityStore {
 
     /// Whether a commit after `sequence` changed the key, as far as that is remembered.
     func hasChanged(_ entity: EntityIndex, after sequence: Int64) -> Bool {
-        entities[entity].rev > sequence && changeOrder.contains(entity)
+        (entities[entity].rev > sequence && changeOrder.contains(entity))
+            || hasWidgetChanged(ofTile: entity, after: sequence)
     }
 
     /// Whether commits after `sequence` changed more than `limit` keys.
@@ -115,7 +118,7 @@ extension EntityStore {
     func isControl(_ entity: EntityIndex) -> Bool {
         switch entities[entity].state {
         case .toggle, .button: true
-        case .none, .activity, .widget: false
+        case .none, .activity, .widget, .tile: false
         }
     }
 
@@ -138,12 +141,13 @@ extension EntityStore {
         case .toggle(let toggle): [toggle.flight?.operation.id, toggle.queued?.id].compactMap(\.self)
         case .button(let button): [button.flight?.operation].compactMap(\.self)
         case .widget(let widget): [widget.asking?.flight?.operation].compactMap(\.self)
-        case .none, .activity: []
+        case .none, .activity, .tile: []
         }
     }
 
     /// The keys of the controls in the views of an activity or a widget, in whatever presentation.
     func controlKeys(in entity: EntityIndex) -> [String] {
+        if let shown = shownWidget(at: entity) { return controlKeys(in: shown) }
         if case .widget(let widget) = entities[entity].state { return controlKeys(of: widget, at: entity) }
         guard let activity = activity(at: entity), let kind = kind(at: entity) else { return [] }
         switch kind.body {
@@ -158,7 +162,7 @@ extension EntityStore {
         switch self[entity].state {
         case .toggle(let toggle): toggle.phase == .pending
         case .button(let button): button.phase == .performing
-        case .none, .activity, .widget: false
+        case .none, .activity, .widget, .tile: false
         }
     }
 
@@ -182,7 +186,7 @@ extension EntityStore {
         switch entities[entity].state {
         case .none: nil
         case .activity: entities[entity].dismissedAt.map { $0 + settings.retention }
-        case .toggle, .button, .widget:
+        case .toggle, .button, .widget, .tile:
             entities[entity].dismissedAt.map { $0 + settings.retention }
                 ?? controlDeadline(of: entity).map { deadlines.postponed($0, ofControl: entity) }
         }
@@ -194,7 +198,7 @@ extension EntityStore {
         case .toggle(let toggle): toggle.deadline
         case .button(let button): button.deadline
         case .widget(let widget): widget.asking?.flightDeadline
-        case .none, .activity: nil
+        case .none, .activity, .tile: nil
         }
     }
 
@@ -203,7 +207,7 @@ extension EntityStore {
         switch entities[entity].state {
         case .activity(let activity): activity.deadline
         case .widget(let widget): entities[entity].dismissedAt == nil ? widget.asking?.planDeadline : nil
-        case .none, .toggle, .button: nil
+        case .none, .toggle, .button, .tile: nil
         }
     }
 

@@ -41,7 +41,10 @@ extension EntityStore {
             update(entity) { place in
                 place.restore(
                     one.state, kind: one.kind, rev: one.rev, lastRecord: one.lastRecord, dismissedAt: one.dismissedAt)
-                if case .widget = one.state { place.isWidget = true }
+                switch one.state {
+                case .widget, .tile: place.isWidget = true
+                case .none, .activity, .toggle, .button: break
+                }
             }
             if let (owner, accounts) = one.attachment {
                 let attachment = Attachments.Attachment(activity: owner.map { intern($0) }, accounts: accounts)
@@ -68,6 +71,7 @@ extension EntityStore {
                 arm(entity, deadline: activity.deadline)
             } else {
                 countGroup(at: entity, by: 1)
+                noteItem(at: entity, isThere: true)
                 notePendingOperation(at: entity)
                 arm(entity)
             }

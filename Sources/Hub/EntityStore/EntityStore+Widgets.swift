@@ -38,7 +38,7 @@ extension EntityStore {
         if let former {
             widget = former
         } else {
-            guard let configuration = kind.configuration(ofID: String(command.key.id)) else {
+            guard let configuration = configuration(of: command.key, in: kind) else {
                 throw WireError(
                     .unknownKey, "\(command.key) is no configuration of its kind; KIND tells its parameters")
             }

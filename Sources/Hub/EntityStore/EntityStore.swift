@@ -44,6 +44,7 @@ struct EntityStore: ~Copyable {
     private(set) var ageMarks = AgeMarks()
     private(set) var faults = MachineFaultLog()
     private(set) var aggregates = Aggregates()
+    private(set) var boards = Boards()
     private var undo: [Undo] = []
     /// A batch is being decided. Without one it is a recovery, whose faults were told when they happened.
     private var isDeciding = false
@@ -120,8 +121,10 @@ struct EntityStore: ~Copyable {
             countActivity(at: entity, by: -1)
             countGroup(at: entity, by: -1)
             unlist(entity)
+            noteItem(at: entity, isThere: false)
             entities[entity].restore(state, kind: kind, rev: rev, lastRecord: lastRecord, dismissedAt: dismissedAt)
             countGroup(at: entity, by: 1)
+            noteItem(at: entity, isThere: true)
             countActivity(at: entity, by: 1)
             list(entity)
             notePendingOperation(at: entity)
@@ -182,9 +185,9 @@ struct EntityStore: ~Copyable {
     mutating func retainKind(_ name: String) -> Int32 { entities.kindNumbers.retain(name) }
     mutating func releaseKind(_ number: Int32) { entities.kindNumbers.release(number) }
 
-    mutating func insertEventID(_ posted: PostedEvent, eid: String, rev: Int64, source: String) {
+    mutating func insertEventID(_ digest: UInt64, hash: UInt64, eid: String, rev: Int64, source: String) {
         let number = eventIDs.insert(
-            EventIDs.Entry(digest: posted.digest, rev: rev), source: source, eid: eid, hash: posted.eidHash, wall: wall)
+            EventIDs.Entry(digest: digest, rev: rev), source: source, eid: eid, hash: hash, wall: wall)
         undo.append(.eventID(source: number))
     }
 
@@ -225,6 +228,8 @@ struct EntityStore: ~Copyable {
 
     @inline(__always)
     mutating func changeAccounts(_ body: (inout AccountIndex) -> Void) { body(&accounts) }
+
+    mutating func changeBoards(_ body: (inout Boards) -> Void) { body(&boards) }
 
     mutating func changeAggregates<Result>(_ body: (inout Aggregates) -> Result) -> Result { body(&aggregates) }
 

@@ -26,6 +26,8 @@ public struct HubSnapshot: Sendable {
     /// Since 4 a snapshot has ``Tag/eventIDChunk``, and each source tells the number of its oldest id.
     static let formVersion: UInt8 = 4
     static let oldestFormVersion: UInt8 = 3
+    /// Of a tile or a stack, behind those of widgets.
+    static let boardTag: UInt8 = 10
     /// Chunks are about this long, in bytes: a batch waits for the chunk before it.
     private static let chunkByteCount = 512 * 1024
 
@@ -215,6 +217,9 @@ public struct HubSnapshot: Sendable {
         case .widget(let widget):
             writer.write(widget.form.rawValue)
             widget.encode(to: &writer)
+        case .tile(let item):
+            writer.write(Self.boardTag)
+            item.encode(to: &writer)
         }
     }
 }

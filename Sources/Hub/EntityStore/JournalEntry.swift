@@ -27,6 +27,8 @@ enum JournalEntry: Sendable {
     case reloaded(Key, isFree: Bool)
     /// A widget asks its provider; it was due then.
     case asked(Key, due: Timestamp)
+    /// A person arranged a board.
+    case tile(TileEntry)
     /// Another connection acts for this control now, or none.
     ///
     /// `asksAgain`: a release decided it that asked the next provider for a press in progress. Its records replay by its
@@ -55,6 +57,7 @@ enum JournalEntry: Sendable {
         switch self {
         case .settings, .kinds: nil
         case .event(let event, _): event.command.key
+        case .tile(let entry): entry.key
         case .dismissed(let key, _), .seen(let key, _, _), .deadline(let key, _), .pruned(let key), .created(let key),
             .tapped(let key, _, _, _, _, _), .reported(let key, _, _, _), .done(let key, _, _, _),
             .failed(let key, _, _, _), .providerChanged(let key, _, _), .raiseRefused(let key, _, _),
@@ -191,6 +194,7 @@ extension RecordBody {
                 by: try reader.readInt64())
         case 21: entry = .reloaded(try reader.readKey(), isFree: try reader.readBool())
         case 22: entry = .asked(try reader.readKey(), due: try reader.readTimestamp())
+        case 23: entry = .tile(try TileEntry(from: &reader))
         default: throw reader.failure("unknown entry")
         }
         guard reader.isAtEnd else { throw reader.failure("more than a record") }
@@ -291,6 +295,9 @@ extension BinaryWriter {
             write(UInt8(22))
             write(key.text)
             write(due)
+        case .tile(let entry):
+            write(UInt8(23))
+            entry.encode(to: &self)
         }
     }
 

@@ -90,14 +90,18 @@ public struct SnapshotDecoder: Sendable {
     private func entity(_ reader: inout BinaryReader) throws(BinaryError) -> StoredEntity {
         let key = try reader.readKey()
         let kind = try reader.readInt()
-        guard kinds.versions.indices.contains(kind) else { throw reader.failure("the kind of \(key) is missing") }
         let (rev, lastRecord) = (try reader.readInt64(), try reader.readInt64())
         let history = try AudienceHistory(from: &reader)
         let dismissedAt = try reader.readOptional { (reader) throws(BinaryError) in try reader.readTimestamp() }
         let state: EntityState
         let tag = try reader.readByte()
+        // A stack is of no kind.
+        guard tag == HubSnapshot.boardTag || kinds.versions.indices.contains(kind) else {
+            throw reader.failure("the kind of \(key) is missing")
+        }
         let attachment = tag == 4 || tag == 5 ? try attachment(&reader) : nil
-        switch (attachment == nil ? tag : tag - 2, kinds.versions[kind].body) {
+        switch (attachment == nil ? tag : tag - 2, kind < 0 ? nil : kinds.versions[kind].body) {
+        case (HubSnapshot.boardTag, _): state = .tile(try BoardItem(from: &reader))
         case (1, .activity(let activityKind)):
             state = .activity(ActivityBox(try Activity(from: &reader, key: key, kind: activityKind)))
         case (2, .toggle): state = .toggle(try Toggle(from: &reader))

@@ -22,6 +22,9 @@ extension RowRenderer {
         _ contents: inout RowContents,
         to writer: inout JSONWriter
     ) -> Bool {
+        if case .tile(let item) = store[entity].state {
+            return writeTile(item, at: entity, form, widgetForms, store, &contents, to: &writer)
+        }
         guard let kind = store.kind(at: entity) else { return false }
         switch (store[entity].state, form, kind.body) {
         case (.activity(let activity), .full, _): activity.writeFullRow(to: &writer)
@@ -42,24 +45,24 @@ extension RowRenderer {
             let values = aggregate.map { store.values(ofAggregate: entity, $0, for: nil) }
             widget.writeFullRow(key: key, kind: definition, values: values ?? JSONObject(), to: &writer)
         case (.widget(let widget), .widget(let number), .widget(let definition)):
+            guard let key = store[entity].key else { return false }
             contents = writeWidgetRow(
-                widget, at: entity, kind, definition, widgetForms[number], store, to: &writer)
+                widget, key, at: entity, kind, definition, widgetForms[number], store, to: &writer)
         default: return false
         }
         return true
     }
 
-    private static func writeWidgetRow(
-        _ widget: Widget, at entity: EntityIndex, _ kind: Kind, _ definition: WidgetKind, _ form: WidgetForm,
+    static func writeWidgetRow(
+        _ widget: Widget, _ key: Key, at entity: EntityIndex, _ kind: Kind, _ definition: WidgetKind, _ form: WidgetForm,
         _ store: borrowing EntityStore, to writer: inout JSONWriter
     ) -> RowContents {
         var contents = RowContents()
-        guard let key = store[entity].key else { return contents }
         let device = Int(form.device)
         var embedded: [Key] = []
         contents.momentCount = WidgetRow.write(
             widget, key: key, kind: kind, definition: definition, scene: form.scene, moments: form.moments,
-            device: Catalogue.devices.indices.contains(device) ? Catalogue.devices[device] : nil,
+            tile: form.tile, device: Catalogue.devices.indices.contains(device) ? Catalogue.devices[device] : nil,
             control: { text, isInteractive, writer in
                 guard let key = Key(text) else { return false }
                 embedded.append(key)

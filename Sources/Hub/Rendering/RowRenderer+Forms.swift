@@ -30,6 +30,8 @@ extension RowRenderer {
         case .toggle, .button:
             return controlForm(of: entity, surface: surface, placement: terms.placement, session, store)
         case .widget: return widgetForm(of: entity, surface, terms.widgets, terms.account, session, store)
+        case .tile(let item):
+            return tileForm(of: entity, item, surface, terms.widgets, terms.account, session, store)
         }
     }
 
@@ -82,14 +84,14 @@ extension RowRenderer {
 
     /// The number of a connection that is shown what it wants of a control, rather than what is confirmed: the few that
     /// tapped what is pending. `nil` = it is shown what every session is, and can share their row.
-    private func tapper(
+    func tapper(
         of entity: EntityIndex, _ session: Session, _ store: borrowing EntityStore
     ) -> ConnectionNumber? {
         guard session.hasTapped else { return nil }
         switch store[entity].state {
         case .toggle(let toggle): return toggle.isTapped(by: session.id.number) ? session.id.number : nil
         case .none, .button: return nil
-        case .activity, .widget:
+        case .activity, .widget, .tile:
             // Not known before it has been drawn.
             guard shows(controlsIn: entity) else { return session.id.number }
             for key in controls(in: entity) {
@@ -147,6 +149,9 @@ extension RowRenderer {
             return body(of: entity, form, store)
         case .widget:
             let form = widgetForm(of: entity, surface, widgets, session.account, session, store)
+            return form.flatMap { body(of: entity, $0, store) }
+        case .tile(let item):
+            let form = tileForm(of: entity, item, surface, widgets, session.account, session, store)
             return form.flatMap { body(of: entity, $0, store) }
         }
     }

@@ -16,10 +16,12 @@ final class WidgetForm: Hashable, Sendable {
     /// The device of the catalogue; -1 = unknown.
     let device: Int16
     let viewer: ControlViewer?
+    /// Of a tile: where it stands.
+    let tile: TileSight?
 
     init(
         scene: WidgetScene, moments: [WidgetMoment], next: Timestamp?, continuesAt: Timestamp?, device: Int16,
-        viewer: ControlViewer?
+        viewer: ControlViewer?, tile: TileSight? = nil
     ) {
         self.scene = scene
         self.moments = moments
@@ -27,6 +29,7 @@ final class WidgetForm: Hashable, Sendable {
         self.continuesAt = continuesAt
         self.device = device
         self.viewer = viewer
+        self.tile = tile
     }
 
     /// When another row is due to a subscriber that was sent the first `count` moments: at the date of the last one, or,
@@ -45,7 +48,8 @@ final class WidgetForm: Hashable, Sendable {
     static func == (left: WidgetForm, right: WidgetForm) -> Bool {
         left === right
             || (left.scene == right.scene && left.moments == right.moments && left.next == right.next
-                && left.continuesAt == right.continuesAt && left.device == right.device && left.viewer == right.viewer)
+                && left.continuesAt == right.continuesAt && left.device == right.device && left.viewer == right.viewer
+                && left.tile == right.tile)
     }
 
     func hash(into hasher: inout Hasher) {

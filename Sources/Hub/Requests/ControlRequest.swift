@@ -102,7 +102,7 @@ extension Hub {
         case (.toggle, .set), (.button, .press): return entity
         case (.toggle, .press): throw WireError(.badAction, "\(key) is a toggle; SET \(key) value=on|off")
         case (.button, .set): throw WireError(.badAction, "\(key) is a button; PRESS \(key)")
-        case (.activity, _), (.widget, _), (.none, _): throw WireError(.badAction, "\(key) is no control")
+        case (.activity, _), (.widget, _), (.tile, _), (.none, _): throw WireError(.badAction, "\(key) is no control")
         }
     }
 
@@ -124,7 +124,7 @@ extension Hub {
         switch store[entity].state {
         case .toggle(let toggle): writer.attribute("phase", toggle.phase.rawValue)
         case .button(let button): writer.attribute("phase", button.phase.rawValue)
-        case .none, .activity, .widget: break
+        case .none, .activity, .widget, .tile: break
         }
         writer.attribute("rev", store[entity].rev)
         writer.ignored(request.ignored)

@@ -133,6 +133,9 @@ extension Hub {
         guard !store.isControl(entity) else {
             throw WireError(.badAction, "\(key) is a control; DISMISS and SEEN are for live activities")
         }
+        guard store.boardItem(at: entity) == nil else {
+            throw WireError(.badAction, "\(key) is a tile; TILE \(key) do=remove takes it off its board")
+        }
         guard store.widget(at: entity) == nil else {
             throw WireError(.badAction, "\(key) is a widget; DISMISS and SEEN are for live activities")
         }

@@ -78,6 +78,9 @@ struct HistoryLine {
             type = "timeline"
             tail.member("op", operation.description)
             for name in WidgetTimeline.members { if let value = timeline[name] { tail.member(named: name, value) } }
+        case .tile(let entry):
+            type = "placed"
+            entry.writeHistory(to: &tail)
         case .reloaded: type = "reload"
         case .asked(_, let due):
             type = "asked"

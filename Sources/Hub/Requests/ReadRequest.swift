@@ -82,7 +82,7 @@ extension Hub {
             refuse(request.id, error, to: &writer)
             if error.isFatal { session.isClosing = true }
         // Decided before the commit; none of these is staged to be read.
-        case .hello, .event, .traits, .dismiss, .seen, .set, .press, .serve, .done, .supply, .fail, .report, .reload:
+        case .hello, .event, .traits, .dismiss, .seen, .set, .press, .serve, .done, .supply, .fail, .report, .reload, .tile:
             break
         }
         session.send(writer.bytes)
@@ -148,7 +148,7 @@ extension Hub {
                 !store.isWidget(entity) || pattern != .all || session.showsWidgets,
                 let body = renderer.loneBody(of: entity, view: view, widgets: widgets, for: session, store)
             else { continue }
-            writer.snapshot(RowHead(subscription: 0, key: key, rev: store[entity].rev), body: body)
+            writer.snapshot(RowHead(subscription: 0, key: key, rev: renderer.rev(of: entity, view, store)), body: body)
             count += 1
         }
         return (nil, count)
@@ -201,7 +201,7 @@ extension Hub {
                 WireError(.notOffered, "\(key) is not shown there in that family; KIND tells its families and places"),
                 id: request.id)
         }
-        beginRow(of: entity, key, request, to: &writer)
+        beginRow(of: entity, key, request, rev: renderer.rev(of: entity, view, store), to: &writer)
         if let body {
             writer.tail(body)
         } else {
@@ -219,7 +219,8 @@ extension Hub {
             return writer.error(.unknownKey(key), id: request.id)
         }
         let opened =
-            store.widget(at: entity).map { renderer.openedBody(of: entity, $0, part: part, for: session, store) }
+            store.boardItem(at: entity).map { renderer.openedBody(ofTile: entity, $0, part: part, for: session, store) }
+            ?? store.widget(at: entity).map { renderer.openedBody(of: entity, $0, part: part, for: session, store) }
             ?? renderer.openedBody(of: entity, for: session, store)
         guard let body = opened else {
             return writer.error(
@@ -227,15 +228,17 @@ extension Hub {
                     .badAction, "\(key) is not on any screen, or is no live activity; OPEN takes one that is shown"),
                 id: request.id)
         }
-        beginRow(of: entity, key, request, to: &writer)
+        beginRow(of: entity, key, request, rev: store.rowRev(of: entity), to: &writer)
         writer.tail(body)
         writer.end()
     }
 
-    private func beginRow(of entity: EntityIndex, _ key: Key, _ request: Request, to writer: inout LineWriter) {
+    private func beginRow(
+        of entity: EntityIndex, _ key: Key, _ request: Request, rev: Int64, to writer: inout LineWriter
+    ) {
         writer.beginOK(id: request.id)
         writer.attribute("key", key)
-        writer.attribute("rev", store[entity].rev)
+        writer.attribute("rev", rev)
         writer.ignored(request.ignored)
     }
 

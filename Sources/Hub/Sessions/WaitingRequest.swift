@@ -30,6 +30,7 @@ extension Command {
         switch self {
         case .event(let event): event.key
         case .set(let set): set.key
+        case .tile(let tile): tile.key
         case .dismiss(let key), .seen(let key, _), .press(let key, _), .report(let key, _, _), .reload(let key): key
         case .hello, .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery,
             .history, .stats, .traits, .open, .serve, .done, .supply, .fail, .refused:

@@ -54,6 +54,7 @@ extension SubscriptionRegistry {
                 enqueue(entity, in: index, &store) { $0.markResume(entity, firstCommit: sequence + 1) }
             }
         }
+        fillTiles(index, after: sequence, &store)
         fillEmbedders(index, after: sequence, &store)
         assumeShown(by: index, of: session, &store, &renderer)
         change(index) { subscription in

@@ -75,6 +75,6 @@ extension EntityStore {
     /// it.
     func mayBeUsedUp(_ entity: EntityIndex, by subscription: Subscription) -> Bool {
         guard isWidget(entity), case .surface = subscription.terms.view else { return false }
-        return mayBeUsedUp(entity, ahead: Int(subscription.terms.widgets.ahead))
+        return mayBeUsedUp(shownWidget(at: entity) ?? entity, ahead: Int(subscription.terms.widgets.ahead))
     }
 }

@@ -211,13 +211,16 @@ struct SubscriptionRegistry: ~Copyable {
                 for index in followers { owe(change, to: index, &store, renderer, &sessions) }
             }
             giveBack(&followers)
+            if changes[position].isWidget, !store.boards.isEmpty {
+                publishToTiles(of: entity, commit: commit, &store, &renderer, to: &sessions)
+            }
             if renderer.hasControlReferences {
                 publishToEmbedders(of: entity, commit: commit, &store, &renderer, to: &sessions)
             }
         }
     }
 
-    private mutating func takeFollowers(
+    mutating func takeFollowers(
         of entity: EntityIndex, kind: Int32, isWidget: Bool
     ) -> [SubscriptionIndex] {
         var followers: [SubscriptionIndex] = []
@@ -226,7 +229,7 @@ struct SubscriptionRegistry: ~Copyable {
         return followers
     }
 
-    private mutating func giveBack(_ followers: inout [SubscriptionIndex]) {
+    mutating func giveBack(_ followers: inout [SubscriptionIndex]) {
         followers.removeAll(keepingCapacity: true)
         swap(&followers, &followerBuffer)
     }

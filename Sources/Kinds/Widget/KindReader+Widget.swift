@@ -79,16 +79,16 @@ extension KindReader {
     }
 
     private enum Protection: String, CaseIterable { case complete }
-    private enum Mounting: String, CaseIterable { case elevated, recessed }
     private enum Texture: String, CaseIterable { case glass, paper }
 
     private mutating func widgetOptions(_ object: JSONObject) -> WidgetKind.Options {
         var options = WidgetKind.Options()
         options.isBackgroundRemovable = bool(object, "backgroundRemovable", at: "") ?? true
         options.margin = margins(object)
-        for (index, name) in (strings(object, "mounting", at: "", of: "mountings") ?? []).enumerated() {
-            _ = word(name, Mounting.self, at: "mounting[\(index)]", what: "a mounting")
+        let mountings = (strings(object, "mounting", at: "", of: "mountings") ?? []).enumerated().compactMap { index, name in
+            word(name, WidgetMounting.self, at: "mounting[\(index)]", what: "a mounting")
         }
+        if !mountings.isEmpty { options.mountings = Set(mountings) }
         options.texture = choice(object, "texture", at: "", Texture.self)?.rawValue ?? options.texture
         options.hasCarApp = bool(object, "carApp", at: "") ?? false
         options.isPrivacySensitive = bool(object, "privacySensitive", at: "") ?? false

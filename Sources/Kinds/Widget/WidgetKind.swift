@@ -59,6 +59,8 @@ public final class WidgetKind: Sendable {
     /// Whether CarPlay opens its app (W63).
     public let hasCarApp: Bool
     public let texture: String
+    /// How it may stand on visionOS.
+    public let mountings: Set<WidgetMounting>
     /// When its widgets are there; `nil` for always.
     public let relevance: WidgetRelevance?
     public let url: Template?
@@ -94,6 +96,7 @@ public final class WidgetKind: Sendable {
         timeout = options.timeout
         hasCarApp = options.hasCarApp
         texture = options.texture
+        mountings = options.mountings
         relevance = options.relevance
         url = options.url
         about = options.about
@@ -112,6 +115,7 @@ public final class WidgetKind: Sendable {
         var timeout = Milliseconds.seconds(30)
         var hasCarApp = false
         var texture = "glass"
+        var mountings = Set(WidgetMounting.allCases)
         var relevance: WidgetRelevance?
         var url: Template?
         var about = ""

@@ -41,6 +41,9 @@ public enum WidgetPlace: String, CaseIterable, Hashable, Sendable {
     case gallery
 }
 
+/// How a widget stands on visionOS (W65): before its surface, or in it.
+public enum WidgetMounting: String, CaseIterable, Hashable, Sendable { case elevated, recessed }
+
 /// How colours are drawn (W2).
 public enum WidgetMode: String, CaseIterable, Hashable, Sendable {
     case fullColor, accented, vibrant

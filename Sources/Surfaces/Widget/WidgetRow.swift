@@ -12,6 +12,7 @@ public enum WidgetRow {
     ///
     /// - Parameters:
     ///   - moments: What is shown now, and what follows.
+    ///   - tile: Where it stands, of a widget that was placed.
     ///   - device: The device of the catalogue that the row is for, for the widget's size.
     ///   - isInvalid: Whether an operation of a control that `control` wrote is under way. Asked behind the entries.
     /// - Returns: How many of the moments are told.
@@ -19,11 +20,11 @@ public enum WidgetRow {
     @discardableResult
     public static func write(
         _ widget: Widget, key: Key, kind: Kind, definition: WidgetKind, scene: WidgetScene, moments: [WidgetMoment],
-        device: Catalogue.Device? = nil, control: SurfaceRow.ControlWriter = { _, _, _ in false },
-        isInvalid: () -> Bool = { false }, to writer: inout JSONWriter
+        tile: TileSight? = nil, device: Catalogue.Device? = nil,
+        control: SurfaceRow.ControlWriter = { _, _, _ in false }, isInvalid: () -> Bool = { false }, to writer: inout JSONWriter
     ) -> Int {
         let drawing = Drawing(
-            widget: widget, key: key, kind: kind, definition: definition, scene: scene, moments: moments)
+            widget: widget, key: key, kind: kind, definition: definition, scene: scene, moments: moments, tile: tile)
         writer.beginObject()
         drawing.writePlace(device: device, to: &writer)
         let count = drawing.writeEntries(control: control, to: &writer)
@@ -81,6 +82,7 @@ private struct Drawing {
     let definition: WidgetKind
     let scene: WidgetScene
     let moments: [WidgetMoment]
+    var tile: TileSight?
     /// It is of the gallery, and no widget's.
     var isPreview = false
     /// The sample content, which stands for that of the moments.
@@ -106,11 +108,14 @@ private struct Drawing {
 
     func writePlace(device: Catalogue.Device?, to writer: inout JSONWriter) {
         writer.member("presentation", scene.family.rawValue)
-        if !isPreview { writer.member("order", 1) }
+        if !isPreview { writer.member("order", tile?.order ?? 1) }
+        tile?.write(to: &writer)
         writer.member("mode", scene.mode.rawValue)
         writer.member("background", scene.background.rawValue)
         writer.member("margin", JSON(scene.margin))
         if scene.scale > 1 { writer.member("scale", scene.scale) }
+        if let scale = scene.tileScale { writer.member("scale", JSON(Double(scale) / 100)) }
+        if let mounting = scene.mounting { writer.member("mounting", mounting.rawValue) }
         if let behind = scene.behind { writer.member("behind", behind) }
         if scene.place == .carplay { writer.member("style", "standby") }
         if scene.isNight { writer.member("night", true) }
@@ -119,7 +124,7 @@ private struct Drawing {
         if scene.isDark { writer.member("appearance", "dark") }
         if scene.platform == "vision" { writer.member("texture", definition.texture) }
         if let device { writeSize(on: device, to: &writer) }
-        writer.member("interactive", scene.isInteractive)
+        writer.member("interactive", scene.isInteractive && tile?.isUnavailable != true)
         writer.member("app", kind.app)
         if scene.showsName { writer.member("appName", SurfaceRow.appName(of: kind.app)) }
         writer.member("title", kind.title)

@@ -1,4 +1,5 @@
 public import Kinds
+public import Machines
 public import TelltaleModel
 
 /// The way in which a place shows a widget of a family, in a device's situation: mode, background, margin, scale, and
@@ -14,6 +15,9 @@ public struct WidgetScene: Hashable, Sendable {
     public let margin: Double
     /// 2 where the place draws at twice the size.
     public let scale: Int
+    /// Of a tile on visionOS: how large it is drawn, in percent, and how it stands; `nil` elsewhere.
+    public let tileScale: Int?
+    public let mounting: WidgetMounting?
     /// The layer behind an accented widget: `glass`, or a colour.
     public let behind: String?
     /// Tinted for a dark room.
@@ -47,13 +51,14 @@ public struct WidgetScene: Hashable, Sendable {
     ///   - family: `nil` for the family that the place shows without being told one.
     ///   - place: `nil` for the place that the surface shows without being told one.
     ///   - mode: The mode that was asked for; a mode that the family has not becomes another one (W4).
+    ///   - tile: The look of the tile that it stands in; of its place, only ``place`` counts.
     ///   - isSample: It is drawn as it would look there, and does nothing.
     /// - Returns: `nil` where it cannot be shown: the place, or the surface, does not have the family, or the kind does
     ///   not want it there (W1, W49, W77).
     public init?(
         _ kind: WidgetKind, surface: Surface, place: WidgetPlace? = nil, family: WidgetFamily? = nil,
         mode: WidgetMode? = nil, traits: Traits = Traits(), hasAccount: Bool = true,
-        settings: SurfaceSettings = SurfaceSettings(), isSample: Bool = false
+        settings: SurfaceSettings = SurfaceSettings(), tile: TileLook? = nil, isSample: Bool = false
     ) {
         let place = place ?? Self.standardPlace(on: surface)
         let family = family ?? Self.standardFamily(at: place, on: surface)
@@ -64,7 +69,9 @@ public struct WidgetScene: Hashable, Sendable {
         self.place = place
         self.hasAccount = hasAccount
         platform = Self.platform(of: surface)
-        let wanted = mode ?? Self.mode(at: place, family, traits)
+        // W68: a theme is the frame's and the content's colour.
+        let theme = surface == .vision ? tile?.theme : nil
+        let wanted = mode ?? (theme == nil ? Self.mode(at: place, family, traits) : .accented)
         self.mode = family.has(wanted) ? wanted : family.has(.accented) ? .accented : .vibrant
         let isRemoved =
             place != .gallery
@@ -73,7 +80,9 @@ public struct WidgetScene: Hashable, Sendable {
         let isTight = background == .removed || place == .desktop || place == .lockScreen
         margin = isTight ? min(kind.margin, 11) : kind.margin
         scale = place == .standby || place == .carplay ? 2 : 1
-        behind = self.mode == .accented && surface != .watch ? Self.behind(own.tint) : nil
+        behind = self.mode == .accented && surface != .watch ? theme ?? Self.behind(own.tint) : nil
+        tileScale = surface == .vision ? tile?.scale : nil
+        mounting = surface == .vision && tile != nil ? tile?.mounting ?? .elevated : nil
         isNight = place == .standby && traits.isLightLow
         isLuminanceReduced = traits.isLuminanceReduced || (surface == .watch && traits.isWristDown)
         isSimplified = surface == .vision && own.isFar
@@ -138,6 +147,20 @@ public struct WidgetScene: Hashable, Sendable {
         case (.gallery, _): return !places.isEmpty
         case _: return places.contains(place.rawValue)
         }
+    }
+
+    /// Whether some surface has the family at a place; of `nil`, at any.
+    public static func isOffered(_ kind: WidgetKind, _ family: WidgetFamily, at place: WidgetPlace?) -> Bool {
+        let places = place.map { [$0] } ?? WidgetPlace.allCases.filter { $0 != .gallery }
+        return places.contains { place in
+            Surface.allCases.contains { isOffered(kind, family, at: place, on: $0) }
+        }
+    }
+
+    /// The place of a family where none is named: the standard one of the surface, else the first that has it.
+    public static func firstPlace(of kind: WidgetKind, _ family: WidgetFamily, on surface: Surface) -> WidgetPlace? {
+        let others = WidgetPlace.allCases.filter { $0 != .gallery && ($0 != .standby || surface == .standby) }
+        return ([standardPlace(on: surface)] + others).first { isOffered(kind, family, at: $0, on: surface) }
     }
 
     /// W43, W44: a widget that comes and goes by itself does so in the watch's Smart Stack, and while the device's situation

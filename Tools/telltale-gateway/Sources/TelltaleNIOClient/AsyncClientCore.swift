@@ -86,6 +86,7 @@ final class AsyncClientCore: @unchecked Sendable {
         case .event(let event): event.eid
         case .set(let set): set.eid
         case .press(_, let eid): eid
+        case .tile(let tile): tile.eid
         case .hello, .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery, .history,
             .stats, .traits, .dismiss, .seen, .open, .serve, .done, .supply, .fail, .report, .reload, .refused:
             nil

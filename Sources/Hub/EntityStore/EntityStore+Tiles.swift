@@ -1,0 +1,276 @@
+internal import FanOut
+internal import Kinds
+internal import Machines
+internal import TelltaleModel
+internal import TelltaleWire
+
+/// A request about a tile, as it is decided on and recorded.
+struct TileEntry: Hashable, Sendable {
+    var key: Key
+    var input: TileInput
+    /// Of its sender: whose board it becomes with its first tile.
+    var account: String?
+    /// Among whose ids the id counts.
+    var source: String
+    var eid: String?
+    /// Two requests with one id are the same when these are.
+    var digest: UInt64
+
+    /// The form of an encoded entry. A later one is another number.
+    private static let form: UInt8 = 1
+
+    init(key: Key, input: TileInput, account: String?, source: String, eid: String?, digest: UInt64) {
+        (self.key, self.input, self.account) = (key, input, account)
+        (self.source, self.eid, self.digest) = (source, eid, digest)
+    }
+
+    func encode(to writer: inout BinaryWriter) {
+        writer.write(Self.form)
+        writer.write(key.text)
+        writer.write(account) { $0.write($1) }
+        writer.write(source)
+        writer.write(eid) { $0.write($1) }
+        writer.write(digest)
+        input.encode(to: &writer)
+    }
+
+    init(from reader: inout BinaryReader) throws(BinaryError) {
+        guard try reader.readByte() == Self.form else { throw reader.failure("a record of a tile of another form") }
+        key = try reader.readKey()
+        account = try reader.readOptionalText()
+        source = try reader.readString()
+        eid = try reader.readOptionalText()
+        digest = try reader.readUInt64()
+        input = try TileInput(from: &reader)
+    }
+}
+
+// The effects of journal entries on tiles and stacks.
+extension EntityStore {
+    func boardItem(at entity: EntityIndex) -> BoardItem? {
+        if case .tile(let item) = entities[entity].state { item } else { nil }
+    }
+
+    /// All that stands on a board.
+    func board(named name: some StringProtocol) -> Board {
+        entities.kindNumbers.known(String(name)).map { board(numbered: $0) } ?? Board()
+    }
+
+    func board(numbered number: Int32) -> Board {
+        var items: [String: BoardItem] = [:]
+        for entity in boards.items(onBoard: number) {
+            if let key = entities[entity].key, let item = boardItem(at: entity) { items[String(key.id)] = item }
+        }
+        return Board(items)
+    }
+
+    /// Notes what stands at `entity` among the boards, or takes it off.
+    mutating func noteItem(at entity: EntityIndex, isThere: Bool) {
+        guard case .tile(let item) = entities[entity].state, !item.isGone else { return }
+        let number = entities[entity].kindName
+        changeBoards { boards in
+            if isThere {
+                boards.insert(entity, item, onBoard: number)
+            } else {
+                boards.remove(entity, item, onBoard: number)
+            }
+        }
+    }
+
+    mutating func apply(_ entry: TileEntry, sequence: Int64) throws(WireError) -> DecisionResult {
+        let (name, id) = (String(entry.key.kind), String(entry.key.id))
+        let before = board(named: name)
+        var board = before
+        let outcome: Board.Outcome
+        do throws(TileRejection) {
+            outcome = try board.apply(entry.input, to: id, for: entry.account, at: time)
+        } catch {
+            throw WireError(ErrorCode(rawValue: error.code) ?? .badAction, "\(entry.key): \(error.message)")
+        }
+        var result = DecisionResult(verdict: outcome.verdict, entity: entities.index(of: entry.key))
+        var derived = DerivedChanges()
+        var writer = BinaryWriter()
+        for changed in outcome.changed {
+            guard let key = Key(kind: name, id: changed), var item = board.items[changed] ?? before.items[changed] else {
+                continue
+            }
+            if outcome.removed.contains(changed) { item.remove() }
+            writer.write(key.text)
+            item.encode(to: &writer)
+            let entity = intern(key)
+            recordUndo(of: entity)
+            put(item, at: entity, rev: sequence, sequence: sequence)
+            let change = Change(entity: entity, isWidget: true, commit: sequence)
+            if key == entry.key {
+                (result.entity, result.change) = (entity, change)
+            } else {
+                derived.changes.append(change)
+            }
+        }
+        if !derived.changes.isEmpty { result.derived = derived }
+        result.stateHash = StableHash.of(writer.bytes.span)
+        if let entity = result.entity {
+            result.rev = entities[entity].rev
+            result.state = boardItem(at: entity)?.state ?? ""
+        }
+        result.description = StateName(result.state)
+        if let eid = entry.eid {
+            insertEventID(
+                entry.digest, hash: HashIndex.hash(of: eid), eid: eid, rev: result.rev, source: entry.source)
+        }
+        return result
+    }
+
+    /// Puts a tile or a stack at the index of its key. The caller noted the way back.
+    private mutating func put(_ item: BoardItem, at entity: EntityIndex, rev: Int64, sequence: Int64) {
+        if let former = boardItem(at: entity), former.accounts != item.accounts {
+            readdress(entity, from: former.accounts, commit: sequence)
+        }
+        unlist(entity)
+        noteItem(at: entity, isThere: false)
+        let goneAt = item.isGone ? entities[entity].dismissedAt ?? wall : nil
+        let kind = item.tile.flatMap { widgetVersion(named: $0.widget.kind) }
+        update(entity) { place in
+            place.state = .tile(item)
+            // A tile whose kind is gone is drawn as that kind's last version would.
+            place.kind = kind ?? (item.tile == nil ? -1 : place.kind)
+            place.rev = rev
+            place.dismissedAt = goneAt
+            place.isWidget = true
+        }
+        noteItem(at: entity, isThere: true)
+        list(entity)
+        arm(entity)
+    }
+
+    /// The version in force of a kind of widgets; `nil` = there is none of this name.
+    func widgetVersion(named name: Substring) -> Int? {
+        guard let index = kinds.current[String(name)], case .widget = kinds.versions[index].body else { return nil }
+        return index
+    }
+
+    /// Lets the tiles follow whose kind came, went, or has another version in force.
+    ///
+    /// - Parameter former: The versions in force until now.
+    mutating func adoptTiles(since former: [String: Int], sequence: Int64) -> DerivedChanges? {
+        guard !boards.isEmpty else { return nil }
+        var derived = DerivedChanges()
+        for entity in boards.allItems.sorted() {
+            guard let item = boardItem(at: entity), let tile = item.tile,
+                former[String(tile.widget.kind)] != kinds.current[String(tile.widget.kind)]
+            else { continue }
+            recordUndo(of: entity)
+            put(item, at: entity, rev: sequence, sequence: sequence)
+            derived.changes.append(Change(entity: entity, isWidget: true, commit: sequence))
+        }
+        return derived
+    }
+
+    // MARK: The widgets of tiles
+
+    /// The widget that a tile shows, where there is one.
+    func widgetEntity(of tile: Tile) -> EntityIndex? {
+        guard let entity = entities.index(of: tile.widget), widget(at: entity) != nil, !isGone(entity) else { return nil }
+        return entity
+    }
+
+    /// Whether a key of widgets is to exist before anything is told of it: its provider is to be asked, its activities are
+    /// to be counted, or nothing but the tile knows its configuration.
+    func needsWidget(_ key: Key) -> Bool {
+        guard let index = widgetVersion(named: key.kind), case .widget(let kind) = kinds.versions[index].body,
+            !kind.isEach
+        else { return false }
+        if let entity = entities.index(of: key), widget(at: entity) != nil, !isGone(entity) { return false }
+        return kind.isAsked || kind.isAggregate || kind.configuration(ofID: String(key.id)) == nil
+    }
+
+    /// The configuration of a key by a tile that shows it, where the kind still takes it.
+    func configuration(byTileOn key: Key, in kind: WidgetKind) -> JSON? {
+        guard !boards.isEmpty, let tile = boards.someTile(on: key).flatMap({ boardItem(at: $0)?.tile }),
+            let object = tile.configuration.object,
+            let whole = try? WidgetParameter.configuration(of: object, parameters: kind.parameters),
+            WidgetParameter.id(of: whole, parameters: kind.parameters) == String(key.id)
+        else { return nil }
+        return whole
+    }
+
+    /// Widgets that tiles show and that new kinds make possible again.
+    var missingTileWidgets: [Key] {
+        boards.isEmpty
+            ? []
+            : boards.widgets.filter { key in
+                guard needsWidget(key), let kind = widgetVersion(named: key.kind).map({ kinds.versions[$0] }),
+                    case .widget(let definition) = kind.body
+                else { return false }
+                return hasPlace(key, in: definition) && !definition.instances.contains(String(key.id))
+            }
+    }
+
+    // MARK: Revs
+
+    /// The `rev` of the row of a key: of a tile the newer of its own and that of its widget.
+    func rowRev(of entity: EntityIndex) -> Int64 {
+        let rev = entities[entity].rev
+        guard !boards.isEmpty, entities.isWidget(entity), let shown = shownWidget(at: entity) else { return rev }
+        return max(rev, entities[shown].rev)
+    }
+
+    /// The widget that stands in the row of a tile; `nil` for every other key.
+    func shownWidget(at entity: EntityIndex) -> EntityIndex? {
+        guard case .tile(let item) = entities[entity].state, !item.isGone, let tile = item.tile else { return nil }
+        return entities.index(of: tile.widget)
+    }
+
+    /// Whether a commit after `sequence` changed the widget of a tile.
+    func hasWidgetChanged(ofTile entity: EntityIndex, after sequence: Int64) -> Bool {
+        guard !boards.isEmpty, entities.isWidget(entity), let shown = shownWidget(at: entity) else { return false }
+        return entities[shown].rev > sequence && changeOrder.contains(shown)
+    }
+
+    /// The tiles that a selector follows and whose widgets a commit after `sequence` changed.
+    ///
+    /// - Complexity: O(tiles of the board), else O(what changed, and the tiles that show it).
+    func tiles(changedAfter sequence: Int64, followedBy selector: PatternIndex.Selector) -> [EntityIndex] {
+        guard !boards.isEmpty else { return [] }
+        let candidates: [EntityIndex]
+        switch selector {
+        case .all: return []
+        case .key(let entity): candidates = [entity]
+        case .kind(let number): candidates = boards.items(onBoard: number).sorted()
+        case .allWithWidgets:
+            return changed(after: sequence).flatMap { entity in
+                isWidget(entity) ? entities[entity].key.map { boards.tiles(on: $0) } ?? [] : []
+            }
+        }
+        return candidates.filter { hasWidgetChanged(ofTile: $0, after: sequence) }
+    }
+}
+
+extension TileEntry {
+    /// Appends what `HISTORY` tells of it.
+    func writeHistory(to tail: inout JSONWriter) {
+        tail.member("do", input.name)
+        switch input {
+        case .add(let addition):
+            tail.member("widget", addition.widget.text)
+            tail.member("family", addition.family.rawValue)
+            if let stack = addition.stack { tail.member("stack", stack) }
+            if let position = addition.position { tail.member("pos", position) }
+        case .configure(let change):
+            if let widget = change.widget { tail.member("widget", widget.text) }
+        case .move(let destination, let position):
+            switch destination {
+            case .same: break
+            case .none: tail.member("stack", "none")
+            case .stack(let id): tail.member("stack", id)
+            }
+            if let position { tail.member("pos", position) }
+        case .pin(let position): if let position { tail.member("pos", position) }
+        case .stack(let stacking):
+            if let isSmart = stacking.isSmart { tail.member("smart", isSmart) }
+            if let suggests = stacking.suggests { tail.member("suggest", suggests) }
+        case .unpin, .show, .keep, .remove: break
+        }
+        if let eid { tail.member("eid", eid) }
+    }
+}

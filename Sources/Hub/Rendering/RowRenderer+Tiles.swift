@@ -1,0 +1,180 @@
+internal import FanOut
+internal import Kinds
+internal import Machines
+internal import Surfaces
+internal import TelltaleModel
+internal import TelltaleWire
+
+// Rows of tiles: a widget in the place, the family and the look that its board gives it.
+extension RowRenderer {
+    /// The form of a tile; `nil` where the view does not show it. A stack has a row in the full view alone.
+    ///
+    /// Never inlined: the forms of activities would be made with one allocation more.
+    @inline(never)
+    func tileForm(
+        of entity: EntityIndex, _ item: BoardItem, _ surface: Surface, _ terms: WidgetTerms, _ account: String?,
+        _ session: Session, _ store: borrowing EntityStore
+    ) -> RowForm? {
+        guard !item.isGone, let tile = item.tile, case .widget(let kind)? = store.kind(at: entity)?.body,
+            let scene = scene(of: tile, kind, surface, terms, hasAccount: account != nil, session),
+            let sight = sight(of: entity, tile, scene, surface, terms, session, store)
+        else { return nil }
+        let subject = subject(of: tile, sight, kind, account, store)
+        let moments = subject.future.moments
+        let count = min(moments.count, Int(terms.ahead) + 1)
+        let viewer = ControlViewer(
+            placement: nil, connection: tapper(of: entity, session, store), isLocked: session.traits.isLocked)
+        let form = WidgetForm(
+            scene: scene, moments: Array(moments.prefix(count)),
+            next: count < moments.count ? moments[count].date : nil,
+            continuesAt: count < moments.count ? nil : subject.future.continuesAt, device: session.device,
+            viewer: kind.showsControls ? viewer : nil, tile: sight)
+        return .widget(widgetForms.number(of: form))
+    }
+
+    /// The scene of a tile; `nil` where the view does not have its place, or the place does not have its family.
+    private func scene(
+        of tile: Tile, _ kind: WidgetKind, _ surface: Surface, _ terms: WidgetTerms, hasAccount: Bool, _ session: Session
+    ) -> WidgetScene? {
+        guard !terms.isElsewhere, terms.family == nil || terms.family == tile.family else { return nil }
+        // A tile that names a place is shown there alone.
+        if let own = tile.look.placement, let wanted = terms.place, own != wanted { return nil }
+        guard
+            let place = terms.place ?? tile.look.placement
+                ?? WidgetScene.firstPlace(of: kind, tile.family, on: surface),
+            tile.stack == nil || place != .lockScreen
+        else { return nil }
+        return WidgetScene(
+            kind, surface: surface, place: place, family: tile.family, mode: terms.mode, traits: session.traits,
+            hasAccount: hasAccount, settings: settings, tile: tile.look)
+    }
+
+    // MARK: Where the tiles of a board, and of its stacks, become rows
+
+    /// Where a tile stands in a view of its board; `nil` where the view has no room for it: StandBy shows the tops of the
+    /// first two places (W56).
+    ///
+    /// All that a row tells of other tiles is decided here.
+    private func sight(
+        of entity: EntityIndex, _ tile: Tile, _ scene: WidgetScene, _ surface: Surface, _ terms: WidgetTerms,
+        _ session: Session, _ store: borrowing EntityStore
+    ) -> TileSight? {
+        guard let key = store[entity].key else { return nil }
+        let id = String(key.id)
+        var sight: TileSight
+        if tile.stack == nil, scene.place != .standby {
+            // Nothing else of the board decides.
+            sight = TileSight(widget: tile.widget, order: tile.position)
+        } else {
+            let board = store.board(numbered: store[entity].kindName)
+            var order = board.place(of: id)
+            var isTop = true
+            if let stack = tile.stack { isTop = board.top(ofStack: stack, at: time, hold: .minutes(15)) == id }
+            if scene.place == .standby {
+                guard isTop, let number = standByNumber(of: id, on: board, surface, terms, session, store) else {
+                    return nil
+                }
+                order = number
+            }
+            sight = TileSight(widget: tile.widget, order: order)
+            (sight.stack, sight.position, sight.isTop) = (tile.stack, tile.position, isTop)
+        }
+        sight.pinned = tile.pinned
+        sight.isUnavailable = isUnavailable(tile, store)
+        return sight
+    }
+
+    /// 1 or 2 of the places that StandBy shows side by side; `nil` = it is not among them.
+    private func standByNumber(
+        of id: String, on board: Board, _ surface: Surface, _ terms: WidgetTerms, _ session: Session,
+        _ store: borrowing EntityStore
+    ) -> Int? {
+        var number = 0
+        for place in board.places {
+            let top = board.items[place]?.stack == nil ? place : board.top(ofStack: place, at: time, hold: .minutes(15))
+            guard let top, let tile = board.items[top]?.tile,
+                let kind = store.kinds.current[String(tile.widget.kind)].map({ store.kinds.versions[$0] }),
+                case .widget(let definition) = kind.body,
+                scene(of: tile, definition, surface, terms, hasAccount: true, session) != nil
+            else { continue }
+            number += 1
+            if top == id { return number }
+            if number == 2 { return nil }
+        }
+        return nil
+    }
+
+    /// Its kind was taken away, or its posted widget has ended.
+    private func isUnavailable(_ tile: Tile, _ store: borrowing EntityStore) -> Bool {
+        guard let version = store.widgetVersion(named: tile.widget.kind),
+            case .widget(let kind) = store.kinds.versions[version].body
+        else { return true }
+        guard kind.isPushed, let entity = store.index(of: tile.widget) else { return false }
+        return store.widget(at: entity)?.isGone == true
+    }
+
+    // MARK: What a tile shows
+
+    private struct Subject {
+        let widget: Widget
+        /// Of the widget; of the tile while there is none.
+        let entity: EntityIndex?
+        let future: WidgetFuture
+    }
+
+    /// The widget of a tile; while there is none, or none for this account, a placeholder stands there.
+    private func subject(
+        of tile: Tile, _ sight: TileSight, _ kind: WidgetKind, _ account: String?, _ store: borrowing EntityStore
+    ) -> Subject {
+        if !sight.isUnavailable, let entity = store.widgetEntity(of: tile), let widget = store.widget(at: entity),
+            store.isVisible(entity, to: account)
+        {
+            let future = widgetForms.future(of: widget, at: entity, kind, time, for: account, store)
+            return Subject(widget: widget, entity: entity, future: future)
+        }
+        let widget = Widget(configuration: tile.configuration, at: tile.createdAt)
+        let date = min(tile.createdAt, time)
+        let future =
+            sight.isUnavailable
+            ? WidgetFuture(moments: [WidgetMoment(date: date, content: .placeholder)])
+            : widget.future(at: time, kind: kind)
+        return Subject(widget: widget, entity: nil, future: future)
+    }
+
+    static func writeTile(
+        _ item: BoardItem, at entity: EntityIndex, _ form: RowForm, _ widgetForms: WidgetForms,
+        _ store: borrowing EntityStore, _ contents: inout RowContents, to writer: inout JSONWriter
+    ) -> Bool {
+        switch form {
+        case .full:
+            item.writeFullRow(to: &writer)
+            return true
+        case .widget(let number):
+            guard let tile = item.tile, let kind = store.kind(at: entity), case .widget(let definition) = kind.body
+            else { return false }
+            let shown = store.widgetEntity(of: tile)
+            let widget = shown.flatMap { store.widget(at: $0) } ?? Widget(configuration: tile.configuration, at: tile.createdAt)
+            contents = writeWidgetRow(
+                widget, tile.widget, at: shown ?? entity, kind, definition, widgetForms[number], store, to: &writer)
+            return true
+        case .activity, .control: return false
+        }
+    }
+
+    /// The link that a tap on a tile, or on a part of it, leads to.
+    func openedBody(
+        ofTile entity: EntityIndex, _ item: BoardItem, part: String?, for session: Session, _ store: borrowing EntityStore
+    ) -> [UInt8]? {
+        guard !item.isGone, let tile = item.tile, let shown = store.widgetEntity(of: tile),
+            let widget = store.widget(at: shown)
+        else { return nil }
+        return openedBody(of: shown, widget, part: part, for: session, store)
+    }
+
+    // MARK: Revs
+
+    /// The `rev` of a row. The full view of a tile tells nothing of its widget.
+    func rev(of entity: EntityIndex, _ view: ViewName, _ store: borrowing EntityStore) -> Int64 {
+        view == .full ? store[entity].rev : store.rowRev(of: entity)
+    }
+}

@@ -1,0 +1,212 @@
+internal import Kinds
+internal import Machines
+internal import Surfaces
+internal import TelltaleModel
+internal import TelltaleWire
+
+/// What the words of a `TILE` mean by the kinds in force: what is refused here never gets to a board.
+struct TileReading {
+    let command: TileCommand
+    let board: Board
+    let kinds: KindTable
+
+    private var id: String { String(command.key.id) }
+
+    func input() throws(WireError) -> TileInput {
+        switch command.action {
+        case .add: return .add(try addition())
+        case .configure: return .configure(try change())
+        case .move:
+            let destination: TileInput.Destination =
+                switch command.stack {
+                case nil: .same
+                case "none": .none
+                case let stack?: .stack(stack)
+                }
+            guard destination != .same || command.position != nil else { throw missing("pos= or stack=") }
+            return .move(to: destination, position: command.position)
+        case .pin:
+            if let position = command.position, position > TileStack.limit {
+                throw WireError(.badAttribute, "TILE: pos=\(position) is not taken; pins are from 1 to \(TileStack.limit)")
+            }
+            return .pin(position: command.position)
+        case .unpin: return .unpin
+        case .show: return .show
+        case .keep: return .keep
+        case .remove: return .remove
+        case .stack:
+            var stacking = TileInput.Stacking()
+            stacking.family = try family()
+            (stacking.isSmart, stacking.suggests) = (command.isSmart, command.suggests)
+            stacking.placement = try placement()
+            stacking.position = command.position
+            return .stack(stacking)
+        }
+    }
+
+    // MARK: Placing
+
+    private func addition() throws(WireError) -> TileInput.Addition {
+        guard let word = command.widget else { throw missing("widget=") }
+        // What comes by itself has such an id.
+        guard id.utf8.first != UInt8(ascii: "~") else {
+            throw WireError(.badKey, "TILE: \(command.key) is an id that the server gives; begin yours without ~")
+        }
+        let named = Key(word)
+        let name = named.map { String($0.kind) } ?? word
+        let kind = try definition(of: name)
+        guard !kind.isEach, kind.relevance == nil else {
+            throw notOffered("\(name) comes and goes by itself, and is not placed")
+        }
+        let configuration = try configuration(for: kind, named: named)
+        let id = WidgetParameter.id(of: configuration, parameters: kind.parameters)
+        guard let widget = Key(kind: name, id: id) else {
+            throw WireError(.badAttribute, "TILE: the configuration gives no key")
+        }
+        let place = try placement()
+        let family = try family() ?? standardFamily(of: kind, at: place)
+        var addition = TileInput.Addition(widget: widget, configuration: configuration, family: family)
+        addition.stack = command.stack == "none" ? nil : command.stack
+        addition.position = command.position
+        addition.look = try look(from: TileLook(), kind)
+        try check(addition.look, family, kind, name)
+        return addition
+    }
+
+    private func change() throws(WireError) -> TileInput.Change {
+        guard let item = board.items[id] else { throw .unknownKey(command.key) }
+        var change = TileInput.Change()
+        // The board says that a stack has no configuration.
+        guard let tile = item.tile else { return change }
+        let name = String(tile.widget.kind)
+        if let word = command.widget, word != name {
+            throw WireError(.badAttribute, "TILE: widget=\(word) is another kind than the tile's; add a tile of its own")
+        }
+        let kind = try definition(of: name)
+        if command.configuration != nil {
+            let whole = try configuration(for: kind, named: nil)
+            change.widget = Key(kind: name, id: WidgetParameter.id(of: whole, parameters: kind.parameters))
+            change.configuration = whole
+        }
+        if command.placement != nil || command.mounting != nil || command.scale != nil || command.theme != nil {
+            let look = try look(from: tile.look, kind)
+            try check(look, tile.family, kind, name)
+            if look.placement != tile.look.placement, tile.stack != nil {
+                throw notOffered("the tile stands where its stack does")
+            }
+            change.look = look
+        }
+        guard change != TileInput.Change() else { throw missing("configuration") }
+        return change
+    }
+
+    private func definition(of name: String) throws(WireError) -> WidgetKind {
+        guard let index = kinds.current[name] else {
+            throw WireError(.unknownKind, "there is no kind \(name); GALLERY lists the widgets that can be placed")
+        }
+        guard case .widget(let kind) = kinds.versions[index].body else {
+            throw WireError(.badAction, "\(name) is \(kinds.versions[index].noun); TILE places widgets")
+        }
+        return kind
+    }
+
+    /// W79: whole, with the name of the parameter that is wrong or missing.
+    private func configuration(for kind: WidgetKind, named key: Key?) throws(WireError) -> JSON {
+        if let key, command.configuration == nil {
+            guard let known = kind.configuration(ofID: String(key.id)) else {
+                throw WireError(.badAttribute, "TILE: widget=\(key) is no configuration; KIND tells the parameters")
+            }
+            return known
+        }
+        do throws(WidgetParameter.Refusal) {
+            return try WidgetParameter.configuration(
+                of: command.configuration ?? JSONObject(), parameters: kind.parameters)
+        } catch {
+            var details = JSONObject()
+            details["path"] = .string("configuration.\(error.name)")
+            throw WireError(
+                .badAttribute, "TILE: configuration.\(error.name): \(error.reason); KIND tells the parameters",
+                details: details)
+        }
+    }
+
+    // MARK: Places
+
+    private func family() throws(WireError) -> WidgetFamily? {
+        guard let word = command.family else { return nil }
+        guard let family = WidgetFamily(rawValue: word) else {
+            throw unknown("family", word, WidgetFamily.allCases.map(\.rawValue))
+        }
+        return family
+    }
+
+    private func placement() throws(WireError) -> WidgetPlace? {
+        guard let word = command.placement else { return nil }
+        guard let place = WidgetPlace(rawValue: word), place != .gallery else {
+            throw unknown("placement", word, WidgetPlace.allCases.filter { $0 != .gallery }.map(\.rawValue))
+        }
+        return place
+    }
+
+    /// That of its stack; else what the place shows without being told; else the first that the kind has.
+    private func standardFamily(of kind: WidgetKind, at place: WidgetPlace?) -> WidgetFamily {
+        if let stack = command.stack.flatMap({ board.items[$0]?.stack }) { return stack.family }
+        let wanted: WidgetFamily =
+            switch place {
+            case .lockScreen, .smartStack, .complications: .accessoryRectangular
+            default: .systemSmall
+            }
+        if WidgetScene.isOffered(kind, wanted, at: place) { return wanted }
+        return kind.families.first { WidgetScene.isOffered(kind, $0, at: place) } ?? wanted
+    }
+
+    private func look(from former: TileLook, _ kind: WidgetKind) throws(WireError) -> TileLook {
+        var look = former
+        if let place = try placement() { look.placement = place }
+        if let word = command.mounting {
+            guard let mounting = WidgetMounting(rawValue: word) else {
+                throw unknown("mounting", word, WidgetMounting.allCases.map(\.rawValue))
+            }
+            look.mounting = mounting
+        }
+        if let scale = command.scale { look.scale = scale }
+        if let theme = command.theme { look.theme = theme == "none" ? nil : theme }
+        return look
+    }
+
+    /// W1, W49, W60, W64, W65, W70.
+    private func check(_ look: TileLook, _ family: WidgetFamily, _ kind: WidgetKind, _ name: String) throws(WireError) {
+        let place = look.placement.map { " at \($0.rawValue)" } ?? ""
+        guard kind.families.contains(family) else {
+            let families = kind.families.map(\.rawValue).joined(separator: ", ")
+            throw notOffered("\(name) has no \(family.rawValue); it has \(families)")
+        }
+        guard WidgetScene.isOffered(kind, family, at: look.placement) else {
+            throw notOffered("\(family.rawValue) of \(name) is not shown\(place)")
+        }
+        let isSpatial = look.placement == nil || look.placement == .horizontal || look.placement == .vertical
+        guard isSpatial || (look.mounting == nil && look.scale == nil && look.theme == nil) else {
+            throw notOffered("mounting=, scale= and theme= are of visionOS: of placement=horizontal and vertical")
+        }
+        // Whatever is not said is elevated, where the kind may stand so.
+        let spoken = look.mounting ?? (look.placement == .horizontal ? .elevated : nil)
+        if let mounting = spoken, !kind.mountings.contains(mounting) {
+            throw notOffered("\(name) does not stand \(mounting.rawValue)")
+        }
+        guard spoken != .recessed || look.placement == .vertical else {
+            throw notOffered("a recessed widget stands in a wall; say placement=vertical")
+        }
+    }
+
+    // MARK: Refusals
+
+    private func missing(_ what: String) -> WireError {
+        WireError(.badAttribute, "TILE: \(what) is missing for do=\(command.action.rawValue); HELP TILE explains it")
+    }
+
+    private func unknown(_ name: String, _ word: String, _ words: [String]) -> WireError {
+        WireError(.badAttribute, "TILE: \(name)=\(word) is not taken; there are \(words.joined(separator: ", "))")
+    }
+
+    private func notOffered(_ message: String) -> WireError { WireError(.notOffered, "TILE: \(message)") }
+}

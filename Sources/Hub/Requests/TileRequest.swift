@@ -1,0 +1,135 @@
+internal import FanOut
+internal import Kinds
+internal import Machines
+internal import Surfaces
+internal import TelltaleModel
+internal import TelltaleWire
+
+// TILE: from the parsed line to the record.
+extension Hub {
+    /// Decides what a person arranges, and stages its answer.
+    mutating func decideTile(_ command: TileCommand, _ request: Request, from session: Session) {
+        stageCommitted(request.id, for: session) { hub, writer in
+            do throws(WireError) {
+                try hub.arrange(command, request, from: session, to: &writer)
+            } catch {
+                writer.removeAll()
+                hub.refuse(request.id, error, to: &writer)
+            }
+        }
+    }
+
+    private mutating func arrange(
+        _ command: TileCommand, _ request: Request, from session: Session, to writer: inout LineWriter
+    ) throws(WireError) {
+        let key = command.key
+        // Its blank keeps it from being a source of events.
+        let sender = sessions.tapSender(session, of: access.principal(of: session.id)?.name)
+        let source = "tiles of \(sender)"
+        if let eid = command.eid,
+            let known = store.eventIDs.entry(source: source, eid: eid, hash: HashIndex.hash(of: eid))
+        {
+            guard known.digest == command.digest else {
+                throw WireError(
+                    .duplicateMismatch, "eid \(eid) was used for another request; give every request an id of its own")
+            }
+            statistics.count(.duplicate)
+            let state = store.index(of: key).flatMap { store.boardItem(at: $0) }?.state
+            return writer.ok(
+                id: request.id, verdict: .duplicate, rev: known.rev, state: state, ignored: request.ignored)
+        }
+        guard store.kinds.current[String(key.kind)] == nil else {
+            throw WireError(.badAction, "\(key.kind) is a kind; name the board otherwise")
+        }
+        let board = store.board(named: key.kind)
+        if let owner = board.account, let account = session.account, owner != account { throw .unknownKey(key) }
+        try checkRev(of: command, on: board)
+        let input = try TileReading(command: command, board: board, kinds: store.kinds).input()
+        try checkRoom(for: command, input, on: board, of: session, source: source)
+        let entry = TileEntry(
+            key: key, input: input, account: session.account, source: source, eid: command.eid, digest: command.digest)
+        let result = try record(.tile(entry))
+        if let widget = input.widget, store.needsWidget(widget) {
+            // Its provider is asked, or its activities are counted, from now on.
+            _ = try? record(.created(widget))
+            align(widget)
+        }
+        writer.ok(
+            id: request.id, verdict: result.verdict, rev: result.rev, state: result.state, ignored: request.ignored)
+    }
+
+    /// W97: a person acts on the row that stands there. Its `rev` may be that of the widget, which no request changes.
+    private func checkRev(of command: TileCommand, on board: Board) throws(WireError) {
+        guard let seen = command.seenRev, let entity = store.index(of: command.key),
+            board.items[String(command.key.id)] != nil
+        else { return }
+        let own = store[entity].rev
+        guard (own...store.rowRev(of: entity)).contains(seen) else {
+            let rejection = ControlRejection.staleRev(have: own, want: seen)
+            throw WireError(
+                .staleRev, "the board was out of date; read the tile again before arranging it",
+                details: rejection.details)
+        }
+    }
+
+    /// Bounds of what is asked for; what is recorded is taken, whatever they were then.
+    private func checkRoom(
+        for command: TileCommand, _ input: TileInput, on board: Board, of session: Session, source: String
+    ) throws(WireError) {
+        let limits = configuration.limits
+        if command.eid != nil, store.eventIDs.sourceCount >= limits.sources, !store.eventIDs.knows(source) {
+            throw WireError(
+                .limitSources, "event ids of \(limits.sources) sources are remembered; send this without eid=")
+        }
+        if let widget = input.widget, store.needsWidget(widget) {
+            guard store.groupRoom(of: widget.kind) > 0, store.entities.count < limits.keys else {
+                throw WireError(.limitKeys, "there are as many widgets of \(widget.kind) as may be")
+            }
+        }
+        guard board.items[String(command.key.id)] == nil else { return }
+        switch input {
+        case .add, .stack: break
+        case .configure, .move, .pin, .unpin, .show, .keep, .remove: return
+        }
+        guard store.entities.count < limits.keys else {
+            throw WireError(.limitKeys, "there are \(limits.keys) keys, which is as many as may be")
+        }
+        guard board.items.count < limits.tilesPerBoard else {
+            throw WireError(
+                .limitTiles, "\(command.key.kind) has \(limits.tilesPerBoard) tiles and stacks; remove one first")
+        }
+        guard board.items.isEmpty else { return }
+        let most = session.account == nil ? limits.sharedBoards : limits.boardsPerAccount
+        guard store.boards.boardCount(of: session.account) < most else {
+            throw WireError(.limitTiles, "there are \(most) boards already; remove the tiles of one first")
+        }
+        guard let account = session.account, store.accounts.count >= limits.accounts, !store.accounts.knows(account)
+        else { return }
+        throw WireError(.limitAccounts, "there are activities and boards for \(limits.accounts) accounts")
+    }
+}
+
+extension TileInput {
+    /// The key of widgets that a tile is to stand on.
+    var widget: Key? {
+        switch self {
+        case .add(let addition): addition.widget
+        case .configure(let change): change.widget
+        case .move, .pin, .unpin, .show, .keep, .stack, .remove: nil
+        }
+    }
+}
+
+extension TileCommand {
+    /// Two requests with one `eid` are the same when these are: all words but `if=`.
+    var digest: UInt64 {
+        var hash = StableHash()
+        hash.combine(key.text)
+        hash.combine(action.rawValue)
+        for text in [widget, family, stack, placement, mounting, theme] { hash.combine(text ?? "") }
+        for number in [scale, position] { hash.combine(UInt64(bitPattern: Int64(number ?? -1))) }
+        for flag in [isSmart, suggests] { hash.combine(flag.map { $0 ? "yes" : "no" } ?? "") }
+        if let configuration { hash.combine(json: .object(configuration)) }
+        return hash.finalize()
+    }
+}

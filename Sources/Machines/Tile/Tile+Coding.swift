@@ -1,0 +1,201 @@
+internal import Kinds
+public import TelltaleModel
+
+extension BoardItem {
+    /// The form of an encoded item. A later one is another number.
+    private static let form: UInt8 = 1
+
+    /// Appends everything that it is made of.
+    public func encode(to writer: inout BinaryWriter) {
+        writer.write(Self.form)
+        writer.write(account) { $0.write($1) }
+        writer.write(isGone)
+        switch content {
+        case .tile(let tile):
+            writer.write(UInt8(1))
+            writer.write(tile.widget.text)
+            writer.write(tile.configuration)
+            writer.write(tile.family.rawValue)
+            writer.write(tile.stack) { $0.write($1) }
+            writer.write(tile.position)
+            writer.write(tile.pinned) { $0.write($1) }
+            writer.write(tile.chosenAt) { $0.write($1) }
+            tile.look.encode(to: &writer)
+            writer.write(tile.createdAt)
+        case .stack(let stack):
+            writer.write(UInt8(2))
+            writer.write(stack.family.rawValue)
+            writer.write(stack.isSmart)
+            writer.write(stack.suggests)
+            writer.write(stack.placement?.rawValue) { $0.write($1) }
+            writer.write(stack.position)
+        }
+    }
+
+    /// Reads what ``encode(to:)`` wrote.
+    public init(from reader: inout BinaryReader) throws(BinaryError) {
+        guard try reader.readByte() == Self.form else { throw reader.failure("a tile of another form") }
+        account = try reader.readText()
+        isGone = try reader.readBool()
+        switch try reader.readByte() {
+        case 1:
+            var tile = Tile(
+                widget: try reader.readWidgetKey(), configuration: try reader.readJSON(),
+                family: try reader.readWord(WidgetFamily.self), look: TileLook(),
+                createdAt: Timestamp(milliseconds: 0))
+            tile.stack = try reader.readText()
+            tile.position = try reader.readInt()
+            tile.pinned = try reader.readOptional { (reader) throws(BinaryError) in try reader.readInt() }
+            tile.chosenAt = try reader.readOptional { (reader) throws(BinaryError) in try reader.readTimestamp() }
+            tile.look = try TileLook(from: &reader)
+            tile.createdAt = try reader.readTimestamp()
+            content = .tile(tile)
+        case 2:
+            var stack = TileStack(family: try reader.readWord(WidgetFamily.self))
+            stack.isSmart = try reader.readBool()
+            stack.suggests = try reader.readBool()
+            stack.placement = try reader.readOptional { (reader) throws(BinaryError) in
+                try reader.readWord(WidgetPlace.self)
+            }
+            stack.position = try reader.readInt()
+            content = .stack(stack)
+        default: throw reader.failure("neither a tile nor a stack")
+        }
+    }
+}
+
+extension TileLook {
+    func encode(to writer: inout BinaryWriter) {
+        writer.write(placement?.rawValue) { $0.write($1) }
+        writer.write(mounting?.rawValue) { $0.write($1) }
+        writer.write(scale) { $0.write($1) }
+        writer.write(theme) { $0.write($1) }
+    }
+
+    init(from reader: inout BinaryReader) throws(BinaryError) {
+        placement = try reader.readOptional { (reader) throws(BinaryError) in try reader.readWord(WidgetPlace.self) }
+        mounting = try reader.readOptional { (reader) throws(BinaryError) in try reader.readWord(WidgetMounting.self) }
+        scale = try reader.readOptional { (reader) throws(BinaryError) in try reader.readInt() }
+        theme = try reader.readText()
+    }
+}
+
+extension TileInput {
+    /// The form of an encoded input. A later one is another number.
+    private static let form: UInt8 = 1
+
+    /// Appends everything that it is made of: what a journal record holds.
+    public func encode(to writer: inout BinaryWriter) {
+        writer.write(Self.form)
+        switch self {
+        case .add(let addition):
+            writer.write(UInt8(1))
+            writer.write(addition.widget.text)
+            writer.write(addition.configuration)
+            writer.write(addition.family.rawValue)
+            writer.write(addition.stack) { $0.write($1) }
+            writer.write(addition.position) { $0.write($1) }
+            addition.look.encode(to: &writer)
+        case .configure(let change):
+            writer.write(UInt8(2))
+            writer.write(change.widget?.text) { $0.write($1) }
+            writer.write(change.configuration) { $0.write($1) }
+            writer.write(change.look) { $1.encode(to: &$0) }
+        case .move(let destination, let position):
+            writer.write(UInt8(3))
+            switch destination {
+            case .same: writer.write(UInt8(0))
+            case .none: writer.write(UInt8(1))
+            case .stack(let id):
+                writer.write(UInt8(2))
+                writer.write(id)
+            }
+            writer.write(position) { $0.write($1) }
+        case .pin(let position):
+            writer.write(UInt8(4))
+            writer.write(position) { $0.write($1) }
+        case .unpin: writer.write(UInt8(5))
+        case .show: writer.write(UInt8(6))
+        case .keep: writer.write(UInt8(7))
+        case .stack(let stacking):
+            writer.write(UInt8(8))
+            writer.write(stacking.family?.rawValue) { $0.write($1) }
+            writer.write(stacking.isSmart) { $0.write($1) }
+            writer.write(stacking.suggests) { $0.write($1) }
+            writer.write(stacking.placement?.rawValue) { $0.write($1) }
+            writer.write(stacking.position) { $0.write($1) }
+        case .remove: writer.write(UInt8(9))
+        }
+    }
+
+    /// Reads what ``encode(to:)`` wrote.
+    public init(from reader: inout BinaryReader) throws(BinaryError) {
+        guard try reader.readByte() == Self.form else { throw reader.failure("a request of a tile of another form") }
+        switch try reader.readByte() {
+        case 1:
+            var addition = Addition(
+                widget: try reader.readWidgetKey(), configuration: try reader.readJSON(),
+                family: try reader.readWord(WidgetFamily.self))
+            addition.stack = try reader.readText()
+            addition.position = try reader.readPosition()
+            addition.look = try TileLook(from: &reader)
+            self = .add(addition)
+        case 2:
+            var change = Change()
+            change.widget = try reader.readOptional { (reader) throws(BinaryError) in try reader.readWidgetKey() }
+            change.configuration = try reader.readOptional { (reader) throws(BinaryError) in try reader.readJSON() }
+            change.look = try reader.readOptional { (reader) throws(BinaryError) in try TileLook(from: &reader) }
+            self = .configure(change)
+        case 3:
+            let destination: Destination
+            switch try reader.readByte() {
+            case 0: destination = .same
+            case 1: destination = .none
+            case 2: destination = .stack(try reader.readString())
+            default: throw reader.failure("no destination of a tile")
+            }
+            self = .move(to: destination, position: try reader.readPosition())
+        case 4: self = .pin(position: try reader.readPosition())
+        case 5: self = .unpin
+        case 6: self = .show
+        case 7: self = .keep
+        case 8:
+            var stacking = Stacking()
+            stacking.family = try reader.readOptional { (reader) throws(BinaryError) in
+                try reader.readWord(WidgetFamily.self)
+            }
+            stacking.isSmart = try reader.readOptional { (reader) throws(BinaryError) in try reader.readBool() }
+            stacking.suggests = try reader.readOptional { (reader) throws(BinaryError) in try reader.readBool() }
+            stacking.placement = try reader.readOptional { (reader) throws(BinaryError) in
+                try reader.readWord(WidgetPlace.self)
+            }
+            stacking.position = try reader.readPosition()
+            self = .stack(stacking)
+        case 9: self = .remove
+        default: throw reader.failure("unknown request of a tile")
+        }
+    }
+}
+
+extension BinaryReader {
+    fileprivate mutating func readText() throws(BinaryError) -> String? {
+        try readOptional { (reader) throws(BinaryError) in try reader.readString() }
+    }
+
+    fileprivate mutating func readPosition() throws(BinaryError) -> Int? {
+        try readOptional { (reader) throws(BinaryError) in try reader.readInt() }
+    }
+
+    fileprivate mutating func readWidgetKey() throws(BinaryError) -> Key {
+        guard let key = Key(try readString()) else { throw failure("not a key") }
+        return key
+    }
+
+    fileprivate mutating func readWord<Word: RawRepresentable>(
+        _ type: Word.Type
+    ) throws(BinaryError) -> Word where Word.RawValue == String {
+        let text = try readString()
+        guard let word = Word(rawValue: text) else { throw failure("\(text) is no \(Word.self)") }
+        return word
+    }
+}

@@ -1,0 +1,122 @@
+public import Kinds
+public import TelltaleModel
+
+/// A widget that stands on a board: on which key of widgets, in which family, and where (Protocols/Widgets/boards.md).
+public struct Tile: Hashable, Sendable {
+    public enum Phase: String, Hashable, Sendable { case placed, pinned }
+
+    /// The key of the widget that it shows.
+    public internal(set) var widget: Key
+    /// Every parameter of the widget's kind with its value.
+    public internal(set) var configuration: JSON
+    public let family: WidgetFamily
+    /// The id of the stack that it stands in; `nil` = it has a place of its own.
+    public internal(set) var stack: String?
+    /// From 1: in its stack, or among the places of its board.
+    public internal(set) var position = 0
+    /// The position that it keeps in a stack, or in the watch's Smart Stack, whatever is relevant.
+    public internal(set) var pinned: Int?
+    /// When a person turned its stack to it; `nil` = never.
+    public internal(set) var chosenAt: Timestamp?
+    public internal(set) var look: TileLook
+    public internal(set) var createdAt: Timestamp
+
+    public var phase: Phase { pinned == nil ? .placed : .pinned }
+}
+
+/// How a tile stands in its place.
+public struct TileLook: Hashable, Sendable {
+    /// The one place that shows it; `nil` = every place that has its family.
+    public var placement: WidgetPlace?
+    /// Of visionOS; `nil` = elevated.
+    public var mounting: WidgetMounting?
+    /// Of visionOS, in percent: ``scales``; `nil` = 100.
+    public var scale: Int?
+    /// The colour of its frame and its content on visionOS; `nil` = none.
+    public var theme: String?
+
+    public init() {}
+
+    /// How large a tile of visionOS may be drawn, in percent.
+    public static let scales = 75...125
+}
+
+/// A place of a board that several tiles of one family share.
+public struct TileStack: Hashable, Sendable {
+    public internal(set) var family: WidgetFamily
+    /// It turns to what is relevant.
+    public internal(set) var isSmart = false
+    /// It takes suggestions.
+    public internal(set) var suggests = false
+    /// The one place that shows it.
+    public internal(set) var placement: WidgetPlace?
+    /// Among the places of its board, from 1.
+    public internal(set) var position = 0
+
+    /// The most tiles of one (W36).
+    public static let limit = 10
+
+    init(family: WidgetFamily) { self.family = family }
+}
+
+/// What stands behind a key of a board.
+public struct BoardItem: Hashable, Sendable {
+    public enum Content: Hashable, Sendable {
+        case tile(Tile)
+        case stack(TileStack)
+    }
+
+    public internal(set) var content: Content
+    /// Of the board: the account of its first tile; `nil` = everybody's.
+    public let account: String?
+    /// It was removed, and can be asked for until it is forgotten.
+    public internal(set) var isGone = false
+
+    public var tile: Tile? { if case .tile(let tile) = content { tile } else { nil } }
+    public var stack: TileStack? { if case .stack(let stack) = content { stack } else { nil } }
+
+    /// Its accounts, as keys of other kinds have them.
+    public var accounts: [String] { account.map { [$0] } ?? [] }
+
+    /// Whether the devices of `account` may show it.
+    public func isVisible(to account: String) -> Bool { self.account == nil || self.account == account }
+
+    /// In a word, as replies and histories tell it.
+    public var state: String {
+        if isGone { return "gone" }
+        return switch content {
+        case .tile(let tile): tile.phase.rawValue
+        case .stack: "stack"
+        }
+    }
+
+    /// It was removed.
+    public mutating func remove() { isGone = true }
+
+    /// Appends the body of a `view=full` row as one object.
+    public func writeFullRow(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("state", state)
+        switch content {
+        case .tile(let tile):
+            writer.member("widget", tile.widget.text)
+            writer.member("configuration", tile.configuration)
+            writer.member("family", tile.family.rawValue)
+            if let stack = tile.stack { writer.member("stack", stack) }
+            writer.member(tile.stack == nil ? "order" : "position", tile.position)
+            if let pinned = tile.pinned { writer.member("pinned", pinned) }
+            if let chosenAt = tile.chosenAt { writer.member("chosenAt", chosenAt.milliseconds) }
+            if let placement = tile.look.placement { writer.member("placement", placement.rawValue) }
+            if let mounting = tile.look.mounting { writer.member("mounting", mounting.rawValue) }
+            if let scale = tile.look.scale { writer.member("scale", scale) }
+            if let theme = tile.look.theme { writer.member("theme", theme) }
+        case .stack(let stack):
+            writer.member("family", stack.family.rawValue)
+            writer.member("smart", stack.isSmart)
+            writer.member("suggest", stack.suggests)
+            writer.member("order", stack.position)
+            if let placement = stack.placement { writer.member("placement", placement.rawValue) }
+        }
+        writer.endObject()
+    }
+}

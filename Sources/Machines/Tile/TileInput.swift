@@ -1,0 +1,123 @@
+public import Kinds
+public import TelltaleModel
+
+/// One request about a key of a board, with what its kind says of it worked out: whether a place has the family, which key
+/// a configuration stands for.
+public enum TileInput: Hashable, Sendable {
+    /// A widget that is to be placed.
+    public struct Addition: Hashable, Sendable {
+        public var widget: Key
+        public var configuration: JSON
+        public var family: WidgetFamily
+        public var stack: String?
+        /// `nil` = at the end.
+        public var position: Int?
+        public var look = TileLook()
+
+        public init(widget: Key, configuration: JSON, family: WidgetFamily) {
+            (self.widget, self.configuration, self.family) = (widget, configuration, family)
+        }
+    }
+
+    /// Another configuration, or another look; `nil` = as it is.
+    public struct Change: Hashable, Sendable {
+        public var widget: Key?
+        public var configuration: JSON?
+        public var look: TileLook?
+
+        public init() {}
+    }
+
+    /// What a stack is to be; `nil` = as it is.
+    public struct Stacking: Hashable, Sendable {
+        public var family: WidgetFamily?
+        public var isSmart: Bool?
+        public var suggests: Bool?
+        public var placement: WidgetPlace?
+        public var position: Int?
+
+        public init() {}
+    }
+
+    /// The stack that a tile is moved to.
+    public enum Destination: Hashable, Sendable {
+        case same
+        /// A place of its own.
+        case none
+        case stack(String)
+    }
+
+    case add(Addition)
+    case configure(Change)
+    case move(to: Destination, position: Int?)
+    /// `nil` = where it stands.
+    case pin(position: Int?)
+    case unpin
+    /// Its stack turns to it.
+    case show
+    /// A suggestion stays.
+    case keep
+    case stack(Stacking)
+    case remove
+
+    /// As `do=` has it.
+    public var name: String {
+        switch self {
+        case .add: "add"
+        case .configure: "configure"
+        case .move: "move"
+        case .pin: "pin"
+        case .unpin: "unpin"
+        case .show: "show"
+        case .keep: "keep"
+        case .stack: "stack"
+        case .remove: "remove"
+        }
+    }
+}
+
+/// Why a board refuses a request. Nothing changed.
+public enum TileRejection: Error, Hashable, Sendable {
+    /// There is something of this id.
+    case exists(String)
+    case unknown(String)
+    /// The id is a stack's, and the request is for tiles.
+    case isStack(String)
+    /// The id is a tile's, and not a stack's.
+    case isTile(String)
+    case otherFamily(stack: String, has: WidgetFamily)
+    case otherPlace(stack: String)
+    case stackFull(String)
+    /// W38.
+    case lockScreen
+    case notStacked(String)
+    case notPinnable(String)
+    case pinTaken(position: Int, by: String)
+
+    /// The error code on the wire.
+    public var code: String {
+        switch self {
+        case .exists, .isStack, .isTile: "bad_action"
+        case .unknown: "unknown_key"
+        case .stackFull: "limit_tiles"
+        case .otherFamily, .otherPlace, .lockScreen, .notStacked, .notPinnable, .pinTaken: "not_offered"
+        }
+    }
+
+    /// A message for people, with the remedy.
+    public var message: String {
+        switch self {
+        case .exists(let id): "there is a \(id) on this board; configure or remove it, or add another id"
+        case .unknown(let id): "there is no \(id) on this board; LIST shows what there is"
+        case .isStack(let id): "\(id) is a stack; do=stack, do=move and do=remove are for stacks"
+        case .isTile(let id): "\(id) is a tile; name the stack by an id of its own"
+        case .otherFamily(let id, let family): "the stack \(id) holds \(family.rawValue), and no other family"
+        case .otherPlace(let id): "the stack \(id) stands in another place; leave placement= out, or name its own"
+        case .stackFull(let id): "the stack \(id) has \(TileStack.limit) tiles; remove one, or add it elsewhere"
+        case .lockScreen: "the Lock Screen has no stacks; place the tile by itself"
+        case .notStacked(let id): "\(id) stands in no stack; do=show turns a stack to one of its tiles"
+        case .notPinnable(let id): "\(id) stands by itself in a place that keeps its order; pin tiles of a stack or a watch"
+        case .pinTaken(let position, let id): "position \(position) is that of \(id), which is pinned; unpin it first"
+        }
+    }
+}

@@ -1,0 +1,282 @@
+import Hub
+import TelltaleModel
+import TestSupport
+import Testing
+
+/// Boards and tiles over the line. Vectors W-V are those of Protocols/Widgets/rules.md.
+struct TileTests {
+    static let kinds = [DerivedWidgetTests.coffee, AggregateTests.kitchen, WidgetTests.sales]
+
+    static func house() throws -> HubHarness { try HubHarness(kinds: kinds) }
+
+    static func reply(_ house: HubHarness, _ line: String, _ client: HubHarness.Client) -> String {
+        WidgetTests.reply(house, line, client).first ?? "-"
+    }
+
+    /// Places a widget of `kitchen`, which is taken.
+    @discardableResult
+    static func add(
+        _ house: HubHarness, _ key: String, shop: String = "Hoegi", _ words: String = "", _ client: HubHarness.Client
+    ) -> String {
+        let attributes = words.isEmpty ? "" : " " + words
+        return reply(
+            house, #"TILE \#(key) do=add widget=kitchen\#(attributes) {"configuration":{"shop":"\#(shop)"}}"#, client)
+    }
+
+    static func body(_ line: String?) throws -> JSON { try #require(try ServerText(try #require(line)).body) }
+
+    static func title(_ line: String?) throws -> String? { try AggregateTests.titles(line).first }
+
+    @Test("W-V102: a phone arranges what a car shows; the row comes in the same flush, and stands in HISTORY")
+    func car() throws {
+        let house = try Self.house()
+        let (phone, car) = (house.connect(as: "alice"), house.connect(as: "alice"))
+        AggregateTests.begin(house, "1", phone)
+        house.send("SUB @alice-car/* view=carplay", from: car)
+        _ = house.lines(of: car)
+        let answer = Self.add(house, "@alice-car/t1", phone)
+        #expect(answer.hasPrefix("OK verdict=applied") && answer.hasSuffix("state=placed"))
+        let rows = WidgetTests.rows(house, car)
+        let row = try #require(rows.first)
+        #expect(rows.count == 1 && row.contains("key=@alice-car/t1"))
+        let body = try Self.body(row)
+        #expect(body["style"] == "standby" && body["background"] == "removed" && body["mode"] == "fullColor")
+        #expect(body["widget"] == "kitchen/Hoegi" && body["order"] == 1 && body["scale"] == 2)
+        #expect(try Self.title(row)?.hasPrefix("1|") == true)
+        let history = WidgetTests.reply(house, "HISTORY @alice-car/t1", phone)
+        #expect(history.count == 2 && history[0].contains("type=placed"))
+        #expect(history[0].contains(#""do":"add""#) && history[0].contains(#""widget":"kitchen/Hoegi""#))
+    }
+
+    @Test("A change of the widget reaches the followers of its tiles, with the widget's rev")
+    func widgetChanges() throws {
+        let house = try Self.house()
+        let (phone, car, full) = (house.connect(as: "alice"), house.connect(as: "alice"), house.connect(as: "alice"))
+        Self.add(house, "@alice-car/t1", phone)
+        Self.add(house, "@alice-car/t2", shop: "Central", phone)
+        house.send("SUB @alice-car/* view=carplay", from: car)
+        house.send("SUB @alice-car/* view=full", from: full)
+        _ = (house.lines(of: car), house.lines(of: full))
+        AggregateTests.begin(house, "1", phone)
+        let rev = house.records.count
+        let rows = WidgetTests.rows(house, car)
+        #expect(rows.count == 1 && rows[0].hasPrefix("UPD sub=1 key=@alice-car/t1 rev=\(rev) "))
+        #expect(try Self.title(rows.first)?.hasPrefix("1|") == true)
+        // The full view is of the tile itself.
+        #expect(WidgetTests.rows(house, full).isEmpty)
+        let got = Self.reply(house, "GET @alice-car/t1 view=carplay", phone)
+        #expect(got.hasPrefix("OK key=@alice-car/t1 rev=\(rev) "))
+    }
+
+    @Test("A resume brings the tiles whose widgets changed meanwhile, and no others")
+    func resume() throws {
+        let house = try Self.house()
+        let phone = house.connect(as: "alice")
+        Self.add(house, "@alice-car/t1", phone)
+        Self.add(house, "@alice-car/t2", shop: "Central", phone)
+        for account in ["alice", nil] {
+            let car = account.map { house.connect(as: $0) } ?? house.connect()
+            let cursor = try house.cursor(of: "SUB @alice-car/* view=carplay", from: car)
+            house.disconnect(car)
+            let again = account.map { house.connect(as: $0) } ?? house.connect()
+            AggregateTests.begin(house, account ?? "none", phone)
+            let lines = WidgetTests.reply(house, "SUB @alice-car/* view=carplay from=\(cursor)", again)
+            #expect(lines.count == 3 && lines[1].contains("key=@alice-car/t1"), "\(lines)")
+            house.disconnect(again)
+        }
+    }
+
+    @Test("W-V88: a parameter that is missing, or that there is not, is named")
+    func configurations() throws {
+        let house = try Self.house()
+        let phone = house.connect(as: "alice")
+        let missing = Self.reply(house, "TILE @b/t1 do=add widget=kitchen", phone)
+        #expect(missing.contains("code=bad_attr") && missing.contains("configuration.shop"))
+        let unknown = Self.reply(
+            house, #"TILE @b/t1 do=add widget=kitchen {"configuration":{"shop":"Hoegi","shp":"Hoegi"}}"#, phone)
+        #expect(unknown.contains("code=bad_attr") && unknown.contains("configuration.shp"))
+        #expect(Self.reply(house, "GET @b/t1", phone).contains("code=unknown_key"))
+    }
+
+    @Test("W-V89: configured anew, the row of the other widget comes at once, and no placeholder")
+    func configures() throws {
+        let house = try Self.house()
+        let (phone, car) = (house.connect(as: "alice"), house.connect(as: "alice"))
+        AggregateTests.begin(house, "1", shop: "Central", phone)
+        Self.add(house, "@alice-car/t1", phone)
+        house.send("SUB @alice-car/* view=carplay", from: car)
+        let answer = Self.reply(
+            house, #"TILE @alice-car/t1 do=configure {"configuration":{"shop":"Central"}}"#, phone)
+        #expect(answer.contains("verdict=applied"))
+        let rows = WidgetTests.rows(house, car)
+        #expect(rows.count == 1)
+        let body = try Self.body(rows.first)
+        #expect(body["widget"] == "kitchen/Central")
+        #expect(body["entries"]?.array?.contains { $0["placeholder"] == true } == false)
+        #expect(try Self.title(rows.first)?.hasPrefix("1|") == true)
+    }
+
+    @Test("W-V91: an if= of before is stale_rev; an eid takes effect once, and for nothing else")
+    func onceAndInOrder() throws {
+        let house = try Self.house()
+        let phone = house.connect(as: "alice")
+        Self.add(house, "@alice-car/t1", phone)
+        let old = house.records.count
+        Self.add(house, "@alice-car/t2", "pos=1", phone)
+        #expect(Self.reply(house, "TILE @alice-car/t1 do=pin if=1", phone).contains("code=stale_rev"))
+        let line = #"TILE @alice-car/t1 do=configure eid=e1 {"configuration":{"shop":"Central"}}"#
+        #expect(Self.reply(house, line, phone).contains("verdict=applied"))
+        let records = house.records.count
+        #expect(Self.reply(house, line, phone).contains("verdict=duplicate"))
+        #expect(
+            Self.reply(house, #"TILE @alice-car/t1 do=configure eid=e1 {"configuration":{"shop":"Mapo"}}"#, phone)
+                .contains("code=dup_mismatch"))
+        #expect(house.records.count == records)
+        #expect(Self.reply(house, "TILE @alice-car/t1 do=remove if=\(old)", phone).contains("code=stale_rev"))
+        // The rev of the row, which may be the widget's.
+        AggregateTests.begin(house, "1", shop: "Central", phone)
+        let row = Self.reply(house, "GET @alice-car/t1 view=carplay", phone)
+        let rev = try #require(HubHarness.attribute("rev", of: row))
+        #expect(Self.reply(house, "TILE @alice-car/t1 do=remove if=\(rev)", phone).contains("verdict=applied"))
+    }
+
+    @Test("W-V92: another account's board is not there")
+    func others() throws {
+        let house = try Self.house()
+        let (alice, bob, nobody) = (house.connect(as: "alice"), house.connect(as: "bob"), house.connect())
+        Self.add(house, "@alice-car/t1", alice)
+        for line in [
+            "TILE @alice-car/t1 do=remove", "TILE @alice-car/t9 do=stack", "GET @alice-car/t1", "HISTORY @alice-car/t1",
+        ] {
+            #expect(Self.reply(house, line, bob).contains("code=unknown_key"), "\(line)")
+        }
+        #expect(Self.add(house, "@alice-car/t2", bob).contains("code=unknown_key"))
+        #expect(WidgetTests.reply(house, "SUB @alice-car/* view=carplay", bob).count == 2)
+        Self.add(house, "@alice-car/t3", alice)
+        #expect(WidgetTests.rows(house, bob).isEmpty)
+        // One that has said no account sees all there is.
+        #expect(Self.reply(house, "GET @alice-car/t1 view=carplay", nobody).hasPrefix("OK"))
+        // A board without tiles is nobody's.
+        for tile in ["t1", "t3"] { _ = Self.reply(house, "TILE @alice-car/\(tile) do=remove", alice) }
+        #expect(Self.add(house, "@alice-car/t1", bob).hasPrefix("OK"))
+        #expect(Self.reply(house, "HISTORY @alice-car/t1", alice).contains("code=unknown_key"))
+        let own = WidgetTests.reply(house, "HISTORY @alice-car/t1", bob)
+        #expect(own.count == 2, "\(own)")
+    }
+
+    @Test("W-V111: a client without caps=widgets that follows everything is told nothing of boards")
+    func strangers() throws {
+        let house = try Self.house()
+        let (phone, old) = (house.connect(as: "alice"), house.connect(as: "alice"))
+        let new = house.connect()
+        house.send("HELLO account=alice caps=widgets", from: new)
+        house.send("SUB * view=carplay", from: old)
+        house.send("SUB * view=carplay", from: new)
+        _ = (house.lines(of: old), house.lines(of: new))
+        Self.add(house, "@alice-car/t1", phone)
+        Self.add(house, "@alice-car/t2", shop: "Central", "stack=left", phone)
+        _ = Self.reply(house, "TILE @alice-car/t1 do=remove", phone)
+        #expect(WidgetTests.rows(house, old).isEmpty)
+        #expect(!WidgetTests.rows(house, new).isEmpty)
+        #expect(!WidgetTests.reply(house, "LIST view=carplay", old).contains { $0.contains("key=@") })
+        #expect(!WidgetTests.reply(house, "SUB * view=carplay", old).contains { $0.contains("key=@") })
+    }
+
+    @Test("remove is DEL why=removed, and the tiles behind it move up")
+    func removes() throws {
+        let house = try Self.house()
+        let (phone, car) = (house.connect(as: "alice"), house.connect(as: "alice"))
+        Self.add(house, "@alice-car/t1", phone)
+        Self.add(house, "@alice-car/t2", shop: "Central", phone)
+        let cursor = try house.cursor(of: "SUB @alice-car/* view=carplay", from: car)
+        let answer = Self.reply(house, "TILE @alice-car/t1 do=remove", phone)
+        #expect(answer.hasSuffix("state=gone"))
+        let rows = WidgetTests.rows(house, car)
+        #expect(rows.count == 2)
+        #expect(rows.contains { $0.hasPrefix("DEL") && $0.contains("t1") && $0.contains("why=removed") })
+        let other = rows.first { $0.contains("t2") }
+        #expect(try Self.body(other)["order"] == 1)
+        house.disconnect(car)
+        let again = house.connect(as: "alice")
+        let lines = WidgetTests.reply(house, "SUB @alice-car/* view=carplay from=\(cursor)", again)
+        #expect(lines.contains { $0.hasPrefix("DEL") && $0.contains("t1") && $0.contains("why=removed") })
+        #expect(Self.reply(house, "TILE @alice-car/t1 do=remove", phone).contains("code=unknown_key"))
+    }
+
+    @Test("W69: a restart brings all of it back, from the journal and from a snapshot", arguments: [false, true])
+    func restart(fromSnapshot: Bool) throws {
+        let house = try Self.house()
+        let phone = house.connect(as: "alice")
+        Self.add(house, "@alice-car/t1", "eid=e1", phone)
+        Self.add(house, "@alice-car/t2", shop: "Central", "stack=left", phone)
+        Self.add(house, "@alice-car/t3", shop: "Mapo", "stack=left", phone)
+        _ = Self.reply(house, "TILE @alice-car/left do=stack smart=yes", phone)
+        _ = Self.reply(house, "TILE @alice-car/t3 do=show", phone)
+        _ = Self.reply(house, "TILE @alice-car/t1 do=remove", phone)
+        let before = WidgetTests.reply(house, "LIST @alice-car/* view=full", phone)
+        #expect(before.count == 4)
+        try house.restart(kinds: Self.kinds, fromSnapshot: fromSnapshot)
+        let again = house.connect(as: "alice")
+        #expect(WidgetTests.reply(house, "LIST @alice-car/* view=full", again) == before)
+        #expect(Self.add(house, "@alice-car/t1", "eid=e1", again).contains("verdict=duplicate"))
+        let car = house.connect(as: "alice")
+        house.send("SUB @alice-car/* view=carplay", from: car)
+        AggregateTests.begin(house, "1", shop: "Mapo", again)
+        #expect(house.lines(of: car).contains { $0.hasPrefix("UPD") && $0.contains("t3") })
+        let other = try house.recovered()
+        #expect(other.stateHash == house.hub.stateHash)
+    }
+
+    @Test("A batch that the disk refuses leaves no tile behind")
+    func fullDisk() throws {
+        let house = try Self.house()
+        let phone = house.connect(as: "alice")
+        Self.add(house, "@alice-car/t1", phone)
+        let hash = house.hub.stateHash
+        house.isFull = true
+        #expect(Self.add(house, "@alice-car/t2", "stack=left", phone).contains("code=storage_full"))
+        #expect(Self.reply(house, "TILE @alice-car/t1 do=remove", phone).contains("code=storage_full"))
+        house.isFull = false
+        #expect(house.hub.stateHash == hash)
+        #expect(WidgetTests.reply(house, "LIST @alice-car/* view=full", phone).count == 2)
+        #expect(Self.add(house, "@alice-car/t2", phone).contains("verdict=applied"))
+    }
+
+    @Test("A tile stays when its kind is taken away, and comes back with it")
+    func kindTakenAway() throws {
+        let house = try Self.house()
+        let (phone, car) = (house.connect(as: "alice"), house.connect(as: "alice"))
+        Self.add(house, "@alice-car/t1", phone)
+        house.send("SUB @alice-car/* view=carplay", from: car)
+        _ = house.lines(of: car)
+        try house.hub.adopt(try [DerivedWidgetTests.coffee].map { try HubHarness.kind($0) })
+        house.turn()
+        let gone = WidgetTests.rows(house, car)
+        #expect(gone.count == 1)
+        let body = try Self.body(gone.first)
+        #expect(body["unavailable"] == true && body["interactive"] == false)
+        #expect(body["entries"]?.array?.first?["placeholder"] == true)
+        try house.hub.adopt(try Self.kinds.map { try HubHarness.kind($0) })
+        house.turn()
+        let back = WidgetTests.rows(house, car)
+        #expect(try Self.body(back.last)["unavailable"] == nil)
+        #expect(try Self.title(back.last)?.hasPrefix("0|") == true)
+        #expect(try house.recovered().stateHash == house.hub.stateHash)
+    }
+
+    @Test("An event, a tap, a swipe on a tile is another thing's")
+    func otherVerbs() throws {
+        let house = try Self.house()
+        let phone = house.connect(as: "alice")
+        Self.add(house, "@alice-car/t1", phone)
+        for line in [
+            "EVT @alice-car/t1 type=timeline", "SET @alice-car/t1 value=on", "PRESS @alice-car/t1",
+            "SEEN @alice-car/t1 rev=1", "DISMISS @alice-car/t1",
+        ] {
+            #expect(Self.reply(house, line, phone).contains("code=bad_action"), "\(line)")
+        }
+        #expect(Self.reply(house, "TILE coffee-order/1 do=remove", phone).contains("code=bad_key"))
+        #expect(Self.reply(house, "TILE @b/t1 do=add widget=nothing", phone).contains("code=unknown_kind"))
+        #expect(Self.reply(house, "TILE @b/t1 do=add widget=coffee-order", phone).contains("code=bad_action"))
+    }
+}
