@@ -46,6 +46,9 @@ public struct SurfaceSettings: Hashable, Sendable {
     /// Whether an always-on display hides the private parts of widgets although the device is unlocked (W76).
     public var hidesPrivateAlwaysOn = true
 
+    /// How long a smart stack keeps the tile that a person chose (W41).
+    public var stackHold = Milliseconds.minutes(15)
+
     public init() {}
 
     /// Adds all settings to `hash`.
@@ -58,5 +61,6 @@ public struct SurfaceSettings: Hashable, Sendable {
         }
         // Alone when it is not the default: cursors of releases without widgets stay good.
         if !hidesPrivateAlwaysOn { hash.combine("alwaysOnPrivate") }
+        if stackHold != .minutes(15) { hash.combine(UInt64(bitPattern: stackHold.count)) }
     }
 }

@@ -139,6 +139,8 @@ struct Telltaled: ParsableCommand {
         var hideStaleStart: String?
         @Option(help: ArgumentHelp("An always-on display hides private parts. (default: hide)", valueName: "hide|show"))
         var alwaysOnPrivate: String?
+        @Option(help: ArgumentHelp("How long a smart stack keeps a choice. (default: 900)", valueName: "S"))
+        var stackHold: String?
         @Option(help: ArgumentHelp("A widget's rows a day to a dark screen. (default: 48)", valueName: "N|off"))
         var widgetBudget: String?
         @Option(help: ArgumentHelp("How many of them may come at once. (default: 8)", valueName: "N"))

@@ -221,10 +221,48 @@ extension EntityStore {
         return entities.index(of: tile.widget)
     }
 
-    /// Whether a commit after `sequence` changed the widget of a tile.
+    /// Whether a commit after `sequence` changed the widget of a tile, or that of another one in its smart stack.
     func hasWidgetChanged(ofTile entity: EntityIndex, after sequence: Int64) -> Bool {
-        guard !boards.isEmpty, entities.isWidget(entity), let shown = shownWidget(at: entity) else { return false }
-        return entities[shown].rev > sequence && changeOrder.contains(shown)
+        guard !boards.isEmpty, entities.isWidget(entity) else { return false }
+        return ([entity] + neighbours(ofTile: entity)).contains { tile in
+            guard let shown = shownWidget(at: tile) else { return false }
+            return entities[shown].rev > sequence && changeOrder.contains(shown)
+        }
+    }
+
+    /// The other tiles of the smart stack in which a tile stands: which one is on top is in the rows of all.
+    ///
+    /// - Complexity: O(the tiles of its board).
+    func neighbours(ofTile entity: EntityIndex) -> [EntityIndex] {
+        guard let stack = boardItem(at: entity)?.tile?.stack, let name = entities[entity].key?.kind,
+            let holder = Key(kind: name, id: stack).flatMap({ entities.index(of: $0) }),
+            boardItem(at: holder)?.stack?.isSmart == true
+        else { return [] }
+        return boards.items(onBoard: entities[entity].kindName).sorted().filter {
+            $0 != entity && boardItem(at: $0)?.tile?.stack == stack
+        }
+    }
+
+    /// Whether a subscriber that was sent the row of a tile after the newest change of its smart stack may have used up the
+    /// turns that were in it.
+    func mayTurnsBeUsedUp(ofTile entity: EntityIndex) -> Bool {
+        let others = neighbours(ofTile: entity)
+        guard !others.isEmpty else { return false }
+        var stack = Stack([], isSmart: true)
+        var begin = Timestamp.distantPast
+        for tile in [entity] + others {
+            guard let shown = shownWidget(at: tile), let widget = widget(at: shown), let key = entities[shown].key,
+                let kind = widgetKind(at: shown)
+            else { continue }
+            // Its content may be known further ahead by now.
+            if kind.relevance != nil, !kind.isPushed { return true }
+            begin = max(begin, widget.asOf ?? widget.createdAt)
+            let future = widget.future(at: begin, kind: kind)
+            stack.tiles.append(Stack.Tile(key, widget.relevance(key: key, kind: kind, future: future)))
+        }
+        let future = stack.future(at: begin)
+        // A choice that ends is one more turn.
+        return future.continuesAt != nil || future.turns.count >= Stack.turnLimit - 1
     }
 
     /// The tiles that a selector follows and whose widgets a commit after `sequence` changed.

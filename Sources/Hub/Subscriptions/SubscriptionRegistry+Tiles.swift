@@ -24,6 +24,32 @@ extension SubscriptionRegistry {
                 sessions.makeReady(slot: subscription.session)
             }
             giveBack(&followers)
+            publishToStack(of: tile, commit: commit, &store, renderer, to: &sessions)
+        }
+    }
+
+    /// The turns of a smart stack stand in the rows of all of its tiles: those whose rows look different come again.
+    ///
+    /// - Parameter tile: Its widget, or what it is itself, has changed.
+    mutating func publishToStack(
+        of tile: EntityIndex, commit: Int64, _ store: inout EntityStore, _ renderer: borrowing RowRenderer,
+        to sessions: inout SessionTable
+    ) {
+        for neighbour in store.neighbours(ofTile: tile) {
+            var followers = takeFollowers(of: neighbour, kind: store[neighbour].kindName, isWidget: true)
+            for index in followers {
+                guard let subscription = self[index], case .surface = subscription.terms.view,
+                    !subscription.isWaiting(for: neighbour), let session = sessions[slot: subscription.session]
+                else { continue }
+                let form = renderer.form(of: neighbour, for: subscription, of: session, store)
+                guard
+                    looksDifferent(
+                        renderer.widgetForm(form), neighbour, to: subscription, at: renderer.time, store)
+                else { continue }
+                oweSurroundings(of: neighbour, to: index, since: commit, &store)
+                sessions.makeReady(slot: subscription.session)
+            }
+            giveBack(&followers)
         }
     }
 

@@ -10,6 +10,10 @@ public struct TileSight: Hashable, Sendable {
     public var stack: String?
     public var position: Int?
     public var isTop = true
+    /// The turns of the stack that come if nothing happens.
+    public var turns: [Turn] = []
+    /// From when on more turns are known; `nil` where these are all.
+    public var turnsContinueAt: Timestamp?
     /// The position that it keeps.
     public var pinned: Int?
     /// Its kind was taken away, or the widget has ended.
@@ -19,12 +23,45 @@ public struct TileSight: Hashable, Sendable {
         (self.widget, self.order) = (widget, order)
     }
 
+    /// A tile comes on top.
+    public struct Turn: Hashable, Sendable {
+        public let date: Timestamp
+        public let key: Key
+
+        public init(date: Timestamp, key: Key) {
+            (self.date, self.key) = (date, key)
+        }
+    }
+
+    /// As it is at a later moment, by what it tells.
+    ///
+    /// - Parameter key: Of the tile.
+    public func turned(to now: Timestamp, _ key: Key) -> TileSight {
+        var sight = self
+        if let shown = turns.last(where: { $0.date <= now }) {
+            sight.isTop = shown.key == key
+            sight.turns.removeAll { $0.date <= now }
+        }
+        return sight
+    }
+
     func write(to writer: inout JSONWriter) {
         writer.member("widget", widget.text)
         if let stack {
             writer.member("stack", stack)
             if let position { writer.member("position", position) }
             writer.member("top", isTop)
+            if !turns.isEmpty {
+                writer.name("turns")
+                writer.beginArray()
+                for turn in turns {
+                    writer.beginObject()
+                    writer.member("date", turn.date.milliseconds)
+                    writer.member("key", turn.key.text)
+                    writer.endObject()
+                }
+                writer.endArray()
+            }
         }
         if let pinned { writer.member("pinned", pinned) }
         if isUnavailable { writer.member("unavailable", true) }
