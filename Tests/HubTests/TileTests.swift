@@ -16,14 +16,17 @@ struct TileTests {
     /// Places a widget of `kitchen`, which is taken.
     @discardableResult
     static func add(
-        _ house: HubHarness, _ key: String, shop: String = "Hoegi", _ words: String = "", _ client: HubHarness.Client
+        _ house: HubHarness, _ key: String, shop: String = "Hoegi", words: String = "", by client: HubHarness.Client
     ) -> String {
         let attributes = words.isEmpty ? "" : " " + words
         return reply(
             house, #"TILE \#(key) do=add widget=kitchen\#(attributes) {"configuration":{"shop":"\#(shop)"}}"#, client)
     }
 
-    static func body(_ line: String?) throws -> JSON { try #require(try ServerText(try #require(line)).body) }
+    static func body(_ line: String?) throws -> JSON { 
+        let text = try ServerText(try #require(line))
+        return try #require(text.body)
+    }
 
     static func title(_ line: String?) throws -> String? { try AggregateTests.titles(line).first }
 
@@ -34,7 +37,7 @@ struct TileTests {
         AggregateTests.begin(house, "1", phone)
         house.send("SUB @alice-car/* view=carplay", from: car)
         _ = house.lines(of: car)
-        let answer = Self.add(house, "@alice-car/t1", phone)
+        let answer = Self.add(house, "@alice-car/t1", by: phone)
         #expect(answer.hasPrefix("OK verdict=applied") && answer.hasSuffix("state=placed"))
         let rows = WidgetTests.rows(house, car)
         let row = try #require(rows.first)
@@ -52,8 +55,8 @@ struct TileTests {
     func widgetChanges() throws {
         let house = try Self.house()
         let (phone, car, full) = (house.connect(as: "alice"), house.connect(as: "alice"), house.connect(as: "alice"))
-        Self.add(house, "@alice-car/t1", phone)
-        Self.add(house, "@alice-car/t2", shop: "Central", phone)
+        Self.add(house, "@alice-car/t1", by: phone)
+        Self.add(house, "@alice-car/t2", shop: "Central", by: phone)
         house.send("SUB @alice-car/* view=carplay", from: car)
         house.send("SUB @alice-car/* view=full", from: full)
         _ = (house.lines(of: car), house.lines(of: full))
@@ -72,8 +75,8 @@ struct TileTests {
     func resume() throws {
         let house = try Self.house()
         let phone = house.connect(as: "alice")
-        Self.add(house, "@alice-car/t1", phone)
-        Self.add(house, "@alice-car/t2", shop: "Central", phone)
+        Self.add(house, "@alice-car/t1", by: phone)
+        Self.add(house, "@alice-car/t2", shop: "Central", by: phone)
         for account in ["alice", nil] {
             let car = account.map { house.connect(as: $0) } ?? house.connect()
             let cursor = try house.cursor(of: "SUB @alice-car/* view=carplay", from: car)
@@ -103,7 +106,7 @@ struct TileTests {
         let house = try Self.house()
         let (phone, car) = (house.connect(as: "alice"), house.connect(as: "alice"))
         AggregateTests.begin(house, "1", shop: "Central", phone)
-        Self.add(house, "@alice-car/t1", phone)
+        Self.add(house, "@alice-car/t1", by: phone)
         house.send("SUB @alice-car/* view=carplay", from: car)
         let answer = Self.reply(
             house, #"TILE @alice-car/t1 do=configure {"configuration":{"shop":"Central"}}"#, phone)
@@ -120,9 +123,9 @@ struct TileTests {
     func onceAndInOrder() throws {
         let house = try Self.house()
         let phone = house.connect(as: "alice")
-        Self.add(house, "@alice-car/t1", phone)
+        Self.add(house, "@alice-car/t1", by: phone)
         let old = house.records.count
-        Self.add(house, "@alice-car/t2", "pos=1", phone)
+        Self.add(house, "@alice-car/t2", words: "pos=1", by: phone)
         #expect(Self.reply(house, "TILE @alice-car/t1 do=pin if=1", phone).contains("code=stale_rev"))
         let line = #"TILE @alice-car/t1 do=configure eid=e1 {"configuration":{"shop":"Central"}}"#
         #expect(Self.reply(house, line, phone).contains("verdict=applied"))
@@ -144,21 +147,21 @@ struct TileTests {
     func others() throws {
         let house = try Self.house()
         let (alice, bob, nobody) = (house.connect(as: "alice"), house.connect(as: "bob"), house.connect())
-        Self.add(house, "@alice-car/t1", alice)
+        Self.add(house, "@alice-car/t1", by: alice)
         for line in [
             "TILE @alice-car/t1 do=remove", "TILE @alice-car/t9 do=stack", "GET @alice-car/t1", "HISTORY @alice-car/t1",
         ] {
             #expect(Self.reply(house, line, bob).contains("code=unknown_key"), "\(line)")
         }
-        #expect(Self.add(house, "@alice-car/t2", bob).contains("code=unknown_key"))
+        #expect(Self.add(house, "@alice-car/t2", by: bob).contains("code=unknown_key"))
         #expect(WidgetTests.reply(house, "SUB @alice-car/* view=carplay", bob).count == 2)
-        Self.add(house, "@alice-car/t3", alice)
+        Self.add(house, "@alice-car/t3", by: alice)
         #expect(WidgetTests.rows(house, bob).isEmpty)
         // One that has said no account sees all there is.
         #expect(Self.reply(house, "GET @alice-car/t1 view=carplay", nobody).hasPrefix("OK"))
         // A board without tiles is nobody's.
         for tile in ["t1", "t3"] { _ = Self.reply(house, "TILE @alice-car/\(tile) do=remove", alice) }
-        #expect(Self.add(house, "@alice-car/t1", bob).hasPrefix("OK"))
+        #expect(Self.add(house, "@alice-car/t1", by: bob).hasPrefix("OK"))
         #expect(Self.reply(house, "HISTORY @alice-car/t1", alice).contains("code=unknown_key"))
         let own = WidgetTests.reply(house, "HISTORY @alice-car/t1", bob)
         #expect(own.count == 2, "\(own)")
@@ -173,8 +176,8 @@ struct TileTests {
         house.send("SUB * view=carplay", from: old)
         house.send("SUB * view=carplay", from: new)
         _ = (house.lines(of: old), house.lines(of: new))
-        Self.add(house, "@alice-car/t1", phone)
-        Self.add(house, "@alice-car/t2", shop: "Central", "stack=left", phone)
+        Self.add(house, "@alice-car/t1", by: phone)
+        Self.add(house, "@alice-car/t2", shop: "Central", words: "stack=left", by: phone)
         _ = Self.reply(house, "TILE @alice-car/t1 do=remove", phone)
         #expect(WidgetTests.rows(house, old).isEmpty)
         #expect(!WidgetTests.rows(house, new).isEmpty)
@@ -186,8 +189,8 @@ struct TileTests {
     func removes() throws {
         let house = try Self.house()
         let (phone, car) = (house.connect(as: "alice"), house.connect(as: "alice"))
-        Self.add(house, "@alice-car/t1", phone)
-        Self.add(house, "@alice-car/t2", shop: "Central", phone)
+        Self.add(house, "@alice-car/t1", by: phone)
+        Self.add(house, "@alice-car/t2", shop: "Central", by: phone)
         let cursor = try house.cursor(of: "SUB @alice-car/* view=carplay", from: car)
         let answer = Self.reply(house, "TILE @alice-car/t1 do=remove", phone)
         #expect(answer.hasSuffix("state=gone"))
@@ -207,9 +210,9 @@ struct TileTests {
     func restart(fromSnapshot: Bool) throws {
         let house = try Self.house()
         let phone = house.connect(as: "alice")
-        Self.add(house, "@alice-car/t1", "eid=e1", phone)
-        Self.add(house, "@alice-car/t2", shop: "Central", "stack=left", phone)
-        Self.add(house, "@alice-car/t3", shop: "Mapo", "stack=left", phone)
+        Self.add(house, "@alice-car/t1", words: "eid=e1", by: phone)
+        Self.add(house, "@alice-car/t2", shop: "Central", words: "stack=left", by: phone)
+        Self.add(house, "@alice-car/t3", shop: "Mapo", words: "stack=left", by: phone)
         _ = Self.reply(house, "TILE @alice-car/left do=stack smart=yes", phone)
         _ = Self.reply(house, "TILE @alice-car/t3 do=show", phone)
         _ = Self.reply(house, "TILE @alice-car/t1 do=remove", phone)
@@ -218,7 +221,7 @@ struct TileTests {
         try house.restart(kinds: Self.kinds, fromSnapshot: fromSnapshot)
         let again = house.connect(as: "alice")
         #expect(WidgetTests.reply(house, "LIST @alice-car/* view=full", again) == before)
-        #expect(Self.add(house, "@alice-car/t1", "eid=e1", again).contains("verdict=duplicate"))
+        #expect(Self.add(house, "@alice-car/t1", words: "eid=e1", by: again).contains("verdict=duplicate"))
         let car = house.connect(as: "alice")
         house.send("SUB @alice-car/* view=carplay", from: car)
         AggregateTests.begin(house, "1", shop: "Mapo", again)
@@ -231,22 +234,22 @@ struct TileTests {
     func fullDisk() throws {
         let house = try Self.house()
         let phone = house.connect(as: "alice")
-        Self.add(house, "@alice-car/t1", phone)
+        Self.add(house, "@alice-car/t1", by: phone)
         let hash = house.hub.stateHash
         house.isFull = true
-        #expect(Self.add(house, "@alice-car/t2", "stack=left", phone).contains("code=storage_full"))
+        #expect(Self.add(house, "@alice-car/t2", words: "stack=left", by: phone).contains("code=storage_full"))
         #expect(Self.reply(house, "TILE @alice-car/t1 do=remove", phone).contains("code=storage_full"))
         house.isFull = false
         #expect(house.hub.stateHash == hash)
         #expect(WidgetTests.reply(house, "LIST @alice-car/* view=full", phone).count == 2)
-        #expect(Self.add(house, "@alice-car/t2", phone).contains("verdict=applied"))
+        #expect(Self.add(house, "@alice-car/t2", by: phone).contains("verdict=applied"))
     }
 
     @Test("A tile stays when its kind is taken away, and comes back with it")
     func kindTakenAway() throws {
         let house = try Self.house()
         let (phone, car) = (house.connect(as: "alice"), house.connect(as: "alice"))
-        Self.add(house, "@alice-car/t1", phone)
+        Self.add(house, "@alice-car/t1", by: phone)
         house.send("SUB @alice-car/* view=carplay", from: car)
         _ = house.lines(of: car)
         try house.hub.adopt(try [DerivedWidgetTests.coffee].map { try HubHarness.kind($0) })
@@ -268,7 +271,7 @@ struct TileTests {
     func otherVerbs() throws {
         let house = try Self.house()
         let phone = house.connect(as: "alice")
-        Self.add(house, "@alice-car/t1", phone)
+        Self.add(house, "@alice-car/t1", by: phone)
         for line in [
             "EVT @alice-car/t1 type=timeline", "SET @alice-car/t1 value=on", "PRESS @alice-car/t1",
             "SEEN @alice-car/t1 rev=1", "DISMISS @alice-car/t1",

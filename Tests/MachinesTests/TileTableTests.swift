@@ -51,14 +51,14 @@ private struct TileScript {
     struct BadInput: Error { let text: String }
 
     mutating func run(_ inputs: String) throws {
-        for input in inputs.split(separator: ";") {
-            let words = input.split(separator: " ").map { String($0) }
+        for part in inputs.split(separator: ";") {
+            let words = part.split(separator: " ").map { String($0) }
             guard words.count > 1 else { continue }
             let (verb, id) = (words[0], words[1])
             switch verb {
             case "after": now = Self.start + .seconds(Int64(id) ?? 0)
             case "fill": for number in 1...(Int(words[2]) ?? 1) { try run("add \(id)\(number) A stack=\(id)") }
-            default: try apply(try input(verb, Array(words.dropFirst(2)), String(input)), to: id)
+            default: try apply(try input(verb, Array(words.dropFirst(2)), String(part)), to: id)
             }
         }
     }
