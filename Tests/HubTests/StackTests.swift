@@ -1,4 +1,5 @@
 import Hub
+import Surfaces
 import TelltaleModel
 import TestSupport
 import Testing
