@@ -17,7 +17,8 @@ extension ErrorCode {
         case .unknownKey: "there is no such activity or control, or this account does not see it"
         case .unknownSubscription: "this connection has no subscription of that number"
         case .tooLarge: "attributes and content together would be larger than the limit"
-        case .duplicateMismatch: "this source has used that `eid` for another event or tile, or this person for another tap"
+        case .duplicateMismatch:
+            "this source has used that `eid` for another event or tile, or this person for another tap"
         case .machineError: "the machine ran in circles or broke a limit; nothing changed"
         case .limitActivities: "a person has as many live activities as may be, of this app or in all"
         case .limitSubscriptions: "this connection has as many subscriptions as may be"
@@ -36,7 +37,8 @@ extension ErrorCode {
         case .unavailable: "nobody serves this control now"
         case .cooling: "the button was pressed a moment ago"
         case .badAction: "the key is another kind of thing than the verb is for"
-        case .notOffered: "the place, or the surface, does not show that family of the widget, or the tile cannot stand there"
+        case .notOffered:
+            "the place, or the surface, does not show that family of the widget, or the tile cannot stand there"
         case .storageFull: "the disk is full; reading goes on, and writing when there is room again"
         case .storageFailed: "the disk failed; the server ends"
         case .shuttingDown: "the server goes down; reconnect, and ask again"

@@ -23,7 +23,7 @@ struct TileTests {
             house, #"TILE \#(key) do=add widget=kitchen\#(attributes) {"configuration":{"shop":"\#(shop)"}}"#, client)
     }
 
-    static func body(_ line: String?) throws -> JSON { 
+    static func body(_ line: String?) throws -> JSON {
         let text = try ServerText(try #require(line))
         return try #require(text.body)
     }

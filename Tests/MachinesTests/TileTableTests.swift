@@ -15,7 +15,7 @@ struct TileTableTests {
         try script.run(row[2])
         #expect(script.shown == row[3], "\(row)")
         #expect(script.outcome == row[4], "\(row)")
-        // What stands there is what it is written as.
+        // An item is read as it was written.
         for item in script.board.items.values {
             var writer = BinaryWriter()
             item.encode(to: &writer)

@@ -53,7 +53,10 @@ struct Boards: Sendable {
     }
 
     private mutating func countBoard(of account: String?, by difference: Int) {
-        guard let account else { return sharedCount += difference }
+        guard let account else {
+            sharedCount += difference
+            return
+        }
         let count = (countByAccount[account] ?? 0) + difference
         countByAccount[account] = count == 0 ? nil : count
     }

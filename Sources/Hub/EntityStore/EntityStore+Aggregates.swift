@@ -126,7 +126,8 @@ extension EntityStore {
         let known = entities.index(of: key)
         let current = known.flatMap { self.widget(at: $0) }.flatMap { $0.isGone ? nil : $0 }
         let isKept = current != nil && !aggregate.tallies.isEmpty
-        let stays = group.memberCount > 0 || !amounts.isEmpty || isKept || kind.instances.contains(group.id)
+        let stays =
+            group.memberCount > 0 || !amounts.isEmpty || isKept || kind.instances.contains(group.id)
             || boards.hasTiles(on: key)
         guard current == nil || group.isChanged || !amounts.isEmpty || !stays else { return }
         guard stays || current != nil else { return }

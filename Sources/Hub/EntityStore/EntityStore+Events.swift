@@ -124,7 +124,7 @@ extension EntityStore {
         } else {
             result = try applyWhereNoneLives(posted, at: known, sequence: sequence)
         }
-        if let eid = posted.command.eid { 
+        if let eid = posted.command.eid {
             insertEventID(posted.digest, hash: posted.eidHash, eid: eid, rev: result.rev, source: source)
         }
         return result
@@ -149,7 +149,8 @@ extension EntityStore {
     private func kindOfEvents(named name: String) throws(WireError) -> Int {
         guard let index = kinds.current[name] else {
             if name.utf8.first == UInt8(ascii: "@") {
-                throw WireError(.badAction, "\(name) is a board; TILE arranges it, and events go to what its tiles show")
+                throw WireError(
+                    .badAction, "\(name) is a board; TILE arranges it, and events go to what its tiles show")
             }
             throw WireError(
                 .unknownKind, "there is no kind \(name); KINDS lists those there are, a file in --kinds makes one")

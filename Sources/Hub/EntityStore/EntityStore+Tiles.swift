@@ -91,7 +91,8 @@ extension EntityStore {
         var derived = DerivedChanges()
         var writer = BinaryWriter()
         for changed in outcome.changed {
-            guard let key = Key(kind: name, id: changed), var item = board.items[changed] ?? before.items[changed] else {
+            guard let key = Key(kind: name, id: changed), var item = board.items[changed] ?? before.items[changed]
+            else {
                 continue
             }
             if outcome.removed.contains(changed) { item.remove() }
@@ -170,7 +171,9 @@ extension EntityStore {
 
     /// The widget that a tile shows, where there is one.
     func widgetEntity(of tile: Tile) -> EntityIndex? {
-        guard let entity = entities.index(of: tile.widget), widget(at: entity) != nil, !isGone(entity) else { return nil }
+        guard let entity = entities.index(of: tile.widget), widget(at: entity) != nil, !isGone(entity) else {
+            return nil
+        }
         return entity
     }
 

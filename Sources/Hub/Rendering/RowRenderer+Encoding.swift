@@ -54,7 +54,8 @@ extension RowRenderer {
     }
 
     static func writeWidgetRow(
-        _ widget: Widget, _ key: Key, at entity: EntityIndex, _ kind: Kind, _ definition: WidgetKind, _ form: WidgetForm,
+        _ widget: Widget, _ key: Key, at entity: EntityIndex, _ kind: Kind, _ definition: WidgetKind,
+        _ form: WidgetForm,
         _ store: borrowing EntityStore, to writer: inout JSONWriter
     ) -> RowContents {
         var contents = RowContents()

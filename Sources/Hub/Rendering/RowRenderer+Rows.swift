@@ -267,7 +267,8 @@ extension RowRenderer {
         // Before a deletion too, or where there is no row at all: a milestone is told to each subscription, and on CarPlay
         // an alert is a notification exactly when the dashboard, and so the row, is hidden.
         let isAlerted = announce(entry, of: entity, key: key, subscription, store, to: &writer)
-        var head = RowHead(subscription: Int(subscription.number), key: key, rev: rev(of: entity, subscription.terms.view, store))
+        var head = RowHead(
+            subscription: Int(subscription.number), key: key, rev: rev(of: entity, subscription.terms.view, store))
         head.skip = Int(clamping: entry.foldedCount)
         head.why = entry.cause.map { RowHead.Fold($0) }
         head.missed = entry.missed

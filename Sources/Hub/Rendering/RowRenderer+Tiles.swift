@@ -34,7 +34,8 @@ extension RowRenderer {
 
     /// The scene of a tile; `nil` where the view does not have its place, or the place does not have its family.
     func scene(
-        of tile: Tile, _ kind: WidgetKind, _ surface: Surface, _ terms: WidgetTerms, hasAccount: Bool, _ session: Session
+        of tile: Tile, _ kind: WidgetKind, _ surface: Surface, _ terms: WidgetTerms, hasAccount: Bool,
+        _ session: Session
     ) -> WidgetScene? {
         guard !terms.isElsewhere, terms.family == nil || terms.family == tile.family else { return nil }
         // A tile that names a place is shown there alone.
@@ -159,7 +160,8 @@ extension RowRenderer {
             guard let tile = item.tile, let kind = store.kind(at: entity), case .widget(let definition) = kind.body
             else { return false }
             let shown = store.widgetEntity(of: tile)
-            let widget = shown.flatMap { store.widget(at: $0) } ?? Widget(configuration: tile.configuration, at: tile.createdAt)
+            let widget =
+                shown.flatMap { store.widget(at: $0) } ?? Widget(configuration: tile.configuration, at: tile.createdAt)
             contents = writeWidgetRow(
                 widget, tile.widget, at: shown ?? entity, kind, definition, widgetForms[number], store, to: &writer)
             return true
@@ -169,7 +171,8 @@ extension RowRenderer {
 
     /// The link that a tap on a tile, or on a part of it, leads to.
     func openedBody(
-        ofTile entity: EntityIndex, _ item: BoardItem, part: String?, for session: Session, _ store: borrowing EntityStore
+        ofTile entity: EntityIndex, _ item: BoardItem, part: String?, for session: Session,
+        _ store: borrowing EntityStore
     ) -> [UInt8]? {
         guard !item.isGone, let tile = item.tile, let shown = store.widgetEntity(of: tile),
             let widget = store.widget(at: shown)

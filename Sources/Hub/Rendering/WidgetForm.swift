@@ -79,7 +79,7 @@ final class WidgetForms {
         var entity: Int32
         var account: String?
     }
-    /// What stacks show from now on, at the same moment.
+    /// The looks of stacks from now on, at the same moment.
     private var stacks: [StackViewing: Stack.Future] = [:]
     private var futureMoment: (sequence: Int64, time: Timestamp) = (-1, .distantPast)
 

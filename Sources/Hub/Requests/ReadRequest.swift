@@ -82,7 +82,8 @@ extension Hub {
             refuse(request.id, error, to: &writer)
             if error.isFatal { session.isClosing = true }
         // Decided before the commit; none of these is staged to be read.
-        case .hello, .event, .traits, .dismiss, .seen, .set, .press, .serve, .done, .supply, .fail, .report, .reload, .tile:
+        case .hello, .event, .traits, .dismiss, .seen, .set, .press, .serve, .done, .supply, .fail, .report, .reload,
+            .tile:
             break
         }
         session.send(writer.bytes)

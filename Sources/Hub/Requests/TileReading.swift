@@ -4,7 +4,7 @@ internal import Surfaces
 internal import TelltaleModel
 internal import TelltaleWire
 
-/// What the words of a `TILE` mean by the kinds in force: what is refused here never gets to a board.
+/// The meaning of a `TILE` by the kinds in force: a request that is refused here never gets to a board.
 struct TileReading {
     let command: TileCommand
     let board: Board
@@ -27,7 +27,8 @@ struct TileReading {
             return .move(to: destination, position: command.position)
         case .pin:
             if let position = command.position, position > TileStack.limit {
-                throw WireError(.badAttribute, "TILE: pos=\(position) is not taken; pins are from 1 to \(TileStack.limit)")
+                throw WireError(
+                    .badAttribute, "TILE: pos=\(position) is not taken; pins are from 1 to \(TileStack.limit)")
             }
             return .pin(position: command.position)
         case .unpin: return .unpin
@@ -48,7 +49,7 @@ struct TileReading {
 
     private func addition() throws(WireError) -> TileInput.Addition {
         guard let word = command.widget else { throw missing("widget=") }
-        // What comes by itself has such an id.
+        // Suggestions have such ids.
         guard id.utf8.first != UInt8(ascii: "~") else {
             throw WireError(.badKey, "TILE: \(command.key) is an id that the server gives; begin yours without ~")
         }
@@ -80,7 +81,8 @@ struct TileReading {
         guard let tile = item.tile else { return change }
         let name = String(tile.widget.kind)
         if let word = command.widget, word != name {
-            throw WireError(.badAttribute, "TILE: widget=\(word) is another kind than the tile's; add a tile of its own")
+            throw WireError(
+                .badAttribute, "TILE: widget=\(word) is another kind than the tile's; add a tile of its own")
         }
         let kind = try definition(of: name)
         if command.configuration != nil {

@@ -85,7 +85,8 @@ extension KindReader {
         var options = WidgetKind.Options()
         options.isBackgroundRemovable = bool(object, "backgroundRemovable", at: "") ?? true
         options.margin = margins(object)
-        let mountings = (strings(object, "mounting", at: "", of: "mountings") ?? []).enumerated().compactMap { index, name in
+        let mountings = (strings(object, "mounting", at: "", of: "mountings") ?? []).enumerated().compactMap {
+            index, name in
             word(name, WidgetMounting.self, at: "mounting[\(index)]", what: "a mounting")
         }
         if !mountings.isEmpty { options.mountings = Set(mountings) }

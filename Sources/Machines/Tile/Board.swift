@@ -18,7 +18,7 @@ public struct Board: Sendable {
     /// Of its first tile; `nil` = everybody's, or nobody's yet.
     public var account: String? { items.first?.value.account }
 
-    /// What a request made of a board.
+    /// The result of a request.
     public struct Outcome: Hashable, Sendable {
         public var verdict: Verdict
         /// The ids whose rows look different now, in the order of their bytes; with those that are removed.
@@ -159,7 +159,9 @@ public struct Board: Sendable {
         tile.look.placement = tile.look.placement ?? own.placement
     }
 
-    private mutating func move(_ id: String, to destination: TileInput.Destination, _ position: Int?) throws(TileRejection) {
+    private mutating func move(_ id: String, to destination: TileInput.Destination, _ position: Int?)
+        throws(TileRejection)
+    {
         guard let item = items[id] else { throw .unknown(id) }
         guard case .tile(var tile) = item.content else {
             guard destination == .same else { throw .isStack(id) }
@@ -270,7 +272,11 @@ public struct Board: Sendable {
         var stacks: Set<String> = []
         for id in changed.union(removed) {
             for item in [items[id], before[id]] {
-                if let stack = item?.tile?.stack { stacks.insert(stack) } else if item?.stack != nil { stacks.insert(id) }
+                if let stack = item?.tile?.stack {
+                    stacks.insert(stack)
+                } else if item?.stack != nil {
+                    stacks.insert(id)
+                }
             }
         }
         if !stacks.isEmpty {

@@ -59,7 +59,7 @@ public struct TileStack: Hashable, Sendable {
     init(family: WidgetFamily) { self.family = family }
 }
 
-/// What stands behind a key of a board.
+/// The tile or the stack behind a key of a board.
 public struct BoardItem: Hashable, Sendable {
     public enum Content: Hashable, Sendable {
         case tile(Tile)

@@ -28,7 +28,7 @@ public enum TileInput: Hashable, Sendable {
         public init() {}
     }
 
-    /// What a stack is to be; `nil` = as it is.
+    /// The settings of a stack; `nil` = as they are.
     public struct Stacking: Hashable, Sendable {
         public var family: WidgetFamily?
         public var isSmart: Bool?
@@ -116,7 +116,8 @@ public enum TileRejection: Error, Hashable, Sendable {
         case .stackFull(let id): "the stack \(id) has \(TileStack.limit) tiles; remove one, or add it elsewhere"
         case .lockScreen: "the Lock Screen has no stacks; place the tile by itself"
         case .notStacked(let id): "\(id) stands in no stack; do=show turns a stack to one of its tiles"
-        case .notPinnable(let id): "\(id) stands by itself in a place that keeps its order; pin tiles of a stack or a watch"
+        case .notPinnable(let id):
+            "\(id) stands by itself in a place that keeps its order; pin tiles of a stack or a watch"
         case .pinTaken(let position, let id): "position \(position) is that of \(id), which is pinned; unpin it first"
         }
     }

@@ -1,6 +1,6 @@
 public import TelltaleModel
 
-/// What the row of a tile tells beside its widget: where it stands on its board (Protocols/Widgets/boards.md).
+/// The place of a tile on its board, as its row tells it (Protocols/Widgets/boards.md).
 public struct TileSight: Hashable, Sendable {
     /// The key of the widget that it shows.
     public let widget: Key

@@ -21,7 +21,8 @@ public enum WidgetRow {
     public static func write(
         _ widget: Widget, key: Key, kind: Kind, definition: WidgetKind, scene: WidgetScene, moments: [WidgetMoment],
         tile: TileSight? = nil, device: Catalogue.Device? = nil,
-        control: SurfaceRow.ControlWriter = { _, _, _ in false }, isInvalid: () -> Bool = { false }, to writer: inout JSONWriter
+        control: SurfaceRow.ControlWriter = { _, _, _ in false }, isInvalid: () -> Bool = { false },
+        to writer: inout JSONWriter
     ) -> Int {
         let drawing = Drawing(
             widget: widget, key: key, kind: kind, definition: definition, scene: scene, moments: moments, tile: tile)
