@@ -52,7 +52,8 @@ extension RowRenderer {
         }
         var stack = Stack([], isSmart: holder.isSmart)
         for id in board.tiles(ofStack: id) {
-            guard let tile = board.items[id]?.tile, let key = Key(kind: name, id: id), let kind = kind(of: tile, store),
+            guard let tile = board.items[id]?.tile, let key = Key(kind: name, id: id),
+                let kind = kind(ofTile: id, beside: entity, store),
                 scene(
                     of: tile, kind, view.surface, view.terms, hasAccount: view.account != nil, view.session) != nil
             else { continue }
@@ -80,12 +81,59 @@ extension RowRenderer {
             isInSituation: kind.relevance?.situations.contains { traits.meets($0) } ?? false)
     }
 
-    /// The kind of a tile's widget in force; `nil` = it was taken away.
-    func kind(of tile: Tile, _ store: borrowing EntityStore) -> WidgetKind? {
-        guard let version = store.widgetVersion(named: tile.widget.kind),
-            case .widget(let kind) = store.kinds.versions[version].body
+    /// The kind of a tile's widget: where it was taken away, the last version.
+    ///
+    /// - Parameter other: A tile of the same board.
+    func kind(ofTile id: String, beside other: EntityIndex, _ store: borrowing EntityStore) -> WidgetKind? {
+        guard let name = store[other].key?.kind, let entity = Key(kind: name, id: id).flatMap({ store.index(of: $0) }),
+            case .widget(let kind)? = store.kind(at: entity)?.body
         else { return nil }
         return kind
+    }
+
+    // MARK: The watch
+
+    /// The place of a tile in the watch's Smart Stack; `nil` = it has no room, now and later.
+    func smartSight(
+        of key: Key, _ tile: Tile, _ entity: EntityIndex, _ view: BoardView, _ store: borrowing EntityStore
+    ) -> TileSight? {
+        let future = smartStack(entity, view, store)
+        func order(_ keys: [Key]) -> Int { (keys.firstIndex(of: key) ?? -1) + 1 }
+        var sight = TileSight(widget: tile.widget, order: order(future.keys))
+        var last = sight.order
+        for turn in future.turns where order(turn.keys) != last {
+            last = order(turn.keys)
+            sight.orders.append(.init(date: turn.date, order: last))
+        }
+        sight.turnsContinueAt = future.continuesAt
+        return sight.order == 0 && sight.orders.isEmpty ? nil : sight
+    }
+
+    private func smartStack(
+        _ entity: EntityIndex, _ view: BoardView, _ store: borrowing EntityStore
+    ) -> SmartStack.Future {
+        let viewing = StackViewing(
+            board: store[entity].kindName, stack: "", surface: view.surface, terms: view.terms, account: view.account,
+            traits: view.session.traits.widgets)
+        if let known = widgetForms.knownOrder(viewing, store.sequence, time) { return known }
+        let board = store.board(numbered: store[entity].kindName)
+        var members: [SmartStack.Member] = []
+        var moreKnownAt: Timestamp?
+        // Stacks do not count here: all of the board is one.
+        for id in board.places.flatMap({ board.items[$0]?.stack == nil ? [$0] : board.tiles(ofStack: $0) }) {
+            guard let tile = board.items[id]?.tile, let name = store[entity].key?.kind,
+                let key = Key(kind: name, id: id),
+                let kind = kind(ofTile: id, beside: entity, store),
+                scene(
+                    of: tile, kind, view.surface, view.terms, hasAccount: view.account != nil, view.session) != nil
+            else { continue }
+            let relevance = relevance(of: tile, kind, view, store, &moreKnownAt)
+            members.append(SmartStack.Member(key, relevance, pin: tile.pinned))
+        }
+        var future = SmartStack(members).future(at: time)
+        if let moreKnownAt { future.continuesAt = min(future.continuesAt ?? .distantFuture, moreKnownAt) }
+        widgetForms.keep(future, of: viewing)
+        return future
     }
 }
 

@@ -62,13 +62,16 @@ extension RowRenderer {
     ) -> TileSight? {
         guard let key = store[entity].key else { return nil }
         let id = String(key.id)
+        let view = BoardView(surface: surface, terms: terms, account: account, session: session)
         var sight: TileSight
-        if tile.stack == nil, scene.place != .standby {
+        if scene.place == .smartStack {
+            guard let smart = smartSight(of: key, tile, entity, view, store) else { return nil }
+            sight = smart
+        } else if tile.stack == nil, scene.place != .standby {
             // Nothing else of the board decides.
             sight = TileSight(widget: tile.widget, order: tile.position)
         } else {
             let board = store.board(numbered: store[entity].kindName)
-            let view = BoardView(surface: surface, terms: terms, account: account, session: session)
             var order = board.place(of: id)
             let future = tile.stack.map { self.future(ofStack: $0, on: board, entity, view, store) }
             if scene.place == .standby {
@@ -99,7 +102,9 @@ extension RowRenderer {
             let isStack = board.items[other]?.stack != nil
             let ids = isStack ? board.tiles(ofStack: other) : [other]
             let isShown = ids.contains { id in
-                guard let tile = board.items[id]?.tile, let kind = kind(of: tile, store) else { return false }
+                guard let tile = board.items[id]?.tile, let kind = kind(ofTile: id, beside: entity, store) else {
+                    return false
+                }
                 return scene(
                     of: tile, kind, view.surface, view.terms, hasAccount: true, view.session) != nil
             }

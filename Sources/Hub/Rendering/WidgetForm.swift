@@ -81,6 +81,7 @@ final class WidgetForms {
     }
     /// The looks of stacks from now on, at the same moment.
     private var stacks: [StackViewing: Stack.Future] = [:]
+    private var orders: [StackViewing: SmartStack.Future] = [:]
     private var futureMoment: (sequence: Int64, time: Timestamp) = (-1, .distantPast)
 
     var count: Int { forms.count }
@@ -114,6 +115,7 @@ final class WidgetForms {
         guard futureMoment != (sequence, time) else { return }
         futures.removeAll(keepingCapacity: true)
         stacks.removeAll(keepingCapacity: true)
+        orders.removeAll(keepingCapacity: true)
         futureMoment = (sequence, time)
     }
 
@@ -124,6 +126,14 @@ final class WidgetForms {
     }
 
     func keep(_ future: Stack.Future, of viewing: StackViewing) { stacks[viewing] = future }
+
+    /// The same of a watch's Smart Stack.
+    func knownOrder(_ viewing: StackViewing, _ sequence: Int64, _ time: Timestamp) -> SmartStack.Future? {
+        setMoment(sequence, time)
+        return orders[viewing]
+    }
+
+    func keep(_ future: SmartStack.Future, of viewing: StackViewing) { orders[viewing] = future }
 
     func removeAll() {
         forms = []

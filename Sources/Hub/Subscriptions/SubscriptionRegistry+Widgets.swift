@@ -83,7 +83,12 @@ extension EntityStore {
     /// it.
     func mayBeUsedUp(_ entity: EntityIndex, by subscription: Subscription) -> Bool {
         guard isWidget(entity), case .surface = subscription.terms.view else { return false }
-        if mayTurnsBeUsedUp(ofTile: entity) { return true }
+        if boardItem(at: entity) != nil {
+            let isOnWatch = subscription.terms.view == .surface(.watch)
+            // A walk over everything does not look at the other tiles of a board.
+            if isOnWatch, case .allWithWidgets = subscription.selector { return true }
+            if mayTurnsBeUsedUp(ofTile: entity, isOnWatch: isOnWatch) { return true }
+        }
         return mayBeUsedUp(shownWidget(at: entity) ?? entity, ahead: Int(subscription.terms.widgets.ahead))
     }
 }

@@ -4,8 +4,10 @@ public import TelltaleModel
 public struct TileSight: Hashable, Sendable {
     /// The key of the widget that it shows.
     public let widget: Key
-    /// The number of its place on the board, from 1. Tiles of one stack share it.
-    public let order: Int
+    /// The number of its place on the board, from 1. Tiles of one stack share it. 0: a watch has no room for it now.
+    public var order: Int
+    /// On a watch: its numbers to come, if nothing happens.
+    public var orders: [Order] = []
     /// The id of its stack, its position there, and whether it is the one that is shown.
     public var stack: String?
     public var position: Int?
@@ -21,6 +23,16 @@ public struct TileSight: Hashable, Sendable {
 
     public init(widget: Key, order: Int) {
         (self.widget, self.order) = (widget, order)
+    }
+
+    /// It has another number.
+    public struct Order: Hashable, Sendable {
+        public let date: Timestamp
+        public let order: Int
+
+        public init(date: Timestamp, order: Int) {
+            (self.date, self.order) = (date, order)
+        }
     }
 
     /// A tile comes on top.
@@ -42,10 +54,25 @@ public struct TileSight: Hashable, Sendable {
             sight.isTop = shown.key == key
             sight.turns.removeAll { $0.date <= now }
         }
+        if let moved = orders.last(where: { $0.date <= now }) {
+            sight.order = moved.order
+            sight.orders.removeAll { $0.date <= now }
+        }
         return sight
     }
 
     func write(to writer: inout JSONWriter) {
+        if !orders.isEmpty {
+            writer.name("orders")
+            writer.beginArray()
+            for moved in orders {
+                writer.beginObject()
+                writer.member("date", moved.date.milliseconds)
+                writer.member("order", moved.order)
+                writer.endObject()
+            }
+            writer.endArray()
+        }
         writer.member("widget", widget.text)
         if let stack {
             writer.member("stack", stack)
